@@ -13,15 +13,15 @@ use serde_json::{Map, Value};
 use crate::answers::{Answers, AsksFirst};
 use crate::{Ending, Finished, Transcript};
 
-/// How an accept ended, when nothing went wrong.
+/// How an accept ended, if nothing went wrong.
 #[must_use = "the changes are in the workspace only if it is `Accepted`, and the transcript is to be kept then"]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Acceptance {
     /// The changes are in the workspace.
     Accepted(Accepted),
-    /// The user changed what the work rests on. Nothing was changed. What they say to each is given to the next accept
-    /// ([`Speculation::accept_with`](crate::Speculation::accept_with)).
+    /// The user changed what the work builds on. Nothing was changed. Their choice for each conflict is given to the
+    /// next accept ([`Speculation::accept_with`](crate::Speculation::accept_with)).
     Conflict(Vec<Conflict>),
     /// A call that ran is not allowed any more. Nothing was changed.
     Withdrawn {
@@ -30,18 +30,18 @@ pub enum Acceptance {
         /// What the gate says of it now.
         verdict: Verdict,
     },
-    /// The work wrote where the mode asks before a write, and the user has not been asked. Nothing was changed: show
-    /// them what it would, and accept with their [`Answers`].
+    /// The work wrote in a mode that asks before a write, and the user has not been asked. Nothing was changed: show
+    /// the user the changes, and accept with their [`Answers`].
     AsksFirst(AsksFirst),
-    /// There is nothing to give: nothing was done, or it was aborted.
+    /// There is nothing to hand over, because nothing was done or the work was aborted.
     Nothing,
-    /// The work stopped at a call that needs consent, and the host wants none of such work
-    /// ([`AtBoundary::Discard`](crate::AtBoundary::Discard)). It is dropped; nothing was changed.
+    /// The work stopped at a call that needs consent, and the host does not accept such work
+    /// ([`AtBoundary::Discard`](crate::AtBoundary::Discard)). The work is dropped; nothing was changed.
     Discarded,
 }
 
 impl Acceptance {
-    /// Its name in a log.
+    /// The name of the result in a log.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Accepted(_) => "accepted",
@@ -59,41 +59,42 @@ impl Acceptance {
 pub struct Accepted {
     /// What the work changed in the workspace.
     pub changes: Vec<ChangeSummary>,
-    /// What it changed in the git repository.
+    /// What the work changed in the git repository.
     pub git: Option<Box<GitChange>>,
-    /// Of these, the files that the user changed as well: they hold both edits.
+    /// Those of the files that the user changed as well: they contain both edits.
     pub merged: Vec<WorkspacePath>,
     /// What the work read and the user changed since; empty unless the host allows it
     /// ([`Host::commit_options`](crate::Host::commit_options)).
     pub stale_reads: Vec<Conflict>,
-    /// What the user changed in the workspace since the last command of the work ran in a view, which that command has not seen
-    /// ([`Host::changed_since`](crate::Host::changed_since)).
+    /// What the user changed in the workspace after the last command of the work began in a view, so that this command
+    /// has not seen it ([`Host::changed_since`](crate::Host::changed_since)).
     pub changed_since_view: Vec<WorkspacePath>,
-    /// What the user said to conflicts, for each path about which they were asked.
+    /// The choice of the user for each path about which they were asked.
     pub kept: Vec<Kept>,
-    /// What is added to the conversation. If it holds a pending call, the host asks the user and goes on in a
-    /// foreground turn ([`Engine::turn`](crate::Engine::turn)), without asking the model again.
+    /// What is added to the conversation. If it has a pending call, the host asks the user and goes on in a foreground
+    /// turn ([`Engine::turn`](crate::Engine::turn)), without asking the model again.
     pub transcript: Transcript,
-    /// How the work had ended. Unless completed, the turn is not over: the host goes on in the foreground.
+    /// How the work had ended. If it was not completed, the turn is not over: the host goes on in the foreground.
     pub ending: Ending,
     /// The next suggestion, if it is there already.
     pub next: Option<String>,
-    /// Milliseconds of work that the user did not wait for (their reading time is not counted).
+    /// Milliseconds of work for which the user did not wait (their reading time is not counted).
     pub time_saved_ms: u64,
 }
 
-/// What a path holds by its user's own word.
+/// What a path holds because its user chose so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// The path.
     pub path: WorkspacePath,
-    /// What they chose.
+    /// The choice.
     pub keep: Keep,
 }
 
 impl Accepted {
-    /// What the model has to know before it goes on: where a file does not hold what the conversation says that it wrote. A host
-    /// puts it before the user's next words, in the same message. `None`: all is as the conversation says.
+    /// What the model has to know before it goes on, because a file does not hold what the conversation says was
+    /// written. A host puts this before the user's next words, in the same message. `None` if everything is as the
+    /// conversation says.
     pub fn note(&self) -> Option<String> {
         let said = |keep: Keep, words: &str| {
             let paths: Vec<_> = self.kept.iter().filter(|kept| kept.keep == keep).collect();
@@ -127,15 +128,15 @@ pub enum AcceptError {
         /// The speculation.
         id: String,
     },
-    /// It stands on work that is not accepted.
+    /// It builds on work that is not accepted.
     #[error("speculation {id} stands on {below}, which is not accepted yet; accept that one first")]
     NotYet {
         /// The speculation.
         id: String,
-        /// The one below it.
+        /// The speculation below it.
         below: String,
     },
-    /// A record from elsewhere holds a transcript that no provider would take.
+    /// A record from another process has a transcript that no provider would accept.
     #[error("the transcript of speculation {id} is damaged: {source}")]
     Damaged {
         /// The speculation.
@@ -152,7 +153,7 @@ pub enum AcceptError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// No text.
+    /// The prompt has no text.
     #[error("the prompt is empty")]
     Empty,
     /// A slash command is for the host, not for a model.
@@ -163,9 +164,9 @@ pub enum StartError {
     },
 }
 
-/// Hands finished work over: judges again, by the rules in force now, every call that ran and every path that was written
-/// or read, looks for the user's yes where the mode wants it, then commits all of the changes or none. A choice of theirs that
-/// cannot be made is a conflict again.
+/// Hands over finished work. It judges again, by the rules in force now, every call that ran and every path that was
+/// written or read, checks for the user's yes if the mode requires it, and then commits all of the changes or none. A
+/// choice of the user that cannot be made is a conflict again.
 pub async fn accept(
     finished: &Finished,
     answers: &Answers,
@@ -222,7 +223,7 @@ pub async fn accept(
     }))
 }
 
-/// The choices that were about a path of the work's.
+/// The choices that are about a path that the work wrote.
 fn kept(finished: &Finished, choices: &[Choice]) -> Vec<Kept> {
     let is_written =
         |path: &WorkspacePath| finished.changes.changes.iter().any(|change| change.path == *path);
@@ -230,7 +231,8 @@ fn kept(finished: &Finished, choices: &[Choice]) -> Vec<Kept> {
     choices.map(|choice| Kept { path: choice.conflict.path.clone(), keep: choice.keep }).collect()
 }
 
-/// The calls that ran, in order, each with what the gate says of it now. A call that was answered with an error did nothing.
+/// The calls that ran, in order, each with what the gate says of it now. A call that was answered with an error did
+/// nothing, so it is left out.
 fn judged(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolCall, Verdict)> {
     let Transcript { messages, ready, .. } = &finished.transcript;
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
@@ -247,8 +249,8 @@ fn judged(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolC
     .collect()
 }
 
-/// The first path that was written or read, by whichever call and behind whichever link, and that the rules close now. It
-/// is told as the plain call that would reach it.
+/// The first path that was written or read, by any call and behind any link, and that the rules do not allow now. It is
+/// reported as the plain call that would reach it.
 fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
     let written =
         finished.changes.changes.iter().map(|change| (Access::Write, &built_in::WRITE_FILE, &change.path));
@@ -263,7 +265,8 @@ fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Op
     })
 }
 
-/// A change of the repository where the mode asks before a write, and nobody asks when work is taken. It is told as the command that it is.
+/// A change of the repository in a mode that asks before a write, if nobody is asked when the work is taken. It is
+/// reported as the command that makes it.
 fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall, Verdict)> {
     let git = finished.git.as_ref().filter(|_| !context.stages_ahead())?;
     let detail = format!("it makes {}, and this mode asks before a write", git.summary());
@@ -273,7 +276,8 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
     Some((call, verdict))
 }
 
-/// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now.
+/// Whether, by the mode in force now, the user must be asked: about a change of the repository, or about a path that is
+/// written.
 fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
     let git = finished.git.is_some() && context.asks_on_accept();
     git || finished

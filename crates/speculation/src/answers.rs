@@ -4,14 +4,14 @@ use headstart_overlay_fs::{ChangeSet, Choice};
 
 use crate::Finished;
 
-/// Work whose changes need the user's yes, and what they are to be shown before they give it.
+/// Work whose changes need the user's yes, with everything that they have to be shown first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AsksFirst {
     work: Box<Work>,
     pending_call: Option<ToolCall>,
 }
 
-/// What tells the work that the user was shown from any other.
+/// Distinguishes the work that the user was shown from any other.
 #[derive(Debug, Clone, PartialEq)]
 struct Work {
     id: String,
@@ -21,8 +21,8 @@ struct Work {
 
 /// What the user has answered about work that is to be accepted; by default nothing.
 ///
-/// There is no yes but to something that was asked: it comes from an [`AsksFirst`], and counts for the changes in that one
-/// only. Whoever accepts still judges everything again by the rules in force then.
+/// A yes exists only as the answer to a question: it comes from an [`AsksFirst`], and counts only for the changes in
+/// it. An accept still judges everything again by the rules in force then.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answers {
     agreed: Option<Box<Work>>,
@@ -44,12 +44,13 @@ impl AsksFirst {
         self.work.git.as_ref()
     }
 
-    /// The call at which the work stopped, if it stopped at one. It is asked about by itself, after these changes.
+    /// The call at which the work stopped, if it stopped at one. The user is asked about it separately, after these
+    /// changes.
     pub fn pending_call(&self) -> Option<&ToolCall> {
         self.pending_call.as_ref()
     }
 
-    /// The user was shown [`changes`](Self::changes) and [`git`](Self::git), and said yes.
+    /// The answer of a user who was shown [`changes`](Self::changes) and [`git`](Self::git), and said yes.
     pub fn agreed(&self) -> Answers {
         Answers { agreed: Some(self.work.clone()), choices: Vec::new() }
     }
@@ -62,7 +63,7 @@ impl From<Vec<Choice>> for Answers {
 }
 
 impl Answers {
-    /// The same, with what the user said to the conflicts of an accept before this one.
+    /// Adds the user's choices for the conflicts of the previous accept.
     #[must_use]
     pub fn with_choices(self, choices: Vec<Choice>) -> Self {
         Self { choices, ..self }

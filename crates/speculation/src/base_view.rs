@@ -12,8 +12,8 @@ use headstart_overlay_fs::{
 use crate::lock::lock;
 use crate::run::SharedProgress;
 
-/// What a step stands on: the work of the step below, until that is accepted; from then on the workspace, into which
-/// that work went.
+/// The tree on which a step builds: the work of the step below until that is accepted, and from then on the workspace,
+/// which contains that work.
 pub(crate) struct BaseView {
     /// The speculation below.
     pub(crate) id: String,
@@ -39,11 +39,11 @@ impl BaseView {
         Self { id, below, workspace, accepted: accepted.shared() }
     }
 
-    /// The work below is in the workspace.
+    /// Notes that the work below is in the workspace.
     pub(crate) fn accept(&self) {
         let below = std::mem::replace(&mut *lock(&self.below), Below::Accepted);
         if let Below::Ahead { tell, .. } = below {
-            // Nobody waits where nothing stands above.
+            // Nobody waits if there is no step above.
             let _ = tell.send(());
         }
     }
@@ -52,10 +52,10 @@ impl BaseView {
         matches!(*lock(&self.below), Below::Accepted)
     }
 
-    /// Waits until the work below is accepted; for ever, if it never is.
+    /// Waits until the work below is accepted; forever, if it never is.
     pub(crate) async fn accepted(&self) {
         let accepted = self.accepted.clone();
-        // The sender goes only with this value, or by being used.
+        // The sender is dropped only with this value, or by being used.
         let _ = accepted.await;
     }
 

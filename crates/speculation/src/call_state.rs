@@ -1,4 +1,4 @@
-//! How far each call of a run is, from the first letter of its arguments to its result.
+//! The state of each call of a run, from the first letter of its arguments to its result.
 
 use headstart_forked_query::ToolCall;
 use headstart_tool_gate::DecidingPolicy;
@@ -6,32 +6,33 @@ use headstart_toolbox::Wording;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Arguments that are still being written are told no more often than this.
+/// The shortest time between two reports of arguments that are still being written, in milliseconds.
 const TOLD_EVERY_MS: u64 = 100;
 
-/// How far a call is. All from [`Done`](Self::Done) on are ends.
+/// The state of a call. The states from [`Done`](Self::Done) on are ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum CallStage {
-    /// The model writes its arguments.
+    /// The model is writing the arguments of the call.
     Generating,
-    /// The arguments are whole. It waits: for the calls before it, or for the user's answer.
+    /// The arguments are complete. The call waits for the calls before it, or for the user's answer.
     Generated,
-    /// It runs.
+    /// The call runs.
     Calling,
-    /// It has a result.
+    /// The call has a result.
     Done,
-    /// It failed, or was refused by a rule; the model reads why.
+    /// The call failed, or a rule refused it; the model reads why.
     Errored,
-    /// It did not run, or not to its end: cut, declined or interrupted.
+    /// The call did not run, or not to its end: it was cut, declined or interrupted.
     Canceled,
-    /// Work that runs ahead stopped before it. Whoever takes the work goes on with it, and there it is generated anew.
+    /// Work that runs ahead stopped before the call. When the work is taken, the turn that goes on with it generates
+    /// the call anew.
     Boundary,
 }
 
 impl CallStage {
-    /// What to tell of a call, in words behind "the agent": `wants to run cargo test`.
+    /// What to say of a call after "the agent": `wants to run cargo test`.
     pub fn sentence(self, wording: &Wording, args: &Map<String, Value>) -> String {
         let (intro, words) = match self {
             Self::Generating => ("is generating output to ", &wording.would_like_to),
@@ -43,20 +44,20 @@ impl CallStage {
         format!("{intro}{}", Wording::filled(words, args))
     }
 
-    /// Whether nothing follows.
+    /// Whether no other state follows.
     pub fn is_end(self) -> bool {
         Self::Done <= self
     }
 }
 
-/// Whose work a call is of.
+/// Whether a call belongs to a turn or to work ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
-    /// A turn of the user's.
+    /// A turn of the user.
     #[default]
     Turn,
-    /// Work that ran ahead of them.
+    /// Work that ran ahead of the user.
     Ahead,
 }
 
@@ -66,23 +67,24 @@ pub enum Origin {
 pub struct CallState {
     /// Counts the calls of one run from 0, in the order in which the model began them.
     pub number: usize,
-    /// The call's id, which is known once its arguments are whole; before, it is empty.
+    /// The id of the call, which is empty until the arguments are complete.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// How far it is.
+    /// The state.
     #[serde(rename = "state")]
     pub stage: CallStage,
-    /// While they are written, the arguments that are complete so far, texts and numbers alone; all of them once they are whole.
+    /// All arguments once they are complete. While they are being written, those that are complete so far, and of these
+    /// only texts and numbers.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
-    /// Whether it waits for the user's answer.
+    /// Whether the call waits for the user's answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
-    /// Whose work it is of.
+    /// Whether the call belongs to a turn or to work ahead.
     pub origin: Origin,
-    /// Which policy of the user's or the project's decided about it, if one did.
+    /// Which policy of the user or the project decided about the call, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<DecidingPolicy>,
 }
@@ -91,40 +93,40 @@ pub struct CallState {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CallInput {
-    /// The next letters of the arguments of a call, counted from 0 in the answer that comes.
+    /// The next letters of a call's arguments.
     Fragment {
-        /// Which call.
+        /// The place of the call in the current answer, counted from 0.
         index: usize,
-        /// Its name, as far as it is known.
+        /// The name of the tool, as far as it is known.
         name: String,
         /// The letters.
         letters: String,
     },
-    /// The answer is whole, and these are its calls.
+    /// The answer is complete, and these are its calls.
     Answered(Vec<ToolCall>),
     /// The answer was cut: none of its calls runs.
     Cut,
-    /// A policy decides about the call of this id, which is told with its next state.
+    /// A policy decides about the call with this id; the call's next state says so.
     Decided {
-        /// Which call.
+        /// The id of the call.
         id: String,
         /// What the policy says.
         policy: DecidingPolicy,
     },
-    /// The user is asked about the call of this id.
+    /// The user is asked about the call with this id.
     Asked(String),
-    /// They said no.
+    /// The user declined the call with this id.
     Declined(String),
-    /// It begins.
+    /// The call with this id begins.
     Begun(String),
-    /// It has its result.
+    /// A call has its result.
     Ended {
-        /// Which call.
+        /// The id of the call.
         id: String,
         /// Whether the result is an error.
         failed: bool,
     },
-    /// The run stops before it.
+    /// The run stops before the call with this id.
     Stopped(String),
     /// The run is over.
     Over,
@@ -137,7 +139,8 @@ pub struct Stale;
 
 /// The states of the calls of one run.
 ///
-/// Each call ends once: whatever comes after that is [`Stale`]. Without a clock: time is an argument.
+/// Each call ends once: an input that comes after that is [`Stale`]. Nothing here reads a clock; the time is an
+/// argument.
 ///
 /// ```
 /// use headstart_speculation::{CallInput, CallStage, CallStates, Origin, Stale};
@@ -155,7 +158,7 @@ pub struct Stale;
 pub struct CallStates {
     origin: Origin,
     calls: Vec<Call>,
-    /// The number of the first call of the answer that comes.
+    /// The number of the first call of the current answer.
     answer: usize,
 }
 
@@ -165,29 +168,29 @@ struct Call {
     name: String,
     stage: CallStage,
     waiting: bool,
-    /// Its place in the answer that comes.
+    /// The place of the call in the current answer.
     index: usize,
-    /// What is written of its arguments, until they are whole.
+    /// The letters of the arguments until they are complete.
     letters: String,
-    /// When its arguments were told last, and how many there were.
+    /// When the arguments were told last, and how many there were.
     told: Option<(u64, usize)>,
     policy: Option<DecidingPolicy>,
 }
 
 impl CallStates {
-    /// Without calls.
+    /// Begins without calls.
     pub fn new(origin: Origin) -> Self {
         Self { origin, calls: Vec::new(), answer: 0 }
     }
 
-    /// Takes in what happened at this time of the host's clock, and gives the calls that are in another state now, in order.
+    /// Takes in an input at this time of the host's clock, and returns the calls whose state has changed, in order.
     pub fn handle(&mut self, now_ms: u64, input: CallInput) -> Result<Vec<CallState>, Stale> {
         match input {
             CallInput::Fragment { index, name, letters } => Ok(self.fragment(now_ms, index, &name, &letters)),
             CallInput::Answered(calls) => Ok(self.answered(calls)),
             CallInput::Cut => Ok(self.cut()),
             CallInput::Over => {
-                // Whoever takes work that ran ahead goes on with what it left.
+                // When work that ran ahead is taken, a turn goes on with its open calls.
                 let end =
                     if self.origin == Origin::Ahead { CallStage::Boundary } else { CallStage::Canceled };
                 Ok(self.end_all(0, end, |stage| !stage.is_end()))
@@ -246,7 +249,8 @@ impl CallStates {
         if is_new { vec![CallState { args, ..self.state(place) }] } else { Vec::new() }
     }
 
-    /// The calls that were begun are found again in their order and by their names: only now each has its id.
+    /// Matches the calls of the complete answer with those that were begun, in their order and by their names, because
+    /// only now each call has its id.
     fn answered(&mut self, calls: Vec<ToolCall>) -> Vec<CallState> {
         let mut told = Vec::new();
         let mut begun = self.answer;
@@ -303,7 +307,7 @@ impl CallStates {
         self.state(place)
     }
 
-    /// Ids are unique in a conversation, so the last call with this one is the only one.
+    /// Ids are unique in a conversation, so the last call with this id is the only one.
     fn find(&self, id: &str, fits: impl Fn(&Call) -> bool) -> Result<usize, Stale> {
         let place = self.calls.iter().rposition(|call| !call.id.is_empty() && call.id == id).ok_or(Stale)?;
         if fits(&self.calls[place]) { Ok(place) } else { Err(Stale) }
@@ -324,7 +328,7 @@ impl CallStates {
     }
 }
 
-/// The texts and numbers of an object that are complete, where its letters end somewhere.
+/// The complete texts and numbers of an object whose letters may end anywhere.
 fn closed_prefix(letters: &str) -> Map<String, Value> {
     let mut args = Map::new();
     let Some(mut rest) = letters.trim_start().strip_prefix('{') else { return args };
@@ -344,7 +348,7 @@ fn closed_prefix(letters: &str) -> Map<String, Value> {
     }
 }
 
-/// The value at the beginning of a text, and what is behind it; `None` where it has no end.
+/// The value at the beginning of a text, and the text behind it; `None` if the value is not complete.
 fn next_value(text: &str) -> Option<(Value, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;

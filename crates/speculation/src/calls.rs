@@ -14,19 +14,19 @@ use crate::run::{Run, millis};
 use crate::transcript::Ran;
 use crate::{CallInput, Ending, Event, Limit};
 
-/// What came of one of several calls that ran at the same time.
+/// The result of one of several calls that ran at the same time.
 struct Done {
-    /// Its place among them.
+    /// The place of the call among them.
     place: usize,
-    /// Whether it ran; else it was refused.
+    /// Whether the call ran; if not, it was refused.
     ran: bool,
     outcome: Result<Ran, Cut>,
 }
 
 impl Run<'_> {
-    /// Runs the calls of the answer that have no result yet. Those that only read run at the same time, from one call
-    /// that may do more to the next such call, which runs alone; so each sees what those before it wrote, and nothing of
-    /// those behind it.
+    /// Runs the calls of the answer that have no result yet. Calls that only read run at the same time, up to the next
+    /// call that may do more, which runs alone. So each call sees what the calls before it wrote, and nothing of those
+    /// behind it.
     pub(crate) async fn run_pending_calls(&self) -> Option<Ending> {
         let mut telling = Telling { events: self.events, begun: None };
         let calls: Vec<ToolCall> = {
@@ -49,8 +49,8 @@ impl Run<'_> {
         None
     }
 
-    /// Runs calls up to the first that may do more than read, or that was made before, and gives how many. At a limit all before the call that
-    /// reached it have their results, as if they had run one after the other.
+    /// Runs calls up to the first that may do more than read or that was made before, and returns how many. If a limit
+    /// is reached, all calls before the one that reached it have their results, as if they had run one after the other.
     async fn run_reads(&self, calls: &[ToolCall], telling: &mut Telling<'_>) -> Result<usize, Cut> {
         let started = self.host.now();
         let mut counted_ms = 0;
@@ -74,7 +74,7 @@ impl Run<'_> {
             let mut progress = lock(self.progress);
             if ran {
                 progress.cost.tool_calls += 1;
-                // The time is that of the clock, however many calls it was for, and counts as far as a cut lets it come.
+                // The time is wall time, however many calls ran in it, and counts up to the moment of a cut.
                 progress.cost.tool_ms += passed_ms - counted_ms;
                 counted_ms = passed_ms;
             }
@@ -91,11 +91,12 @@ impl Run<'_> {
         }
     }
 
-    /// The calls up to the first that may do more than read, or that was made before. Each is judged when there is room for it to run.
+    /// The calls up to the first that may do more than read or that was made before. Each is judged when there is room
+    /// for it to run.
     fn reads<'a>(&'a self, calls: &'a [ToolCall]) -> impl Stream<Item: Future<Output = Done> + Send> + Send {
         stream::unfold(0, move |place| async move {
             let call = calls.get(place)?;
-            // How often it was answered with the same is known only when all before it have their results.
+            // How often a call was answered with the same is known only once all calls before it have their results.
             let is_again = calls[..place].iter().any(|made| made.name == call.name && made.args == call.args);
             if is_again || self.repeated(call) != Repeated::No {
                 return None;
@@ -111,7 +112,7 @@ impl Run<'_> {
                     Ok(permitted) => {
                         self.call(|| CallInput::Begun(call.id.clone()));
                         let running = self.permits.run(call, permitted);
-                        // A command has a process of its own, and a single call nobody to wait for it.
+                        // A command has a process of its own, and a single call makes no other call wait.
                         let in_place = is_shell(call) || calls.len() == 1;
                         let outcome = if in_place { running.await } else { self.beside(running).await };
                         Done { place, ran: true, outcome }
@@ -123,7 +124,7 @@ impl Run<'_> {
         })
     }
 
-    /// What becomes of a call; `None` where the run ends, because it goes in a circle.
+    /// The permit for a call; `None` if the run ends because the call goes in a circle.
     async fn permit(&self, call: &ToolCall) -> Option<Permit> {
         match self.repeated(call) {
             Repeated::No => Some(self.permits.permit(call).await),
@@ -132,7 +133,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a call has been made again and again, by the results that are there.
+    /// Whether a call has been made again and again, judged by the results so far.
     fn repeated(&self, call: &ToolCall) -> Repeated {
         let context = self.host.gate_context();
         let attended = self.permits.is_attended();
@@ -141,13 +142,13 @@ impl Run<'_> {
 
     async fn beside(&self, running: Running) -> Result<Ran, Cut> {
         let (send, receive) = oneshot::channel();
-        // Whoever waits for it is gone only when nobody needs it any more.
+        // The receiver is gone only if the result is not needed any more.
         let work = running.map(|outcome| drop(send.send(outcome)));
         self.host.beside(work.boxed()).await;
         receive.await.unwrap_or_else(|_| Ok(Ran::failed("the call was given up")))
     }
 
-    /// Runs one call while no other runs. It is judged now, when all before it are done.
+    /// Runs one call while no other runs. It is judged now, when all calls before it are done.
     async fn run_alone(&self, call: &ToolCall, telling: &mut Telling<'_>) -> Option<Ending> {
         telling.begin(call);
         let Some(permit) = self.permit(call).await else {
@@ -183,7 +184,7 @@ impl Run<'_> {
                 return Some(Ending::Boundary { verdict });
             }
         };
-        // What was declined has ended already.
+        // A call that was declined has ended already.
         self.tell_end(&call.id, &Ok(outcome.clone()));
         let tell = |call: &_, result: &_, items: &_| telling.done(call, result, items);
         lock(self.progress).transcript.resolve_and_tell(&call.id, outcome, tell);
@@ -193,7 +194,7 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Asks the user about a call, unless it is one that could not be done anyway.
+    /// Asks the user about a call, unless the call could not be done anyway.
     async fn ask_user(&self, call: &ToolCall, asked: Permitted) -> Permit {
         let prepared = match self.permits.prepare(call, &asked).await {
             Ok(prepared) => prepared,
@@ -211,7 +212,7 @@ impl Run<'_> {
         answer
     }
 
-    /// Tells whoever watches which policy decides about a call.
+    /// If the states of calls are watched, tells which policy decides about a call.
     fn tell_policy(&self, call: &ToolCall) {
         if self.events.is_watched()
             && let Some(policy) = self.permits.deciding_policy(call)
@@ -229,11 +230,11 @@ impl Run<'_> {
     }
 }
 
-/// Tells of calls as if they ran one after the other: each followed by its result, in the order of the answer. So a
+/// Tells of calls as if they ran one after the other: each is followed by its result, in the order of the answer. So a
 /// screen need not know that some run at the same time.
 struct Telling<'a> {
     events: &'a EventSender,
-    /// The call that was told last, while its result was not.
+    /// The call that was told last and whose result was not told yet.
     begun: Option<String>,
 }
 

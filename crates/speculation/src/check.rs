@@ -4,27 +4,27 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// So many characters of what a check printed go back to the model: the last ones, where the errors are summed up.
+/// How many characters of a check's output go back to the model: the last ones, because the errors are summed up there.
 const MOST_REPORTED: usize = 6_000;
 
 /// A command that says whether a project's files are in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// Its line, for `bash -c`.
+    /// The command line, for `bash -c`.
     pub line: String,
-    /// How long it may take; a check that takes longer says nothing.
+    /// How long it may take; a check that takes longer has no result.
     pub time: Duration,
 }
 
-/// What a check said of completed work.
+/// The result of a check of completed work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checked {
-    /// Its line.
+    /// The command line.
     pub command: String,
     /// Whether it found nothing wrong.
     pub passed: bool,
-    /// How many tests passed and failed, where it says so in a form that is known.
+    /// How many tests passed and failed, if the output says so in a form that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<String>,
     /// How long it took.
@@ -32,7 +32,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// In a few words: `42 passed`, `cargo check passes`, `tsc --noEmit fails`.
+    /// The result in a few words: `42 passed`, `cargo check passes`, `tsc --noEmit fails`.
     pub fn words(&self) -> String {
         match (&self.tests, self.passed) {
             (Some(tests), _) => tests.clone(),
@@ -42,8 +42,9 @@ impl Checked {
     }
 }
 
-/// Whether a check that ended like this says something of the files, and not of the place it ran in: of a program that is not there, say. That
-/// it wanted a network, the runner says ([`Refused::network`](headstart_toolbox::Refused::network)).
+/// Whether a check that ended like this says something about the files, and not about the place where it ran, for
+/// example that a program is missing. Whether it needed a network is known from the runner
+/// ([`Refused::network`](headstart_toolbox::Refused::network)).
 pub(crate) fn is_of_the_files(exit_code: Option<i32>, said: &str) -> bool {
     const OF_THE_PLACE: [&str; 6] = [
         "cannot find module providing package",
@@ -53,7 +54,7 @@ pub(crate) fn is_of_the_files(exit_code: Option<i32>, said: &str) -> bool {
         "No space left on device",
         "Read-only file system",
     ];
-    // The shell's own codes of a program that is not there or cannot run, and the one of signals.
+    // The shell's own exit codes for a program that is missing or cannot run, and those for signals.
     let of_the_shell = exit_code.is_none_or(|code| (126..=127).contains(&code) || 128 < code);
     exit_code == Some(0) || !of_the_shell && !OF_THE_PLACE.iter().any(|words| said.contains(words))
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::Host;
 use crate::lock::lock;
 
-/// The clock of one run: it stands still while the user is asked, and its end waits for what must not be cut.
+/// The clock of one run. It stands still while the user is asked, and at its end it waits for what must not be cut.
 ///
-/// Work and clock are polled by one task, the work first, so no waker is needed for what the work says here.
+/// One task polls the work and the clock, the work first, so the work needs no waker to tell the clock something.
 #[derive(Default)]
 pub(crate) struct Clock {
     asking: AtomicBool,
@@ -20,7 +20,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Whether the time is over: whatever the work has not begun it must not begin any more.
+    /// Whether the time is over: work that has not begun yet must not begin any more.
     pub(crate) fn is_up(&self) -> bool {
         self.is_up.load(Ordering::SeqCst)
     }
@@ -47,7 +47,7 @@ impl Clock {
         .await
     }
 
-    /// Resolves when the time is over, in which that of the questions does not count.
+    /// Resolves when the time is over; the time of questions to the user does not count.
     async fn end(&self, host: &dyn Host, time: Duration) {
         host.sleep(time).await;
         let mut added = Duration::ZERO;

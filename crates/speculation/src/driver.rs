@@ -10,17 +10,17 @@ use futures::task::AtomicWaker;
 
 use crate::lock::lock;
 
-/// The future that does a speculation's work, for the host to spawn or poll. It resolves when the work is done, the
-/// next suggestion and the steps above included, or when the step at work is aborted.
+/// The future that does the work of a speculation; the host spawns or polls it. It resolves when the work is done,
+/// including the next suggestion and the steps above, or when the step that runs is aborted.
 #[must_use = "nothing happens until the driver is polled"]
 pub struct Driver {
     slot: Arc<Slot>,
 }
 
-/// What a step does; it ends with what drives the step above, if there is one.
+/// The work of a step; it results in the driver of the step above, if there is one.
 pub(crate) type StepWork = BoxFuture<'static, Option<Driver>>;
 
-/// Where the work lives while it is not done, so that an abort can drop it at once, whoever polls it.
+/// Holds the work while it is not done, so that an abort can drop it at once, whichever task polls it.
 pub(crate) struct Slot {
     work: Mutex<Option<StepWork>>,
     aborted: AtomicBool,
@@ -36,10 +36,10 @@ impl Slot {
         self.aborted.load(Ordering::SeqCst)
     }
 
-    /// Drops the work: the model's request is cancelled before this returns, unless the work is being polled by
-    /// another thread at this moment; then it is dropped when that poll returns.
+    /// Drops the work: the model's request is cancelled before this returns, unless another thread is polling the work
+    /// at this moment; then the work is dropped when that poll returns.
     pub(crate) fn abort(&self) {
-        // In one order with whether the work is handed over.
+        // This store and the handover of the work have one order.
         self.aborted.store(true, Ordering::SeqCst);
         let work = match self.work.try_lock() {
             Ok(mut work) => work.take(),
@@ -81,7 +81,7 @@ impl Future for Driver {
             match self.slot.poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(()),
-                // One step after the other, not one within the other: a user may accept any number of them.
+                // The steps run in a loop and are not nested, because a user may accept any number of them.
                 Poll::Ready(Some(above)) => self.slot = above.slot,
             }
         }

@@ -20,18 +20,18 @@ use crate::{
     Origin, Status, Transcript,
 };
 
-/// Everything that a speculation and a foreground turn run with. Cheap to clone.
+/// Everything with which a speculation and a foreground turn run. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
-    /// The model and the name of it that background work uses: the main model, or a fast one.
+    /// The model that background work uses, and its name: the main model, or a fast one.
     pub background: BackgroundModel,
-    /// The tools that run here. What the conversation offers besides is a boundary.
+    /// The tools that run here. A call of any other tool that the conversation offers is a boundary.
     pub toolbox: Toolbox,
-    /// The real tree. It is read by everybody and written by an accept and by foreground turns.
+    /// The real tree. All runs read it; only an accept and foreground turns write it.
     pub workspace: Arc<dyn Workspace>,
     /// Judges every call.
     pub gate: Arc<Gate>,
-    /// Clock, rules in force, the user.
+    /// The clock, the rules in force, and the user.
     pub host: Arc<dyn Host>,
     /// What a speculation may spend.
     pub limits: Limits,
@@ -40,12 +40,12 @@ pub struct Engine {
 impl Engine {
     /// Accepts what another process speculated; see [`accept`].
     ///
-    /// Of steps that stand on each other, the lower one comes first.
+    /// If steps build on each other, the lower one must be accepted first.
     pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
         self.accept_with(finished, &Answers::default()).await
     }
 
-    /// As [`accept`](Self::accept), with what the user answered to the accept before.
+    /// As [`accept`](Self::accept), with what the user answered after the previous accept.
     pub async fn accept_with(
         &self,
         finished: &Finished,
@@ -76,12 +76,12 @@ impl Engine {
         Ok(acceptance)
     }
 
-    /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the
-    /// workspace before the next call. A file that was saved after the turn had read or written it is not replaced: the
-    /// model is told to read it again.
+    /// A turn in the foreground: the user is asked about what the mode does not allow, and every call's changes are in
+    /// the workspace before the next call. A file that was saved after the turn had read or written it is not replaced:
+    /// the model is told to read it again.
     ///
-    /// `request` holds the conversation before the turn. `transcript` is new, or what an accept gave: its pending
-    /// call is asked for and run first, without asking the model again.
+    /// `request` has the conversation before the turn. `transcript` is new, or the result of an accept: its pending
+    /// call is asked about and run first, without asking the model again.
     pub fn turn(
         &self,
         model: Arc<dyn Model>,
@@ -116,13 +116,14 @@ impl Engine {
         }
     }
 
-    /// What a model is offered in the approval mode in force now: nothing in [`ApprovalMode::Chat`](headstart_tool_gate::ApprovalMode::Chat).
+    /// The tools that a model is offered in the approval mode in force now: none in
+    /// [`ApprovalMode::Chat`](headstart_tool_gate::ApprovalMode::Chat).
     pub fn offered_tools(&self) -> Vec<ToolSchema> {
         let mode = self.host.gate_context().mode;
         if mode.offers_tools() { self.toolbox.schemas() } else { Vec::new() }
     }
 
-    /// A model that holds little is given less at once.
+    /// The tools for a run. A model that sees little at once is given less at once.
     fn tools(&self, request: &ModelRequest, events: &EventSender, limits: &Limits) -> Arc<Tools> {
         Arc::new(Tools {
             toolbox: self.toolbox.clone(),
@@ -149,12 +150,12 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Runs to its end, with which the events end. Dropping the future interrupts the turn: the request is cancelled, and
-    /// [`transcript`](Self::transcript) holds what was done.
+    /// Runs the turn to its end, at which the events end too. Dropping the future interrupts the turn: the request is
+    /// cancelled, and [`transcript`](Self::transcript) has what was done.
     ///
-    /// [`Limits::time`] never cuts a commit. A future that is dropped during one does: what that leaves is the workspace's
-    /// affair ([`Workspace::commit`]), and the call stays pending. A host whose commits take their time interrupts a turn
-    /// where that cannot hurt, or has its workspace commit in a task of its own.
+    /// [`Limits::time`] never cuts a commit, but dropping the future during a commit does. What is left then depends on
+    /// the workspace ([`Workspace::commit`]), and the call stays pending. A host whose commits take time should
+    /// interrupt a turn only when that does no harm, or have its workspace commit in a separate task.
     pub async fn run(&self) -> Ending {
         let run = Run {
             model: &*self.model,
@@ -181,12 +182,13 @@ impl Turn {
         lock(&self.progress).transcript.clone()
     }
 
-    /// What is known of the tokens of its requests; `None` where [`Limits::window`] sets no limit, or nothing was answered.
+    /// What is known of the tokens of its requests; `None` if [`Limits::window`] sets no limit, or if nothing was
+    /// answered.
     pub fn gauge(&self) -> Option<TokenEstimate> {
         lock(&self.progress).gauge
     }
 
-    /// What it cost so far.
+    /// What the turn has cost so far.
     pub fn cost(&self) -> Cost {
         lock(&self.progress).cost
     }

@@ -12,9 +12,9 @@ use crate::{Beside, Check, Limits};
 /// Whose prompt the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptOf {
-    /// The user's, who reads along.
+    /// A prompt of the user, who reads along.
     User,
-    /// That of work which runs ahead, and which may never be taken.
+    /// The prompt of work that runs ahead and may never be taken.
     WorkAhead,
 }
 
@@ -22,10 +22,10 @@ pub enum PromptOf {
 ///
 /// # Guarantees expected
 ///
-/// * `now` never goes backwards; its zero is anywhere.
-/// * `gate_context` is the state of this moment: the engine asks again for every call and at every accept, so that a
-///   mode or a rule that changed meanwhile counts.
-/// * `consent` is asked in a foreground turn only, never by a speculation.
+/// - `now` never goes backwards; its zero may be any moment.
+/// - `gate_context` is the state of this moment: the engine calls it for every call and at every accept, so that a mode
+///   or a rule that has changed counts.
+/// - `consent` is asked in a foreground turn only, never by a speculation.
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Time since some fixed moment.
@@ -34,15 +34,17 @@ pub trait Host: Send + Sync {
     /// Resolves after `time`.
     async fn sleep(&self, time: Duration);
 
-    /// The approval mode, workspace and deny rules in force now, and with
-    /// [`AheadWrites`](headstart_tool_gate::AheadWrites) whether edits of work ahead are staged where the mode asks.
+    /// The approval mode, workspace and deny rules in force now. With [`AheadWrites`](headstart_tool_gate::AheadWrites)
+    /// it also says whether edits of work ahead are staged in a mode that asks.
     fn gate_context(&self) -> GateContext;
 
-    /// What the model reads with a prompt, after the user's words and in their message: the project's rules for the files that it is about, say, or
-    /// what it mentions. The error says why the prompt is not to be sent, for its user.
+    /// What the model reads with a prompt, after the user's words and in their message, for example the project's rules
+    /// for the files that the prompt is about, or the files that it mentions. The error tells the user why the prompt
+    /// is not sent.
     ///
-    /// `conversation` is what the model has read before, and `tree` shows what the work is about to see. It is asked when work that runs ahead
-    /// begins, and by whoever begins a turn in the foreground. By default there is nothing.
+    /// `conversation` is what the model has read before, and `tree` shows what the work is about to see. The engine
+    /// calls this when work that runs ahead begins; a program that begins a turn in the foreground calls it itself. By
+    /// default there is nothing.
     async fn beside_prompt(
         &self,
         _prompt: &str,
@@ -53,33 +55,34 @@ pub trait Host: Send + Sync {
         Ok(Beside::default())
     }
 
-    /// What becomes of files that the user changed while the work was under way.
+    /// What happens to files that the user changed while the work was under way.
     fn commit_options(&self) -> CommitOptions {
         CommitOptions::default()
     }
 
-    /// The files that were changed on disk since a moment, in milliseconds since the Unix epoch, as far as a command in a view may have read
-    /// them: without what git ignores. It is asked at the accept of work that ran commands in views. By default none are known.
+    /// The files that were changed on disk since a moment (in milliseconds since the Unix epoch), as far as a command
+    /// in a view may have read them: files that git ignores are left out. This is called at the accept of work that ran
+    /// commands in views. By default no such files are known.
     async fn changed_since(&self, _unix_ms: u64) -> Vec<WorkspacePath> {
         Vec::new()
     }
 
-    /// What such changes come to.
+    /// What happens to work if such files were changed.
     fn freshness(&self) -> Freshness {
         Freshness::default()
     }
 
-    /// The check of completed work that changes these paths: it runs in the work's view, is judged as a command ahead, and counts against the
-    /// limits. What it changes is dropped. By default there is none.
+    /// The check for completed work that changes these paths. It runs in the work's view, is judged like a command
+    /// ahead, and counts against the limits. What it changes is dropped. By default there is no check.
     fn check(&self, _changed: &[WorkspacePath]) -> Option<Check> {
         None
     }
 
     /// Does the work of a call while other calls do theirs.
     ///
-    /// By default in place, with the others: what waits for something does so at the same time, what computes or reads a disk
-    /// comes one after the other. A host with threads hands it to them. Whoever drops the future wants the work dropped: at
-    /// once, or where it next waits.
+    /// By default it is done in place, together with the other calls: they wait for something at the same time, but
+    /// computing and reading from a disk happen one after the other. A host with threads can give the work to them. If
+    /// the future is dropped, the work must be dropped too: at once, or at the next point where it waits.
     async fn beside(&self, work: BoxFuture<'static, ()>) {
         work.await;
     }
@@ -89,14 +92,15 @@ pub trait Host: Send + Sync {
         AtBoundary::default()
     }
 
-    /// Whether the next step may run as well, on top of work that nobody has accepted yet, and how. It is asked only where
-    /// [`Limits::depth`] leaves room; a policy (the crate `headstart-budget` has one) answers it well. `None`: not now. By default every step
-    /// may, under the limits of the one below.
+    /// Whether the next step may run as well, on top of work that nobody has accepted yet, and how; `None` means not
+    /// now. This is called only if [`Limits::depth`] leaves room. A policy answers it well; the crate
+    /// `headstart-budget` has one. By default every step may run, under the limits of the step below.
     async fn step_above(&self, step: &Step) -> Option<StepAbove> {
         Some(StepAbove { id: format!("{}+", step.below), limits: step.limits })
     }
 
-    /// Whether the states of calls and what commands print are among the [events](crate::Event). By default they are not.
+    /// Whether the states of calls and the output of commands are among the [events](crate::Event). By default they are
+    /// not.
     fn tells_calls(&self) -> bool {
         false
     }
@@ -104,7 +108,7 @@ pub trait Host: Send + Sync {
     /// Whether a call that the mode does not allow by itself may run.
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;
 
-    /// The same, with what is known of the call before it runs. By default nobody looks at that.
+    /// As [`consent`](Self::consent), with what is known of the call before it runs. By default that is ignored.
     async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, _prepared: Prepared) -> Consent {
         self.consent(call, verdict).await
     }
@@ -113,9 +117,9 @@ pub trait Host: Send + Sync {
 /// A step that could run on top of completed work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The speculation that it would stand on.
+    /// The speculation on which it would build.
     pub below: String,
-    /// What would run: the suggestion for what comes after that speculation.
+    /// The prompt that would run: the suggestion for what comes after that speculation.
     pub prompt: String,
     /// What the speculation below may spend.
     pub limits: Limits,
@@ -124,29 +128,30 @@ pub struct Step {
 /// How a step above runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepAbove {
-    /// An id for its speculation.
+    /// The id for its speculation.
     pub id: String,
-    /// What it may spend: it has a [`Cost`](crate::Cost) of its own.
+    /// What it may spend: it has its own [`Cost`](crate::Cost).
     pub limits: Limits,
 }
 
 /// What an accept does with work that stopped at a boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AtBoundary {
-    /// Commits what was finished, and hands the pending call over for consent.
+    /// Commits what was finished, and hands over the pending call for consent.
     #[default]
     Commit,
-    /// Drops it, so that the prompt runs anew: for hosts that want a turn whole or not at all.
+    /// Drops the work, so that the prompt runs anew: for hosts that want a turn as a whole or not at all.
     Discard,
 }
 
-/// What becomes of work whose commands ran before the user's last edits.
+/// What happens to work whose commands ran before the user's last edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Freshness {
-    /// It is accepted, and the accept says which files they are ([`Accepted::changed_since_view`](crate::Accepted::changed_since_view)).
+    /// It is accepted, and the result names the edited files
+    /// ([`Accepted::changed_since_view`](crate::Accepted::changed_since_view)).
     #[default]
     Tell,
-    /// It is a conflict.
+    /// The accept ends with a conflict.
     Require,
 }
 
@@ -154,7 +159,7 @@ pub enum Freshness {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Prepared {
-    /// What it would change, where it is an edit that can be made now.
+    /// What the call would change, if it is an edit that can be made now.
     pub changes: Option<ChangeSet>,
 }
 

@@ -1,16 +1,19 @@
-//! The speculation engine: runs a prompt ahead of the user, and hands the finished work over or leaves no trace.
+//! The speculation engine: runs a prompt ahead of the user, and either hands over the finished work or leaves no trace.
 //!
-//! [`Engine::start`] forks a conversation and gives a [`Speculation`] (the handle), a [`Driver`] (the future that does the
-//! work, for the host to spawn) and [`Events`] (what happens, for whoever shows it). The driver asks the model, has the gate
-//! judge every call, runs it over an overlay, and asks again, until there is an [`Ending`]: completed, a boundary, a
-//! limit, an error, or an abort. [`Speculation::accept`] commits all changes or none, and gives what is added to the
-//! conversation; [`Speculation::abort`] drops the model's request at once. [`Engine::turn`] is the same loop in the
-//! foreground: it asks the user instead of stopping, and goes on where an accepted speculation stopped.
+//! [`Engine::start`] forks a conversation and returns a [`Speculation`] (the handle), a [`Driver`] (the future that
+//! does the work, for the host to spawn) and [`Events`] (what happens, for a host that shows it). The driver asks the
+//! model, has the gate judge every call, runs the calls over an overlay, and asks again, until there is an [`Ending`]:
+//! completed, a boundary, a limit, an error, or an abort. [`Speculation::accept`] commits all changes or none, and
+//! returns what is added to the conversation; [`Speculation::abort`] drops the model's request at once.
+//! [`Engine::turn`] is the same loop in the foreground: it asks the user instead of stopping, and goes on where an
+//! accepted speculation stopped.
 //!
-//! Completed work makes a suggestion for what comes after it. With [`Limits::depth`] that one runs ahead, too, on top of the
-//! work below ([`Speculation::above`]): an accept of the lower step leaves the upper one ready, an abort takes it along.
+//! Completed work makes a suggestion for what comes after it. With [`Limits::depth`] that suggestion runs ahead too, on
+//! top of the work below ([`Speculation::above`]): after an accept of the lower step the upper one is ready, and an
+//! abort of the lower step aborts it too.
 //!
-//! When a user takes accepted work back, in an editor or with git, [`UndoWatch`] notices, and has the words for the model.
+//! When a user takes back accepted work, in an editor or with git, [`UndoWatch`] notices it, and has the words with
+//! which the model is told.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -66,44 +69,55 @@
 //!
 //! # Limitations
 //!
-//! A shell command sees the real tree, unless the host has views ([`CommandRunner::run_in_view`](headstart_toolbox::CommandRunner)) and its
-//! rules say so: without one, a command that may read a staged file is a boundary. Files that it names are part of the
-//! read set; what it reads below a folder is not. Calls of an answer that only read
-//! run at the same time, as far as their futures wait for something: what computes runs one after the other unless the host
-//! gives it threads. Steps that stand on each other are accepted in the process that ran them. Work that a record holds is
-//! trusted as far as its transcript goes: whoever can write the record can change what is applied.
+//! A shell command sees the real tree, unless the host has views
+//! ([`CommandRunner::run_in_view`](headstart_toolbox::CommandRunner)) and its rules allow them: without a view, a
+//! command that may read a staged file is a boundary. Files that a command names are part of the read set; what it
+//! reads below a folder is not. Calls of an answer that only read run at the same time, as far as their futures wait
+//! for something: computing happens one after the other, unless the host gives it threads. Steps that build on each
+//! other must be accepted in the process that ran them. The transcript in a record is trusted: whoever can write the
+//! record can change what is applied.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A foreground turn remembers what it saw** (`src/seen.rs`): each of its calls has an overlay of its own, so the hash of each file that
-//!   the turn read or wrote last is kept, and a call that would replace another content is told to read it again.
-//! - **A failure that is the view's is nobody's answer.** A command that asked for the network and failed, wanted more rights, wrote outside
-//!   the workspace or was disturbed by its user is the pending call of a boundary, as if it had not run; the model reads nothing of it.
-//! - **Events know no concurrency.** Calls that run at the same time are told as if they ran one after the other, each with its result. A
-//!   screen that prints line by line stays right, and a test compares the events with those of a run with one call at a time.
-//! - **A name that nobody offers** is answered with an error that the model can act on; a name that the conversation offers and the toolbox
-//!   does not have is a boundary.
-//! - **A check is no call of the model's** (`src/check.rs`). It runs over completed work in its view and stages nothing; what it says goes into
-//!   the conversation only where it failed, as a message before the model's next answer, and not at all where mending comes to no end: then
-//!   overlay and transcript are those of the completed work.
-//! - **A sub-task is a run within the run** (`src/task.rs`), over the same overlay and under the same permits, so that nothing else can be
-//!   allowed in it than around it. Ahead it is one call: where it stops at a boundary all that it staged is taken back, and the call is pending
-//!   as if it had not run, for a conversation in which half a part was done would be none that a turn could have had. Its calls are kept beside
-//!   the transcript, so that an accept judges them.
-//! - **An accept judges paths, too.** Besides every call that ran, each path in the change set and the read set goes through the gate again, so
-//!   a rule that came meanwhile counts behind links and for a record that was tampered with.
-//! - **A step stands on a base view** (`src/base_view.rs`): the overlay of the step below until that is accepted, then the workspace. So no chain
-//!   of overlays grows as a user accepts step after step, and what went otherwise below (a merge, an edit in between) is seen by the ordinary
-//!   rules of a commit. One driver does all steps, one after the other.
-//! - **Ids of calls are unique in the whole conversation**, also in the part that a fork leaves out (`CacheSafeParams::call_ids`), so that an
-//!   accept adds what a turn in the foreground would have added.
-//! - **A circle is read from the transcript** (`src/repeated.rs`). How often a call was answered with the same is counted in what is there, so
-//!   a run that was cut and goes on counts as one that was not, and nothing has to be kept.
-//! - **What a user undoes behind the conversation is told, not unsaid.** History that was sent stays as it is, or the prefix cache is lost.
-//!   `UndoWatch` (speculation) is a workspace around the real one: it knows the content of each file before and after every commit, and before
-//!   a prompt, and before a question for a suggestion, looks which one is there. What is back goes, in words, before the user's, in their
-//!   message, and before a prompt that runs ahead; work that was told something else than holds at its accept runs anew. Every front end has
-//!   that from `agent`. No edit of a user's own is news, and neither is what was undone and redone in between.
+//! - **A foreground turn remembers what it saw** (`src/seen.rs`). Each of its calls has its own overlay, so the turn
+//!   keeps the hash of each file that it read or wrote last. A call that would replace another content is told to read
+//!   the file again.
+//! - **A failure that the view caused is not given to the model.** If a command asked for the network and failed,
+//!   wanted more rights, wrote outside the workspace or was disturbed by its user, it becomes the pending call of a
+//!   boundary, as if it had not run; the model reads nothing of it.
+//! - **Events show no concurrency.** Calls that run at the same time are told as if they ran one after the other, each
+//!   with its result. So a screen that prints line by line stays right, and a test can compare the events with those of
+//!   a run with one call at a time.
+//! - **A tool name that nobody offers** is answered with an error that the model can act on; a name that the
+//!   conversation offers and the toolbox does not have is a boundary.
+//! - **A check is not a call of the model** (`src/check.rs`). It runs over completed work in the work's view and stages
+//!   nothing. Its output goes into the conversation only if it failed, as a message before the model's next answer. If
+//!   the model's attempt to mend the failure comes to no end, even that is left out: overlay and transcript are then
+//!   those of the completed work.
+//! - **A sub-task is a run within the run** (`src/task.rs`), over the same overlay and under the same permits, so that
+//!   nothing is allowed in it that is not allowed around it. For work ahead it is one call: if it stops at a boundary,
+//!   everything that it staged is taken back, and the call is pending as if it had not run, because a turn could never
+//!   have led to a conversation with half of a part done. Its calls are kept beside the transcript, so that an accept
+//!   judges them.
+//! - **An accept judges paths too.** Besides every call that ran, each path in the change set and the read set goes
+//!   through the gate again. So a rule that was added meanwhile also counts behind links, and for a record that was
+//!   tampered with.
+//! - **A step stands on a base view** (`src/base_view.rs`): the overlay of the step below until that is accepted, then
+//!   the workspace. So no chain of overlays grows while a user accepts step after step, and a difference below (a
+//!   merge, an edit in between) is handled by the ordinary rules of a commit. One driver does all steps, one after the
+//!   other.
+//! - **Ids of calls are unique in the whole conversation**, including the part that a fork leaves out
+//!   (`CacheSafeParams::call_ids`), so that an accept adds what a turn in the foreground would have added.
+//! - **A circle is found in the transcript** (`src/repeated.rs`). How often a call was answered with the same is
+//!   counted there, so a run that was cut and goes on counts the same as one that was not cut, and nothing has to be
+//!   kept.
+//! - **What a user undoes outside the conversation is told to the model, and history is not changed.** History that was
+//!   sent must stay as it is, or the prefix cache is lost. `UndoWatch` is a workspace around the real one: it knows the
+//!   content of each file before and after every commit, and checks which of them is there before a prompt and before a
+//!   question for a suggestion. What is back is told in words before the user's, in their message, and also before a
+//!   prompt that runs ahead; work that was told something else than what is true at its accept runs anew. Every front
+//!   end gets this from `agent`. An edit of the user's own is not news, and neither is something that was undone and
+//!   redone in between.
 
 mod accept;
 mod answers;

@@ -6,24 +6,24 @@ use headstart_toolbox::Limits as ToolLimits;
 
 use crate::{Cost, Limit};
 
-/// How much a run may spend before it is stopped. Every limit has an ending of its own
-/// ([`Limit`](crate::Limit)); none counts as completed.
+/// How much a run may spend before it is stopped. Every limit has its own ending ([`Limit`](crate::Limit)); none counts
+/// as completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Answers of the model.
+    /// The most answers of the model.
     pub turns: u32,
-    /// Entries of the transcript.
+    /// The most entries of the transcript.
     pub messages: usize,
-    /// Tokens read and written, all requests together; cached tokens count.
+    /// The most tokens read and written, in all requests together; cached tokens count.
     pub tokens: u64,
-    /// What the tokens may cost; `None` for no such limit.
+    /// What the tokens may cost; `None` for no limit.
     pub cost: Option<CostLimit>,
-    /// How long a request may be; `None` for no such limit.
+    /// How long a request may be; `None` for no limit.
     pub window: Option<RequestLimit>,
-    /// Wall time, without that in which the user is asked for consent. A commit that has begun is brought to its end.
+    /// Wall time, without the time in which the user is asked for consent. A commit that has begun is completed.
     pub time: Duration,
-    /// How many steps run ahead of the user, each on top of the one before. With 1 a suggestion that comes of work
-    /// which nobody has accepted yet is only suggested; with more it runs, too, if the host agrees
+    /// How many steps run ahead of the user, each on top of the one before. With 1, the suggestion for what comes after
+    /// work that nobody has accepted yet is only suggested; with more, it runs too, if the host agrees
     /// ([`Host::step_above`](crate::Host::step_above)).
     pub depth: u32,
     /// How many candidates the query for what comes after the work asks for, from 1 to
@@ -31,22 +31,23 @@ pub struct Limits {
     pub candidates: usize,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
-    /// Calls of one answer that run at the same time; only those that only read ever do.
+    /// How many calls of one answer run at the same time; only calls that only read ever do.
     pub calls_at_once: usize,
-    /// What one tool may return and search.
+    /// How much one tool may return and search.
     pub tools: ToolLimits,
     /// What one sub-task may spend ([`task_tool`](crate::task_tool)), as far as the run has it left.
     pub task: TaskLimits,
 }
 
-/// How much a sub-task may spend before it is stopped. What it has done by then stands, and whoever began it reads that it was stopped.
+/// How much a sub-task may spend before it is stopped. What it has done by then stays, and the run that began it reads
+/// that it was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskLimits {
-    /// Answers of the model.
+    /// The most answers of the model.
     pub turns: u32,
-    /// Tokens read and written, all requests together; cached tokens count.
+    /// The most tokens read and written, in all requests together; cached tokens count.
     pub tokens: u64,
-    /// Wall time in seconds, without that in which the user is asked for consent.
+    /// Wall time in seconds, without the time in which the user is asked for consent.
     pub seconds: u32,
 }
 
@@ -60,30 +61,30 @@ impl Default for TaskLimits {
 /// A limit on what the tokens of a run cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CostLimit {
-    /// What they cost, for a million.
+    /// The price of a million tokens.
     pub price: Price,
     /// The most that a run may cost.
     pub most: Money,
 }
 
-/// A limit on how many tokens a request has, so that it is not longer than what the model sees at once.
+/// A limit on the tokens of a request, so that it is not longer than what the model sees at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimit {
-    /// The most that a request may come to.
+    /// The most tokens that a request may have.
     pub tokens: u64,
     /// What is known of the conversation's tokens before the run.
     pub gauge: TokenEstimate,
 }
 
 impl RequestLimit {
-    /// Whether a request is longer, by what its run has learned since.
+    /// Whether a request is longer than the limit; `learned` is what its run has learned of its tokens since.
     pub(crate) fn is_passed(self, request: &ModelRequest, learned: Option<TokenEstimate>) -> bool {
         self.tokens < learned.unwrap_or(self.gauge).tokens(request)
     }
 }
 
 impl Limits {
-    /// Those of a sub-task of a run that has spent so much.
+    /// The limits for a sub-task of a run that has spent this much.
     pub(crate) fn of_task(&self, spent: &Cost) -> Self {
         let price =
             |limit: CostLimit| CostLimit { most: limit.most.less(limit.price.of(spent.tokens)), ..limit };
@@ -92,14 +93,14 @@ impl Limits {
             messages: usize::MAX,
             tokens: self.task.tokens.min(self.tokens.saturating_sub(spent.spent_tokens())),
             cost: self.cost.map(price),
-            // Nothing is known of its tokens yet.
+            // Nothing is known of the sub-task's tokens yet.
             window: self.window.map(|window| RequestLimit { gauge: TokenEstimate::default(), ..window }),
             time: Duration::from_secs(self.task.seconds.into()),
             ..*self
         }
     }
 
-    /// The limit that what was spent has reached.
+    /// The limit that is reached by what was spent.
     pub fn spent(&self, cost: &Cost) -> Option<Limit> {
         if self.tokens <= cost.spent_tokens() {
             return Some(Limit::Tokens);

@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use crate::Speculation;
 use crate::lock::lock;
 
-/// Where a speculation keeps the step that stands on it, so that an abort takes it along.
+/// Where a speculation keeps the step that builds on it, so that an abort can include that step.
 #[derive(Default)]
 pub(crate) struct NextStep(Mutex<Place>);
 
@@ -12,12 +12,12 @@ enum Place {
     #[default]
     Empty,
     Taken(Speculation),
-    /// The speculation was aborted: nothing can stand on it any more.
+    /// The speculation was aborted: nothing can build on it any more.
     Closed,
 }
 
 impl NextStep {
-    /// Puts the step that `start` makes there. The lock is held meanwhile: an abort comes before or after it.
+    /// Keeps the step that `start` makes. The lock is held meanwhile, so an abort comes either before or after it.
     pub(crate) fn start<T>(&self, start: impl FnOnce() -> Option<(Speculation, T)>) -> Option<T> {
         let mut place = lock(&self.0);
         if matches!(*place, Place::Closed) {

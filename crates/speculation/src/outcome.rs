@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Checked, Transcript};
 
-/// Where a speculation is, in one word.
+/// The state of a speculation, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
     /// The model or a tool is at work.
     Running,
-    /// The model said its last word.
+    /// The model has given its last answer.
     Completed,
     /// A call needs the user's consent.
     Boundary,
@@ -29,7 +29,7 @@ pub enum Status {
 #[serde(tag = "status", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Ending {
-    /// The model said its last word.
+    /// The model has given its last answer.
     Completed,
     /// The call at the head of [`Transcript::rest`] needs the user's consent.
     Boundary {
@@ -38,14 +38,15 @@ pub enum Ending {
     },
     /// A limit was reached.
     Exhausted {
-        /// Which.
+        /// The limit.
         limit: Limit,
     },
-    /// An error: the model's, or an empty answer.
+    /// An error: of the model, or because the answer was empty.
     Failed {
-        /// In words.
+        /// The error in words.
         error: String,
-        /// In a stable word for programs: that of the [`ModelError`], or `withheld`, `empty`, and what a host has.
+        /// The error as a stable word for programs: the code of the [`ModelError`], `withheld`, `empty`, or a code of
+        /// the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// Milliseconds after which the model may be asked again, if its provider said.
@@ -56,7 +57,7 @@ pub enum Ending {
     Aborted,
 }
 
-/// What there is a limit of.
+/// What is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -69,7 +70,7 @@ pub enum Limit {
     Tokens,
     /// What these tokens cost.
     Cost,
-    /// Files or bytes staged, or a path that goes too deep.
+    /// The number of staged files or bytes, or the depth of a path.
     Staged,
     /// Wall time.
     Time,
@@ -77,7 +78,7 @@ pub enum Limit {
     Output,
     /// Calls that are always answered with the same.
     Repeated,
-    /// What the model sees at once ([`Limits::window`](crate::Limits::window)).
+    /// How much the model sees at once ([`Limits::window`](crate::Limits::window)).
     Window,
 }
 
@@ -98,22 +99,22 @@ pub struct Cost {
     pub staged_bytes: u64,
     /// Milliseconds spent waiting for the model.
     pub model_ms: u64,
-    /// Milliseconds spent in tools, counted once where several ran at the same time.
+    /// Milliseconds spent in tools; time in which several ran counts once.
     pub tool_ms: u64,
-    /// Of these, milliseconds of commands in views.
+    /// The part of `tool_ms` that commands in views took, in milliseconds.
     #[serde(skip_serializing_if = "is_zero")]
     pub view_ms: u64,
-    /// Milliseconds of processor time of these commands, all their processes together.
+    /// The processor time of these commands, with all their processes, in milliseconds.
     #[serde(skip_serializing_if = "is_zero")]
     pub view_cpu_ms: u64,
-    /// Most memory that one of these commands held, in bytes.
+    /// The most memory that one of these commands used, in bytes.
     #[serde(skip_serializing_if = "is_zero")]
     pub view_peak_bytes: u64,
-    /// Milliseconds from the start to the end of the work (the user's reading time is not in it).
+    /// Milliseconds from the start to the end of the work, without the user's reading time.
     pub work_ms: u64,
 }
 
-/// All that is left of a speculation when it has ended; enough to accept it in another process.
+/// What is left of a speculation when it has ended; enough to accept it in another process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finished {
@@ -123,9 +124,9 @@ pub struct Finished {
     pub prompt: String,
     /// How it ended.
     pub ending: Ending,
-    /// What it would add to the conversation; at a boundary the pending call is in its rest.
+    /// What it would add to the conversation; at a boundary, `rest` has the pending call.
     pub transcript: Transcript,
-    /// The calls that ran in its sub-tasks, in order. They are judged at an accept as those of the transcript are.
+    /// The calls that ran in its sub-tasks, in order. An accept judges them like those of the transcript.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task_calls: Vec<ToolCall>,
     /// What it would change in the workspace.
@@ -133,18 +134,19 @@ pub struct Finished {
     /// What it would change in the repository, together with the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitChange>,
-    /// The suggestion for what comes after, where there is one.
+    /// The suggestion for what comes after, if there is one.
     pub next: Option<String>,
     /// What it cost.
     pub cost: Cost,
-    /// When the last command in a view began, or an earlier one that ran tests, in milliseconds since the Unix epoch: what its user changed since, the work may
-    /// not have seen.
+    /// When the last command in a view began, or an earlier one that ran tests, in milliseconds since the Unix epoch:
+    /// the work may not have seen what its user changed since then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub viewed_ms: Option<u64>,
-    /// What the pending call answered in a view. What it changed there was dropped, for the mode asks before a write.
+    /// The result of the pending call in a view. What the call changed there was dropped, because the mode asks before
+    /// a write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// What the project's own check said of it, where there is one and it says something.
+    /// The result of the project's own check, if there is a check and it has a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Checked>,
 }
@@ -165,12 +167,12 @@ impl From<&ModelError> for Ending {
 }
 
 impl Ending {
-    /// By an error that is not the model's.
+    /// An ending by an error that is not the model's.
     pub fn failed(code: &str, error: impl Into<String>) -> Self {
         Self::Failed { error: error.into(), code: Some(code.to_owned()), retry_after_ms: None }
     }
 
-    /// In one word.
+    /// The ending in one word.
     pub fn status(&self) -> Status {
         match self {
             Self::Completed => Status::Completed,
@@ -183,7 +185,7 @@ impl Ending {
 }
 
 impl Finished {
-    /// What tells the changes to files and repository from others; `None` where there are none.
+    /// Distinguishes the changes to files and repository from others; `None` if there are no changes.
     pub fn digest(&self) -> Option<ContentHash> {
         let beside = self.git.as_ref().map(GitChange::beside);
         let changes = !self.changes.is_empty() || beside.is_some();
@@ -198,7 +200,7 @@ impl Finished {
         }
     }
 
-    /// Whether an accept would hand over anything: no accept does where nothing was done, or after an abort.
+    /// Whether an accept would hand over anything: it does not if nothing was done, or after an abort.
     pub fn has_something_to_give(&self) -> bool {
         // The first message is the prompt.
         let did_something = self.transcript.messages.len() > 1 || self.transcript.pending_call().is_some();

@@ -26,10 +26,10 @@ use crate::transcript::Ran;
 use crate::viewed::Viewed;
 use crate::{Ending, Host, Limit, Prepared};
 
-/// A call at work, which whoever has a thread for it may poll.
+/// A running call. It may be polled on any thread.
 pub(crate) type Running = BoxFuture<'static, Result<Ran, Cut>>;
 
-/// What ends a run at a call that began.
+/// Why a run ends at a call that began.
 #[derive(Debug, Clone)]
 pub(crate) enum Cut {
     Limit(Limit),
@@ -46,13 +46,13 @@ impl From<Cut> for Ending {
     }
 }
 
-/// Whether a call runs, and how: what tells a speculation from a foreground turn.
+/// Whether a call runs, and how. This is what differs between a speculation and a foreground turn.
 #[async_trait]
 pub(crate) trait Permits: Send + Sync {
-    /// What becomes of a call as things are now. It runs nothing and asks nobody, so calls may run meanwhile.
+    /// The permit for a call as things are now. This runs nothing and asks nobody, so other calls may run meanwhile.
     async fn permit(&self, call: &ToolCall) -> Permit;
 
-    /// Asks the user where [`permit`](Self::permit) wants that. By default there is nobody to ask.
+    /// Asks the user if [`permit`](Self::permit) requires it. By default there is nobody to ask.
     async fn ask(&self, _call: &ToolCall, asked: Permitted, _prepared: Prepared) -> Permit {
         Permit::Stop(asked.verdict)
     }
@@ -60,7 +60,8 @@ pub(crate) trait Permits: Send + Sync {
     /// The policy that decides about a call as things are now.
     fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy>;
 
-    /// Looks at a call about which the user would be asked. An error is what the model reads: it cannot be done, so nobody is asked.
+    /// Looks at a call about which the user would be asked. If the call cannot be done, the error is what the model
+    /// reads, and nobody is asked.
     async fn prepare(&self, _call: &ToolCall, _asked: &Permitted) -> Result<Prepared, String> {
         Ok(Prepared::default())
     }
@@ -68,29 +69,29 @@ pub(crate) trait Permits: Send + Sync {
     /// Runs a permitted call. The error ends the whole run.
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
 
-    /// The same for the calls of a sub-task: this hears of them, and the run's events do not.
+    /// The same permits for the calls of a sub-task: `log` is told of them, and the run's events are not.
     fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits>;
 
-    /// What a sub-task that begins now would be taken back to; `None` where what its calls did stands.
+    /// The state to which a sub-task that begins now can be taken back; `None` if what its calls did stays.
     fn before_task(&self) -> Option<BeforeTask> {
         None
     }
 
-    /// Takes back what was done since.
+    /// Takes back what was done since then.
     fn take_back(&self, _before: BeforeTask) {}
 
-    /// Whether it is the user's own turn.
+    /// Whether the run is a turn of the user.
     fn is_attended(&self) -> bool {
         false
     }
 
-    /// Whether a call's changes are on their way into the workspace. By default none ever are.
+    /// Whether a call's changes are being committed to the workspace. By default none ever are.
     fn is_committing(&self) -> bool {
         false
     }
 }
 
-/// What work ahead has staged when a sub-task of it begins.
+/// What work ahead has staged when one of its sub-tasks begins.
 pub(crate) struct BeforeTask {
     staged: Savepoint,
     git: Option<GitChange>,
@@ -99,27 +100,27 @@ pub(crate) struct BeforeTask {
 
 pub(crate) enum Permit {
     Run(Permitted),
-    /// It runs if the user agrees.
+    /// The call runs if the user agrees.
     Ask(Permitted),
-    /// It does not run; the model reads why.
+    /// The call does not run; the model reads why.
     Refuse(String),
     /// The run ends before this call.
     Stop(Verdict),
 }
 
-/// The rules under which a call was permitted; it runs under the same.
+/// The rules under which a call was permitted; the call runs under the same rules.
 pub(crate) struct Permitted {
     pub(crate) context: GateContext,
     pub(crate) verdict: Verdict,
     consented: bool,
-    /// Whether it is a call of the user's own turn.
+    /// Whether the call belongs to a turn of the user.
     attended: bool,
-    /// Whether it runs in a view.
+    /// Whether the call runs in a view.
     in_view: bool,
 }
 
 impl Permitted {
-    /// Whether nothing that another call could see comes of it: it may run beside others of its kind.
+    /// Whether the call does nothing that another call could see, so that it may run beside others of its kind.
     pub(crate) fn only_reads(&self) -> bool {
         let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;
         reads && self.verdict.writes.is_empty() && !self.consented && !self.in_view
@@ -139,14 +140,14 @@ pub(crate) struct Tools {
     pub(crate) gate: Arc<Gate>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) limits: ToolLimits,
-    /// Hear what commands print.
+    /// Receives what commands print.
     pub(crate) events: EventSender,
-    /// Hears of calls, where they are those of a sub-task.
+    /// Receives the calls, if they are those of a sub-task.
     pub(crate) task: Option<Arc<TaskLog>>,
 }
 
 impl Tools {
-    /// The same for a sub-task, which begins no further ones.
+    /// The same tools for a sub-task, which cannot begin another sub-task.
     fn of_task(&self, log: &Arc<TaskLog>) -> Arc<Self> {
         let mut offered = self.offered.clone();
         offered.retain(|schema| schema.name != ours::TASK.name);
@@ -161,14 +162,14 @@ impl Tools {
         })
     }
 
-    /// A call begins.
+    /// Notes that a call begins.
     fn begins(&self, call: &ToolCall) {
         if let Some(log) = &self.task {
             log.begins(call, &self.toolbox);
         }
     }
 
-    /// Says what has come of a call.
+    /// Notes the result of a call.
     fn told(&self, call: &ToolCall, ran: Result<Ran, Cut>) -> Result<Ran, Cut> {
         match &ran {
             Ok(ran) => {
@@ -183,15 +184,15 @@ impl Tools {
         ran
     }
 
-    /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
-    /// below a folder is not remembered.
+    /// Puts the files that a command names into the read set, because the command reads them without the overlay. What
+    /// it reads below a folder is not remembered.
     async fn remember_reads(&self, verdict: &Verdict, overlay: &Overlay) {
         for path in &verdict.reads {
             let Ok(metadata) = overlay.metadata(path).await else {
                 continue;
             };
             if metadata.kind == EntryKind::File && metadata.len <= self.limits.file_bytes {
-                // A file that cannot be read is for the command to complain about.
+                // If the file cannot be read, the command reports that itself.
                 let _ = overlay.read(path).await;
             }
         }
@@ -216,7 +217,7 @@ impl Tools {
         self.gate.deciding_policy(called, &self.host.gate_context(), is_ahead)
     }
 
-    /// A name that nobody offered cannot do anything: the model gets an error that it can act on.
+    /// The error for a tool name that nobody offers, so that the model can act on it.
     fn nobody_offers(&self, call: &ToolCall) -> Option<String> {
         if !self.host.gate_context().mode.offers_tools() {
             return Some(format!(
@@ -230,7 +231,7 @@ impl Tools {
     }
 
     async fn run(&self, call: &ToolCall, view: &Arc<Overlay>, permitted: &Permitted) -> Result<Ran, Cut> {
-        // Only of a host's own tool has its host's word to be held against what it did.
+        // Only for a host's own tool is its declaration compared with what it did.
         let declared = permitted.context.declaration(&call.name).filter(|tool| !tool.is_built_in());
         let declared = declared.map(|tool| (tool, view.change_set()));
         let prints = self.events.output_of(&call.id);
@@ -250,8 +251,8 @@ impl Tools {
         }
     }
 
-    /// What the model reads where a host's own tool did more than its declaration and the rules let it: the gate knew only what it
-    /// was told of that tool, and the paths of its arguments.
+    /// What the model reads if a host's own tool did more than its declaration and the rules allow: the gate knew only
+    /// what it was told of that tool, and the paths in its arguments.
     fn against(
         &self,
         tool: &Declaration,
@@ -310,7 +311,7 @@ impl Tools {
     }
 }
 
-/// Around what a call does.
+/// The tracing span around a call.
 fn span(call: &ToolCall) -> Span {
     debug_span!("call", tool = call.name, id = call.id)
 }

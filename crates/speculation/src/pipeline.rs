@@ -6,8 +6,8 @@ use crate::lock::lock;
 use crate::run::Progress;
 use crate::{Engine, Finished};
 
-/// What the user may ask after the speculated turn: the same question to the model as after a real turn, over the
-/// conversation that an accept would leave, tool results included.
+/// What the user may ask after the speculated turn. The model is asked the same question as after a real turn, over the
+/// conversation that an accept would leave, including tool results.
 pub(crate) async fn next_suggestion(
     engine: &Engine,
     params: &CacheSafeParams,

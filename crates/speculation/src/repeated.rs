@@ -1,29 +1,30 @@
-//! A call that is made again and again, and always answered with the same.
+//! Calls that are made again and again, and are always answered with the same.
 
 use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult};
 use headstart_tool_gate::GateContext;
 
-/// So many same answers are given; the next such call gets none.
+/// How often the same answer is given; the next such call gets none.
 const GIVEN: usize = 3;
-/// In a turn so many calls are told so before the turn ends.
+/// In a turn, how many calls are answered with a warning before the turn ends.
 const TOLD: usize = 1;
 
 /// What the model reads instead of the same answer once more.
 const SAME_AGAIN: &str = "you have made this call three times with the same result, and it is not made again; do something else, or say what you need";
 
-/// What becomes of a call that was made before.
+/// What happens to a call that may have been made before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeated {
-    /// It runs.
+    /// The call runs.
     No,
-    /// Its model is told that it gets the same answer as before.
+    /// The model is told that it would get the same answer as before.
     Tell,
-    /// It goes in a circle: the run ends.
+    /// The model goes in a circle, so the run ends.
     Ends,
 }
 
 impl Repeated {
-    /// Of a call behind this transcript; `attended`: in a turn of the user's own, where the model is told first.
+    /// Judges a call that follows this transcript; `attended` says whether it is in a turn of the user, where the model
+    /// is warned first.
     pub(crate) fn of(call: &ToolCall, messages: &[Message], context: &GateContext, attended: bool) -> Self {
         let same = same_answers(call, messages, context);
         match same.checked_sub(GIVEN) {
@@ -33,14 +34,14 @@ impl Repeated {
         }
     }
 
-    /// What the model is told.
+    /// The warning for the model.
     pub(crate) fn message() -> String {
         SAME_AGAIN.to_owned()
     }
 }
 
-/// How often, up to now, this very call was answered with the same, or refused for that; what another call may have changed in between begins
-/// the count anew.
+/// How often, up to now, this very call was answered with the same, or refused for that reason. If another call may
+/// have changed something in between, the count begins anew.
 fn same_answers(call: &ToolCall, messages: &[Message], context: &GateContext) -> usize {
     let mut answers: Vec<&ToolOutcome> = Vec::new();
     for (made, result) in calls(messages) {
@@ -63,7 +64,7 @@ fn calls(messages: &[Message]) -> impl Iterator<Item = (&ToolCall, &ToolResult)>
         Part::ToolResult(result) => Some(result),
         _ => None,
     });
-    // In a legal transcript they stand in the order of the calls.
+    // In a legal transcript the results are in the order of the calls.
     messages.iter().flat_map(Message::tool_calls).zip(results)
 }
 

@@ -20,22 +20,22 @@ use crate::transcript::make_ids_unique;
 use crate::viewed::Viewed;
 use crate::{CallInput, Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
-/// What a run has come to so far; read by others while it is at work, and after it is dropped.
+/// What a run has done so far; it can be read while the run is at work, and after the run is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
-    /// What is known of the tokens of its requests, where there is a limit of them and one was answered.
+    /// What is known of the tokens of its requests, if they are limited and one was answered.
     pub(crate) gauge: Option<TokenEstimate>,
-    /// Why nothing comes next, once that is known.
+    /// Why there is no next suggestion, once that is known.
     pub(crate) no_next: Option<SuppressionReason>,
     /// When commands in views saw the workspace.
     pub(crate) viewed: Viewed,
     /// What commands in views did to the repository.
     pub(crate) git: Option<GitChange>,
-    /// What the pending call would have answered: it ran, and what it changed was dropped.
+    /// The result that the pending call would have: it ran, and what it changed was dropped.
     pub(crate) preview: Option<String>,
-    /// What the project's own check said.
+    /// The result of the project's own check.
     pub(crate) check: Option<Checked>,
     /// The calls that ran in sub-tasks of work ahead.
     pub(crate) task_calls: Vec<ToolCall>,
@@ -47,7 +47,7 @@ impl Progress {
     }
 }
 
-/// Shared progress. The lock is held for a moment only, never while anything is awaited.
+/// Shared progress. The lock is held only briefly, and never while anything is awaited.
 pub(crate) type SharedProgress = Arc<Mutex<Progress>>;
 
 /// The loop that a speculation and a foreground turn share: ask the model, run its calls, ask again.
@@ -55,7 +55,7 @@ pub(crate) struct Run<'a> {
     pub(crate) model: &'a dyn Model,
     /// The conversation so far and everything else that is the same in every request of the run.
     pub(crate) base: &'a ModelRequest,
-    /// The ids of all calls in the conversation, also of those that the requests leave out.
+    /// The ids of all calls in the conversation, including those that the requests leave out.
     pub(crate) call_ids: HashSet<String>,
     pub(crate) permits: &'a dyn Permits,
     pub(crate) host: &'a dyn Host,
@@ -63,15 +63,15 @@ pub(crate) struct Run<'a> {
     pub(crate) progress: &'a Mutex<Progress>,
     pub(crate) events: &'a EventSender,
     pub(crate) clock: Clock,
-    /// That of the run which this one is a sub-task of.
+    /// The clock of the run of which this one is a sub-task.
     pub(crate) clock_above: Option<&'a Clock>,
 }
 
 impl Run<'_> {
-    /// Works until there is an ending. Dropped in between, the progress stays as it is: legal.
+    /// Works until there is an ending. If the future is dropped earlier, the progress stays as it is, which is legal.
     pub(crate) async fn to_end(&self) -> Ending {
         let started = self.host.now();
-        // What has begun to change the workspace is not cut, or its changes would be there in part.
+        // A commit that has begun is not cut, because otherwise only some of its changes would be in the workspace.
         let commits = || self.permits.is_committing();
         let limited = self.clock.limit(self.host, self.limits.time, commits, self.work()).await;
         let ending = limited.unwrap_or(Ending::Exhausted { limit: Limit::Time });
@@ -125,14 +125,14 @@ impl Run<'_> {
         self.limits.spent(&progress.cost)
     }
 
-    /// What is asked next: the conversation, and what the run has added to it.
+    /// The next request: the conversation, and what the run has added to it.
     fn next_request(&self) -> ModelRequest {
         let mut request = self.base.clone();
         request.messages.extend_from_slice(&lock(self.progress).transcript.messages);
         request
     }
 
-    /// One request and its whole answer.
+    /// Sends one request and reads its whole answer.
     async fn ask(&self, request: &ModelRequest) -> Result<Answer, ModelError> {
         let mut answer = Answer::default();
         let span = debug_span!("model", messages = request.messages.len(), tools = request.tools.len());
@@ -163,7 +163,7 @@ impl Run<'_> {
     }
 
     async fn read_answer(&self, request: &ModelRequest, answer: &mut Answer) -> Result<(), ModelError> {
-        // A stream that is always ready would else keep the clock and an abort waiting until its end.
+        // Without the yields, a stream that is always ready would keep the clock and an abort waiting until its end.
         let mut stream = with_yields(self.model.stream(request).await?);
         while let Some(event) = stream.next().await {
             match event? {
@@ -187,7 +187,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts an answer into the transcript; an ending where the run is over with it.
+    /// Puts an answer into the transcript; returns an ending if the run is over with it.
     fn take(&self, answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
         let ending = self.take_in(answer, ids);
         match &ending {
@@ -199,12 +199,12 @@ impl Run<'_> {
         ending
     }
 
-    /// Tells of the calls that are to run.
+    /// Tells which calls are to run.
     fn tell_pending(&self) {
         self.call(|| CallInput::Answered(lock(self.progress).transcript.pending_calls().cloned().collect()));
     }
 
-    /// Something happens to calls.
+    /// Tells something that happens to calls.
     pub(crate) fn call(&self, input: impl FnOnce() -> CallInput) {
         self.events.call(|| millis(self.host.now()), input);
     }
@@ -213,7 +213,7 @@ impl Run<'_> {
         let mut progress = lock(self.progress);
         match answer.finish {
             Some(FinishReason::Length) => {
-                // The last call may be cut in the middle of its arguments: none of them is run.
+                // The last call may be cut in the middle of its arguments, so no call is run.
                 answer.parts.retain(|part| matches!(part, Part::Text { .. }));
                 progress.transcript.answer(answer.into_parts());
                 return Some(Ending::Exhausted { limit: Limit::Output });
@@ -241,7 +241,7 @@ impl Run<'_> {
     }
 }
 
-/// What the model said, put together.
+/// The answer of the model, put together.
 #[derive(Default)]
 struct Answer {
     parts: Vec<Part>,
@@ -259,7 +259,7 @@ impl Answer {
         }
     }
 
-    /// The parts of a message, what the model wants back first: so it is there wherever the rest is cut.
+    /// The parts of a message. What the model wants back comes first, so that it is there wherever the rest is cut.
     fn into_parts(mut self) -> Vec<Part> {
         if let Some(opaque) = self.opaque.take().filter(|_| !self.parts.is_empty()) {
             self.parts.insert(0, Part::Opaque(opaque));

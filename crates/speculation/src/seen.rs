@@ -8,16 +8,16 @@ use headstart_tool_gate::{Behaviour, Declaration};
 
 use crate::lock::lock;
 
-/// What the calls of a foreground turn read or wrote last, file by file; `None`: nothing was there. A file that is another
-/// one when a call replaces it was changed by somebody else, and the model does not know.
+/// What the calls of a foreground turn read or wrote last, for each file; `None` if nothing was there. If a file has
+/// another content when a call replaces it, somebody else has changed it, and the model does not know.
 ///
-/// Each call of such a turn has an overlay of its own, so without this only what changes during a call would show.
+/// Each call of such a turn has its own overlay, so without this only changes during a call would be noticed.
 #[derive(Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<HashMap<WorkspacePath, Option<ContentHash>>>>);
 
 impl Seen {
-    /// Notes what a call read. A search shows some lines of a file only: it makes a file known, but what the turn knew of
-    /// it before stays what counts. Of a call that failed the model knows no more than what was not there.
+    /// Notes what a call read. A search shows only some lines of a file: it makes a file known, but if the turn knew the
+    /// file before, that knowledge still counts. From a call that failed the model only learns what does not exist.
     pub(crate) fn note_reads(&self, tool: &str, failed: bool, reads: &[Observation]) {
         let searches = Declaration::of_ours(tool).is_some_and(|tool| tool.behaviour == Behaviour::Searches);
         let mut seen = lock(&self.0);
@@ -37,8 +37,8 @@ impl Seen {
         }
     }
 
-    /// Notes what was committed. A file that holds somebody else's edits as well is not as the call wrote it, and so has to
-    /// be read before it is replaced.
+    /// Notes what was committed. A file that also contains somebody else's edits is not as the call wrote it, so it has
+    /// to be read before it is replaced.
     pub(crate) fn note_writes(&self, changes: &ChangeSet) {
         let mut seen = lock(&self.0);
         for change in &changes.changes {
@@ -56,12 +56,12 @@ impl Seen {
         }
     }
 
-    /// The paths that would be replaced and are not what the turn knows.
+    /// The paths that would be replaced and do not have the content that the turn knows.
     pub(crate) fn changed_meanwhile(&self, changes: &ChangeSet) -> Vec<String> {
         let seen = lock(&self.0);
         let is_other = |change: &&Change| {
             let Some(known) = seen.get(&change.path) else { return false };
-            // A folder has no content: whether it may go is for the commit.
+            // A folder has no content; the commit decides whether it may be removed.
             let is_folder = change.base.as_ref().is_some_and(|base| base.kind == EntryKind::Directory);
             !is_folder && *known != change.base_content.as_ref().map(Content::hash)
         };

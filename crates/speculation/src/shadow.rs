@@ -1,4 +1,4 @@
-//! A call of work ahead that runs in a view, and what becomes of what it did there.
+//! Calls of work ahead that run in a view, and what happens to their changes there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,10 @@ use crate::{Check, Checked, Event, Limit};
 
 /// A command that its user disturbed is run once more if it took less than this.
 const RUN_AGAIN_BELOW: Duration = Duration::from_secs(10);
-/// Most paths that a verdict names.
+/// The most paths that a verdict names.
 const MAX_NAMED: usize = 3;
 
-/// Where the commands of one step run, and whom they are told to. The view goes with the step's work.
+/// Runs the commands of one step in its view, and tells their events. The view ends with the step's work.
 pub(crate) struct Shadow {
     view: ViewId,
     toolbox: Toolbox,
@@ -38,7 +38,7 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// For the step of this id, over the steps below it.
+    /// For the step with this id, over the steps below it.
     pub(crate) fn new(
         id: &str,
         toolbox: Toolbox,
@@ -49,12 +49,13 @@ impl Shadow {
         Self { view: ViewId::new(id), toolbox, below, progress, events }
     }
 
-    /// What keeps views apart here, where there are any.
+    /// What isolates views here, if there are any.
     pub(crate) fn tier(&self) -> Option<Tier> {
         self.toolbox.views().tier()
     }
 
-    /// Runs a call over what the overlay stages, and stages what it left. The view holds then what the overlay does, or it is gone.
+    /// Runs a call over what the overlay stages, and stages what the call left. Afterwards the view holds the same as
+    /// the overlay, or it is gone.
     pub(crate) async fn run(
         &self,
         call: &ToolCall,
@@ -62,7 +63,7 @@ impl Shadow {
         overlay: &Arc<Overlay>,
         permitted: &Permitted,
     ) -> Result<Ran, Cut> {
-        // What is not staged must not be there for the next command.
+        // The next command must not find anything that is not staged.
         let dropped = EndOnDrop(self);
         let mut is_second = false;
         loop {
@@ -120,7 +121,8 @@ impl Shadow {
         }
     }
 
-    /// Runs the project's own check over what the overlay stages, and stages nothing. `None` where it says nothing of the files.
+    /// Runs the project's own check over what the overlay stages, and stages nothing. `None` if the check says nothing
+    /// about the files.
     pub(crate) async fn check(
         &self,
         check: &Check,
@@ -128,7 +130,7 @@ impl Shadow {
         overlay: &Arc<Overlay>,
         context: &GateContext,
     ) -> Option<(Checked, String)> {
-        // What it wrote must not be there for the next command.
+        // The next command must not find what the check wrote.
         let dropped = EndOnDrop(self);
         let (staged, git) = (overlay.change_set(), self.git_so_far());
         let limits = ToolLimits { command_time: check.time.min(tools.limits.command_time), ..tools.limits };
@@ -164,19 +166,19 @@ impl Shadow {
         Some((checked, told.into_text()))
     }
 
-    /// What the steps below stage that is not in the workspace yet, as one.
+    /// What the steps below stage that is not in the workspace yet, as one change set.
     fn below(&self) -> Arc<ChangeSet> {
         let staged = self.below.iter().filter_map(|base_view| base_view.staged());
         Arc::new(staged.reduce(|below, above| below.then(&above)).unwrap_or_default())
     }
 
-    /// What the steps below, as far as they are not accepted, and this one did to the repository.
+    /// What this step and the steps below that are not accepted did to the repository.
     pub(crate) fn git_so_far(&self) -> GitSoFar {
         let below = self.below.iter().filter_map(|base_view| base_view.git()).collect();
         GitSoFar { below, step: lock(&self.progress).git.clone() }
     }
 
-    /// When its commands saw the workspace.
+    /// When the commands of the step saw the workspace.
     pub(crate) fn viewed(&self) -> Viewed {
         lock(&self.progress).viewed
     }
@@ -186,7 +188,8 @@ impl Shadow {
         lock(&self.progress).git.clone()
     }
 
-    /// What was done since is taken back: to the repository this is all that this step did, and the view showed more.
+    /// Takes back what was done since then. Afterwards `git` is all that this step did to the repository; the view
+    /// showed more, so it ends.
     pub(crate) fn take_back(&self, git: Option<GitChange>, viewed: Viewed) {
         self.toolbox.end_view(&self.view);
         let mut progress = lock(&self.progress);
@@ -222,7 +225,7 @@ impl Drop for Shadow {
     }
 }
 
-/// Ends the view, also where the future is dropped that runs in it.
+/// Ends the view when it is dropped, so also if the future that runs in the view is dropped.
 struct EndOnDrop<'a>(&'a Shadow);
 
 impl EndOnDrop<'_> {
@@ -237,7 +240,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Why the answer says nothing of the model's own code, where it may not: then nobody reads it.
+/// If the result may be due to the view and not to the model's own code, the reason; then nobody reads the result.
 fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
     let stop = |reason, why: String| {
         Some(Verdict::boundary(reason, format!("{} {why}", first_line(command_of(call)))))
@@ -271,8 +274,8 @@ fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
     None
 }
 
-/// The first changed path that no write ahead may touch, as the plain write would be judged. Where the mode asks before a write, it is the
-/// command's own verdict.
+/// The verdict on the first changed path that no write ahead may touch, as for a plain write. If the mode asks before a
+/// write, it is the command's own verdict.
 fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
     changed.iter().find_map(|path| {
         let verdict = gate.judge_path(Access::Write, path, &permitted.context);
@@ -289,8 +292,8 @@ fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Opti
     })
 }
 
-/// Why a change of the repository may not be staged: the mode asks first, or it is about a path that no write ahead may touch, also where the
-/// work tree does not have it.
+/// Why a change of the repository may not be staged: the mode asks first, or the change is about a path that no write
+/// ahead may touch, even if the work tree does not have it.
 fn closed_to_git(change: &GitChange, gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
     if !permitted.context.stages_ahead() {
         let detail = format!("it makes {}, and this mode asks before a write", change.summary());
@@ -321,7 +324,7 @@ fn named(mut names: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Whether commands of work ahead may go to views under these rules.
+/// Whether commands of work ahead may run in views under these rules.
 pub(crate) fn is_allowed(context: &GateContext) -> bool {
     context.views && !context.mode.writes_nothing()
 }

@@ -32,7 +32,7 @@ pub struct Speculation {
 struct State {
     id: String,
     prompt: String,
-    /// What the model was told before it.
+    /// What the model was told before the prompt.
     note: String,
     engine: Engine,
     overlay: Arc<Overlay>,
@@ -42,20 +42,20 @@ struct State {
     next: Shared<oneshot::Receiver<Option<Suggestions>>>,
     started_ms: u64,
     taken: AtomicBool,
-    /// Its changes are being committed, or are committed: an abort does not undo that.
+    /// Whether its changes are being committed, or are committed: an abort does not undo that.
     handed_over: AtomicBool,
-    /// What it stands on, if that is another step.
+    /// What it builds on, if that is another step.
     below: Option<Arc<BaseView>>,
-    /// What the step above stands on.
+    /// What the step above builds on.
     base_view: Arc<BaseView>,
     above: Arc<NextStep>,
-    /// Resolves, one way or the other, when it is known whether there is a step above.
+    /// Resolves when it is known whether there is a step above.
     decided: Shared<oneshot::Receiver<()>>,
     events: Mutex<Option<Events>>,
 }
 
 impl State {
-    /// Nothing of what was staged is kept.
+    /// Forgets everything that was staged.
     fn forget(&self) {
         self.engine.workspace.forget(&self.overlay.change_set());
         self.overlay.discard();
@@ -63,8 +63,8 @@ impl State {
 }
 
 impl Speculation {
-    /// `below` are the steps that it stands on, the lowest first; none for one that stands on the workspace. The model is told `note` before the
-    /// prompt.
+    /// `below` are the steps on which it builds, the lowest first; empty for one that builds on the workspace. The
+    /// model is told `note` before the prompt.
     pub(crate) fn start(
         engine: &Engine,
         id: String,
@@ -145,12 +145,12 @@ impl Speculation {
         &self.shared.prompt
     }
 
-    /// What the model was told before it ([`Engine::start_knowing`]).
+    /// What the model was told before the prompt ([`Engine::start_knowing`]).
     pub fn note(&self) -> &str {
         &self.shared.note
     }
 
-    /// Where it is.
+    /// The state of the speculation.
     pub fn status(&self) -> Status {
         if self.is_given_up() {
             return Status::Aborted;
@@ -162,31 +162,31 @@ impl Speculation {
         }
     }
 
-    /// What it has come to so far.
+    /// What it would add to the conversation so far.
     pub fn transcript(&self) -> Transcript {
         lock(&self.shared.progress).transcript.clone()
     }
 
-    /// What it cost so far, the query for the next suggestion included.
+    /// What it has cost so far, including the query for the next suggestion.
     pub fn cost(&self) -> Cost {
         lock(&self.shared.progress).cost
     }
 
-    /// What it would change, so far; nothing after an abort.
+    /// What it would change so far; nothing after an abort.
     pub fn changes(&self) -> ChangeSet {
-        // The work may have staged something behind an abort that came while it was polled.
+        // If the abort came while the work was polled, the work may have staged something after it.
         if self.is_given_up() {
             return ChangeSet::default();
         }
         self.shared.overlay.change_set()
     }
 
-    /// What it would change in the repository, so far; nothing after an abort.
+    /// What it would change in the repository so far; nothing after an abort.
     pub fn git(&self) -> Option<GitChange> {
         if self.is_given_up() { None } else { lock(&self.shared.progress).git.clone() }
     }
 
-    /// Waits for the end of the work. An aborted speculation gives an empty record.
+    /// Waits for the end of the work. For an aborted speculation the record is empty.
     pub async fn finished(&self) -> Arc<Finished> {
         match self.shared.finished.clone().await {
             Ok(finished) if self.status() != Status::Aborted => finished,
@@ -194,33 +194,33 @@ impl Speculation {
         }
     }
 
-    /// Waits for the suggestions for what comes after. There are none unless the speculation is completed, and one unless
-    /// [`Limits::candidates`](crate::Limits::candidates) asks for several.
+    /// Waits for the suggestions for what comes after. There are none unless the speculation is completed, and only one
+    /// unless [`Limits::candidates`](crate::Limits::candidates) asks for several.
     pub async fn next(&self) -> Option<Suggestions> {
         self.shared.next.clone().await.ok().flatten()
     }
 
-    /// Why [`next`](Self::next) gave nothing, where the model was asked for it or a guard kept it from being asked.
+    /// Why [`next`](Self::next) gave nothing, if the model was asked or a guard prevented the question.
     pub fn no_next(&self) -> Option<SuppressionReason> {
         lock(&self.shared.progress).no_next.clone()
     }
 
-    /// Waits for the step above: the next suggestion, as it runs on top of this work. There is none unless this is
-    /// completed, [`Limits::depth`](crate::Limits::depth) leaves room and the host agrees; so the answer may be as far
-    /// away as the accept that makes the room.
+    /// Waits for the step above: the next suggestion, which runs on top of this work. There is none unless this work is
+    /// completed, [`Limits::depth`](crate::Limits::depth) leaves room and the host agrees. So the answer may not come
+    /// before an accept makes room.
     pub async fn above(&self) -> Option<Self> {
         let _ = self.shared.decided.clone().await;
         self.shared.above.get()
     }
 
-    /// What happens in a step [above](Self::above) another one, for whoever asks first. The events of a speculation that
-    /// the host started came with it.
+    /// The events of a step [above](Self::above) another one; only the first caller gets them. The events of a
+    /// speculation that the host started were returned together with it.
     pub fn events(&self) -> Option<Events> {
         lock(&self.shared.events).take()
     }
 
-    /// Gives it up, and every step above it: the model's requests are dropped, staged files are forgotten, nothing ever
-    /// happened. Work that was accepted before stays.
+    /// Gives up the speculation and every step above it: the model's requests are dropped and staged files are
+    /// forgotten, as if nothing had happened. Work that was accepted before stays.
     pub fn abort(&self) {
         info!(id = self.shared.id, "work ahead is given up");
         self.shared.slot.abort();
@@ -234,31 +234,32 @@ impl Speculation {
         self.shared.slot.is_aborted() && !self.shared.handed_over.load(Ordering::SeqCst)
     }
 
-    /// Hands the work over: waits for it if it still runs, then commits its changes and gives its transcript. The
+    /// Hands over the work: waits for it if it still runs, then commits its changes and returns its transcript. The
     /// rules in force now count.
     ///
-    /// The suggestion for what comes after is part of the answer if it is there already; else
-    /// [`next`](Self::next) gives it later. A conflict or a withdrawn permission changes nothing, and another accept
-    /// may follow; a second accept after the first one succeeded is [`AcceptError::Taken`]. A step above is accepted after
-    /// the one below, else it is [`AcceptError::NotYet`]; what went wrong with that one is seen by the usual rules: what
-    /// this one read or changed of it, and is another content now, is a conflict or is merged.
+    /// The suggestion for what comes after is part of the answer if it is there already; if not, [`next`](Self::next)
+    /// gives it later. A conflict or a withdrawn permission changes nothing, and another accept may follow; an accept
+    /// after a successful one is [`AcceptError::Taken`]. A step above must be accepted after the one below, otherwise
+    /// the error is [`AcceptError::NotYet`]. If the step below was accepted with other content, the usual rules notice
+    /// it: what this step read or changed there and is different now is a conflict or is merged.
     ///
-    /// A future that is dropped while it waits for the work has done nothing, and another accept may follow. One that is
-    /// dropped during the commit leaves what the workspace says of a commit that is dropped
-    /// ([`Workspace::commit`](headstart_overlay_fs::Workspace::commit)): nothing or all on disk and in memory, some of the
-    /// changes with [`commit_through`](headstart_overlay_fs::commit_through); another accept then finds these as conflicts.
-    /// Spawn it, and wait for the task under whatever timeout there is. An [`abort`](Self::abort) never cuts a commit.
+    /// If the future is dropped while it waits for the work, it has done nothing, and another accept may follow. If it
+    /// is dropped during the commit, the result depends on the workspace
+    /// ([`Workspace::commit`](headstart_overlay_fs::Workspace::commit)): all changes or none on disk and in memory,
+    /// some of the changes with [`commit_through`](headstart_overlay_fs::commit_through); another accept then reports
+    /// these as conflicts. Therefore spawn the future, and apply a timeout to waiting for its task. An
+    /// [`abort`](Self::abort) never cuts a commit.
     ///
     /// Work that wrote in a mode which asks before a write ([`AheadWrites::Ask`](headstart_tool_gate::AheadWrites)) is
-    /// not handed over by this: the answer is [`Acceptance::AsksFirst`], and once the user has agreed to what that shows,
-    /// [`accept_with`](Self::accept_with) takes their word.
+    /// not handed over by this: the answer is [`Acceptance::AsksFirst`]. Once the user has agreed to what that shows,
+    /// [`accept_with`](Self::accept_with) takes their answer.
     pub async fn accept(&self) -> Result<Acceptance, AcceptError> {
         self.accept_with(&Answers::default()).await
     }
 
-    /// As [`accept`](Self::accept), with what the user answered to the accept before: their yes
+    /// As [`accept`](Self::accept), with what the user answered after the previous accept: their yes
     /// ([`Acceptance::AsksFirst`]), and which side of each conflict is kept, or both with markers
-    /// ([`Acceptance::Conflict`]). A path that was edited since they looked, and one to which they said nothing, is a
+    /// ([`Acceptance::Conflict`]). A path that was edited after they looked, or for which they chose nothing, is a
     /// conflict again. [`Accepted::note`](crate::Accepted::note) has the words for the model.
     pub async fn accept_with(&self, answers: &Answers) -> Result<Acceptance, AcceptError> {
         if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
@@ -272,7 +273,7 @@ impl Speculation {
         let give_back = GiveBack { shared: &self.shared, armed: true };
         let waited_from = millis(self.shared.engine.host.now());
         let _ = self.shared.finished.clone().await;
-        // An abort either came before this, or sees it.
+        // An abort either comes before this, or sees it.
         self.shared.handed_over.store(true, Ordering::SeqCst);
         if self.shared.slot.is_aborted() {
             self.shared.handed_over.store(false, Ordering::SeqCst);
@@ -317,7 +318,7 @@ impl Speculation {
     }
 }
 
-/// Lets another accept follow where this one did not take the work, also where its future was dropped.
+/// Unless the work was taken, lets another accept follow, even if the future of this one is dropped.
 struct GiveBack<'a> {
     shared: &'a State,
     armed: bool,

@@ -5,9 +5,9 @@ use crate::{Driver, Engine, Events, Speculation, StartError};
 impl Engine {
     /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
     ///
-    /// Nothing happens until the [`Driver`] is polled: spawn it. Dropping the driver stalls the speculation; only
-    /// [`Speculation::abort`] ends it. With [`Limits::depth`](crate::Limits::depth) the driver goes
-    /// on with the steps above.
+    /// Nothing happens until the [`Driver`] is polled, so spawn it. Dropping the driver stalls the speculation; only
+    /// [`Speculation::abort`] ends it. With [`Limits::depth`](crate::Limits::depth) the driver goes on with the steps
+    /// above.
     pub fn start(
         &self,
         id: impl Into<String>,
@@ -17,8 +17,9 @@ impl Engine {
         self.start_knowing(id, params, "", prompt)
     }
 
-    /// As [`start`](Self::start); the model is told `note` before the prompt, in the same message: what its user has undone, say
-    /// ([`News::note`](crate::News::note)). An empty one is none. It is no part of [`Speculation::prompt`].
+    /// As [`start`](Self::start), and the model is told `note` before the prompt, in the same message, for example what
+    /// its user has undone ([`News::note`](crate::News::note)). With an empty `note` nothing is told. The note is no
+    /// part of [`Speculation::prompt`].
     pub fn start_knowing(
         &self,
         id: impl Into<String>,

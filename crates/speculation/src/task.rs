@@ -1,7 +1,8 @@
-//! Sub-tasks: a part of the work that the model has done in a conversation of its own.
+//! Sub-tasks: parts of the work that the model has done in a separate conversation.
 //!
-//! It is a run within the run, over the same files and under the same permits: a turn asks about its calls, work ahead stops before it where one of
-//! them may not run ahead, with nothing of it done. Only its last answer goes into the conversation that began it.
+//! A sub-task is a run within the run, over the same files and under the same permits. In a turn the user is asked
+//! about its calls. Work ahead stops before a sub-task if one of its calls may not run ahead, and then nothing of it is
+//! done. Only its last answer goes into the conversation that began it.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -26,9 +27,9 @@ use crate::run::{Progress, Run};
 use crate::transcript::Ran;
 use crate::{Cost, Ending, Limit, Transcript};
 
-/// So much of a sub-task's last answer is given back.
+/// How many bytes of a sub-task's last answer are given back.
 const MOST_BYTES: usize = 16 * 1024;
-/// So many names of files that it edited.
+/// How many names of files that it edited are given back.
 const MOST_NAMED: usize = 20;
 
 /// What the model reads before the prompt of a sub-task.
@@ -36,18 +37,18 @@ const PREFACE: &str = "What follows is a part of a larger task, which you do in 
     gave you the part reads nothing of this one but your last answer, of which 16 KiB are given back. Nobody answers questions. Do the part with the tools, \
     and end with what you found or did, with the names of files.";
 
-/// The tool `task`, by which a model has a part of its work done in a conversation of its own, for [`Toolbox::with`]. The engine runs it
-/// where the gate is told of it, too: [`task_declaration`].
+/// The tool `task`, with which a model has a part of its work done in a separate conversation; for [`Toolbox::with`].
+/// The engine only runs it if the gate has its declaration too: [`task_declaration`].
 pub fn task_tool() -> Arc<dyn Tool> {
     Arc::new(Task)
 }
 
-/// What the gate is told of it, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
+/// The declaration of the tool for the gate, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn task_declaration() -> Declaration {
     ours::TASK.clone()
 }
 
-/// What a call that begins a sub-task calls it; `None` of any other call.
+/// The title that a call gives to the sub-task that it begins; `None` for any other call.
 pub fn task_title(call: &ToolCall) -> Option<&str> {
     let title = || call.args.get("title").and_then(Value::as_str).unwrap_or("…");
     (call.name == ours::TASK.name).then(title)
@@ -82,23 +83,23 @@ impl Tool for Task {
 /// The calls of a sub-task.
 pub(crate) struct TaskLog {
     calls: Mutex<Calls>,
-    /// Whoever watches the call that began it.
+    /// Receives the progress, if the call that began the sub-task is watched.
     watched: Option<CallPrints>,
 }
 
 #[derive(Default)]
 struct Calls {
-    /// Those that ran and did it, in order.
+    /// The calls that ran and had an effect, in order.
     done: Vec<ToolCall>,
-    /// How many there were of each [`KINDS`].
+    /// How many calls there were of each of the [`KINDS`].
     counts: [usize; KINDS.len()],
     /// The files that were edited, as the calls name them.
     edited: Vec<String>,
-    /// Those that run, by their ids.
+    /// The calls that are running, by their ids.
     running: Vec<(String, String)>,
 }
 
-/// One of each kind of calls in words, and several.
+/// The word for one call of each kind, and for several.
 const KINDS: [(&str, &str); 5] = [
     ("read", "reads"),
     ("search", "searches"),
@@ -144,7 +145,7 @@ impl TaskLog {
         self.tell();
     }
 
-    /// Says how far it is to whoever watches.
+    /// Tells the progress, if it is watched.
     fn tell(&self) {
         let Some(watched) = &self.watched else { return };
         let calls = lock(&self.calls);
@@ -153,7 +154,7 @@ impl TaskLog {
         watched.printed(lines.join("\n").trim_start());
     }
 
-    /// What it came to: `3 reads, 1 edit; edited src/lib.rs`.
+    /// The result in a few words: `3 reads, 1 edit; edited src/lib.rs`.
     fn summary(&self) -> String {
         let calls = lock(&self.calls);
         let counted = Some(calls.counted()).filter(|counted| !counted.is_empty());
@@ -191,8 +192,9 @@ impl Calls {
 }
 
 impl Run<'_> {
-    /// Runs the sub-task that a call begins, to its end. Dropped in between, what it cost is counted, and what work ahead staged in it is taken back;
-    /// in a turn the call has a result that says what was done.
+    /// Runs the sub-task that a call begins, to its end. If the future is dropped earlier, the cost so far is counted.
+    /// Work ahead then takes back what was staged in the sub-task; in a turn the call gets a result that says what was
+    /// done.
     pub(crate) fn run_task<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<Ran, Cut>> {
         async move {
             let arguments = Arguments::new(&ours::TASK, &call.args, &["title", "prompt"]);
@@ -210,7 +212,7 @@ impl Run<'_> {
                 self.base.tools.iter().filter(|schema| schema.name != ours::TASK.name).cloned().collect();
             let base = ModelRequest { tools, messages: Vec::new(), ..self.base.clone() };
             let limits = self.limits.of_task(&lock(self.progress).cost);
-            // No words of a model's are looked through for mentions: those are the user's to make.
+            // The prompt is a model's, so it is not searched for mentions: only the user may make those.
             let transcript = Transcript::new(&format!("{PREFACE}\n\n{}", prompt.trim()));
             let progress = Mutex::new(Progress::new(transcript));
             let open = Open {
@@ -266,7 +268,7 @@ impl Open<'_> {
                     Some(edited) => format!("; what it changed stands: {edited}"),
                     None => String::new(),
                 };
-                // In a turn nothing is taken back, and this is what the model reads.
+                // In a turn nothing is taken back, and the model reads this error.
                 self.is_done = !self.is_ahead();
                 return Ok(Ran::failed(format!("the sub-task failed: {error}{stands}")));
             }
@@ -277,7 +279,8 @@ impl Open<'_> {
             && self.is_ahead()
             && let Some(limit) = self.limit_above()
         {
-            // With less to spend than its own limits it would have come to less than it does in a turn.
+            // The sub-task had less to spend than its own limits, so in a turn it would have done more than it did
+            // here.
             return Err(Cut::Limit(limit));
         }
         self.is_done = true;
@@ -295,7 +298,7 @@ impl Open<'_> {
         self.before.is_some()
     }
 
-    /// The limit of the run that began it, where that is what it reached.
+    /// The limit of the surrounding run, if that is the one that was reached.
     fn limit_above(&self) -> Option<Limit> {
         let spent = lock(self.run.progress).cost.with_task(&lock(self.progress).cost);
         let turns = (self.run.limits.turns <= spent.turns).then_some(Limit::Turns);
@@ -327,7 +330,8 @@ impl Drop for Open<'_> {
 }
 
 impl Cost {
-    /// With that of a sub-task. What commands in views took is counted by the view, and the time of the work by the run.
+    /// Adds the cost of a sub-task. The time of commands in views is counted by the view, and the time of the work by
+    /// the run, so both are left out here.
     fn with_task(self, task: &Self) -> Self {
         let mut tokens = self.tokens;
         tokens += task.tokens;
@@ -342,7 +346,7 @@ impl Cost {
     }
 }
 
-/// What the model said last, cut.
+/// The last answer of the model, cut to the limit.
 fn last_answer(messages: &[Message]) -> String {
     let last = messages.iter().rev().find(|message| message.role == Role::Model);
     let texts = last.iter().flat_map(|message| &message.parts).filter_map(|part| match part {

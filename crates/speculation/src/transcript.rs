@@ -6,22 +6,22 @@ use headstart_toolbox::{ContextItem, ToolOutput};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What goes with a prompt.
+/// What is sent along with a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// What the model reads; `None`: nothing.
+    /// The text that the model reads; `None` if there is none.
     pub text: Option<String>,
-    /// What it is shown.
+    /// The images that the model is shown.
     pub images: Vec<Image>,
-    /// The files whose content is in it: work that runs ahead rests on them.
+    /// The files whose content is part of this: work that runs ahead depends on them.
     pub read: Vec<WorkspacePath>,
 }
 
-/// What came of a call that ran.
+/// The result of a call that ran.
 #[derive(Debug, Clone)]
 pub(crate) struct Ran {
     pub(crate) outcome: ToolOutcome,
-    /// The things of which the outcome is made.
+    /// The parts of the outcome.
     pub(crate) items: Vec<ContextItem>,
 }
 
@@ -48,28 +48,30 @@ impl Ran {
     }
 }
 
-/// A transcript that is legal at every moment, and what the model has said beyond it.
+/// A transcript that is legal at every moment, and the part of the model's answer that is not in it yet.
 ///
-/// The model's answer waits in [`rest`](Self::rest). Each call moves over together with its result, so that a
-/// run which is cut anywhere (a boundary, a limit, a clock) leaves a transcript in which every call has exactly one
+/// The model's answer waits in [`rest`](Self::rest). Each call moves to the messages together with its result. So a run
+/// that is cut anywhere (by a boundary, a limit or a clock) leaves a transcript in which every call has exactly one
 /// result, in order, and nothing of the answer is lost.
 ///
-/// Calls that only read run at the same time, and a later one may be done before an earlier one. Its result waits in
-/// [`ready`](Self::ready) until the earlier ones have theirs. A run that is cut meanwhile keeps it: whoever goes on runs
-/// the calls without a result and no other. No write stands between the two, so the result is what it would have been.
+/// Calls that only read run at the same time, and a later one may be done before an earlier one. Its result then waits
+/// in [`ready`](Self::ready) until the earlier calls have theirs. A run that is cut meanwhile keeps this result: when
+/// it goes on, only the calls without a result run. No write is between the two, so the result is the same as if it
+/// came later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Transcript {
-    /// What would be added to the conversation: the prompt first, every call with its result.
+    /// What would be added to the conversation: first the prompt, then every call with its result.
     pub messages: Vec<Message>,
-    /// What the model said after the last finished call of its answer, the next call included.
+    /// What the model said after the last finished call of its answer, including the next call.
     pub rest: Vec<Part>,
-    /// Whether `rest` continues the last model message of `messages`; else it is a message of its own.
+    /// Whether `rest` continues the last model message of `messages`; if not, it is a separate message.
     pub rest_continues: bool,
-    /// Results of calls of `rest` that stand behind one without a result.
+    /// Results of calls of `rest` that come after a call without a result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ready: Vec<ToolResult>,
-    /// The things of which results are made, by the ids of their calls, where they have names and places. The model reads only the results.
+    /// The parts of results, by the ids of their calls, if they have names and places. The model reads only the
+    /// results.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub items: BTreeMap<String, Vec<ContextItem>>,
 }
@@ -80,7 +82,7 @@ impl Transcript {
         Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }
     }
 
-    /// One that begins with the user's prompt and, in the same message, what the model reads and sees with it
+    /// A transcript that begins with the user's prompt and, in the same message, what the model reads and sees with it
     /// ([`Host::beside_prompt`](crate::Host::beside_prompt)).
     pub fn with_beside(prompt: &str, beside: &Beside) -> Self {
         let mut transcript = match &beside.text {
@@ -102,22 +104,23 @@ impl Transcript {
         self.waiting_calls().filter(has_none)
     }
 
-    /// The calls of the answer that have not moved over, also those whose result is ready.
+    /// The calls of the answer that have not moved to the messages, including those whose result is ready.
     pub(crate) fn waiting_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.rest.iter().filter_map(as_call)
     }
 
-    /// The ids of all calls, those of the rest included.
+    /// The ids of all calls, including those of the rest.
     pub(crate) fn call_ids(&self) -> HashSet<String> {
         let mut ids = call_ids(&self.messages);
         ids.extend(self.waiting_calls().map(|call| call.id.clone()));
         ids
     }
 
-    /// Takes a whole answer of the model. Text up to the first call is part of the transcript at once, with what the model wants
-    /// back; without such text that waits for the first call.
+    /// Takes a whole answer of the model. Text before the first call becomes part of the transcript at once, together
+    /// with what the model wants back; without such text, the latter waits for the first call.
     ///
-    /// Whatever was left of the answer before is dropped: an answer is asked for only when the last one is done.
+    /// Anything that was left of the previous answer is dropped, because an answer is asked for only when the last one
+    /// is done.
     pub fn answer(&mut self, parts: Vec<Part>) {
         self.rest = parts;
         self.rest_continues = false;
@@ -129,13 +132,13 @@ impl Transcript {
 
     /// Gives a pending call its result.
     ///
-    /// Where there is no pending call with this id nothing happens.
+    /// If no pending call has this id, nothing happens.
     pub fn resolve(&mut self, id: &str, outcome: ToolOutcome) {
         self.resolve_and_tell(id, outcome.into(), |_, _, _| {});
     }
 
-    /// As [`resolve`](Self::resolve), and tells of each call that moves over with its result: none where an earlier call
-    /// has no result, several where later ones were done before.
+    /// As [`resolve`](Self::resolve), and calls `tell` for each call that moves to the messages with its result: for
+    /// none if an earlier call has no result, for several if later calls were done before.
     pub(crate) fn resolve_and_tell(
         &mut self,
         id: &str,
@@ -152,7 +155,7 @@ impl Transcript {
         self.settle(tell);
     }
 
-    /// Moves the calls over that stand first and have their results.
+    /// Moves the first calls to the messages, as far as they have their results.
     pub(crate) fn settle(&mut self, mut tell: impl FnMut(&ToolCall, &ToolResult, &[ContextItem])) {
         while let Some((index, result)) = self.next_ready() {
             if let Some(call) = as_call(&self.rest[index]) {
@@ -171,14 +174,14 @@ impl Transcript {
         }
     }
 
-    /// The place of the first call in the rest and its result, if it has one.
+    /// The place of the first call in the rest, and its result, if it has one.
     fn next_ready(&mut self) -> Option<(usize, ToolResult)> {
         let (index, call) = self.rest.iter().enumerate().find_map(|(at, part)| Some((at, as_call(part)?)))?;
         let ready = self.ready.iter().position(|result| result.id == call.id)?;
         Some((index, self.ready.remove(ready)))
     }
 
-    /// Moves the first `count` parts of the rest into the model message they belong to.
+    /// Moves the first `count` parts of the rest into the model message to which they belong.
     fn move_parts(&mut self, count: usize) {
         if count == 0 {
             return;
@@ -200,7 +203,7 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
     }
 }
 
-/// Gives calls whose id is empty or already taken one of their own.
+/// Gives each call whose id is empty or already taken a new id.
 pub(crate) fn make_ids_unique(parts: &mut [Part], taken: &mut HashSet<String>) {
     for part in parts {
         let Part::ToolCall(call) = part else {
@@ -211,7 +214,7 @@ pub(crate) fn make_ids_unique(parts: &mut [Part], taken: &mut HashSet<String>) {
         }
         if taken.contains(&call.id) {
             let base = call.id.clone();
-            // One of so many numbers is free.
+            // One of this many numbers is free.
             call.id = (2..=taken.len() + 2)
                 .map(|number| format!("{base}-{number}"))
                 .find(|id| !taken.contains(id))
@@ -315,8 +318,8 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever an answer is cut, and in whichever order its calls are done, the messages are legal; resolved to its
-        /// end, nothing is lost, and every result is the one of its call.
+        /// Wherever an answer is cut, and in whichever order its calls are done, the messages are legal. When all calls
+        /// are resolved, nothing is lost, and every result belongs to its call.
         #[test]
         fn legal_at_every_moment(
             answers in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<bool>(), 1..6)), 1..4),

@@ -9,46 +9,47 @@ use headstart_overlay_fs::{
 };
 use serde::Serialize;
 
-/// So many files are followed; changes of further ones are committed all the same.
+/// How many files are followed; changes of other files are committed, but not followed.
 const MOST_FILES: usize = 1_000;
-/// So many commits of one file; the oldest are forgotten.
+/// How many commits of one file are remembered; the oldest are forgotten.
 const MOST_COMMITS: usize = 16;
-/// So many files are named in a note.
+/// How many files a note names.
 const MOST_NAMED: usize = 20;
 
-/// A workspace that knows again what was committed through it, so that the model can be told what its user has undone.
+/// A workspace that recognizes what was committed through it, so that the model can be told what its user has undone.
 ///
-/// A conversation holds what the model wrote. A user may take that back behind it: in an editor, with git, with an undo of the
-/// host's. The next answer would then rest on files that are not there. A host gives an engine this in place of its workspace,
-/// one for each conversation, and asks for [`news`](Self::news) before every prompt. Their [`note`](News::note) goes before the
-/// user's words, in the same message: history is never written anew, so the provider's prefix cache stays valid. What ran
-/// ahead of the prompt without that knowledge is dropped. When prompt and answer are part of the conversation,
-/// [`told`](Self::told) keeps what the model knows by then; what was undone and redone before is no news.
+/// A conversation contains what the model wrote. A user may take that back outside the conversation: in an editor, with
+/// git, or with an undo of the host. The next answer would then assume files that are not there. A host gives an engine
+/// this in place of its workspace, one for each conversation, and asks for [`news`](Self::news) before every prompt.
+/// Their [`note`](News::note) goes before the user's words, in the same message: history is never changed, so the
+/// provider's prefix cache stays valid. Work that ran ahead of the prompt without that knowledge is dropped. When
+/// prompt and answer are part of the conversation, [`told`](Self::told) notes what the model knows by then; what was
+/// undone and redone before that is no news.
 ///
 /// # Limitations
 ///
-/// It goes by content alone, line endings apart, for an editor may write those anew. A file that holds neither what it held
-/// before a commit nor what it held after it is its user's own text, and no news: the model sees it when it reads. Links and
-/// folders are not followed.
+/// Only contents are compared, without their line endings, because an editor may change those. If a file has neither
+/// the content from before a commit nor the content from after it, it is the user's own text and no news: the model
+/// sees it when it reads the file. Links and folders are not followed.
 pub struct UndoWatch {
     workspace: Arc<dyn Workspace>,
-    /// By path.
+    /// Sorted by path.
     files: Mutex<Vec<(WorkspacePath, Commits)>>,
-    /// Of all commits, oldest first.
+    /// The digests of all commits, oldest first.
     digests: Mutex<Vec<ContentHash>>,
 }
 
-/// What a file holds, so that it is known again; `None`: there is none.
+/// The hash by which the content of a file is recognized; `None` if there is no file.
 type Sum = Option<ContentHash>;
 
-/// The commits of one file that count still: not those that were undone before others were made.
+/// The commits of one file that still count. Commits that were undone before others were made do not.
 #[derive(Default)]
 struct Commits {
-    /// What it held before and after each, oldest first.
+    /// The content before and after each commit, oldest first.
     sums: Vec<(Sum, Sum)>,
-    /// How many of them the model takes for made.
+    /// How many of them are made, as far as the model knows.
     known: usize,
-    /// How many were made ever.
+    /// How many were ever made.
     version: u64,
 }
 
@@ -58,11 +59,11 @@ struct Commits {
 pub struct News {
     /// Files that are again as they were before a commit, by path.
     pub undone: Vec<Restored>,
-    /// Files that are again as they were after it; the model was told of the undo before.
+    /// Files that are again as they were after a commit, of which the model was told before that it was undone.
     pub redone: Vec<Restored>,
 }
 
-/// A file that is as it was once.
+/// A file that has an earlier content again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restored {
@@ -70,21 +71,21 @@ pub struct Restored {
     pub path: WorkspacePath,
     /// Whether there is a file now.
     pub exists: bool,
-    /// How many commits of it are made.
+    /// How many of its commits are made now.
     #[serde(skip)]
     commits: usize,
-    /// How many there were ever, when it was looked at.
+    /// How many of its commits were ever made, as of this look.
     #[serde(skip)]
     version: u64,
 }
 
 impl UndoWatch {
-    /// Over this workspace, with nothing committed yet.
+    /// Watches this workspace; nothing is committed yet.
     pub fn new(workspace: Arc<dyn Workspace>) -> Self {
         Self { workspace, files: Mutex::default(), digests: Mutex::default() }
     }
 
-    /// What was undone or redone since the model was told last. What cannot be read is no news.
+    /// What was undone or redone since the model was told last. A file that cannot be read is no news.
     pub async fn news(&self) -> News {
         let paths: Vec<_> = self.files().iter().map(|(path, _)| path.clone()).collect();
         let mut news = News::default();
@@ -105,8 +106,8 @@ impl UndoWatch {
         news
     }
 
-    /// The model knows these news from now on: they stand in the conversation. Files that were committed since they were
-    /// looked at stay as the model made them.
+    /// Notes that the model knows these news, because they are in the conversation. Files that were committed after the
+    /// news were collected stay as the model made them.
     pub fn told(&self, news: &News) {
         let mut files = self.files();
         for Restored { path, commits, version, .. } in news.undone.iter().chain(&news.redone) {
@@ -118,13 +119,14 @@ impl UndoWatch {
         }
     }
 
-    /// All commits that were made through it, by the [digest](ChangeSet::digest_with) of what was committed, oldest first: also those that were
-    /// undone, and those of a conversation that is forgotten.
+    /// All commits that were made through this workspace, by the [digest](ChangeSet::digest_with) of what was
+    /// committed, oldest first. Commits that were undone are included, and so are those of a conversation that is
+    /// forgotten.
     pub fn commits(&self) -> Vec<ContentHash> {
         self.digests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Forgets what files held: with the conversation that knows it.
+    /// Forgets the contents of files, when the conversation that knows them is forgotten.
     pub fn forget_all(&self) {
         self.files().clear();
     }
@@ -133,7 +135,7 @@ impl UndoWatch {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a path holds; an error where it is no regular file.
+    /// The hash of the file at a path; an error if it is not a regular file.
     async fn sum_at(&self, path: &WorkspacePath) -> Result<Sum, TreeError> {
         match self.workspace.look(path).await {
             Ok((_, Some(content))) => Ok(Some(sum(&content))),
@@ -143,7 +145,8 @@ impl UndoWatch {
         }
     }
 
-    /// What the file of a change holds right before the commit: of one that is merged not what the work rests on.
+    /// The content of the file of a change right before the commit. For a file that is merged, this is not the content
+    /// on which the work is based.
     async fn before(&self, change: &Change) -> Option<Sum> {
         let base = match (&change.kind, &change.base) {
             (ChangeKind::Write { .. }, None) => return Some(None),
@@ -182,14 +185,14 @@ impl UndoWatch {
     }
 }
 
-/// Where the file is, or would be.
+/// The place of the file in the list, or the place where it would be.
 fn place_of(files: &[(WorkspacePath, Commits)], path: &WorkspacePath) -> Result<usize, usize> {
     files.binary_search_by(|(other, _)| other.cmp(path))
 }
 
 impl Commits {
     fn add(&mut self, before: Sum, after: Sum) {
-        // What was undone before is no step of the way here.
+        // Commits that were undone before are not part of the way to this content.
         let made = self.place(before).unwrap_or(self.sums.len());
         self.sums.truncate(made);
         if self.sums.len() == MOST_COMMITS {
@@ -200,7 +203,8 @@ impl Commits {
         self.version += 1;
     }
 
-    /// How many commits are made if the file holds this: as many as the model knows, or else as many as can be.
+    /// How many commits are made if the file has this content: as many as the model knows of if that fits, otherwise as
+    /// many as possible.
     fn place(&self, now: Sum) -> Option<usize> {
         let is_at = |made: &usize| {
             let after = made.checked_sub(1).and_then(|last| self.sums.get(last));
@@ -211,7 +215,7 @@ impl Commits {
     }
 }
 
-/// Line endings do not tell two texts apart.
+/// The hash of a text. Line endings are left out, because they do not make two texts different.
 fn sum(content: &[u8]) -> ContentHash {
     if !content.contains(&b'\r') {
         return ContentHash::of(content);
@@ -233,13 +237,13 @@ impl News {
         self.undone.is_empty() && self.redone.is_empty()
     }
 
-    /// The prompt as it is sent: with what the model has to know first.
+    /// The prompt as it is sent: after what the model has to know first.
     pub fn before_prompt(&self, prompt: &str) -> String {
         let note = self.note();
         if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") }
     }
 
-    /// What the model has to know, in words; empty where there are no news.
+    /// What the model has to know, in words; empty if there are no news.
     pub fn note(&self) -> String {
         let mut note = String::new();
         if !self.undone.is_empty() {
@@ -261,7 +265,7 @@ impl News {
         note
     }
 
-    /// One line for the user, who sees that the model knows; empty where there are no news.
+    /// One line that shows the user what the model is told; empty if there are no news.
     pub fn for_user(&self) -> String {
         let mut line = String::new();
         let kinds = [

@@ -1,18 +1,19 @@
-//! When commands in views saw the workspace: what its user changed later, the work knows nothing of.
+//! When commands in views saw the workspace. The work does not know what its user changed later.
 
-/// In milliseconds since the Unix epoch.
+/// The beginnings of commands, in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Viewed {
     /// The last command of all.
     last: Option<u64>,
-    /// The last one that ran tests, unless the check ran some later: what it said is still shown when others have run since.
+    /// The last command that ran tests, unless the check ran some later: its result is still shown when other commands
+    /// have run since.
     tests: Option<u64>,
     /// The project's own check.
     check: Option<u64>,
 }
 
 impl Viewed {
-    /// A command has ended.
+    /// Notes a command that has ended.
     pub(crate) fn command(&mut self, began_ms: u64, has_tests: bool) {
         self.last = Some(began_ms);
         if has_tests {
@@ -20,7 +21,7 @@ impl Viewed {
         }
     }
 
-    /// The check has said something.
+    /// Notes a check that has a result.
     pub(crate) fn check(&mut self, began_ms: u64, has_tests: bool) {
         self.check = Some(began_ms);
         if has_tests {
@@ -28,7 +29,7 @@ impl Viewed {
         }
     }
 
-    /// From when on a change may be one that something of the work rests on.
+    /// The time from which on a change may affect something on which the work depends.
     pub(crate) fn earliest(self) -> Option<u64> {
         [self.last, self.tests, self.check].into_iter().flatten().min()
     }

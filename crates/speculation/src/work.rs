@@ -23,10 +23,10 @@ use crate::{
     Beside, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript,
 };
 
-/// With less time left, a failure does not go back to the model.
+/// If less time than this is left, a failure does not go back to the model.
 const LEAST_TIME: Duration = Duration::from_secs(5);
 
-/// All that the work of a speculation needs.
+/// Everything that the work of a speculation needs.
 pub(crate) struct Work {
     pub(crate) id: String,
     pub(crate) engine: Engine,
@@ -42,7 +42,7 @@ pub(crate) struct Work {
     pub(crate) above: Arc<NextStep>,
 }
 
-/// Where the work tells how far it is. The receivers live as long as the handle; without a handle nobody wants to know.
+/// Where the work tells its progress. The receivers live as long as the handle; without a handle nobody wants to know.
 pub(crate) struct Tell {
     pub(crate) finished: oneshot::Sender<Arc<Finished>>,
     pub(crate) next: oneshot::Sender<Option<Suggestions>>,
@@ -57,7 +57,7 @@ impl Work {
         let completed = finished.ending == Ending::Completed;
         let _ = send_finished.send(Arc::clone(&finished));
         self.events.close();
-        // Only the speed of an accept rests on it; an accept at this moment waits for it, or does without.
+        // Only the speed of an accept depends on this; an accept at this moment waits for it, or does without.
         let _ = self.engine.workspace.prepare(&finished.changes).await;
         let next = if completed {
             next_suggestion(&self.engine, &self.params, &finished, &self.progress).await
@@ -81,7 +81,7 @@ impl Work {
             Err(problem) => return Ending::failed("prompt", problem),
         };
         for path in &beside.read {
-            // What is gone meanwhile is noted as well.
+            // A file that is gone by now is noted as well.
             let _ = self.overlay.read(path).await;
         }
         if beside != Beside::default() {
@@ -111,8 +111,8 @@ impl Work {
         ending
     }
 
-    /// Has the project's own check look at completed work. What fails goes back to the model once, within the limits; where that comes to no end,
-    /// the work stays as it was, with the failure.
+    /// Runs the project's own check over completed work. A failure goes back to the model once, within the limits. If
+    /// the model does not finish with that, the work stays as it was, and keeps the failure.
     async fn check(&self, run: &Run<'_>, permits: &Speculative) {
         let Some(report) = self.checked(permits).await else { return };
         let (staged, before) = (self.overlay.savepoint(), self.overlay.change_set());
@@ -139,7 +139,7 @@ impl Work {
         }
     }
 
-    /// What the model is to read of a check that failed; `None` where it passed, or there is none that says something.
+    /// What the model reads of a check that failed; `None` if it passed, or if there is no check with a result.
     async fn checked(&self, permits: &Speculative) -> Option<String> {
         let changes = self.overlay.change_set();
         let paths: Vec<_> = changes.changes.into_iter().map(|change| change.path).collect();
@@ -166,7 +166,7 @@ impl Work {
         self.engine.limits.time.saturating_sub(spent)
     }
 
-    /// Starts the next step on top of this one, once so few steps wait for an accept that there is room for it.
+    /// Starts the next step on top of this one, as soon as few enough steps wait for an accept.
     async fn start_above(&self, finished: &Finished, next: &Suggestion) -> Option<Driver> {
         let depth = self.engine.limits.depth as usize;
         if depth < 2 {
@@ -180,7 +180,7 @@ impl Work {
         let above = self.engine.host.step_above(&step).await?;
         let engine = Engine { limits: above.limits, ..self.engine.clone() };
         let params = self.params.extended(&finished.transcript.messages);
-        // Those that are accepted need not be waited for any more.
+        // The step need not wait for steps that are accepted.
         let first = self.steps.len().saturating_sub(depth - 1);
         self.above.start(|| {
             let started =
@@ -206,7 +206,7 @@ impl Work {
             git: progress.git.clone(),
             next: None,
             cost: progress.cost,
-            // Of a step on others, what is accepted below it would count as changed.
+            // For a step on top of others, the accepted changes of the steps below would count as changes of the user.
             viewed_ms: progress.viewed.earliest().filter(|_| self.steps.len() < 2),
             preview: progress.preview.clone(),
             check: progress.check.clone(),

@@ -122,7 +122,7 @@ fn only_what_is_complete_of_the_arguments_is_told() {
     }
 }
 
-/// The states as a plain map, with the steps that are legal written down.
+/// A simple model of the states: a map, and the list of legal transitions.
 #[derive(Default)]
 struct Model(BTreeMap<usize, (String, CallStage)>);
 

@@ -17,8 +17,8 @@ use crate::task::TaskLog;
 use crate::transcript::Ran;
 use crate::{Consent, Prepared};
 
-/// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
-/// are committed before the next call runs.
+/// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes are
+/// committed before the next call runs.
 #[derive(Clone)]
 pub(crate) struct Foreground {
     pub(crate) tools: Arc<Tools>,
@@ -33,7 +33,7 @@ pub(crate) struct Foreground {
 pub(crate) struct Committing(Arc<AtomicBool>);
 
 impl Committing {
-    /// It is, until the guard is dropped.
+    /// Notes that a commit is under way until the guard is dropped.
     fn begin(&self) -> impl Drop + use<> {
         struct Done(Arc<AtomicBool>);
         impl Drop for Done {
@@ -97,7 +97,7 @@ impl Permits for Foreground {
                 let changes = (!changes.is_empty()).then_some(changes);
                 Ok(Prepared { changes })
             }
-            // What such an error says of a file that is closed, the model reads only after a yes.
+            // The error may reveal something of a closed file, so the model reads it only after a yes.
             Err(_) if asked.verdict.reason != Reason::WriteToolNoAuto => Ok(Prepared::default()),
             Err(error) => Err(error.to_string()),
         }
@@ -137,7 +137,7 @@ impl Foreground {
     async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<Ran, Cut> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
-        // What a command does that the user agreed to is not only to read.
+        // A command that the user agreed to may do more than read.
         if is_shell(call) && !permitted.consented {
             self.tools.remember_reads(&permitted.verdict, &overlay).await;
         }
@@ -171,7 +171,8 @@ impl Foreground {
     }
 }
 
-/// Plan mode reads, so its user is asked there as everywhere: about a secret, and about a read that their policy asks about.
+/// Whether the user is asked about a read. Plan mode reads too, so this holds in it as in the other modes: for a
+/// secret, and for a read that the user's policy asks about.
 fn asks_to_read(verdict: &Verdict) -> bool {
     let reads = |effect: &Effect| effect.kind == EffectKind::ReadOnly;
     matches!(verdict.reason, Reason::SecretPath | Reason::Policy) && verdict.effects.iter().all(reads)

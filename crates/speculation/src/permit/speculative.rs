@@ -65,7 +65,7 @@ impl Permits for Speculative {
                 format!("the command reads {path} through a link, which may lead anywhere"),
             ));
         }
-        // On the real tree a command would see the repository without the commits that were made ahead.
+        // On the real tree, a command would see the repository without the commits that were made ahead.
         let reads_git = is_shell(call) && !self.shadow.git_so_far().is_empty();
         let in_view = verdict.decision == Decision::Shadow || staged_read.is_some() || reads_git;
         Permit::Run(Permitted { context, verdict, consented: false, attended: false, in_view })
@@ -118,13 +118,13 @@ impl Permits for Speculative {
 }
 
 impl Speculative {
-    /// Whether a program that looks at the workspace by itself finds something else than the work does.
+    /// Whether a program that reads the workspace by itself would find something else than the work does.
     fn differs_from_disk(&self) -> bool {
         self.overlay.is_staged(&WorkspacePath::root()) || !self.shadow.git_so_far().is_empty()
     }
 
-    /// A path that a shell command may read and that is staged, or reached through a link and so may be staged under
-    /// another name: the command would see the file as it was.
+    /// A path that a shell command may read and that is staged, or is reached through a link and so may be staged under
+    /// another name: the command would see the file as it was before.
     async fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
         if !is_shell(call) || !self.overlay.is_staged(&WorkspacePath::root()) {
             return None;
@@ -137,8 +137,8 @@ impl Speculative {
         None
     }
 
-    /// A path that a shell command names and that lies behind a link: the gate judged the name, and the command would read
-    /// what is at the link's end, outside the workspace or denied.
+    /// A path that a shell command names and that lies behind a link: the gate judged the name, but the command would
+    /// read the target of the link, which may be outside the workspace or denied.
     async fn linked_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
         if !is_shell(call) {
             return None;
@@ -166,7 +166,8 @@ impl Speculative {
     }
 }
 
-/// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the clock.
+/// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the
+/// clock.
 struct Staging<'a> {
     overlay: &'a Overlay,
     before: Option<Savepoint>,
