@@ -2,8 +2,8 @@ use headstart_followup_state::Candidates;
 
 use crate::ledger::Outcome;
 
-/// What the ledger is told of one of several candidates, counted from 0, when all are given up with this outcome: it counts for the one that is
-/// on screen or was last, and the others are passed over.
+/// The outcome for one of several candidates, counted from 0, if all are given up with this outcome. The outcome counts
+/// for the candidate that is on screen or was last; the others are passed over.
 pub fn outcome_of_given_up(candidates: &Candidates, index: usize, outcome: Outcome) -> Outcome {
     if index == candidates.on_screen() || outcome == Outcome::Aborted {
         outcome
@@ -12,7 +12,7 @@ pub fn outcome_of_given_up(candidates: &Candidates, index: usize, outcome: Outco
     }
 }
 
-/// What the ledger is told of a candidate when its user chooses another one. One that they have not seen teaches nothing.
+/// The outcome for a candidate if its user chooses another one. A candidate that they have not seen teaches nothing.
 pub fn outcome_of_passed_over(candidates: &Candidates, index: usize) -> Outcome {
     if candidates.was_seen(index) { Outcome::Replaced } else { Outcome::Aborted }
 }
@@ -23,7 +23,8 @@ mod tests {
 
     use super::*;
 
-    /// Three candidates; nothing is on screen yet, or the first, and its user turned so many times.
+    /// Three candidates. With `None` nothing is on screen yet; otherwise the first was on screen, and its user turned
+    /// this many times.
     fn candidates(turns: Option<usize>) -> Candidates {
         let texts = ["run the tests", "commit this", "update the changelog"];
         let mut controller = FollowupController::new(Config::default());

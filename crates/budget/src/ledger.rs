@@ -1,8 +1,9 @@
-//! What was spent ahead of the user, and what it was good for.
+//! What was spent ahead of the user, and what came of it.
 //!
-//! A ledger is a list of [`Entry`]s, one line of JSON each, only ever appended to: what a turn of the user, a query for a
-//! suggestion or a speculation cost, and later what became of it. No line holds the text of a prompt unless the host puts it
-//! there. [`read()`] takes the lines back, also when a killed process tore the last one; [`Statistics`] adds them up.
+//! A ledger is a list of [`Entry`]s, one line of JSON each, to which lines are only ever appended: what a turn of the
+//! user, a query for a suggestion or a speculation cost, and later what became of it. No line has the text of a prompt
+//! unless the host puts it there. [`read()`] reads the lines, even if a killed process left the last one incomplete;
+//! [`Statistics`] adds them up.
 //!
 //! ```
 //! use headstart_budget::ledger::{self, Statistics};
@@ -21,8 +22,8 @@
 //!
 //! # Limitations
 //!
-//! What a request cost whose answer was dropped half-way, no provider says: such requests are counted
-//! ([`Work::unmeasured`]), not priced. A process that is killed outright leaves no line for what was in flight.
+//! If the answer to a request was dropped half-way, no provider says what the request cost: such requests are counted
+//! ([`Work::unmeasured`]), but not priced. A process that is killed leaves no line for what was in flight.
 
 mod book;
 mod costs;

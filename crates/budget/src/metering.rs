@@ -1,4 +1,5 @@
-//! What a conversation with work ahead costs and comes to: the entries for the ledger, and the answers of the policy.
+//! What a conversation with work ahead costs and what comes of it: the entries for the ledger, and the answers of the
+//! policy.
 
 mod entries;
 mod run;
@@ -14,25 +15,27 @@ pub use self::run::RunMeter;
 use crate::ledger::{Entry, Outcome};
 use crate::policy::{Allowance, Experience, Habits, Lesson, Mode, Policy, Room, SkipReason, Tariff};
 
-/// What one conversation knows of costs and outcomes: it is asked before something is done ahead, and told what came of it.
+/// What one conversation knows of costs and outcomes. It is asked before something is done ahead, and told what came of
+/// it.
 ///
-/// It reads no clock and writes no file. Every method that needs the time takes it, in milliseconds since the Unix epoch; after a call that may
-/// have written something down the host takes it with [`take_unwritten`](Self::take_unwritten).
+/// It reads no clock and writes no file. Every method that needs the time takes it, in milliseconds since the Unix
+/// epoch. After a call that may have written something down, the host fetches that with
+/// [`take_unwritten`](Self::take_unwritten).
 #[derive(Debug)]
 pub struct Metering {
     entries: EntryBuilder,
     policy: Policy,
     experience: Experience,
-    /// Why the machine that does the background work has nothing to spare.
+    /// Why the machine that does the background work has no capacity to spare.
     machine: Option<SkipReason>,
-    /// Why suggestions did not run, by their id, until it is known what became of them.
+    /// Why suggestions did not run, by their ids, until their outcome is known.
     held: BTreeMap<String, &'static str>,
-    /// Whether a suggestion was on screen.
+    /// Whether a suggestion was ever on screen.
     has_shown: bool,
-    /// The codes of what was reported: why nothing is suggested, and what went wrong.
+    /// The codes of what was reported: why nothing is suggested, and which errors there were.
     reported: BTreeSet<String>,
     unwritten: Unwritten,
-    /// All that was written down of this conversation.
+    /// All entries of this conversation.
     session: Vec<Entry>,
 }
 
@@ -41,12 +44,12 @@ pub struct Metering {
 pub struct Unwritten {
     /// For the end of the project's ledger, in order.
     pub entries: Vec<Entry>,
-    /// For the habits of the user that are kept for all projects. The experience here has learned them.
+    /// For the habits of the user, which are kept for all projects. The experience in here has learned them already.
     pub lessons: Vec<Lesson>,
 }
 
 impl Metering {
-    /// A conversation begins, after what the ledger and the habits of the user tell.
+    /// Begins a conversation; `past` is what the ledger has so far.
     pub fn new(entries: EntryBuilder, policy: Policy, habits: Habits, past: &[Entry]) -> Self {
         let experience = Experience::of(entries.tariff().clone(), habits, past);
         Self {
@@ -62,7 +65,7 @@ impl Metering {
         }
     }
 
-    /// What is to be kept since this was called last.
+    /// Takes what has to be kept since the last call.
     pub fn take_unwritten(&mut self) -> Unwritten {
         std::mem::take(&mut self.unwritten)
     }
@@ -72,18 +75,18 @@ impl Metering {
         self.policy.mode
     }
 
-    /// As much is done ahead from now on.
+    /// Sets how much is done ahead from now on.
     pub fn set_mode(&mut self, mode: Mode) {
         self.policy.mode = mode;
     }
 
-    /// Other models are asked from now on.
+    /// Sets other models, which are asked from now on.
     pub fn set_tariff(&mut self, tariff: Tariff) {
         self.experience.set_tariff(tariff.clone());
         self.entries.set_tariff(tariff);
     }
 
-    /// What this conversation has written down, in order: what it cost, and what became of what was done ahead.
+    /// The entries of this conversation, in order: what it cost, and what became of the work ahead.
     pub fn session(&self) -> &[Entry] {
         &self.session
     }
@@ -98,33 +101,34 @@ impl Metering {
         &self.experience
     }
 
-    /// What other conversations have learned of the user counts here, too.
+    /// Takes over habits that other conversations have changed.
     pub fn adopt(&mut self, habits: Habits) {
         self.experience.adopt(habits);
     }
 
-    /// The machine that does the background work has something to spare (`None`) or not; where another machine does it, nothing is told.
-    /// It counts in [`Mode::Auto`].
+    /// Sets why the machine that does the background work has no capacity to spare, or `None` if it has. If another
+    /// machine does the work, this need not be called. It counts in [`Mode::Auto`].
     pub fn set_machine(&mut self, trouble: Option<SkipReason>) {
         self.machine = trouble;
     }
 
-    /// A suggestion is on screen.
+    /// Notes that a suggestion is on screen.
     pub fn shown(&mut self) {
         self.has_shown = true;
     }
 
-    /// Whether to report now, once, why no suggestion comes: not before the user has seen one.
+    /// Whether to report now why no suggestion comes: once for each reason, and only after the user has seen a
+    /// suggestion.
     pub fn should_report(&mut self, hold: SkipReason) -> bool {
         self.has_shown && self.reported.insert(hold.code().to_owned())
     }
 
-    /// Whether to report this error, once for each kind. That background work gave way to a turn is none.
+    /// Whether to report this error: once for each kind. If background work gave way to a turn, that is not an error.
     pub fn should_report_error(&mut self, error: &ModelError) -> bool {
         *error != ModelError::Yielded && self.reported.insert(format!("error {}", error.code()))
     }
 
-    /// Whether to ask for a suggestion. That nothing is asked for is a lesson to remember, too.
+    /// Whether to ask for a suggestion. If not, that is recorded too, because it is a lesson for the habits.
     pub fn ask(&mut self, now: u64) -> Result<(), SkipReason> {
         let answer = self.may_ask(now);
         if let Err(hold) = answer
@@ -141,7 +145,7 @@ impl Metering {
         self.spared()
     }
 
-    /// Which of these (id and text), best first, to run ahead at the same time, at most so many.
+    /// Which of these suggestions (id and text, best first) to run ahead at the same time, at most `most`.
     pub fn run(&mut self, now: u64, suggestions: &[(String, &str)], most: usize) -> Vec<Option<Allowance>> {
         let texts: Vec<_> = suggestions.iter().map(|(_, text)| *text).collect();
         let answers = self.policy.run_several(&self.experience, &texts, most, now);
@@ -157,22 +161,22 @@ impl Metering {
         allowances
     }
 
-    /// As [`run`](Self::run), on top of so many steps that the user has not taken yet.
+    /// As [`run`](Self::run), on top of `below` steps that the user has not taken yet.
     pub fn run_above(&self, now: u64, below: usize, text: &str) -> Result<Allowance, SkipReason> {
         self.spared()?;
         self.policy.run_above(&self.experience, below, text, now)
     }
 
-    /// What the session may still lose; `None` where that does not limit it.
+    /// What the session may still lose; `None` if that does not limit it.
     pub fn room(&self, now: u64) -> Option<Room> {
         let is_limited = self.policy.mode == Mode::Auto && !self.experience.tariff().is_free();
         is_limited.then(|| self.policy.room(&self.experience, now))
     }
 
-    /// One more start for this session.
+    /// Grants this session one more start.
     pub fn grant(&mut self) {
         self.experience.grant();
-        // It may be used up again.
+        // The new start may be used up again, so that is reported again.
         self.reported.retain(|code| code != "allowance" && code != "day_starts");
     }
 
@@ -181,7 +185,7 @@ impl Metering {
         trouble.map_or(Ok(()), Err)
     }
 
-    /// Of so many answers what another model gave for itself is left out: written down once for each model.
+    /// Notes that the opaque part of another model is left out in this many answers; written down once for each model.
     pub fn left_out(&mut self, now: u64, is_ahead: bool, answers: usize) {
         let entry = self.entries.left_out(now, is_ahead, answers);
         if let Entry::LeftOut(left_out) = &entry
@@ -192,32 +196,32 @@ impl Metering {
         }
     }
 
-    /// A turn of the user has ended; `interrupted`: by them.
+    /// Notes that a turn of the user has ended; `interrupted` says that they interrupted it.
     pub fn turn(&mut self, now: u64, cost: &Cost, interrupted: bool) {
         self.record(self.entries.turn(now, cost, interrupted));
     }
 
-    /// A summary was written while the user read.
+    /// Notes that a summary was written while the user read.
     pub fn summed_up_ahead(&mut self, now: u64, tokens: Usage, work_ms: u64) {
         self.record(self.entries.summary(now, tokens, work_ms, false));
     }
 
-    /// One that is not waited for any longer.
+    /// Notes a summary that is not waited for any longer.
     pub fn summary_dropped(&mut self, now: u64) {
         self.record(self.entries.summary(now, Usage::NOTHING, 0, true));
     }
 
-    /// The model of background work was asked for a title.
+    /// Notes that the model of background work was asked for a title.
     pub fn titled(&mut self, now: u64, tokens: Usage, work_ms: u64) {
         self.record(self.entries.title(now, tokens, work_ms, false));
     }
 
-    /// One that is not waited for any longer.
+    /// Notes a title that is not waited for any longer.
     pub fn title_dropped(&mut self, now: u64) {
         self.record(self.entries.title(now, Usage::NOTHING, 0, true));
     }
 
-    /// The answer to a query, or why there is nothing to show.
+    /// Notes the answer to a query, or why there is nothing to show.
     pub fn suggested(
         &mut self,
         now: u64,
@@ -229,35 +233,36 @@ impl Metering {
         self.record(self.entries.suggestion(now, id, text, cost, not_shown));
     }
 
-    /// A query whose answer is not waited for any longer.
+    /// Notes a query whose answer is not waited for any longer.
     pub fn query_dropped(&mut self, now: u64) {
         self.suggested(now, "", None, QueryCost::DROPPED, Some("dropped".into()));
     }
 
-    /// A further candidate of the same answer as `first`.
+    /// Notes a further candidate of the same answer as `first`.
     pub fn candidate(&mut self, now: u64, id: &str, text: &str, first: &str) {
         self.record(self.entries.candidate(now, id, text, first));
     }
 
-    /// The work of a run has ended: what it cost is written at once, for the host may be killed before the user decides.
+    /// Notes that the work of a run has ended: its cost is written at once, because the host may be killed before the
+    /// user decides.
     pub fn ran(&mut self, now: u64, meter: &mut RunMeter, speculation: &Speculation) {
         if let Some(entry) = meter.entry(now, &self.entries, speculation) {
             self.record(entry);
         }
     }
 
-    /// What became of a suggestion that was not run.
+    /// Notes what became of a suggestion that was not run.
     pub fn decided(&mut self, now: u64, id: &str, outcome: Outcome) {
         let held = self.held.remove(id);
         self.record(entries::not_run(now, id, outcome, held));
     }
 
-    /// The user has taken back what this accepted work changed.
+    /// Notes that the user has taken back what this accepted work changed.
     pub fn undone(&mut self, now: u64, id: &str) {
         self.record(outcome(now, id, Outcome::Undone, 0));
     }
 
-    /// What became of a run. It is told before the run is aborted, while it still says what it cost.
+    /// Notes what became of a run. This must be called before the run is aborted, while it can still say what it cost.
     pub fn closed(
         &mut self,
         now: u64,
@@ -268,18 +273,18 @@ impl Metering {
     ) {
         self.ran(now, meter, speculation);
         if !outcome.is_hit() && run::asks_what_comes_after(speculation) {
-            // That query is dropped with the run.
+            // That query is dropped together with the run.
             self.query_dropped(now);
         }
         self.record(meter.outcome(now, speculation, outcome, saved_ms));
     }
 
-    /// Work that another program did ahead has ended, as [`ran`](Self::ran) for what the engine ran.
+    /// Notes that work ahead of another program has ended, as [`ran`](Self::ran) does for a run of the engine.
     pub fn worked(&mut self, now: u64, id: &str, prompt: &str, cost: &Cost, status: Status) {
         self.record(self.entries.speculation(now, id, prompt, cost, status));
     }
 
-    /// What became of it; `changes`: what tells what was applied from other changes.
+    /// Notes what became of that work; `changes` distinguishes the applied changes from others.
     pub fn settled(
         &mut self,
         now: u64,

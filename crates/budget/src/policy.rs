@@ -1,14 +1,15 @@
-//! Whether to do something ahead of the user: ask for a suggestion, run it, and what that may cost.
+//! Whether to do something ahead of the user (ask for a suggestion, run it), and what that may cost.
 //!
-//! A [`Policy`] is what the user set. An [`Experience`] is what is known: what the ledger of a project tells of costs, what
-//! this session has cost and lost, and the [`Habits`] of the user, which are the same in every project. From both come
-//! answers, with reasons: an [`Allowance`] or a [`SkipReason`]. Nothing here has a clock; the host says what time it is.
+//! A [`Policy`] is what the user has set. An [`Experience`] is what is known: what the ledger of a project says about
+//! costs, what this session has cost and lost, and the [`Habits`] of the user, which are the same in every project.
+//! Both together lead to an answer with a reason: an [`Allowance`] or a [`SkipReason`]. Nothing here has a clock; the
+//! host passes the time.
 //!
-//! In [`Mode::Auto`] a model that costs nothing is always asked, and every suggestion runs until the user has left many of
-//! them untaken. Where tokens cost money, a session may lose (spend on questions and on runs that nobody takes) a starting sum and
-//! a share of what the user's own turns cost. Work that is taken is no loss: they would have paid for it anyway. The first
-//! runs explore; after that a run may cost what it is worth. Who takes nothing soon pays next to nothing, and
-//! one suggestion taken brings everything back.
+//! In [`Mode::Auto`], a model that costs nothing is always asked, and every suggestion runs until the user has left
+//! many of them untaken. If tokens cost money, a session may lose (spend on questions and on runs that are not taken) a
+//! starting sum and a share of what the user's own turns cost. Work that is taken is no loss, because the user would
+//! have paid for it anyway. The first runs explore; after that a run may cost what it is worth. A user who takes
+//! nothing soon pays next to nothing, and after one suggestion taken everything is as at the beginning.
 //!
 //! ```
 //! use headstart_forked_query::Prices;
@@ -23,8 +24,9 @@
 //!
 //! # Limitations
 //!
-//! Several processes at work at the same moment each know what the others have written down, not what they have under way.
-//! A limit ends a run between two answers, not within one: a session may lose one request more than it is allowed.
+//! If several processes work at the same moment, each knows what the others have written down, but not what they have
+//! under way. A limit ends a run between two answers, not within one, so a session may lose one request more than it is
+//! allowed.
 
 mod caps;
 mod estimate;
@@ -52,51 +54,51 @@ use headstart_forked_query::Money;
 use headstart_speculation::CostLimit;
 use headstart_speculation::Limits;
 
-/// So many suggestions are decided before a run is judged by what it is worth.
+/// How many suggestions are decided on before a run is judged by what it is worth.
 const EXPLORED: u32 = 8;
-/// While it explores, a run may cost so many questions, where half of what is left is less.
+/// While the policy explores, a run may cost this many questions, if half of what is left is less.
 const LEAST_EXPLORING: f64 = 5.0;
-/// A run that may not cost so many questions does not come far enough.
+/// A run that may not cost this many questions would not get far enough.
 const LEAST_RUN: f64 = 1.5;
-/// From this chance on that a suggestion is taken, the step after it runs, too.
+/// The chance of a suggestion being taken from which on the step after it runs too.
 const STEP_ABOVE_FROM: f64 = 0.6;
 
-/// How much is done ahead; more cautious is less.
+/// How much is done ahead. A more cautious mode compares as less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Mode {
     /// Nothing: no query, no suggestion, no run.
     Off,
-    /// What the allowance covers.
+    /// As much as the allowance covers.
     #[default]
     Auto,
     /// Everything, up to the caps.
     Always,
 }
 
-/// What the user wants done ahead, and what it may cost. Amounts of tokens are in input tokens of the conversation's model that
-/// are not in its cache.
+/// What the user wants done ahead, and what it may cost. Amounts of tokens are in input tokens of the conversation's
+/// model that are not in its cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
-    /// How much.
+    /// How much is done ahead.
     pub mode: Mode,
     /// What a session may lose before its own turns have cost anything.
     pub start_tokens: f64,
-    /// The same in money: where the price is known, the smaller of the two counts.
+    /// The same limit in money: if the price is known, the smaller of the two counts.
     pub start_money: Money,
-    /// What all sessions of a day together may use of their starts, in starts.
+    /// How much of their starts all sessions of a day together may use, in starts.
     pub day_starts: f64,
-    /// What a session may lose besides, as a part of what its own turns cost.
+    /// What a session may lose in addition, as a fraction of what its own turns cost.
     pub share: f64,
-    /// After so many suggestions in a row that were seen and not taken, nothing runs; after half as many more, questions get
-    /// rare.
+    /// After this many suggestions in a row that were seen and not taken, nothing runs; after half as many more,
+    /// questions become rare.
     pub patience: u32,
-    /// The dial: how many tokens a second of waiting is worth.
+    /// How many tokens a second of waiting is worth.
     pub second_is_worth: f64,
-    /// Between two turns of the user.
+    /// The cap between two turns of the user.
     pub turn: Cap,
-    /// From start to end of a session.
+    /// The cap from start to end of a session.
     pub session: Cap,
-    /// On one day, in all sessions of the project.
+    /// The cap on one day, in all sessions of the project.
     pub day: Cap,
 }
 
@@ -112,8 +114,8 @@ pub struct Allowance {
 }
 
 impl Default for Policy {
-    /// Auto; a start of 150,000 tokens or 0.75, three of them a day; 15 % of the own turns; eight suggestions not taken; a second
-    /// worth 3,750 tokens.
+    /// Auto; a start of 150,000 tokens or 0.75 in money, three starts a day; a share of 15 % of the own turns; a
+    /// patience of eight suggestions; a second is worth 3,750 tokens.
     fn default() -> Self {
         let cap = |tokens, minutes: u64| Cap { tokens, money: None, time: Duration::from_secs(60 * minutes) };
         Self {
@@ -152,7 +154,7 @@ impl Policy {
         self.one_of(experience, experience.chance(), 1, now_ms)
     }
 
-    /// As [`run`](Self::run), for a step on top of so many others that the user has not taken yet: it is taken only where
+    /// As [`run`](Self::run), for a step on top of `below` others that the user has not taken yet: it is taken only if
     /// they all are.
     pub fn run_above(
         &self,
@@ -183,7 +185,7 @@ impl Policy {
         Ok(())
     }
 
-    /// What a suggestion that is taken with this chance may spend as one of so `many` that run at the same time.
+    /// What a suggestion that is taken with this chance may spend as one of `many` that run at the same time.
     fn one_of(
         &self,
         experience: &Experience,
@@ -204,14 +206,16 @@ impl Policy {
         Ok(Allowance { tokens: caps.tokens, time: caps.time, cost })
     }
 
-    /// Where the work costs nothing, every second suggestion still runs.
+    /// Whether the patience with suggestions that are not taken lets this one run. If the work costs nothing, every
+    /// second suggestion still runs.
     fn within_patience(&self, experience: &Experience) -> Result<(), SkipReason> {
         let row = experience.habits().row;
         let Some(over) = row.checked_sub(self.patience) else { return Ok(()) };
         if experience.tariff().is_free() && over % 2 == 1 { Ok(()) } else { Err(SkipReason::Row { row }) }
     }
 
-    /// What a run may cost, in tokens. The question for what comes after it is left out: it is asked on top.
+    /// What a run may cost, in tokens. The question for what comes after it is not included, because it is asked in
+    /// addition.
     fn run_limit(
         &self,
         experience: &Experience,
@@ -235,12 +239,12 @@ impl Policy {
         if most < LEAST_RUN * question { Err(room.hold((LEAST_RUN + 1.0) * question)) } else { Ok(most) }
     }
 
-    /// Whether what the work costs decides: not for a model that costs nothing, and not where the user wants everything.
+    /// Whether the cost of the work decides: not for a model that costs nothing, and not if the user wants everything.
     fn weighs_costs(&self, experience: &Experience) -> bool {
         self.mode == Mode::Auto && !experience.tariff().is_free()
     }
 
-    /// Whether the caps leave room for the next request of so `many` that are at work at the same time.
+    /// Whether the caps leave room for the next request of `many` runs at the same time.
     fn within_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Result<(), SkipReason> {
         if self.mode == Mode::Off {
             return Err(SkipReason::Off);
@@ -254,7 +258,7 @@ impl Policy {
         Ok(())
     }
 
-    /// The least that any cap leaves to each of so `many`, without room for one more request.
+    /// The least that any cap leaves to each of `many` runs, minus room for one more request.
     fn left_of_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
         let room = experience.question_spends().times(many);
         let left =
@@ -262,7 +266,7 @@ impl Policy {
         left[0].and(left[1]).and(left[2]).part(many)
     }
 
-    /// A model that costs nothing is limited by the time that it works.
+    /// The caps. A model that costs nothing is limited only by the time that it works.
     fn caps(&self, experience: &Experience) -> [(Scope, Cap); 3] {
         let is_free = experience.tariff().is_free();
         let of = |cap: Cap| if is_free { Cap { tokens: u64::MAX, money: None, ..cap } } else { cap };

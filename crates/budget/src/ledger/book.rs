@@ -1,26 +1,26 @@
 use super::Entry;
 
-/// What the lines of a ledger hold.
+/// What the lines of a ledger contain.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Book {
-    /// In the order of the lines.
+    /// The entries, in the order of the lines.
     pub entries: Vec<Entry>,
-    /// Lines that are none, left out.
+    /// Lines that are not entries; they are left out.
     pub damaged: Vec<Damage>,
-    /// Whether the last line has no end: a process was killed while it wrote. It is left out.
+    /// Whether the last line is incomplete because a process was killed while it wrote. That line is left out.
     pub torn: bool,
 }
 
-/// A line that is no entry.
+/// A line that is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// From 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// What is wrong with it.
     pub message: String,
 }
 
-/// Reads the lines of a ledger. No bytes are an error: what is not understood is reported and left out.
+/// Reads the lines of a ledger. There are no errors: what cannot be understood is reported and left out.
 pub fn read(bytes: &[u8]) -> Book {
     let mut book = Book::default();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     proptest! {
-        /// Cut anywhere, all whole lines are read, and a line that was cut is told.
+        /// Wherever a ledger is cut, all whole lines are read, and a line that was cut is reported.
         #[test]
         fn a_ledger_that_was_cut_holds_its_whole_lines(cut in 0..=1_000_usize) {
             let text = lines();

@@ -13,7 +13,7 @@ pub struct Costs {
     pub ahead: Part,
 }
 
-/// What some of them cost.
+/// What the requests for one purpose cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Part {
     /// How many turns, queries or prompts.
@@ -42,7 +42,7 @@ impl Costs {
         costs
     }
 
-    /// All of it.
+    /// The cost of everything.
     pub fn total(&self) -> Bill {
         self.turns.money.and(self.suggestions.money).and(self.ahead.money)
     }
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(costs.turns.tokens.input_tokens, 1_010);
         assert_eq!(costs.turns.tokens.cached_input_tokens, 400);
         assert_eq!(costs.total().amount(), Money::new(1.875));
-        // Of one request nobody knows the price.
+        // The price of one request is unknown.
         let unpriced = r#"{"type":"speculation","id":"b","at":1,"model":"n","inputTokens":5}"#;
         let costs = of(&[&lines[..], &[unpriced]].concat());
         assert_eq!((costs.turns.money.amount(), costs.ahead.money.amount()), (Money::new(0.75), None));

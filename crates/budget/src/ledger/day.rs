@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 const MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// A day in universal time. In JSON and shown: `2026-03-01`.
+/// A day in universal time. Its text, also in JSON, is like `2026-03-01`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(u64);
 
@@ -64,7 +64,7 @@ mod tests {
         for (ms, expected) in cases {
             assert_eq!(Day::of(ms).to_string(), expected);
         }
-        // No moment panics.
+        // The conversion must not panic for any moment.
         assert!(!Day::of(u64::MAX).to_string().is_empty());
     }
 }

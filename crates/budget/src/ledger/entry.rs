@@ -7,34 +7,35 @@ use crate::policy::SkipReason;
 use headstart_forked_query::Money;
 use headstart_speculation::{Cost, Status};
 
-/// One line of a ledger. Later lines speak of earlier ones by their id.
+/// One line of a ledger. Later lines refer to earlier ones by their id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Entry {
-    /// A turn that the user asked for and waited for: what background work is measured by.
+    /// A turn that the user asked for and waited for. Background work is compared with these.
     Turn(Work),
     /// A query for a suggestion.
     Suggestion(Suggested),
     /// A prompt that ran ahead; written when its work ended or was dropped.
     Speculation(Speculated),
-    /// What became of a suggestion and of the work behind it. The last one for an id counts.
+    /// What became of a suggestion and of the work behind it. If an id has several, the last one counts.
     Outcome(Decision),
-    /// What answers of another model had given for that model alone is left out of requests to this one.
+    /// Parts of answers that another model gave for itself alone are left out of requests to this model.
     LeftOut(LeftOut),
-    /// A summary of a long conversation that was written while its user read, needed or not, or a title for one.
+    /// A summary of a long conversation that was written while its user read, whether it was needed or not, or a title
+    /// for a conversation.
     Summary(Work),
 }
 
-/// What a model is asked without.
+/// What is left out of the requests to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
-    /// When: milliseconds since the Unix epoch.
+    /// When, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The model that is asked.
     pub model: String,
-    /// Of how many answers in the conversation.
+    /// In how many answers of the conversation something is left out.
     pub answers: u64,
 }
 
@@ -42,17 +43,17 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Work {
-    /// When it ended: milliseconds since the Unix epoch.
+    /// When it ended, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The model that was asked.
     pub model: String,
-    /// Tokens, all requests together.
+    /// The tokens of all requests together.
     #[serde(flatten)]
     pub tokens: Usage,
-    /// What that cost, where the price is known.
+    /// What that cost, if the price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub money: Option<Money>,
-    /// Requests whose answer was dropped half-way: the provider charges for them and says not how much.
+    /// How many requests had their answer dropped half-way: the provider charges for them, but does not say how much.
     #[serde(skip_serializing_if = "is_zero")]
     pub unmeasured: u32,
     /// Wall time of the work in milliseconds.
@@ -63,7 +64,7 @@ pub struct Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Suggested {
-    /// The suggestion's id, which a speculation of it has too.
+    /// The id of the suggestion, which its speculation has too.
     pub id: String,
     /// Who asked.
     #[serde(default)]
@@ -74,19 +75,19 @@ pub struct Suggested {
     /// Why nothing was shown: the code of the guard, of the filter's rule or of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,
-    /// The code of the error, where the question failed.
+    /// The code of the error, if the question failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The suggestion that came first in the same answer; that one's line has the cost of the query.
+    /// The id of the first suggestion in the same answer; the line of that one has the cost of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// Whether the background model shares the main model's prefix cache: whether they are one model.
+    /// Whether the background model shares the prefix cache of the main model, which is the case if both are one model.
     #[serde(default = "yes")]
     pub shares_cache: bool,
     /// What it cost.
     #[serde(flatten)]
     pub work: Work,
-    /// The text, only where the user asked for it to be kept.
+    /// The text, only if the user asked for it to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
@@ -103,10 +104,10 @@ pub struct Speculated {
     /// What it is about.
     #[serde(default)]
     pub kind: Kind,
-    /// Whether the background model shares the main model's prefix cache: whether they are one model.
+    /// Whether the background model shares the prefix cache of the main model, which is the case if both are one model.
     #[serde(default = "yes")]
     pub shares_cache: bool,
-    /// Where its work was when the line was written.
+    /// The state of the work when the line was written.
     #[serde(default = "aborted")]
     pub status: Status,
     /// What it cost.
@@ -124,13 +125,13 @@ pub struct Speculated {
     /// Milliseconds spent in tools.
     #[serde(default)]
     pub tool_ms: u64,
-    /// Of these, milliseconds of commands in views.
+    /// The part of `tool_ms` that commands in views took, in milliseconds.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub view_ms: u64,
-    /// Milliseconds of processor time of these commands.
+    /// The processor time of these commands, in milliseconds.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub view_cpu_ms: u64,
-    /// The text, only where the user asked for it to be kept.
+    /// The text, only if the user asked for it to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
@@ -141,17 +142,17 @@ pub struct Speculated {
 pub struct Decision {
     /// The suggestion's id.
     pub id: String,
-    /// When: milliseconds since the Unix epoch.
+    /// When, in milliseconds since the Unix epoch.
     pub at: u64,
-    /// What.
+    /// What became of it.
     pub outcome: Outcome,
-    /// Milliseconds of work that the user did not wait for. Their reading time is not in it.
+    /// Milliseconds of work for which the user did not wait, without their reading time.
     #[serde(default)]
     pub saved_ms: u64,
-    /// Why it did not run ahead: the code of the policy.
+    /// The code of the policy's reason, if the suggestion did not run ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
-    /// What tells the changes that were applied from others, where nothing else is kept of them: by it an undo finds what
+    /// Distinguishes the applied changes from others, if nothing else is kept of them: an undo uses this to find what
     /// it takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<ContentHash>,
@@ -164,22 +165,22 @@ pub struct Decision {
 pub enum Outcome {
     /// The user took it.
     Accepted,
-    /// The user took it while it was still at work.
+    /// The user took it while it was still running.
     Joined,
-    /// It was on screen and the user did something else.
+    /// It was on screen, and the user did something else.
     Ignored,
     /// The user went on, or another suggestion came, before it was on screen; or they turned to another candidate.
     Replaced,
-    /// It was given up for a reason of its own: the end of the chat, another mode, a limit; or the user did not come to see
-    /// it beside a better candidate.
+    /// It was given up for another reason: the end of the chat, another mode, or a limit; or it stood behind a better
+    /// candidate and the user never saw it.
     Aborted,
-    /// The user took it, and had changed what it rests on.
+    /// The user took it, but had changed what it builds on.
     Conflict,
-    /// The user took it, and it was not allowed any more.
+    /// The user took it, but it was not allowed any more.
     Withdrawn,
-    /// The user took it, and took it back.
+    /// The user took it, and later undid it.
     Undone,
-    /// The user took it, and there was nothing to give.
+    /// The user took it, but there was nothing to hand over.
     Failed,
 }
 
@@ -187,10 +188,10 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Source {
-    /// The chat, by itself.
+    /// The chat, without being asked.
     #[default]
     Chat,
-    /// A command: somebody asked for it.
+    /// A command that a user or a script gave.
     Command,
 }
 
@@ -213,7 +214,8 @@ impl Outcome {
         matches!(self, Self::Accepted | Self::Joined)
     }
 
-    /// Whether it tells what the user wants: `Some(true)` where they took the suggestion, whatever came of the work.
+    /// Whether the outcome tells what the user wants: `Some(true)` if they took the suggestion, whatever came of the
+    /// work.
     pub fn was_wanted(self) -> Option<bool> {
         match self {
             Self::Accepted
@@ -227,7 +229,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it was on screen, as far as that is told.
+    /// Whether the suggestion was on screen, as far as the outcome tells.
     pub fn was_seen(self) -> bool {
         self == Self::Ignored || self.was_wanted() == Some(true)
     }
@@ -249,7 +251,7 @@ impl Outcome {
 }
 
 impl Entry {
-    /// When: milliseconds since the Unix epoch.
+    /// When, in milliseconds since the Unix epoch.
     pub fn at(&self) -> u64 {
         match self {
             Self::Turn(work) | Self::Summary(work) => work.at,
@@ -260,7 +262,7 @@ impl Entry {
         }
     }
 
-    /// The line, its end included.
+    /// The line, including its line end.
     pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self)
             .expect("works because an entry holds nothing but text and finite numbers");
@@ -270,7 +272,7 @@ impl Entry {
 }
 
 impl Work {
-    /// Requests of which nobody says what they cost.
+    /// How many requests have an unknown cost.
     #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
     pub(crate) fn unknown_requests(&self) -> f64 {
         f64::from(self.unmeasured) + self.tokens.untold_requests as f64
@@ -283,8 +285,8 @@ impl Work {
 }
 
 impl Suggested {
-    /// Whether a model was asked for this one: the line of a policy that held back tells only that it did, and that of a
-    /// further candidate that there was one more in the answer.
+    /// Whether a model was asked for this suggestion. If a policy prevented the question, the line only says that. The
+    /// line of a further candidate only says that the answer had one more.
     pub fn was_asked(&self) -> bool {
         if self.beside.is_some() {
             return false;
@@ -295,7 +297,7 @@ impl Suggested {
 }
 
 impl Speculated {
-    /// Takes over what a run cost.
+    /// Takes over the cost of a run.
     #[must_use]
     pub fn with_cost(mut self, cost: &Cost) -> Self {
         self.work.tokens = cost.tokens;

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What a suggested prompt is about, as far as its words tell: users take some kinds more often than others, and some
-/// take longer. Told by English words; a prompt in another language is [`Kind::Other`].
+/// kinds take longer. This is decided by English words; a prompt in another language is [`Kind::Other`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -16,7 +16,7 @@ pub enum Kind {
     Change,
     /// Show, explain, look.
     Explain,
-    /// Go on; yes.
+    /// Go on, or yes.
     GoOn,
     /// Anything else.
     #[default]
@@ -24,7 +24,7 @@ pub enum Kind {
     Other,
 }
 
-/// The first word of a prompt that is in one of the lists decides.
+/// The words of each kind. The first word of a prompt that is in one of these lists decides.
 const WORDS: [(Kind, &[&str]); 6] = [
     (
         Kind::Verify,

@@ -7,16 +7,16 @@ use super::{Day, Decision, Entry, Kind, Outcome, Suggested, Work};
 use crate::policy::{SkipReason, Tariff};
 use headstart_forked_query::Money;
 
-/// A ledger added up.
+/// The totals of a ledger.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Statistics {
-    /// All of it.
+    /// Everything together.
     pub total: Figures,
     /// By the model that was asked.
     pub by_model: BTreeMap<String, Figures>,
     /// By the day on which the work was done.
     pub by_day: BTreeMap<Day, Figures>,
-    /// How suggestions of a kind fared.
+    /// For each kind, how many suggestions were shown and taken.
     pub by_kind: BTreeMap<Kind, OfKind>,
     /// The models whose background work shared no cache with the conversation's own model.
     pub without_shared_cache: BTreeSet<String>,
@@ -27,11 +27,11 @@ pub struct Statistics {
 pub struct OfKind {
     /// How many were shown.
     pub shown: u64,
-    /// Of these, taken.
+    /// How many of these were taken.
     pub taken: u64,
 }
 
-/// What several requests cost. In JSON `null` where the price of any is unknown.
+/// What several requests cost. In JSON it is `null` if the price of any of them is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bill {
     known: Money,
@@ -46,45 +46,45 @@ pub struct Figures {
     pub speculations: u64,
     /// Queries for a suggestion.
     pub suggestions: u64,
-    /// Suggestions that were shown: of several in one answer those that the user came to.
+    /// Suggestions that were shown: of several in one answer, those that the user came to.
     pub shown: u64,
-    /// Of these, taken.
+    /// How many of these were taken.
     pub taken: u64,
-    /// How often the policy refrained from a query or a run, by its reason's code.
+    /// How often the policy prevented a query or a run, by the code of its reason.
     pub held: BTreeMap<String, u64>,
-    /// What became of the prompts that ran ahead; one that waits for a decision is in none.
+    /// What became of the prompts that ran ahead; one that waits for a decision is not counted.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Tokens of background work: speculations and queries for a suggestion.
     #[serde(flatten)]
     pub tokens: Usage,
-    /// Of these, in speculations that the user did not get, and in queries.
+    /// The part of these that was spent for speculations that the user did not take, and for queries.
     pub wasted_tokens: u64,
     /// What background work cost.
     pub money: Bill,
-    /// Of this, for nothing.
+    /// The part of this that was spent for nothing.
     pub wasted_money: Bill,
-    /// What was spent for nothing in input tokens of the conversation's model, dropped requests included.
+    /// What was spent for nothing, in input tokens of the conversation's model, including dropped requests.
     pub lost: f64,
-    /// What the user's own turns cost in the same measure, and the speculations that they got in the place of some.
+    /// What the user's own turns cost in the same measure, including the speculations that replaced some of them.
     pub own: f64,
-    /// Requests of background work that were dropped half-way, or of which the server did not say what they cost; their tokens
-    /// are in no figure.
+    /// Requests of background work that were dropped half-way, or for which the server did not say what they cost;
+    /// their tokens are in no other figure.
     pub unmeasured: u64,
     /// Bytes staged.
     pub staged_bytes: u64,
     /// Milliseconds of work ahead.
     pub work_ms: u64,
-    /// Of these, milliseconds of commands in views.
+    /// The part of this that commands in views took, in milliseconds.
     #[serde(skip_serializing_if = "is_nothing")]
     pub view_ms: u64,
-    /// Milliseconds of processors that these commands took.
+    /// The processor time of these commands, in milliseconds.
     #[serde(skip_serializing_if = "is_nothing")]
     pub view_cpu_ms: u64,
-    /// Milliseconds of work that the user did not wait for.
+    /// Milliseconds of work for which the user did not wait.
     pub saved_ms: u64,
     /// Turns that the user waited for.
     pub turns: u64,
-    /// Tokens of these turns, and of the speculations that the user got in their place.
+    /// Tokens of these turns, and of the speculations that the user took in their place.
     pub own_tokens: u64,
 }
 
@@ -149,7 +149,7 @@ fn fate(suggested: &Suggested, decisions: &HashMap<&str, &Decision>) -> (bool, b
     }
     let outcome = decisions.get(suggested.id.as_str()).map(|decision| decision.outcome);
     let shown = match outcome {
-        // Of a further candidate only what the user did tells that they came to it.
+        // For a further candidate, only the user's action shows whether they came to it.
         Some(outcome) if suggested.beside.is_some() => outcome.was_seen(),
         None if suggested.beside.is_some() => false,
         outcome => outcome != Some(Outcome::Replaced),
@@ -180,12 +180,12 @@ impl<'a> Costs<'a> {
 }
 
 impl Bill {
-    /// What is known of it to be the whole; `None` where any price is unknown.
+    /// The whole amount; `None` if any price is unknown.
     pub fn amount(&self) -> Option<Money> {
         (!self.is_unknown).then_some(self.known)
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { known: self.known.plus(other.known), is_unknown: self.is_unknown || other.is_unknown }
@@ -272,12 +272,12 @@ impl Figures {
         self.lost += costs.of_work(work);
     }
 
-    /// Speculations that the user got.
+    /// Speculations that the user took.
     pub fn hits(&self) -> u64 {
         self.count(Outcome::is_hit)
     }
 
-    /// Speculations of which it is known what became of them.
+    /// Speculations whose outcome is known.
     pub fn decided(&self) -> u64 {
         self.count(|_| true)
     }
@@ -292,12 +292,12 @@ impl Figures {
         ratio(self.saved_ms, self.hits()).map(|ms| ms / 1_000.0)
     }
 
-    /// What was spent for nothing, as a part of what the own turns cost; `None` before the first.
+    /// What was spent for nothing, as a fraction of what the user's own turns cost; `None` before the first.
     pub fn lost_share(&self) -> Option<f64> {
         (0.0 < self.own).then(|| self.lost / self.own)
     }
 
-    /// Tokens spent for nothing for each second saved; `None` where nothing was saved.
+    /// Tokens spent for nothing for each second saved; `None` if nothing was saved.
     pub fn tokens_wasted_per_second_saved(&self) -> Option<f64> {
         ratio(self.wasted_tokens, self.saved_ms).map(|per_ms| per_ms * 1_000.0)
     }
@@ -361,7 +361,7 @@ mod tests {
             (None, None),
             "of the query no price is known"
         );
-        // 400 and 10 tokens, and two requests that were dropped; the turn, and what was taken.
+        // Lost are 400 and 10 tokens, and two requests that were dropped; own are the turn, and what was taken.
         assert_eq!((figures.lost, figures.own), (330.0, 1_328.0));
         assert_eq!(figures.lost_share(), Some(330.0 / 1_328.0));
         assert_eq!((figures.turns, figures.own_tokens), (1, 1_307));

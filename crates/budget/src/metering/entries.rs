@@ -6,20 +6,20 @@ use headstart_speculation::{Acceptance, Cost, Finished, Status};
 use crate::ledger::{Decision, Entry, Kind, LeftOut, Outcome, Source, Speculated, Suggested, Work};
 use crate::policy::Tariff;
 
-/// Makes the entries of one host: it knows the models, their prices, and whether the texts of prompts are kept. Every entry is told its
-/// time (`at`, milliseconds since the Unix epoch).
+/// Makes the entries of one host: it has the models, their prices, and whether the texts of prompts are kept. Each
+/// method takes the time of the entry as `at`, in milliseconds since the Unix epoch.
 #[derive(Debug, Clone)]
 pub struct EntryBuilder {
     source: Source,
     tariff: Tariff,
-    /// Takes secrets out of the texts of prompts; without it none is kept.
+    /// Removes secrets from the texts of prompts; without it no text is kept.
     scrubber: Option<Scrubber>,
 }
 
 /// What a query for a suggestion cost.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QueryCost {
-    /// All its requests together.
+    /// The tokens of all its requests together.
     pub tokens: Usage,
     /// Wall time in milliseconds.
     pub work_ms: u64,
@@ -28,7 +28,7 @@ pub struct QueryCost {
 }
 
 impl QueryCost {
-    /// A query whose answer was dropped: what it cost the provider has not said.
+    /// A query whose answer was dropped, so that the provider has not said what it cost.
     pub const DROPPED: Self = Self { tokens: Usage::NOTHING, work_ms: 0, dropped: true };
 }
 
@@ -37,7 +37,7 @@ impl QueryCost {
 pub struct NotShown<'a> {
     /// The code of the guard, of the filter's rule or of the policy.
     pub reason: &'a str,
-    /// Where the query failed.
+    /// The error, if the query failed.
     pub error: Option<&'a ModelError>,
 }
 
@@ -48,24 +48,24 @@ impl<'a> From<&'a str> for NotShown<'a> {
 }
 
 impl EntryBuilder {
-    /// Entries without the texts of prompts.
+    /// Makes entries without the texts of prompts.
     pub fn new(source: Source, tariff: Tariff) -> Self {
         Self { source, tariff, scrubber: None }
     }
 
-    /// Entries with the texts of prompts, without the secrets that the scrubber finds in them.
+    /// Makes entries with the texts of prompts, without the secrets that the scrubber finds in them.
     #[must_use]
     pub fn with_prompts(self, scrubber: Scrubber) -> Self {
         Self { scrubber: Some(scrubber), ..self }
     }
 
-    /// Work ahead was done by this model.
+    /// Sets the model of work ahead.
     #[must_use]
     pub fn with_background(self, model: &str) -> Self {
         Self { tariff: self.tariff.with_background(model), ..self }
     }
 
-    /// Other models are asked from now on.
+    /// Sets other models, which are asked from now on.
     pub fn set_tariff(&mut self, tariff: Tariff) {
         self.tariff = tariff;
     }
@@ -75,17 +75,19 @@ impl EntryBuilder {
         &self.tariff
     }
 
-    /// A turn of the user; `dropped`: its last answer was cut half-way.
+    /// A turn of the user; `dropped` says that its last answer was cut half-way.
     pub fn turn(&self, at: u64, cost: &Cost, dropped: bool) -> Entry {
         Entry::Turn(self.work(at, self.tariff.main(), cost.tokens, cost.work_ms, dropped))
     }
 
-    /// A summary that was written ahead, by the model of turns, whose cache has the conversation; `dropped`: it was given up half-way.
+    /// A summary that was written ahead, by the model of turns, because the cache of that model has the conversation;
+    /// `dropped` says that it was given up half-way.
     pub fn summary(&self, at: u64, tokens: Usage, work_ms: u64, dropped: bool) -> Entry {
         Entry::Summary(self.work(at, self.tariff.main(), tokens, work_ms, dropped))
     }
 
-    /// A title, which is a summary in a few words, by the model of background work; `dropped`: it was given up half-way.
+    /// A title, as an entry for a summary, by the model of background work; `dropped` says that it was given up
+    /// half-way.
     pub fn title(&self, at: u64, tokens: Usage, work_ms: u64, dropped: bool) -> Entry {
         Entry::Summary(self.work(at, self.tariff.background(), tokens, work_ms, dropped))
     }
@@ -130,7 +132,7 @@ impl EntryBuilder {
         }
     }
 
-    /// Work that ran ahead. Work that still runs is about to be dropped.
+    /// Work that ran ahead. If it still runs, it counts as dropped, because it is about to be.
     pub fn speculation(&self, at: u64, id: &str, prompt: &str, cost: &Cost, status: Status) -> Entry {
         let dropped = status == Status::Running;
         let line = Speculated {
@@ -151,7 +153,8 @@ impl EntryBuilder {
         Entry::Speculation(line.with_cost(cost))
     }
 
-    /// Of so many answers what another model gave for itself is left out, of the user's own turns or of work ahead.
+    /// That the opaque part of another model is left out in this many answers, for the user's own turns or for work
+    /// ahead.
     pub fn left_out(&self, at: u64, is_ahead: bool, answers: usize) -> Entry {
         let model = if is_ahead { self.tariff.background() } else { self.tariff.main() };
         Entry::LeftOut(LeftOut { at, model: model.to_owned(), answers: answers as u64 })
@@ -161,13 +164,13 @@ impl EntryBuilder {
         self.tariff.main() == self.tariff.background()
     }
 
-    /// A text as it may be kept.
+    /// A text in the form in which it may be kept.
     fn prompt(&self, text: &str) -> Option<String> {
         self.scrubber.as_ref().map(|scrubber| scrubber.text(text).into_owned())
     }
 
     fn work(&self, at: u64, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> Work {
-        // Nothing that was told is no cost of nothing.
+        // If nothing was told, that does not mean that nothing was spent.
         let told = Usage { untold_requests: 0, ..tokens };
         let is_known = told != Usage::NOTHING || tokens.untold_requests == 0;
         let money = if self.tariff.is_free_model(model) {
@@ -185,13 +188,13 @@ pub fn outcome(at: u64, id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
     decision(at, id, outcome, saved_ms, None)
 }
 
-/// What became of a suggestion that did not run; `held`: the code of why.
+/// What became of a suggestion that did not run; `held` is the code of the reason.
 pub(super) fn not_run(at: u64, id: &str, outcome: Outcome, held: Option<&str>) -> Entry {
     let held = held.map(str::to_owned);
     Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms: 0, held, changes: None })
 }
 
-/// What became of a suggestion of which no record is kept: what it changed is in the workspace.
+/// What became of a suggestion of which no record is kept, because its changes are in the workspace.
 pub(super) fn applied(at: u64, id: &str, outcome: Outcome, saved_ms: u64, finished: &Finished) -> Entry {
     decision(at, id, outcome, saved_ms, finished.digest())
 }
@@ -206,7 +209,7 @@ pub(super) fn decision(
     Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms, held: None, changes })
 }
 
-/// What an accept makes of a suggestion, and the milliseconds it saved.
+/// The outcome for a suggestion after an accept, and the milliseconds that it saved.
 pub fn of_acceptance(acceptance: &Acceptance) -> (Outcome, u64) {
     match acceptance {
         Acceptance::Accepted(accepted) => (Outcome::Accepted, accepted.time_saved_ms),

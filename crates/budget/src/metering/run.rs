@@ -10,15 +10,15 @@ use crate::ledger::{Entry, Outcome};
 #[derive(Debug)]
 pub struct RunMeter {
     id: String,
-    /// Milliseconds since the Unix epoch.
+    /// When the run began, in milliseconds since the Unix epoch.
     started: u64,
     recorded: Option<Usage>,
-    /// Whether the user took the work while it was still going on.
+    /// Whether the user took the work while it was still running.
     pub joined: bool,
 }
 
 impl RunMeter {
-    /// A run begins now.
+    /// Begins to meter a run that begins now.
     pub fn new(now: u64, id: impl Into<String>) -> Self {
         Self { id: id.into(), started: now, recorded: None, joined: false }
     }
@@ -33,7 +33,8 @@ impl RunMeter {
         speculation.cost().tokens.since(self.recorded.unwrap_or_default())
     }
 
-    /// What the run has cost since this was called last: first the run itself, then the query for what comes after it.
+    /// The entry for what the run has cost since the last call: first the run itself, then the query for what comes
+    /// after it.
     pub(super) fn entry(
         &mut self,
         now: u64,
@@ -67,7 +68,8 @@ impl RunMeter {
         }
     }
 
-    /// A run that is about to be dropped has not added up yet how long it took and what it staged.
+    /// Fills in the time and the staged content of a run that is about to be dropped, because the run has not added
+    /// these up yet.
     fn complete(&self, now: u64, cost: &mut Cost, speculation: &Speculation) {
         cost.work_ms = now.saturating_sub(self.started);
         let changes = speculation.changes().changes;
@@ -79,7 +81,7 @@ impl RunMeter {
     }
 }
 
-/// Whether a run that has ended well waits for the answer to the query for what comes after it.
+/// Whether a run that was completed still waits for the answer to the query for what comes after it.
 pub(super) fn asks_what_comes_after(speculation: &Speculation) -> bool {
     speculation.status() == Status::Completed && speculation.next().now_or_never().is_none()
 }

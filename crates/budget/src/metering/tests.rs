@@ -159,7 +159,7 @@ fn a_run_is_written_once_and_then_what_came_of_it() {
     let entries = written(&mut metering);
     let [Entry::Speculation(run)] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!((run.work.at, run.staged_files, run.staged_bytes), (NOW + 10, 1, 10));
-    // The query for what comes next was a part of the same run by then.
+    // By then the query for what comes next was a part of the same run.
     assert_eq!((run.work.tokens.input_tokens, run.work.unmeasured), (350, 0));
     let Ok(Acceptance::Accepted(accepted)) = block_on(speculation.accept()) else { panic!("not accepted") };
     metering.closed(NOW + 30, &mut meter, &speculation, Outcome::Accepted, accepted.time_saved_ms);
@@ -183,7 +183,7 @@ fn work_that_is_dropped_half_way_says_how_long_it_took_and_what_it_lacks() {
     };
     assert_eq!((run.work.work_ms, run.work.unmeasured), (700, 1));
     assert_eq!((decision.outcome, decision.changes), (Outcome::Replaced, None));
-    // A clock that was set back is no reason to fail.
+    // A clock that was set back must not cause a failure.
     let (speculation, _driver) = work();
     metering.closed(NOW - 9_000, &mut RunMeter::new(NOW, "s2"), &speculation, Outcome::Aborted, 0);
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use headstart_forked_query::Money;
 
-/// What may be spent in some span of time. Nothing goes beyond it, whatever the mode.
+/// The most that may be spent in a span of time. Nothing goes beyond it, in any mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cap {
     /// Tokens read and written, cached ones included.
@@ -14,7 +14,7 @@ pub struct Cap {
     pub time: Duration,
 }
 
-/// What was spent in it.
+/// What was spent in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
     /// Tokens read and written, cached ones included.
@@ -48,7 +48,7 @@ pub enum Measure {
 }
 
 impl Cap {
-    /// What there is no room left of, where `next` comes on top of what was spent.
+    /// What the cap has no room for, if `next` is added to what was spent.
     pub(super) fn reached(&self, spent: Spent, next: Spent) -> Option<Measure> {
         let then = spent.plus(next);
         if self.tokens <= spent.tokens || self.tokens < then.tokens {
@@ -60,7 +60,7 @@ impl Cap {
         (self.time <= spent.time).then_some(Measure::Time)
     }
 
-    /// What is left of it.
+    /// What is left of the cap.
     pub(super) fn less(&self, spent: Spent) -> Self {
         Self {
             tokens: self.tokens.saturating_sub(spent.tokens),
@@ -69,13 +69,13 @@ impl Cap {
         }
     }
 
-    /// What each of so many may have of it.
+    /// What each of this many runs may use of the cap.
     pub(super) fn part(self, many: u32) -> Self {
         let money = self.money.map(|money| money.part(many));
         Self { tokens: self.tokens / u64::from(many.max(1)), money, time: self.time / many.max(1) }
     }
 
-    /// What both allow.
+    /// The smaller of both caps in each measure.
     pub(super) fn and(self, other: Self) -> Self {
         let money = match (self.money, other.money) {
             (Some(one), Some(two)) => Some(one.min(two)),

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-/// What each further observation leaves of the weight of those before: the last twenty or so count.
+/// The factor by which each observation reduces the weight of the earlier ones, so that the last twenty or so count.
 const FADE: f64 = 0.95;
-/// What each turn without an observation leaves of it.
+/// The factor by which each turn without an observation reduces it.
 const PASSING_FADE: f64 = 0.98;
 
 /// Observations of a chance; older ones fade.
@@ -19,12 +19,12 @@ impl Seen {
         *if yes { &mut self.yes } else { &mut self.no } += 1.0;
     }
 
-    /// A turn passes without an observation.
+    /// Notes that a turn passes without an observation.
     pub(super) fn pass(&mut self) {
         self.fade(PASSING_FADE);
     }
 
-    /// The chance, with what is believed before the first observation: a chance, as sure as so many observations.
+    /// The chance. `prior` is what is believed before the first observation, and counts as `weight` observations.
     pub(super) fn after(&self, prior: f64, weight: f64) -> f64 {
         (self.yes + prior * weight) / (self.yes + self.no + weight)
     }
@@ -53,7 +53,7 @@ impl Mean {
         self.weight = self.weight * FADE + 1.0;
     }
 
-    /// The mean, an amount believed before counting as so many observations.
+    /// The mean. `prior` is the amount believed before the first observation, and counts as `weight` observations.
     pub(super) fn after(&self, prior: f64, weight: f64) -> f64 {
         (self.sum + prior * weight) / (self.weight + weight)
     }

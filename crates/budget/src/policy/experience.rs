@@ -7,10 +7,11 @@ use super::habits::OfDecision;
 use super::{Habits, Lesson, Policy, Scope, SkipReason, Tariff};
 use crate::ledger::{Day, Decision, Entry, Source, Speculated, Suggested, Work};
 
-/// A question reads the conversation from the cache and writes a line. Before one is measured, this part of a turn.
+/// The cost of a question as a part of a turn, before one is measured: a question reads the conversation from the cache
+/// and writes one line.
 const QUESTION_PART: f64 = 0.15;
 
-/// What is known when it is decided whether to do something ahead.
+/// What is known when the policy decides whether to do something ahead.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experience {
     tariff: Tariff,
@@ -20,39 +21,40 @@ pub struct Experience {
     question_cost: Mean,
     question_tokens: Mean,
     turn: Spent,
-    /// Since the session began.
+    /// What was spent since the session began.
     spent: Spent,
     days: BTreeMap<Day, Spent>,
-    /// Suggestions of this session by their id.
+    /// The suggestions of this session, by their ids.
     open: HashMap<String, Open>,
 }
 
 /// What one session has cost, in input tokens of the conversation's model, and what became of its suggestions.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OfSession {
-    /// The user's own turns; a run that they took is one.
+    /// The user's own turns; a run that they took counts as one.
     pub own: f64,
     /// Questions for suggestions, and runs that were not taken.
     pub lost: f64,
-    /// Suggestions that the user saw and decided.
+    /// Suggestions that the user saw and decided on.
     pub decided: u32,
-    /// Of these, taken.
+    /// How many of these were taken.
     pub taken: u32,
-    /// Starts that the user has granted besides.
+    /// Starts that the user has granted in addition.
     pub granted: u32,
-    /// What it uses of its start, as a part of it.
+    /// How much of its start the session has used, as a fraction of the start.
     pub(super) drawn: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Open {
-    /// What it cost to run it.
+    /// What it cost to run the suggestion.
     ran: Option<f64>,
     decided: bool,
 }
 
 impl Experience {
-    /// What the entries of a project's ledger tell of costs, and what is known of the user; a session begins.
+    /// The experience from the entries of a project's ledger, for costs, and from the habits of the user, at the
+    /// beginning of a session.
     pub fn of(tariff: Tariff, habits: Habits, entries: &[Entry]) -> Self {
         let mut experience = Self {
             tariff,
@@ -74,8 +76,8 @@ impl Experience {
         Self { habits, session, turn, spent, ..experience }
     }
 
-    /// Takes in one more entry, and gives what it tells of the user: their habits here have learned it, and a host that keeps them
-    /// for other sessions has to let those learn it, too.
+    /// Takes in one more entry, and returns what it says about the user. The habits in here have learned that already;
+    /// a host that keeps habits for other sessions has to let those learn it too.
     pub fn observe(&mut self, policy: &Policy, entry: &Entry) -> Lesson {
         let (decision, passed) = self.take_in(entry);
         let lesson = Lesson { decision, passed, draws: self.draw(policy, Day::of(entry.at())) };
@@ -83,17 +85,17 @@ impl Experience {
         lesson
     }
 
-    /// What other sessions have learned meanwhile counts here, too.
+    /// Takes over habits that other sessions have changed.
     pub fn adopt(&mut self, habits: Habits) {
         self.habits = habits;
     }
 
-    /// Other models are asked from now on.
+    /// Sets other models, which are asked from now on.
     pub fn set_tariff(&mut self, tariff: Tariff) {
         self.tariff = tariff;
     }
 
-    /// One more start for this session.
+    /// Grants this session one more start.
     pub fn grant(&mut self) {
         self.session.granted = self.session.granted.saturating_add(1);
     }
@@ -103,7 +105,7 @@ impl Experience {
         &self.habits
     }
 
-    /// This session.
+    /// What this session has cost so far.
     pub fn session(&self) -> &OfSession {
         &self.session
     }
@@ -179,7 +181,7 @@ impl Experience {
             self.question_cost.observe(cost);
             self.question_tokens.observe(float(suggested.work.spent_tokens()));
         }
-        // What a script asked for is no expense of background work; it tells what such work costs.
+        // A question that a script asked is no expense of background work, but it tells what such work costs.
         if suggested.source == Source::Chat {
             self.spend(&suggested.work, cost);
         }
@@ -199,11 +201,11 @@ impl Experience {
 
     fn take_in_outcome(&mut self, decision: &Decision) -> Option<OfDecision> {
         let open = self.open.get_mut(&decision.id)?;
-        // A second try at an accept is no second suggestion.
+        // A second try at an accept does not count as a second suggestion.
         let first = !std::mem::replace(&mut open.decided, true);
         let ran = open.ran;
         if decision.outcome.is_hit() {
-            // The next turn of the user begins, and what ran is what it cost.
+            // The next turn of the user begins, and the cost of the run is the cost of that turn.
             let cost = open.ran.take().unwrap_or_default();
             self.turn = Spent::default();
             self.session.own += cost;
@@ -217,7 +219,7 @@ impl Experience {
         Some(OfDecision { taken, seen, saved_ms })
     }
 
-    /// What the session uses of its start since the last time.
+    /// How much of its start the session has used since the last call.
     fn draw(&mut self, policy: &Policy, day: Day) -> Option<(Day, f64)> {
         let drawn = policy.draws(self);
         let more = drawn - std::mem::replace(&mut self.session.drawn, drawn);

@@ -3,44 +3,45 @@ use serde::{Deserialize, Serialize};
 use super::estimate::{Mean, Seen};
 use crate::ledger::Day;
 
-/// Before anything is known: a third of the suggestions are taken, believed as firmly as two observations.
+/// The chance that a suggestion is taken before anything is known, and how many observations that counts for.
 const CHANCE: (f64, f64) = (0.35, 2.0);
-/// Nothing is so certain that a run could cost anything.
+/// The highest chance; a chance of 1 would let a run cost any amount.
 const MOST_CHANCE: f64 = 0.9;
-/// Before it is known what a run saves: so many milliseconds, believed as firmly as two observations.
+/// How many milliseconds a run saves before anything is known, and how many observations that counts for.
 const SAVED_MS: (f64, f64) = (10_000.0, 2.0);
-/// What the user waits for less is not told apart.
+/// The least number of seconds that a run counts as saving, because shorter waits are not distinguished.
 const LEAST_SECONDS: f64 = 5.0;
-/// At most so many turns pass between two questions.
+/// The most turns that pass between two questions.
 const LONGEST_PAUSE: u32 = 16;
 
-/// What is known of a user in all projects: a new project is no first meeting. A host keeps it; it holds numbers only.
+/// What is known of a user in all projects, so that a new project does not begin without knowledge. A host keeps it; it
+/// has only numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Habits {
-    /// Suggestions that were seen and not taken, one after the other.
+    /// How many suggestions in a row were seen and not taken.
     pub row: u32,
-    /// Turns without a question since the last of them.
+    /// How many turns without a question followed the last of them.
     pub passed: u32,
-    /// Suggestions that were seen and decided, in all.
+    /// How many suggestions were seen and decided on, in all.
     pub decided: u32,
-    /// Of the last twenty or so, how many were taken.
+    /// How many of the last twenty or so were taken.
     taken: Seen,
     /// What runs that were taken saved, in milliseconds.
     saved_ms: Mean,
     /// The day of `drawn`, counted from the Unix epoch.
     day: u64,
-    /// What the sessions of that day used of their starts, in starts.
+    /// How much of their starts the sessions of that day have used, in starts.
     drawn: f64,
 }
 
-/// What an entry of the ledger tells of a user.
+/// What an entry of the ledger says about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Lesson {
     pub(super) decision: Option<OfDecision>,
-    /// A turn passed without a question.
+    /// Whether a turn passed without a question.
     pub(super) passed: bool,
-    /// What the session uses more of its start, on a day.
+    /// How much more of its start the session uses, and on which day.
     pub(super) draws: Option<(Day, f64)>,
 }
 
@@ -48,7 +49,7 @@ pub struct Lesson {
 pub(super) struct OfDecision {
     pub(super) taken: bool,
     pub(super) seen: bool,
-    /// Where it had run.
+    /// What the run saved, if the suggestion had run.
     pub(super) saved_ms: Option<f64>,
 }
 
@@ -60,7 +61,7 @@ impl Lesson {
 }
 
 impl Habits {
-    /// Takes a lesson in.
+    /// Takes in a lesson.
     pub fn learn(&mut self, lesson: &Lesson) {
         if lesson.passed {
             self.passed = self.passed.saturating_add(1);
@@ -75,15 +76,15 @@ impl Habits {
         }
     }
 
-    /// Whether these are numbers that learning gives; others come from a damaged file.
+    /// Whether these are numbers that learning can result in; other numbers come from a damaged file.
     pub fn is_sound(&self) -> bool {
         let Self { taken, saved_ms, drawn, .. } = self;
         taken.is_sound() && saved_ms.is_sound() && drawn.is_finite() && 0.0 <= *drawn
     }
 
-    /// What the sessions of a day have used of their starts, in starts.
+    /// How much of their starts the sessions of a day have used, in starts.
     pub fn drawn_on(&self, day: Day) -> f64 {
-        // A clock that was set back opens no new day.
+        // If the clock was set back, no new day begins.
         if self.day < day.number() { 0.0 } else { self.drawn }
     }
 
@@ -92,12 +93,13 @@ impl Habits {
         self.taken.after(CHANCE.0, CHANCE.1).min(MOST_CHANCE)
     }
 
-    /// Seconds of waiting that a run saves which is taken.
+    /// How many seconds of waiting a run saves if it is taken.
     pub fn saves_seconds(&self) -> f64 {
         (self.saved_ms.after(SAVED_MS.0, SAVED_MS.1) / 1_000.0).max(LEAST_SECONDS)
     }
 
-    /// How many turns are to pass before the next question, where so many suggestions in a row make questions rare.
+    /// How many turns have to pass before the next question; `rare_from` is the number of suggestions in a row from
+    /// which on questions are rare.
     pub(super) fn pause(&self, rare_from: u32) -> Option<u32> {
         let over = self.row.checked_sub(rare_from)?;
         let pause = 1_u32.checked_shl(over).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);

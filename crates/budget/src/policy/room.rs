@@ -1,24 +1,24 @@
 use super::{Experience, Policy, SkipReason};
 use crate::ledger::Day;
 
-/// The smallest part of its start that a session of somebody who takes nothing still has.
+/// The smallest fraction of its start that a session still has if its user takes nothing.
 const LEAST_START: f64 = 1.0 / 16.0;
 
 /// What a session may still lose, in input tokens of the conversation's model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Room {
-    /// Now.
+    /// What is left now.
     pub left: f64,
     /// A whole start of this session.
     pub start: f64,
-    /// How many starts of today nobody has used.
+    /// How many of today's starts are not used.
     pub day_starts_left: f64,
-    /// Whether the session had more left if others had used less of today's starts.
+    /// Whether the session would have more left if others had used less of today's starts.
     pub day_limits: bool,
 }
 
 impl Room {
-    /// The reason why something is not done that costs more than is left.
+    /// The reason for not doing something that costs more than is left.
     pub(super) fn hold(&self, costs: f64) -> SkipReason {
         SkipReason::Allowance { left: self.left, costs, day_limits: self.day_limits }
     }
@@ -38,8 +38,8 @@ impl Policy {
         Room { left, start, day_starts_left, day_limits: open < own_start }
     }
 
-    /// What the session uses of its start now, as a part of it: what it lost beyond the share. What it was granted comes after
-    /// that.
+    /// How much of its start the session has used now, as a fraction of the start. Only what was lost beyond the share
+    /// counts. Granted starts are used after that.
     pub(super) fn draws(&self, experience: &Experience) -> f64 {
         let session = experience.session();
         let beyond_share = (session.lost - self.share * session.own).max(0.0);
@@ -47,13 +47,13 @@ impl Policy {
         if start <= 0.0 { 0.0 } else { (beyond_share / start).min(1.0) }
     }
 
-    /// The suggestion not taken from which on questions get rare.
+    /// How many suggestions in a row have to be not taken before questions become rare.
     pub(super) fn rare_from(&self) -> u32 {
         self.patience.saturating_add(self.patience / 2)
     }
 
-    /// Who takes nothing begins with less: half of it when questions get rare, and half again after each further half of the
-    /// patience.
+    /// The fraction of a start with which a session begins. A user who takes nothing gets less: half when questions
+    /// become rare, and half again after each further half of the patience.
     fn part_of_start(&self, experience: &Experience) -> f64 {
         let Some(over) = experience.habits().row.checked_sub(self.rare_from()) else { return 1.0 };
         let halvings = 1 + over / (self.patience / 2).max(1);

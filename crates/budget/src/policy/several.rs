@@ -1,11 +1,11 @@
 use super::{Allowance, Experience, Policy, SkipReason};
 
 impl Policy {
-    /// Which of several candidates (best first) to run ahead at the same time, at most so many; and what each may spend.
+    /// Which of several candidates (best first) to run ahead at the same time, at most `most`, and what each may spend.
     ///
-    /// The user takes at most one, and comes to the second only where the first is not theirs: so a candidate is judged by
-    /// the chance that none of the better ones is taken, times its own. What is left is divided among those that run, so that
-    /// together they stay below it.
+    /// The user takes at most one, and comes to the second only if they do not want the first. So a candidate is judged
+    /// by the chance that none of the better ones is taken, times its own chance. What is left is divided among those
+    /// that run, so that together they stay below it.
     pub fn run_several(
         &self,
         experience: &Experience,

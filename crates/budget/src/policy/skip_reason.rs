@@ -1,7 +1,7 @@
 use super::Scope;
 use super::caps::Measure;
 
-/// Why something is not done ahead. Its text is for the user; its code is in the ledger and in JSON.
+/// Why something is not done ahead. The text is for the user; the code is for the ledger and for JSON.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
@@ -11,61 +11,61 @@ pub enum SkipReason {
     /// A slash command is for the host.
     #[error("a slash command is never run ahead")]
     Command,
-    /// A text that destroys.
+    /// The text is destructive.
     #[error("a destructive text is never run ahead")]
     Destructive,
-    /// The user took none of the last ones: questions are rare.
+    /// The user took none of the last suggestions, so questions are rare.
     #[error("the last {row} suggestions were not taken; turns that pass before the next try: {left}")]
     BackingOff {
-        /// How many in a row.
+        /// How many suggestions in a row were not taken.
         row: u32,
-        /// How many turns to pass.
+        /// How many turns have to pass.
         left: u32,
     },
-    /// The user took none of the last ones: nothing runs.
+    /// The user took none of the last suggestions, so nothing runs.
     #[error("the last {row} suggestions were not taken; nothing runs ahead until one is")]
     Row {
-        /// How many in a row.
+        /// How many suggestions in a row were not taken.
         row: u32,
     },
     /// What the session may lose is used up.
     #[error("{left:.0} tokens are left for work that nobody takes, and this may cost {costs:.0}")]
     Allowance {
-        /// In input tokens.
+        /// How much is left, in input tokens.
         left: f64,
-        /// In input tokens.
+        /// How much this may cost, in input tokens.
         costs: f64,
-        /// Whether there were more left if the day's other sessions had used less.
+        /// Whether more would be left if the day's other sessions had used less.
         day_limits: bool,
     },
-    /// It costs more than it saves.
+    /// The work would cost more than it saves.
     #[error("the time that it may save is worth {worth:.0} tokens, and it takes at least {costs:.0}")]
     NotWorthIt {
-        /// In input tokens.
+        /// What the saved time is worth, in input tokens.
         worth: f64,
-        /// In input tokens.
+        /// What the work costs at least, in input tokens.
         costs: f64,
     },
-    /// The user takes too few for a step on top of others.
+    /// The user takes too few suggestions for a step on top of others.
     #[error("the chance that it is taken is {:.0} %, and a further step waits for {:.0} %", chance * 100.0, from * 100.0)]
     Unlikely {
-        /// From 0 to 1.
+        /// The chance that the step is taken, from 0 to 1.
         chance: f64,
-        /// What is asked for.
+        /// The chance that is needed.
         from: f64,
     },
     /// Better candidates run already.
     #[error("{most} better candidates run ahead already, and no more are to run at the same time")]
     Enough {
-        /// How many are to run at the same time.
+        /// How many may run at the same time.
         most: usize,
     },
-    /// A hard cap.
+    /// A hard cap is reached.
     #[error("the cap of {measure} for {scope} is reached")]
     Cap {
-        /// Which one.
+        /// The span of time of the cap.
         scope: Scope,
-        /// Of what.
+        /// What the cap counts.
         measure: Measure,
     },
     /// The machine that the model runs on is on battery; a host finds that out.
@@ -96,7 +96,8 @@ impl SkipReason {
         }
     }
 
-    /// Whether a code in a ledger says that no question was asked; `unlikely` and `share` did in earlier versions.
+    /// Whether a code in a ledger says that no question was asked; earlier versions also used `unlikely` and `share`
+    /// for that.
     pub(crate) fn is_of_question(code: &str) -> bool {
         const CODES: [&str; 8] =
             ["backing_off", "allowance", "day_starts", "cap", "battery", "load", "unlikely", "share"];

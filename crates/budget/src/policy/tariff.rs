@@ -9,8 +9,8 @@ use headstart_speculation::CostLimit;
 
 const MILLION: f64 = 1_000_000.0;
 
-/// Makes what different models spend comparable: everything in input tokens of the conversation's own model, by the price
-/// table, or by what is usual where the table lacks one of the models.
+/// Makes the costs of different models comparable: everything is counted in input tokens of the conversation's own
+/// model, by the price table, or by usual price ratios if the table lacks one of the models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tariff {
     prices: Prices,
@@ -20,19 +20,19 @@ pub struct Tariff {
 }
 
 impl Tariff {
-    /// For a conversation with the model `main`, which does the background work, too.
+    /// The tariff of a conversation with the model `main`, which also does the background work.
     pub fn new(main: impl Into<String>, prices: Prices) -> Self {
         let main = main.into();
         Self { background: main.clone(), main, prices, free: BTreeSet::new() }
     }
 
-    /// Another model does the background work.
+    /// Sets another model for the background work.
     #[must_use]
     pub fn with_background(self, model: impl Into<String>) -> Self {
         Self { background: model.into(), ..self }
     }
 
-    /// These models cost nothing for a token.
+    /// Sets the models that cost nothing for a token.
     #[must_use]
     pub fn with_free(self, models: impl IntoIterator<Item = String>) -> Self {
         Self { free: models.into_iter().collect(), ..self }
@@ -48,7 +48,7 @@ impl Tariff {
         &self.background
     }
 
-    /// What these tokens of a model cost, where its price is known.
+    /// What these tokens of a model cost, if its price is known.
     pub fn price_of(&self, model: &str, tokens: Usage) -> Option<Money> {
         self.prices.of(model, tokens)
     }
@@ -63,8 +63,8 @@ impl Tariff {
         self.free.contains(model)
     }
 
-    /// What these tokens of a model cost, in input tokens of the conversation's model; of the background work's, where the
-    /// conversation costs nothing.
+    /// What these tokens of a model cost, in input tokens of the conversation's model, or of the background model if
+    /// the conversation costs nothing.
     pub fn weigh(&self, model: &str, tokens: Usage) -> f64 {
         if self.is_free_model(model) {
             return 0.0;
@@ -75,8 +75,8 @@ impl Tariff {
         }
     }
 
-    /// The same of some work. A request that was dropped half-way has read the conversation as a question does, and so has one of
-    /// which the server does not say what it cost.
+    /// What some work costs in the same measure. A request that was dropped half-way counts as a question, because it
+    /// has read the conversation, and so does a request for which the server does not say what it cost.
     pub(crate) fn cost(&self, work: &Work, question: f64) -> f64 {
         let was_free = work.money == Some(Money::ZERO);
         if was_free || self.is_free_model(&work.model) {
@@ -85,7 +85,7 @@ impl Tariff {
         self.weigh(&work.model, work.tokens) + work.unknown_requests() * question
     }
 
-    /// What so many input tokens cost, where the price is known.
+    /// What this many input tokens cost, if the price is known.
     pub fn money(&self, tokens: f64) -> Option<Money> {
         self.unit().map(|unit| amount(tokens * unit))
     }
@@ -96,12 +96,12 @@ impl Tariff {
         by_money.unwrap_or(f64::INFINITY).min(policy.start_tokens)
     }
 
-    /// What a run may cost, where it may cost so many input tokens and so much money.
+    /// The cost limit of a run that may cost this many input tokens and this much money.
     pub(super) fn limit(&self, tokens: Option<f64>, money: Option<Money>) -> Option<CostLimit> {
         let by_tokens = |unit: f64| tokens.map(|tokens| amount(tokens * unit));
         match self.priced(&self.background) {
             Some((price, unit)) => least(by_tokens(unit), money).map(|most| CostLimit { price, most }),
-            // Two measures that cannot be compared: the user's own cap is the harder one.
+            // The two measures cannot be compared, so the user's own cap decides.
             None => match (money, self.prices.get(&self.background)) {
                 (Some(most), Some(price)) => Some(CostLimit { price, most }),
                 _ => by_tokens(1.0 / MILLION).map(|most| CostLimit { price: usual(), most }),
@@ -109,12 +109,12 @@ impl Tariff {
         }
     }
 
-    /// The price of a model, and that of one token of the measure.
+    /// The price of a model, and the price of one token of the measure.
     fn priced(&self, model: &str) -> Option<(Price, f64)> {
         Some((self.prices.get(model)?, self.unit()?))
     }
 
-    /// What one token of the measure costs. A model that costs nothing is no measure for others.
+    /// The price of one token of the measure. A model that costs nothing cannot be the measure for others.
     fn unit(&self) -> Option<f64> {
         let measure = [&self.main, &self.background].into_iter().find(|model| !self.is_free_model(model))?;
         let price = self.prices.get(measure)?.input;
@@ -122,8 +122,8 @@ impl Tariff {
     }
 }
 
-/// How tokens usually compare in price: a tenth for those from the cache, a quarter more for those that are written there,
-/// four times for those that the model writes. A unit a million.
+/// The usual ratios of token prices: a tenth for tokens from the cache, a quarter more for those written to the cache,
+/// four times as much for those that the model writes. One unit for a million input tokens.
 fn usual() -> Price {
     let money = |units| Money::new(units).expect("works because the amounts are small");
     Price { cache_write: money(1.25), ..Price::new(money(1.0), money(0.1), money(4.0)) }

@@ -9,7 +9,7 @@ use headstart_forked_query::{Price, Prices};
 const NOW: u64 = 1_000_000_000_000;
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 
-/// A session, told by the lines of its ledger as they would be written now.
+/// A session, described by the lines of its ledger as they would be written now.
 #[derive(Clone)]
 struct History {
     policy: Policy,
@@ -42,7 +42,7 @@ impl History {
         ))
     }
 
-    /// A question for a suggestion, of which nothing came.
+    /// A question for a suggestion that gave none.
     fn asked(self, tokens: u64) -> Self {
         self.line(&format!(
             r#"{{"type":"suggestion","id":"","at":{NOW},"model":"m","suppressed":"empty","inputTokens":{tokens}}}"#
@@ -89,7 +89,7 @@ impl History {
         self.policy.ask(&self.experience, NOW).map_err(|hold| hold.code())
     }
 
-    /// The code of the answer; `run` where it is yes.
+    /// The code of the answer; `run` if it is yes.
     fn runs(&self, text: &str) -> &'static str {
         self.policy.run(&self.experience, text, NOW).map_or_else(|hold| hold.code(), |_| "run")
     }
@@ -162,7 +162,7 @@ fn the_chance_begins_at_35_percent_and_follows_the_last_twenty() {
     assert!(0.65 < chance(&taken), "{}", chance(&taken));
     let always = taken.times(300, |history| history.ran(1, "accepted", 0));
     assert_near(chance(&always), 0.9);
-    // What is known fades with turns that pass.
+    // Older observations fade with the turns that pass.
     let ignored = History::new().times(20, |history| history.ran(1, "ignored", 0));
     let later = ignored.clone().times(100, |history| history.held("backing_off"));
     assert!(chance(&ignored) < 0.1 && 0.15 < chance(&later), "{}", chance(&later));
@@ -175,7 +175,7 @@ fn a_session_may_lose_its_start_and_a_share_of_its_own_turns() {
         (History::new().asked(1_000), 149_000.0),
         (History::new().turn(100_000).asked(1_000), 164_000.0),
         (History::new().ran(50_000, "ignored", 0), 100_000.0),
-        // What is taken is the user's own.
+        // The cost of work that is taken counts as the user's own.
         (History::new().ran(50_000, "accepted", 9_000), 157_500.0),
         (History::new().ran(500_000, "ignored", 0), 0.0),
     ];
@@ -195,7 +195,7 @@ fn a_session_may_lose_its_start_and_a_share_of_its_own_turns() {
 fn a_run_explores_first_and_costs_what_it_is_worth_then() {
     let begun = History::new().asked(1_000);
     assert_near(begun.limit(), 149_000.0 / 2.0);
-    // Little is left: five questions' worth, or all of it but the question that follows.
+    // If little is left, a run gets the price of five questions, or all that is left except the question that follows.
     assert_near(begun.clone().ran(141_000, "replaced", 0).limit(), 5_000.0);
     assert_near(begun.clone().ran(146_000, "replaced", 0).limit(), 2_000.0);
     assert_eq!(begun.clone().ran(147_000, "replaced", 0).runs("fix it"), "allowance");
@@ -219,7 +219,7 @@ fn a_run_explores_first_and_costs_what_it_is_worth_then() {
 #[test]
 fn questions_get_rare_where_nothing_is_taken_and_the_start_gets_smaller() {
     let ignored = |times| History::new().asked(100).times(times, |history| history.ran(1, "ignored", 0));
-    // The row, the turns that pass before the next question, the part of the start.
+    // The number in a row, the turns that pass before the next question, and the part of the start that is left.
     for (row, pause, part) in
         [(11, 0, 1.0), (12, 1, 0.5), (13, 2, 0.5), (15, 8, 0.5), (16, 16, 0.25), (40, 16, 1.0 / 16.0)]
     {
@@ -259,13 +259,13 @@ fn the_sessions_of_a_day_share_three_starts_and_the_next_day_has_three_more() {
     let (room, after) = session(habits, NOW + DAY);
     assert_eq!((room.left, room.day_limits), (150_000.0, false));
     assert_near(after.drawn_on(Day::of(NOW + DAY)), 0.8);
-    // A clock that was set back opens no new day, and closes none.
+    // If the clock was set back, no new day begins and none ends.
     assert_near(after.drawn_on(Day::of(NOW)), 0.8);
 
-    // What a session loses within its share comes from no start.
+    // What a session loses within its share is not drawn from a start.
     let rich = History::new().turn(1_000_000).asked(100_000);
     assert_near(rich.experience.habits().drawn_on(Day::of(NOW)), 0.0);
-    // And what was drawn for a run that is then taken is given back.
+    // What was drawn for a run is given back if the run is then taken.
     let taken = History::new().ran(75_000, "accepted", 1_000);
     assert_near(taken.experience.habits().drawn_on(Day::of(NOW)), 0.0);
 }
@@ -304,7 +304,7 @@ fn each_of_two_models_is_judged_by_what_it_costs_itself() {
     assert_near(free(&[]).line(&work("f")).experience.session().lost, 250_000.0);
     assert_near(free(&["f"]).line(&work("f")).experience.session().lost, 0.0);
     assert_eq!(free(&["f"]).line(&work("f")).asks(), Ok(()));
-    // The conversation costs nothing, and its background work does: that is the measure, and there is no share.
+    // The conversation costs nothing, but its background work does: so that is the measure, and there is no share.
     let paid = free(&["m"]).turn(9_000_000).line(&work("f"));
     assert_near(paid.experience.session().lost, 1_000_000.0);
     assert_eq!((paid.room().left, paid.asks()), (0.0, Err("allowance")));
@@ -336,7 +336,7 @@ fn caps_hold_in_every_mode_each_in_its_span() {
             let reached = SkipReason::Cap { scope, measure };
             assert_eq!(policy.run(&experience, "fix it", NOW), Err(reached));
             assert_eq!(policy.ask(&experience, NOW), Err(reached));
-            // The next turn, the next session and the next day begin anew.
+            // The caps begin anew with the next turn, the next session and the next day.
             let mut later = experience.clone();
             later.observe(&policy, &Entry::Turn(crate::ledger::Work { at: NOW, ..Default::default() }));
             assert_eq!(policy.ask(&later, NOW).is_ok(), scope == Scope::Turn);
@@ -390,7 +390,7 @@ fn an_outcome_that_is_told_twice_is_one_observation() {
         .clone()
         .line(&format!(r#"{{"type":"outcome","id":"1","at":{NOW},"outcome":"accepted","savedMs":5}}"#));
     assert_eq!(once.experience.chance().to_bits(), twice.experience.chance().to_bits());
-    // The run is the user's own all the same.
+    // The cost of the run counts as the user's own all the same.
     let cost = |history: &History| (history.experience.session().own, history.experience.session().lost);
     assert_eq!((cost(&once), cost(&twice)), ((0.0, 1_000.0), (1_000.0, 0.0)));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a user may rely on: with the default policy, over whole days of work.
+//! What a user may rely on with the default policy, over whole days of work.
 
 use super::life::{AGENT, Life, MIXED, Random, SHORT, Sums, Workday};
 use super::*;
@@ -37,7 +37,7 @@ fn who_takes_nothing_is_asked_seldom_and_pays_next_to_nothing_then() {
             ran += life.sums.ran;
         }
         assert!((5..=8).contains(&ran) && (20..=26 + ran).contains(&asked), "{workday:?}: {ran} {asked}");
-        // From now on, in a project that is new, too: it begins with the row of the others.
+        // This also holds in a new project, which begins with the row of the others.
         life.begin_session(true);
         let row = life.experience.habits().row;
         assert!(20 <= row);
@@ -73,7 +73,7 @@ fn one_that_is_taken_brings_everything_back() {
     }
 }
 
-/// A session loses its start and its share, and one request more, for a run is ended between two answers.
+/// A session loses at most its start and its share, and one more request, because a run is ended between two answers.
 #[test]
 fn no_session_loses_more_than_it_is_allowed() {
     let mut random = Random(11);
@@ -116,7 +116,7 @@ fn twelve_sessions_of_one_turn_lose_at_most_three_starts_a_day() {
             drawn += (life.sums.lost - 0.15 * life.sums.own).max(0.0);
         }
         assert!(drawn <= 3.0 * start + life.sums.dearest, "{workday:?}: {drawn}");
-        // Long turns have a share of some size.
+        // With long turns the share is of noticeable size.
         assert!(workday.requests == AGENT.requests || lost <= 3.0 * start, "{workday:?}: {lost}");
     }
 }

@@ -1,5 +1,5 @@
-//! A user at work by a model of numbers: turns, questions and runs that cost what a provider charges, told to the policy as
-//! the chat tells them.
+//! A numeric model of a user at work: turns, questions and runs that cost what a provider charges, reported to the
+//! policy as the chat reports them.
 
 use headstart_forked_query::Usage;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::ledger::{Decision, Source, Speculated, Suggested, Work};
 use headstart_speculation::Cost;
 
-/// A small generator of numbers that look random: the same ones in every run.
+/// A small generator of numbers that look random, and are the same in every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -28,12 +28,12 @@ impl Random {
     }
 }
 
-/// What one kind of work is like.
+/// The size of one kind of work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Workday {
     /// Tokens that the first request of a session reads.
     pub(super) prefix: u64,
-    /// Requests of one turn.
+    /// The least and the most requests of one turn.
     pub(super) requests: (u64, u64),
     /// Milliseconds of a turn.
     pub(super) turn_ms: u64,
@@ -43,26 +43,26 @@ pub(super) const SHORT: Workday = Workday { prefix: 6_000, requests: (1, 4), tur
 pub(super) const MIXED: Workday = Workday { prefix: 20_000, requests: (1, 12), turn_ms: 20_000 };
 pub(super) const AGENT: Workday = Workday { prefix: 20_000, requests: (10, 40), turn_ms: 300_000 };
 
-/// What came of it, in input tokens.
+/// The totals, in input tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     pub(super) own: f64,
     pub(super) lost: f64,
-    /// Questions after a turn, and those after a run that nobody took.
+    /// Questions after a turn, and those after a run that was not taken.
     pub(super) asked: u32,
     pub(super) ran: u32,
-    /// What the dearest request cost.
+    /// What the most expensive request cost.
     pub(super) dearest: f64,
 }
 
-/// A user at work, in one session after the other.
+/// A user at work, in one session after another.
 pub(super) struct Life {
     pub(super) work: Workday,
     pub(super) policy: Policy,
     pub(super) experience: Experience,
     pub(super) random: Random,
     pub(super) now: u64,
-    /// Of this session.
+    /// The totals of this session.
     pub(super) sums: Sums,
     tariff: Tariff,
     entries: Vec<Entry>,
@@ -97,7 +97,7 @@ impl Life {
         }
     }
 
-    /// Another session: in another project it knows nothing of what things cost there.
+    /// Begins another session. In another project it does not know what things cost in the former one.
     pub(super) fn begin_session(&mut self, other_project: bool) {
         if other_project {
             self.entries.clear();
@@ -107,14 +107,14 @@ impl Life {
         (self.sums, self.prefix, self.ready) = (Sums::default(), self.work.prefix, None);
     }
 
-    /// So many turns.
+    /// Runs this many turns.
     pub(super) fn turns(&mut self, number: u32, chance: f64) {
         for _ in 0..number {
             self.turn(chance);
         }
     }
 
-    /// A turn, and what follows it; the user takes a suggestion with this chance.
+    /// Runs a turn, and what follows it; the user takes a suggestion with this chance.
     pub(super) fn turn(&mut self, chance: f64) -> After {
         self.now += 60_000;
         let requests = self.random.between(self.work.requests.0, self.work.requests.1);
@@ -128,7 +128,7 @@ impl Life {
             let work = self.work(tokens, self.work.turn_ms);
             self.note(Entry::Turn(work));
         }
-        // A conversation is compacted at some time.
+        // A conversation is compacted at some point.
         self.prefix = (self.prefix + 900 * requests).min(100_000);
         self.suggest(chance)
     }
@@ -151,7 +151,8 @@ impl Life {
                 return After { asked, ran: Some(ran) };
             }
             if is_whole {
-                // The question for what comes after it is lost, too; of work that is taken it is the next suggestion.
+                // The question for what comes after the run is lost too; if the run is taken, it is the next suggestion
+                // instead.
                 self.ask("", Some("dropped"));
             }
         }
@@ -171,7 +172,7 @@ impl Life {
         self.suggested(id, tokens, suppressed);
     }
 
-    /// Runs it; gives what it costs, and whether it came to its end.
+    /// Runs a suggestion; returns what that costs, and whether it was completed.
     fn run(&mut self, id: &str, allowance: Allowance) -> (f64, bool) {
         self.sums.ran += 1;
         let limits = allowance.under(Limits::default());
@@ -193,7 +194,7 @@ impl Life {
         (cost, whole)
     }
 
-    /// What these requests of a turn read and write.
+    /// The tokens that these requests of a turn read and write.
     fn spend(&mut self, requests: std::ops::Range<u64>) -> Usage {
         let mut sum = Usage::default();
         for index in requests {
@@ -204,7 +205,7 @@ impl Life {
         sum
     }
 
-    /// What the request before it had sent is in the cache.
+    /// The cache has everything that the request before this one sent.
     fn request(&self, index: u64) -> Usage {
         let input_tokens = self.prefix + 600 + index * 900;
         Usage {

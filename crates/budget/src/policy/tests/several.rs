@@ -3,7 +3,7 @@ use proptest::test_runner::RngSeed;
 
 use super::*;
 
-/// What is answered for each candidate: `run`, or the code of the hold.
+/// The answer for each candidate: `run`, or the code of the reason against it.
 fn answers(history: &History, texts: &[&str], most: usize) -> Vec<&'static str> {
     let answers = history.policy.run_several(&history.experience, texts, most, NOW);
     answers.iter().map(|answer| answer.as_ref().map_or_else(SkipReason::code, |_| "run")).collect()
@@ -53,7 +53,7 @@ fn the_one_by_itself_is_judged_as_ever() {
 
 #[test]
 fn a_candidate_that_the_user_seldom_comes_to_is_not_worth_as_much() {
-    // Nearly all are taken: the second is reached once in ten.
+    // Nearly all suggestions are taken, so the second one is reached once in ten times.
     let taken =
         History::new().turn(1_000_000).asked(5_000).times(40, |history| history.ran(10, "accepted", 10_000));
     let texts = ["run the tests", "commit this"];
@@ -64,7 +64,7 @@ fn a_candidate_that_the_user_seldom_comes_to_is_not_worth_as_much() {
 
 #[test]
 fn what_is_left_has_to_hold_all_of_them() {
-    // Room for one run and a half.
+    // There is room for one run and a half.
     let history = History::new().asked(10_000).ran(100_000, "replaced", 0);
     assert_near(history.room().left, 40_000.0);
     assert_eq!(answers(&history, &["run the tests", "verify it"], 1), ["run", "enough"]);
@@ -86,7 +86,7 @@ fn further_candidates_of_an_answer_cost_nothing_and_are_learned_from() {
     };
     assert!(answer.experience.chance() < decided("replaced", "accepted"));
     assert!(decided("ignored", "aborted") < answer.experience.chance());
-    // What was not seen teaches nothing: it is as if there had been one.
+    // A candidate that was not seen teaches nothing: the result is as if there had been only one.
     let alone = answer.clone().line(&outcome("a", "ignored")).experience.chance();
     assert_eq!(decided("ignored", "aborted").to_bits(), alone.to_bits());
 }
@@ -94,7 +94,7 @@ fn further_candidates_of_an_answer_cost_nothing_and_are_learned_from() {
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
-    /// Together they stay below every cap and what is left, however many run.
+    /// Together the allowances stay below every cap and below what is left, however many run.
     #[test]
     fn allowances_add_up_to_no_more_than_what_is_left(
         tokens in 0_u64..3_000_000,
