@@ -1,4 +1,4 @@
-//! The conversation as a front end shows it: `npm/src/agent.ts` makes a class of it.
+//! The conversation as a front end shows it; `npm/src/agent.ts` makes a class of it.
 
 mod keep;
 mod watch;
@@ -39,7 +39,7 @@ use crate::promise::promise;
 use crate::rules::Rules;
 use crate::tree::TreeHandle;
 
-/// What a conversation is to be like, beside what its engine is made with.
+/// The settings of a conversation, in addition to those of its engine.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Settings {
@@ -60,31 +60,31 @@ struct Settings {
     #[serde(default)]
     model: Facts,
     restore: Option<String>,
-    /// The lines of the ledger of the project, and what was learned of the user.
+    /// The lines of the project's ledger, and what was learned of the user.
     #[serde(default)]
     ledger: String,
     habits: Option<Habits>,
-    /// Random: no other conversation has the same.
+    /// A random id, which no other conversation has.
     id: String,
     keeps_session: bool,
     beside: BesideSettings,
 }
 
-/// What goes with prompts.
+/// What is sent along with prompts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BesideSettings {
-    /// The names of what callbacks tell of mentions.
+    /// The names of the mentions that callbacks can tell about.
     mentions: Vec<String>,
-    /// Whether the project's rules go to the model.
+    /// Whether the project's rules are sent to the model.
     rules: bool,
 }
 
-/// What is known of a model beside its name.
+/// What is known of a model besides its name.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Facts {
-    /// Whether it costs nothing for a token.
+    /// Whether its tokens cost nothing.
     #[serde(default)]
     free: bool,
     /// How many tokens it sees at once.
@@ -92,7 +92,7 @@ struct Facts {
     price: Option<PriceFields>,
 }
 
-/// For a million tokens.
+/// The price of a million tokens.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PriceFields {
@@ -177,19 +177,19 @@ pub struct Conversing {
     own_tools: Vec<String>,
 }
 
-/// What the user says to a question.
+/// The user's answer to a question.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 enum Said {
     Yes,
-    /// Yes to a call, and to those like it for the rest of the session.
+    /// Yes to a call, and to calls like it for the rest of the session.
     Always,
     No,
-    /// No to a call, and the model is told why.
+    /// No to a call; the model is told why.
     NoBecause {
         why: String,
     },
-    /// Of each conflict, in their order.
+    /// What is kept for each conflict, in the order of the conflicts.
     Keep {
         keep: Vec<Keep>,
     },
@@ -279,7 +279,7 @@ impl Conversing {
         Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, beside, tree, ledger, own_tools })
     }
 
-    /// All that there is to draw, as JSON: `{"view", "items"}`.
+    /// Everything that there is to draw, as JSON: `{"view", "items"}`.
     pub fn view(&self) -> String {
         #[derive(Serialize)]
         struct Whole<'a> {
@@ -290,18 +290,18 @@ impl Conversing {
         json(&Whole { view: &view, items: view.items.iter().map(|item| &**item).collect() })
     }
 
-    /// What has changed since this was asked last, as JSON: `{"view", "items"}`; nothing where nothing has.
+    /// What has changed since the last call, as JSON: `{"view", "items"}`; nothing if nothing has changed.
     pub fn update(&self) -> Option<String> {
         self.watch.take()
     }
 
-    /// Waits until something has changed. Says whether more may change later.
+    /// Waits until something has changed. The answer says whether more may change later.
     pub fn changed(&self) -> Promise {
         let watch = Rc::clone(&self.watch);
         promise(Box::pin(async move { Ok(watch.changed().await.into()) }))
     }
 
-    /// Sends a prompt: `begins`, `queued`, or why not.
+    /// Sends a prompt. Returns `begins`, `queued`, or the word for why it is refused.
     pub fn submit(&self, prompt: &str) -> String {
         let word = match self.agent.submit(prompt) {
             Ok(Submitted::Begins) => "begins",
@@ -311,7 +311,8 @@ impl Conversing {
         word.to_owned()
     }
 
-    /// The line holds this text now: `typed`, `recalled`, or changed otherwise.
+    /// Reports the text that the line holds now; `how` is `typed`, `recalled`, or another word if it was changed
+    /// otherwise.
     pub fn edited(&self, text: &str, how: &str) {
         let edit = match how {
             "typed" => Edit::Typed,
@@ -321,13 +322,13 @@ impl Conversing {
         self.agent.edited(text, edit);
     }
 
-    /// Takes the suggestion that the user sees; why not, if not.
+    /// Takes the suggestion that the user sees. Returns the word for why it is refused, if it is.
     #[wasm_bindgen(js_name = takeSuggestion)]
     pub fn take_suggestion(&self, shown: &str) -> Option<String> {
         refusal(self.agent.take(shown))
     }
 
-    /// Shows the next suggestion of several, or the one before.
+    /// Shows the next of several suggestions, or the previous one.
     pub fn turn(&self, forward: bool) {
         if forward {
             self.agent.next_suggestion();
@@ -336,12 +337,12 @@ impl Conversing {
         }
     }
 
-    /// The user does not want what is suggested.
+    /// Dismisses the suggestion, because the user does not want it.
     pub fn dismiss(&self) {
         self.agent.dismiss();
     }
 
-    /// Answers a question, in JSON; why not, if not.
+    /// Answers a question; `answer` is JSON. Returns the word for why it is refused, if it is.
     pub fn answer(&self, question: &str, answer: &str) -> Result<Option<String>, Failure> {
         let said: Said = parse("answer", answer)?;
         let view = self.agent.view();
@@ -356,7 +357,7 @@ impl Conversing {
         json(&self.agent.allowed().iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// The user is asked again about what was allowed in these words. Says whether it was.
+    /// Takes back what was allowed in these words, so that the user is asked again. Returns whether it was allowed.
     #[wasm_bindgen(js_name = askAgain)]
     pub fn ask_again(&self, words: &str) -> bool {
         let allowed = self.agent.allowed();
@@ -364,33 +365,34 @@ impl Conversing {
         rule.is_some_and(|rule| self.agent.ask_again(rule))
     }
 
-    /// Forgets what was said; why not, if not.
+    /// Forgets what was said. Returns the word for why it is refused, if it is.
     pub fn clear(&self) -> Option<String> {
         refusal(self.agent.clear())
     }
 
-    /// Sums up what was said but for the last turns; why not, if not.
+    /// Sums up what was said except for the last turns. Returns the word for why it is refused, if it is.
     pub fn compact(&self) -> Option<String> {
         refusal(self.agent.compact())
     }
 
-    /// Calls the conversation so, where it is kept.
+    /// Sets the title of the conversation, if the conversation is kept.
     #[wasm_bindgen(js_name = setTitle)]
     pub fn set_title(&self, title: &str) {
         self.agent.set_title(title);
     }
 
-    /// Sends the last prompt once more; why not, if not.
+    /// Sends the last prompt once more. Returns the word for why it is refused, if it is.
     pub fn retry(&self) -> Option<String> {
         refusal(self.agent.retry())
     }
 
-    /// Stops what goes on; why not, if not.
+    /// Stops what goes on. Returns the word for why it is refused, if it is.
     pub fn interrupt(&self) -> Option<String> {
         refusal(self.agent.interrupt())
     }
 
-    /// Other rules from now on, in JSON, and another way with edits ahead. The mode is asked for each time.
+    /// Sets other rules, in JSON, and what happens to edits of work ahead. The mode is not set here, because it is
+    /// asked for each time.
     #[wasm_bindgen(js_name = setRules)]
     pub fn set_rules(&self, rules: &str, ahead_writes: &str) -> Result<(), Failure> {
         let ahead_writes: AheadWrites = parse("aheadWrites", ahead_writes)?;
@@ -399,38 +401,38 @@ impl Conversing {
         let tools = std::mem::take(&mut known.tools);
         *known = GateContext { ahead_writes, tools, ..context };
         drop(known);
-        // What was read ahead may be denied now.
+        // Something that was read ahead may be denied now.
         self.agent.drop_suggestion();
         self.agent.rules_changed();
         Ok(())
     }
 
-    /// The mode may be another one.
+    /// Reports that the mode may have changed.
     #[wasm_bindgen(js_name = modeChanged)]
     pub fn mode_changed(&self) {
         self.agent.rules_changed();
     }
 
-    /// As much is done ahead from now on: `off`, `auto` or `always`.
+    /// Sets how much is done ahead from now on: `off`, `auto` or `always`.
     #[wasm_bindgen(js_name = setBackground)]
     pub fn set_background(&self, background: &str) -> Result<(), Failure> {
         self.agent.set_background(parse::<Background>("background", background)?.into());
         Ok(())
     }
 
-    /// Whether suggestions run ahead from now on.
+    /// Sets whether suggestions run ahead from now on.
     #[wasm_bindgen(js_name = setSpeculation)]
     pub fn set_speculation(&self, runs: bool) {
         self.agent.set_speculation(runs);
     }
 
-    /// So many suggestions are asked for from now on.
+    /// Sets how many suggestions are asked for from now on.
     #[wasm_bindgen(js_name = setCandidates)]
     pub fn set_candidates(&self, candidates: usize) {
         self.agent.set_candidates(candidates);
     }
 
-    /// The callbacks ask another model from now on; `facts`: what is known of it, in JSON.
+    /// Reports that the callbacks ask another model from now on; `facts` is what is known of it, in JSON.
     #[wasm_bindgen(js_name = setModel)]
     pub fn set_model(&self, name: &str, facts: &str) -> Result<(), Failure> {
         let facts: Facts = parse("facts", facts)?;
@@ -444,14 +446,14 @@ impl Conversing {
         self.agent.suggest();
     }
 
-    /// Shows a suggestion of the host's own.
+    /// Shows a suggestion that the host gives.
     pub fn offer(&self, text: &str) -> Result<(), Failure> {
         let suggestion = filter(text).map_err(|reason| Failure::input("opening", reason.to_string()))?;
         self.agent.offer(suggestion);
         Ok(())
     }
 
-    /// Files were changed.
+    /// Reports that files were changed.
     #[wasm_bindgen(js_name = filesChanged)]
     pub fn files_changed(&self) {
         self.agent.files_changed();
@@ -464,7 +466,7 @@ impl Conversing {
         promise(Box::pin(async move { Ok(beside.mentionable(&tree, &gate).await.into()) }))
     }
 
-    /// What this work changed, or would: the text of a change set.
+    /// The changes that this work made or would make, as the text of a change set.
     pub fn changes(&self, work: &str) -> Option<String> {
         self.agent.changes(work).map(|changes| json(&changes))
     }

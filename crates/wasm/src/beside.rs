@@ -1,4 +1,5 @@
-//! What goes with the prompts of an `Agent` beside its user's words: what they mention, and the project's rules.
+//! What is sent along with the prompts of an `Agent` besides its user's words: what they mention, and the project's
+//! rules.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,22 +19,22 @@ use crate::failure::{Failure, json};
 use crate::input::parse;
 use crate::port::Callbacks;
 
-/// So many files and folders are known by their names.
+/// How many files and folders are offered by their names.
 const MOST_PATHS: usize = 20_000;
 
-/// Tells what goes with prompts.
+/// Finds what is sent along with prompts.
 pub(crate) struct BesidePrompts {
     pub(crate) callbacks: Arc<Callbacks>,
     pub(crate) toolbox: Toolbox,
-    /// What the developer's callbacks tell.
+    /// What the developer's callbacks can tell about.
     pub(crate) told: Vec<Outside>,
-    /// Whether the project's rules go to the model.
+    /// Whether the project's rules are sent to the model.
     pub(crate) rules: bool,
     /// How many tokens the model sees at once.
     pub(crate) window: Mutex<Option<u64>>,
 }
 
-/// The project's rules that go with a prompt, for whoever shows them.
+/// The project's rules that are sent along with a prompt, for display.
 #[derive(Serialize)]
 struct RulesTold {
     rules: Vec<RuleTold>,
@@ -47,7 +48,7 @@ struct RuleTold {
     text: String,
 }
 
-/// What may be mentioned, as a list shows it.
+/// Something that may be mentioned, as a list shows it.
 #[derive(Serialize)]
 struct Mentionable {
     mention: String,
@@ -56,7 +57,7 @@ struct Mentionable {
 }
 
 impl BesidePrompts {
-    /// The names in `told` are those of callbacks.
+    /// The kinds of mentions that callbacks can tell about, from their names.
     pub(crate) fn callbacks_of(told: &[String]) -> Result<Vec<Outside>, Failure> {
         let known = || Outside::ALL.map(Outside::name).join(", ");
         let of_name = |name: &String| {
@@ -74,7 +75,7 @@ impl BesidePrompts {
         *self.window.lock().unwrap_or_else(PoisonError::into_inner) = window;
     }
 
-    /// What the model reads with a prompt; the error says what cannot be told.
+    /// What the model reads with a prompt; the error says what could not be found out.
     pub(crate) async fn of_prompt(
         &self,
         prompt: &str,
@@ -95,7 +96,8 @@ impl BesidePrompts {
         Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }
 
-    /// The rules that are new to the model. Its user hears of them where the prompt is their own; work ahead may never be taken.
+    /// The rules that are new to the model. The developer is told of them only if the prompt is the user's own, because
+    /// work ahead may never be taken.
     async fn rules_of(
         &self,
         prompt: &str,
@@ -114,7 +116,7 @@ impl BesidePrompts {
         told.text
     }
 
-    /// What may be mentioned, files and folders last: a list in JSON.
+    /// What may be mentioned, with files and folders last: a list in JSON.
     pub(crate) async fn mentionable(&self, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
         let tells = |what: &Outside| self.told.contains(what) || ToldByTools::tells(&self.toolbox, *what);
         let outside = Outside::ALL.into_iter().filter(tells);
@@ -132,7 +134,7 @@ impl BesidePrompts {
     }
 }
 
-/// Tells the developer which rules go to the model.
+/// Tells the developer which rules are sent to the model.
 pub(crate) fn tell_rules<'a>(
     callbacks: &Callbacks,
     rules: &[Rule],
@@ -150,7 +152,7 @@ pub(crate) fn tell_rules<'a>(
     }
 }
 
-/// The developer's callbacks come first; what they do not tell may be known by a tool.
+/// Asks the developer's callbacks first; what they cannot tell may be known by a tool.
 struct Source<'a> {
     beside: &'a BesidePrompts,
     by_tools: ToldByTools<'a>,
@@ -175,12 +177,12 @@ impl MentionSource for Source<'_> {
 /// A part of what a callback tells.
 #[derive(Deserialize)]
 struct Part {
-    /// The file that it is of.
+    /// The file to which the part belongs.
     path: Option<String>,
     text: String,
 }
 
-/// What may be told of it: an editor shows closed files, too.
+/// What of it the model may read. An editor also shows files that are closed to the model, so their parts are left out.
 fn open_parts(parts: &[Part], gate: &GateContext) -> Result<String, String> {
     let is_open = |part: &&Part| {
         let Some(path) = &part.path else { return true };

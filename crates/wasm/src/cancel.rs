@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures::task::AtomicWaker;
 
-/// Work that may be dropped at any time, also by what it calls itself: whoever waits for it gets nothing then.
+/// Work that may be dropped at any time, even by code that it calls itself: whoever waits for it then gets nothing.
 pub(crate) struct Cancellable<W: ?Sized> {
     work: RefCell<State<W>>,
     waker: AtomicWaker,
@@ -14,7 +14,7 @@ pub(crate) struct Cancellable<W: ?Sized> {
 
 enum State<W: ?Sized> {
     Waits(Pin<Box<W>>),
-    /// It is being polled at this moment, and will be put back.
+    /// The work is being polled at this moment, and will be put back.
     Polled,
     Gone,
 }
@@ -24,14 +24,14 @@ impl<W: ?Sized> Cancellable<W> {
         Rc::new(Self { work: RefCell::new(State::Waits(work)), waker: AtomicWaker::new() })
     }
 
-    /// Drops the work: at once, or when the poll is over that this is called from.
+    /// Drops the work at once, or, if this is called during a poll of the work, when that poll is over.
     pub(crate) fn cancel(&self) {
         let work = self.work.replace(State::Gone);
         drop(work);
         self.waker.wake();
     }
 
-    /// What the work comes to as `poll` polls it; `None` where it was cancelled.
+    /// The result of the work as `poll` polls it; `None` if the work was cancelled.
     pub(crate) async fn wait<T>(
         &self,
         mut poll: impl FnMut(Pin<&mut W>, &mut Context<'_>) -> Poll<T>,

@@ -1,4 +1,4 @@
-//! Change sets as JSON texts: what JavaScript holds is plain data, and nothing has to be freed.
+//! Change sets as JSON texts: JavaScript only holds plain data, so nothing has to be freed.
 
 use std::collections::HashSet;
 
@@ -16,12 +16,12 @@ use crate::paths::path;
 use crate::promise::promise;
 use crate::tree::TreeHandle;
 
-/// A text that was checked before.
+/// Reads a text that was checked before.
 fn read(text: &str) -> Result<ChangeSet, Failure> {
     parse("changes", text)
 }
 
-/// The same change set as this crate writes it, if it is one that can be worked with.
+/// Writes the same change set in the form of this crate, if it is valid.
 #[wasm_bindgen(js_name = checkChangeSet)]
 pub fn check_change_set(text: &str) -> Result<String, Failure> {
     let changes = read(text)?;
@@ -47,7 +47,7 @@ pub fn check_change_set(text: &str) -> Result<String, Failure> {
     Ok(json(&changes))
 }
 
-/// JavaScript's paths are strings.
+/// Refuses a path that is not UTF-8, because JavaScript's paths are strings.
 fn check_path(field: &str, path: &WorkspacePath) -> Result<(), Failure> {
     match path.as_str() {
         Some(_) => Ok(()),
@@ -68,7 +68,7 @@ pub fn change_set_diff(text: &str, for_git: bool) -> Result<String, Failure> {
     Ok(if for_git { changes.patch() } else { changes.diff() })
 }
 
-/// What is at a path before and after: of each the bytes, or nothing.
+/// What is at a path before and after, each as its bytes, or nothing.
 #[wasm_bindgen(js_name = changeSetSides)]
 pub fn change_set_sides(text: &str, at: &str) -> Result<Array, Failure> {
     let (mut changes, path) = (read(text)?, path(at)?);
@@ -89,13 +89,13 @@ pub fn change_set_sides(text: &str, at: &str) -> Result<Array, Failure> {
     Ok(Array::of2(&bytes(before), &bytes(after)))
 }
 
-/// Both in one.
+/// Two change sets as one.
 #[wasm_bindgen(js_name = changeSetThen)]
 pub fn change_set_then(below: &str, above: &str) -> Result<String, Failure> {
     Ok(json(&read(below)?.then(&read(above)?)))
 }
 
-/// What the caller sets of a commit.
+/// The options that the caller sets for a commit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct CommitChoice {
@@ -139,7 +139,7 @@ enum Outcome {
     Conflict { conflicts: Vec<Conflict> },
 }
 
-/// Commits a change set; the JSON text of the outcome.
+/// Commits a change set; the answer is the outcome as a JSON text.
 #[wasm_bindgen]
 pub fn commit(tree: TreeHandle, changes: &str, options: &str) -> Result<Promise, Failure> {
     let (workspace, changes) = (tree.workspace()?, read(changes)?);

@@ -1,4 +1,4 @@
-//! Time, as JavaScript has it: `npm/src/timers.ts` knows which timers keep a process alive.
+//! Time in JavaScript. `npm/src/timers.ts` decides which timers keep a process alive.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ extern "C" {
     #[wasm_bindgen(js_namespace = performance, js_name = now)]
     fn performance_now() -> f64;
 
-    /// Where time passes.
+    /// The timers of JavaScript.
     pub type ClockPort;
 
-    /// One answer, which is nothing, after so many milliseconds.
+    /// One answer, which is empty, after this many milliseconds.
     #[wasm_bindgen(method)]
     fn sleep(this: &ClockPort, milliseconds: f64) -> AnswersPort;
 }
@@ -25,7 +25,7 @@ pub(crate) fn now() -> Duration {
     Duration::try_from_secs_f64(performance_now() / 1000.0).unwrap_or_default()
 }
 
-/// [`ClockPort`], for closures that are `Send`: there is one thread.
+/// Makes [`ClockPort`] `Send`, as closures have to be. This is sound because there is one thread.
 pub(crate) struct Clock(SendWrapper<ClockPort>);
 
 impl Clock {

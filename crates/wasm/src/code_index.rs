@@ -1,4 +1,5 @@
-//! Search over a project's files, and the two tools of a model's over it. A module of its own: a page fetches it when it searches.
+//! Search over a project's files, and a model's two tools for it. This is a separate module, which a page fetches when
+//! it searches.
 
 mod kept;
 mod staged_tree;
@@ -25,7 +26,7 @@ use crate::promise::promise;
 use crate::rules::Rules;
 use crate::tree_port::{PortTree, TreePort};
 
-/// The index of a tree of the host's.
+/// The index of a tree of the host.
 #[wasm_bindgen]
 pub struct CodeIndexHandle(Arc<Searched>);
 
@@ -36,7 +37,7 @@ struct Searched {
     rules: GateContext,
 }
 
-/// How a search is asked for.
+/// The options of a search.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct SearchOptions {
@@ -83,7 +84,7 @@ struct WhyFields<'a> {
 
 #[wasm_bindgen]
 impl CodeIndexHandle {
-    /// Nothing is read yet. `rules` and `most` are JSON.
+    /// Makes an index into which nothing is read yet. `rules` and `most` are JSON.
     #[wasm_bindgen(constructor)]
     pub fn new(tree: TreePort, rules: &str, most: &str) -> Result<Self, Failure> {
         let rules = parse::<Rules>("", rules)?.into_context("")?;
@@ -94,24 +95,24 @@ impl CodeIndexHandle {
         Ok(Self(Arc::new(Searched { kept, search, tools, rules })))
     }
 
-    /// From now on there is something to do: all files are looked at.
+    /// Has all files looked at in the next steps.
     pub fn look(&self) {
         self.0.kept.look();
     }
 
-    /// What is at the path, or below, may be another than it was. Searches know it from now on.
+    /// Reports that what is at the path or below may have changed. Searches take this into account from now on.
     pub fn changed(&self, text: &str) -> Result<(), Failure> {
         self.0.kept.changed(path(text)?);
         Ok(())
     }
 
-    /// Does a piece of what there is to do, some milliseconds; whether there is more.
+    /// Does a part of the work, which takes some milliseconds. The answer says whether there is more.
     pub fn step(&self) -> Promise {
         let kept = Arc::clone(&self.0.kept);
         promise(Box::pin(async move { Ok(JsValue::from_bool(kept.step().await?)) }))
     }
 
-    /// The path holds this content; `definitions` is JSON.
+    /// Reports that the path has this content; `definitions` is JSON.
     pub fn put(&self, text: &str, content: Vec<u8>, definitions: Option<String>) -> Result<Promise, Failure> {
         let (kept, path) = (Arc::clone(&self.0.kept), path(text)?);
         let definitions = definitions.map(|text| parse("definitions", &text)).transpose()?.map(symbols);
@@ -121,7 +122,7 @@ impl CodeIndexHandle {
         })))
     }
 
-    /// Nothing is at the path any more, nor below.
+    /// Reports that nothing is at the path any more, nor below it.
     pub fn remove(&self, text: &str) -> Result<Promise, Failure> {
         let (kept, path) = (Arc::clone(&self.0.kept), path(text)?);
         Ok(promise(Box::pin(async move {
@@ -130,12 +131,12 @@ impl CodeIndexHandle {
         })))
     }
 
-    /// How far it is, as JSON.
+    /// The progress of the index, as JSON.
     pub fn progress(&self) -> String {
         json(&self.0.kept.progress())
     }
 
-    /// The JSON text of a list of hits; `staged` is that of a change set.
+    /// Searches. The answer is the JSON text of a list of hits; `staged` is the JSON text of a change set.
     pub fn search(&self, query: &str, options: &str, staged: Option<String>) -> Result<Promise, Failure> {
         let SearchOptions { path: below, limit } = parse("options", options)?;
         let below = below.as_deref().map(path).transpose()?;
@@ -163,7 +164,8 @@ impl CodeIndexHandle {
         json(&self.0.tools.iter().map(|tool| tool.schema()).collect::<Vec<ToolSchema>>())
     }
 
-    /// Answers a call of one of them, over a view with all that is staged in it, which is the JSON text of a change set.
+    /// Answers a call of one of the tools, over a view of the tree; `staged` is the JSON text of the change set that is
+    /// staged in the view.
     pub fn call(&self, name: &str, args: &str, view: TreePort, staged: &str) -> Result<Promise, Failure> {
         let args: Map<String, Value> = parse("args", args)?;
         let staged: ChangeSet = parse("staged", staged)?;
@@ -180,7 +182,7 @@ impl CodeIndexHandle {
     }
 }
 
-/// What a tool answers: the text that the model reads, and what that is made of.
+/// The answer of a tool: the text that the model reads, and its parts.
 #[derive(Serialize)]
 struct Answer {
     text: String,
@@ -216,7 +218,7 @@ fn symbols(definitions: Vec<Definition>) -> Vec<Symbol> {
     definitions.into_iter().map(symbol).collect()
 }
 
-/// In words for the model.
+/// The failure, in words for the model.
 fn failure(error: &ToolError) -> Failure {
     Failure::new("tool", error.to_string())
 }

@@ -30,16 +30,16 @@ use crate::tools::{PortRunner, built_in, declarations, with_own_tools};
 use crate::tree::TreeHandle;
 use crate::turn::TurnHandle;
 
-/// Everything that work runs with.
+/// Everything with which work runs.
 #[wasm_bindgen]
 pub struct EngineHandle {
     engine: Engine,
     host: PortHost,
-    /// The number of the last speculation, for its id.
+    /// The number of the last speculation, for the next id.
     last: Cell<u64>,
 }
 
-/// With what a turn begins: one of these.
+/// The beginning of a turn: exactly one of the two.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Next {
@@ -150,7 +150,7 @@ impl EngineHandle {
     }
 }
 
-/// An engine and the host that it has.
+/// An engine and its host.
 pub(crate) fn engine(
     options: &str,
     rules: &str,
@@ -191,7 +191,7 @@ pub(crate) fn engine(
     Ok((engine, host))
 }
 
-/// What came of a query for a suggestion.
+/// The result of a query for a suggestion.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Guess<'a> {
@@ -203,7 +203,7 @@ enum Guess<'a> {
     None {
         suppressed: &'static str,
         usage: Usage,
-        /// Why the model gave none, as an [`Ending`](headstart_speculation::Ending) says it.
+        /// Why the model gave none, in the form of an [`Ending`](headstart_speculation::Ending).
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,13 +219,13 @@ pub struct SuggestionHandle(Rc<Cancellable<dyn Future<Output = String>>>);
 
 #[wasm_bindgen]
 impl SuggestionHandle {
-    /// What came of it, as JSON; nothing where it was cancelled.
+    /// The result as JSON; nothing if the query was cancelled.
     pub fn answer(&self) -> Promise {
         let query = Rc::clone(&self.0);
         promise(Box::pin(async move { Ok(query.wait(Future::poll).await.into()) }))
     }
 
-    /// It is not wanted any more.
+    /// Cancels the query, because its answer is not wanted any more.
     pub fn cancel(&self) {
         self.0.cancel();
     }

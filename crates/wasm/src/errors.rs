@@ -1,4 +1,4 @@
-//! The codes of what goes wrong in the crates that run ahead.
+//! The codes of errors in the crates that run ahead.
 
 use headstart_forked_query::ModelError;
 use headstart_overlay_fs::TreeError;
@@ -24,7 +24,7 @@ impl From<TreeError> for Failure {
     }
 }
 
-/// A path that a caller gave.
+/// The failure for a path that a caller gave.
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
         Self::input("path", error.to_string())

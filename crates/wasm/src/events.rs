@@ -9,7 +9,7 @@ use crate::cancel::Cancellable;
 use crate::failure::json;
 use crate::promise::promise;
 
-/// What happens in a run, for one reader after the other.
+/// The events of a run, for one reader at a time.
 #[derive(Clone)]
 pub(crate) struct Told(Rc<Cancellable<Events>>);
 
@@ -18,7 +18,7 @@ impl Told {
         Self(Cancellable::new(Box::pin(events)))
     }
 
-    /// The next event as JSON; nothing at the end. It is asked for when the one before is there.
+    /// The next event as JSON; nothing at the end. It must be asked for only when the previous answer is there.
     pub(crate) fn next(&self) -> Promise {
         let events = Rc::clone(&self.0);
         promise(Box::pin(async move {
@@ -27,7 +27,7 @@ impl Told {
         }))
     }
 
-    /// Nobody reads any more.
+    /// Ends the reading.
     pub(crate) fn close(&self) {
         self.0.cancel();
     }

@@ -1,4 +1,4 @@
-//! What a model is asked and answers, as JSON.
+//! Requests to a model and its answers, as JSON.
 
 use headstart_forked_query::{FinishReason, ModelEvent, ModelRequest, Opaque, ToolCall, Usage};
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub(crate) fn request_from_json(text: &str) -> Result<ModelRequest, Failure> {
     parse("request", text)
 }
 
-/// A [`ModelEvent`], tagged as everything is that leaves the crates.
+/// A [`ModelEvent`], tagged like everything that leaves the crates.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum EventFields {
@@ -28,7 +28,7 @@ enum EventFields {
     Finished { reason: FinishReason },
 }
 
-/// An event as JSON; `None` for one that JavaScript has no word for.
+/// An event as JSON; `None` for an event that JavaScript does not know.
 pub(crate) fn event_to_json(event: ModelEvent) -> Option<String> {
     let fields = match event {
         ModelEvent::Text(text) => EventFields::Text { text },
@@ -49,7 +49,7 @@ pub(crate) fn event_from_json(text: &str) -> Result<ModelEvent, Failure> {
         "text" => ModelEvent::Text(own("text")?),
         "thought" => ModelEvent::Thought(own("text")?),
         "toolCall" => ModelEvent::ToolCall(ToolCall {
-            // The engine gives one to a call that has none.
+            // The engine gives an id to a call that has none.
             id: fields.optional_text("id")?.unwrap_or_default().to_owned(),
             name: own("name")?,
             args: fields.object("args")?.cloned().unwrap_or_default(),

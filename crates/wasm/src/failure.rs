@@ -1,21 +1,22 @@
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
-/// What went wrong, as it crosses to JavaScript and back: there it is an `Error` whose class follows from the code.
+/// A failure in the form in which it crosses to JavaScript and back. In JavaScript it is an `Error`, whose class
+/// follows from the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// Stable; the table of codes and classes is in `npm/src/errors.ts`.
+    /// A stable code; the table of codes and classes is in `npm/src/errors.ts`.
     pub(crate) code: String,
     /// For people: what is wrong and what to do.
     pub(crate) message: String,
     /// The field of an input, or the path of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
-    /// When a model may be asked again.
+    /// After how many milliseconds a model may be asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after_ms: Option<u64>,
-    /// What a model's server answered with.
+    /// The HTTP status with which a model's server answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<u16>,
 }
@@ -31,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// A field of an input that is not what it must be.
+    /// The failure for a field of an input that is not valid.
     pub(crate) fn input(path: impl Into<String>, message: impl AsRef<str>) -> Self {
         let path = path.into();
         let message = if path.is_empty() {
@@ -52,7 +53,7 @@ impl Failure {
     }
 }
 
-/// What a value is in JSON.
+/// A value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("works because every map in what crosses has strings for keys")
 }

@@ -1,11 +1,11 @@
-//! The fields of what JavaScript gives, one by one.
+//! Reads the fields of objects from JavaScript, one by one.
 
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::input::parse;
 
-/// The fields of one object. serde cannot name the field in an enum that is tagged inside; this can.
+/// The fields of one object. This exists because serde cannot name the wrong field of an internally tagged enum.
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -45,7 +45,7 @@ impl Fields {
         }
     }
 
-    /// What has a reader of its own.
+    /// A field of a type that has its own reader.
     pub(crate) fn read<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Failure> {
         parse(name, &crate::failure::json(&self.0.get(name)))
     }

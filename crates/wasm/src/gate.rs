@@ -11,7 +11,7 @@ use crate::input::parse;
 use crate::packed;
 use crate::rules::Rules;
 
-/// A call as a model wrote it; what else it has (an id) does not matter here.
+/// A call as a model wrote it; other fields, such as an id, do not matter here.
 #[derive(Deserialize)]
 struct Call {
     name: String,
@@ -27,7 +27,7 @@ pub fn judge(call: &str, context: Option<String>) -> Result<String, Failure> {
     Ok(packed::verdict(&Gate::new().judge(CallRef { name: &name, args: &args }, &context), None))
 }
 
-/// The rules that a text stands for. A host asks with the same ones again and again.
+/// The rules that a text stands for. The last ones are kept, because a host asks with the same rules again and again.
 fn context_of(text: Option<String>) -> Result<Rc<GateContext>, Failure> {
     type Last = Option<(Option<String>, Rc<GateContext>)>;
     thread_local! {
@@ -46,7 +46,8 @@ fn context_of(text: Option<String>) -> Result<Rc<GateContext>, Failure> {
     })
 }
 
-/// What a shell command would do: the verdict, [packed], with the places of its effects as JavaScript counts.
+/// What a shell command would do: the verdict, [packed], in which the places of effects are in UTF-16 units, as
+/// JavaScript counts.
 #[cfg(feature = "shell")]
 #[wasm_bindgen(js_name = classifyShell)]
 pub fn classify_shell(command: &str, context: Option<String>) -> Result<String, Failure> {

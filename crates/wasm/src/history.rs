@@ -48,7 +48,7 @@ fn of_history(error: &HistoryError) -> Failure {
         path = join(&path, &format!("parts[{part}]"));
     }
     match error {
-        // The path says where.
+        // The path already says where the mistake is.
         HistoryError::Entry { message, .. } => wrong(path, message),
         _ => Failure::input(path, error.to_string()),
     }

@@ -12,17 +12,17 @@ use crate::clock;
 use crate::failure::json;
 use crate::port::Callbacks;
 
-/// What the engine needs to know of the developer's program.
+/// The developer's program as the engine needs it.
 #[derive(Clone)]
 pub(crate) struct PortHost {
     pub(crate) callbacks: Arc<Callbacks>,
-    /// All but the mode, which is asked for anew each time.
+    /// All rules except the mode, which is asked for each time.
     pub(crate) rules: Arc<Mutex<GateContext>>,
     pub(crate) commit: CommitOptions,
     pub(crate) at_boundary: AtBoundary,
-    /// Why the user could not be asked: each turn has one of its own.
+    /// Why the user could not be asked; each turn has its own.
     pub(crate) not_asked: Arc<Mutex<Option<String>>>,
-    /// What goes with prompts, in a conversation; by itself an engine has none.
+    /// What is sent along with prompts, in a conversation; an engine without a conversation has none.
     pub(crate) beside: Option<Arc<BesidePrompts>>,
 }
 
@@ -37,7 +37,7 @@ impl Host for PortHost {
     }
 
     fn gate_context(&self) -> GateContext {
-        // What is no mode lets nothing happen.
+        // If the text is not a mode, nothing may happen.
         let mode = read_mode(&self.callbacks.mode()).unwrap_or(ApprovalMode::Plan);
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         GateContext { mode, ..rules.clone() }

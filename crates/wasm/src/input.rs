@@ -1,4 +1,4 @@
-//! What JavaScript gives, read; a mistake names the field.
+//! Reads what JavaScript gives; the error for a mistake names the field.
 
 use headstart_providers::json_path;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ pub(crate) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Fa
         .map_err(|error| of_serde(name, text, &error, &|text| serde_json::from_str::<T>(text).err()))
 }
 
-/// `again` reads another text of the same type.
+/// The failure for an error of serde; `again` reads another text of the same type.
 fn of_serde(name: &str, text: &str, error: &Error, again: &dyn Fn(&str) -> Option<Error>) -> Failure {
     let path = join(name, &json_path(text, error));
     let message = error.to_string();
@@ -21,20 +21,21 @@ fn of_serde(name: &str, text: &str, error: &Error, again: &dyn Fn(&str) -> Optio
         && let Some((_, words)) =
             message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
     {
-        // An object, whose first key serde takes for the word.
+        // The value is an object, and serde has read its first key as the word.
         let path = path.rsplit_once('.').map_or("", |(path, _)| path);
         return wrong(path.to_owned(), &format!("invalid type: map, expected {words}"));
     }
     if !error.is_syntax() {
         return wrong(path, &message);
     }
-    // The text is JSON. So this is where serde wants a word, and finds no string; which words there are it says of a string.
+    // The text is valid JSON, so this is a place where serde wants a word and finds something that is not a string.
+    // Only for a string does serde say which words are allowed.
     let place = error.column().saturating_sub(1);
     let (before, found) = text.split_at_checked(place).unwrap_or((text, ""));
     let (before, found) = match found.as_bytes() {
         [b'[', ..] => (before, "sequence"),
         [b'{', ..] => (before, "map"),
-        // It has looked into an object that is empty.
+        // Serde has looked into an object that is empty.
         [b'}', ..] => (before.strip_suffix('{').unwrap_or(before), "map"),
         _ => (before, found.split([',', '}', ']']).next().unwrap_or_default()),
     };
@@ -48,9 +49,9 @@ fn of_serde(name: &str, text: &str, error: &Error, again: &dyn Fn(&str) -> Optio
     told.unwrap_or_else(|| wrong(path, &message))
 }
 
-/// What serde says of the value at `path`.
+/// The failure for what serde says of the value at `path`.
 pub(crate) fn wrong(path: String, message: &str) -> Failure {
-    // The place in a text that nobody has seen.
+    // The place is in a text that the caller has never seen, so it is removed.
     let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
     let field = message.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
     if let Some((field, message)) = field {
@@ -62,7 +63,7 @@ pub(crate) fn wrong(path: String, message: &str) -> Failure {
     }
 }
 
-/// The path of a field of what is at `parent`.
+/// The path of a field of the value at `parent`.
 pub(crate) fn join(parent: &str, field: &str) -> String {
     match (parent, field) {
         ("", only) | (only, "") => only.to_owned(),

@@ -6,12 +6,12 @@ use crate::failure::json;
 
 #[derive(Serialize)]
 struct Start<'a> {
-    /// In units of UTF-16, as JavaScript counts.
+    /// In UTF-16 units, as JavaScript counts.
     at: usize,
     word: &'a str,
 }
 
-/// The mention at whose end a text stops, `{"at", "word"}`; nothing where there is none.
+/// The mention at whose end a text stops, `{"at", "word"}`; nothing if there is none.
 #[wasm_bindgen(js_name = mentionStart)]
 pub fn mention_start(text: &str) -> Option<String> {
     let MentionStart { at, word } = start_of(text)?;

@@ -14,7 +14,7 @@ use crate::port::{Answers, Callbacks};
 /// The developer's model.
 pub(crate) struct PortModel {
     pub(crate) callbacks: Arc<Callbacks>,
-    /// Who waits for its answers.
+    /// Whether a turn or background work waits for its answers.
     pub(crate) priority: Priority,
 }
 
@@ -25,7 +25,7 @@ impl Model for PortModel {
         let events = stream::unfold(Some(answers), async |answers| {
             let mut answers = answers?;
             let event = next(&mut answers).await?;
-            // After an error nothing follows.
+            // Nothing follows an error.
             let rest = event.is_ok().then_some(answers);
             Some((event, rest))
         });

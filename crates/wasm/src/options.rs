@@ -9,29 +9,29 @@ use crate::change_set::CommitChoice;
 use crate::failure::Failure;
 use crate::overlay::QuotaOptions;
 
-/// What an engine is made with, besides callbacks.
+/// The options of an engine, besides callbacks.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Options {
     #[serde(default)]
     pub(crate) model_name: String,
-    /// Whether there is something that runs commands.
+    /// Whether the developer has a runner for commands.
     #[serde(default)]
     pub(crate) runs_commands: bool,
-    /// Whether the project's rules go to the model: then it may read one by its name, too.
+    /// Whether the project's rules are sent to the model. In that case the model may also read a rule by its name.
     #[serde(default)]
     pub(crate) has_rules: bool,
     /// The developer's tools.
     #[serde(default)]
     pub(crate) tools: Vec<ToolSchema>,
-    /// Of each of them that only reads, as the developer says, the arguments that are paths.
+    /// For each of these tools, the arguments that are paths if the tool only reads, as the developer says.
     #[serde(default)]
     pub(crate) reads: Vec<Option<Vec<String>>>,
     #[serde(default)]
     limits: LimitOptions,
     #[serde(default)]
     pub(crate) at_boundary: BoundaryChoice,
-    /// What becomes of edits of work ahead where the mode asks.
+    /// What happens to edits of work ahead in a mode that asks.
     #[serde(default)]
     pub(crate) ahead_writes: AheadWrites,
     #[serde(default)]
@@ -95,7 +95,8 @@ impl From<BoundaryChoice> for AtBoundary {
     }
 }
 
-/// A turn in the foreground is stopped by the user, not by a budget: these only end a model that runs in circles.
+/// The limits of a foreground turn. The user can stop it, so no budget does; these limits only end a model that runs in
+/// circles.
 pub(crate) fn foreground(limits: &Limits) -> Limits {
     Limits {
         turns: 200,

@@ -40,25 +40,25 @@ struct UsageFields {
     bytes: u64,
 }
 
-/// Staged files. What waits for the tree below is a promise that keeps the overlay, so that JavaScript may free its handle.
+/// Staged files. A promise that waits for the tree below keeps the overlay, so that JavaScript may free its handle.
 #[wasm_bindgen]
 pub struct OverlayHandle(Arc<Overlay>);
 
 #[wasm_bindgen]
 impl OverlayHandle {
-    /// An empty one; `quota` is the JSON text of its options.
+    /// Makes an empty overlay; `quota` is the JSON text of its options.
     #[wasm_bindgen(constructor)]
     pub fn new(base: TreeHandle, quota: &str) -> Result<Self, Failure> {
         let quota: QuotaOptions = parse("quota", quota)?;
         Ok(Self::of(Arc::new(Overlay::new(base.tree(), quota.quota()))))
     }
 
-    /// The merged view, for whoever takes a tree.
+    /// The merged view as a tree.
     pub fn tree(&self) -> TreeHandle {
         TreeHandle::readable(self.0.clone())
     }
 
-    /// A JSON text, or nothing.
+    /// What is at a path, as a JSON text, or nothing.
     pub fn metadata(&self, text: &str) -> Result<Promise, Failure> {
         let (overlay, path) = (self.0.clone(), path(text)?);
         Ok(promise(Box::pin(async move {
@@ -67,26 +67,26 @@ impl OverlayHandle {
         })))
     }
 
-    /// Bytes.
+    /// The content of a file, as bytes.
     pub fn read(&self, text: &str) -> Result<Promise, Failure> {
         let (overlay, path) = (self.0.clone(), path(text)?);
         Ok(promise(Box::pin(async move { Ok(Uint8Array::from(&*overlay.read(&path).await?).into()) })))
     }
 
-    /// A JSON text.
+    /// The entries of a folder, as a JSON text.
     pub fn list(&self, text: &str) -> Result<Promise, Failure> {
         let (overlay, path) = (self.0.clone(), path(text)?);
         Ok(promise(Box::pin(async move { Ok(list_json(overlay.list(&path).await?, &path)?.into()) })))
     }
 
-    /// A text.
+    /// The target of a link, as a text.
     #[wasm_bindgen(js_name = readLink)]
     pub fn read_link(&self, text: &str) -> Result<Promise, Failure> {
         let (overlay, path) = (self.0.clone(), path(text)?);
         Ok(promise(Box::pin(async move { Ok(link_text(overlay.read_link(&path).await?, &path)?.into()) })))
     }
 
-    /// Stages the content of a file; `executable` as it was, if it is not said.
+    /// Stages the content of a file. Without `executable` that bit stays as it was.
     pub fn write(&self, text: &str, content: Vec<u8>, executable: Option<bool>) -> Result<Promise, Failure> {
         let (overlay, path) = (self.0.clone(), path(text)?);
         Ok(promise(Box::pin(async move {
@@ -139,20 +139,20 @@ impl OverlayHandle {
         json(&ChangeSet { changes, reads: Vec::new() })
     }
 
-    /// A JSON text.
+    /// The files and bytes that are staged, as a JSON text.
     pub fn usage(&self) -> String {
         let usage = self.0.usage();
         json(&UsageFields { files: usage.files, bytes: usage.bytes })
     }
 
-    /// Forgets all.
+    /// Forgets everything that is staged.
     pub fn discard(&self) {
         self.0.discard();
     }
 }
 
 impl OverlayHandle {
-    /// A handle of an overlay that somebody else holds, too.
+    /// A handle of an overlay that is also held elsewhere.
     pub(crate) fn of(overlay: Arc<Overlay>) -> Self {
         Self(overlay)
     }

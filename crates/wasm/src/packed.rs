@@ -1,5 +1,5 @@
-//! A verdict as it crosses to JavaScript: one text, which `npm/src/packed.ts` reads. Making and reading JSON would take
-//! longer than the verdict itself.
+//! A verdict in the form in which it crosses to JavaScript: one text, which `npm/src/packed.ts` reads. JSON is not
+//! used, because making and reading it would take longer than the verdict itself.
 //!
 //! | what | how |
 //! |---|---|
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use headstart_tool_gate::{Effect, GitNeeds, Hardened, Verdict};
 use headstart_workspace_path::WorkspacePath;
 
-/// Packs a verdict; `command` is the text that its effects lie on, if JavaScript wants to know where.
+/// Packs a verdict; `command` is the text in which its effects lie, if JavaScript wants to know their places.
 pub(crate) fn verdict(verdict: &Verdict, command: Option<&str>) -> String {
     let units = command.map(Units::of);
     let Verdict { decision, reason, detail, effects, reads, writes, hardened } = verdict;
@@ -99,7 +99,8 @@ impl Packed {
 
     fn environment(&mut self, environment: &Arc<BTreeMap<String, String>>) {
         thread_local! {
-            /// One that several verdicts share, and what it is packed: that of git is large.
+            /// An environment that several verdicts share, and its packed text. It is kept because the environment of
+            /// git is large.
             static SHARED: RefCell<(Arc<BTreeMap<String, String>>, String)> = RefCell::default();
         }
         SHARED.with_borrow_mut(|(shared, text)| {
@@ -133,10 +134,10 @@ impl Packed {
     }
 }
 
-/// Offsets in UTF-8 as offsets in UTF-16, in which JavaScript counts.
+/// Converts offsets in UTF-8 to offsets in UTF-16, in which JavaScript counts.
 struct Units {
-    /// For each character that takes another number of units than of bytes: where it ends, and by how much the
-    /// offsets behind it differ.
+    /// For each character with different numbers of units and bytes: where it ends, and by how much the offsets behind
+    /// it differ.
     shifts: Vec<(usize, usize)>,
 }
 
@@ -153,7 +154,7 @@ impl Units {
         Self { shifts }
     }
 
-    /// `byte` is at the border of a character.
+    /// The offset in UTF-16; `byte` must be at the border of a character.
     fn at(&self, byte: usize) -> usize {
         let before = self.shifts.partition_point(|(end, _)| *end <= byte);
         byte - before.checked_sub(1).map_or(0, |last| self.shifts[last].1)

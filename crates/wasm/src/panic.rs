@@ -9,10 +9,10 @@ thread_local! {
     static LISTENER: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
-/// Has `listener` told of a panic, in words.
+/// Calls `listener` with the words of a panic.
 ///
-/// A panic is a mistake in this crate. Without this JavaScript would see a trap that says nothing, and whoever waits for a
-/// promise would wait for ever.
+/// A panic is a mistake in this crate. Without this, JavaScript would see a trap without a message, and a promise that
+/// is waited for would never settle.
 #[wasm_bindgen(js_name = onPanic)]
 pub fn on_panic(listener: Function) {
     LISTENER.set(Some(listener));
@@ -22,7 +22,7 @@ pub fn on_panic(listener: Function) {
 fn tell(info: &PanicHookInfo<'_>) {
     let listener = LISTENER.with(|listener| listener.try_borrow().ok()?.clone());
     if let Some(listener) = listener {
-        // What it throws is lost: the trap that follows is what JavaScript gets.
+        // If the listener throws, that is lost: JavaScript gets the trap that follows.
         let _ = listener.call1(&JsValue::NULL, &info.to_string().into());
     }
 }

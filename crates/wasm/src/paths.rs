@@ -15,7 +15,7 @@ pub(crate) fn path(text: &str) -> Result<WorkspacePath, Failure> {
     })
 }
 
-/// JavaScript has no name that is not Unicode.
+/// The error for a name that is not Unicode, because JavaScript cannot have one.
 pub(crate) fn unnamed(path: &WorkspacePath) -> TreeError {
     TreeError::Unsupported { path: path.clone(), reason: "a name there is not UTF-8".to_owned() }
 }

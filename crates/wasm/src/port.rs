@@ -1,5 +1,5 @@
-//! What the module asks of JavaScript: `npm/src/host.ts` makes it of what the developer gave. Nothing there throws, and
-//! every promise settles when its answer is not wanted any more.
+//! What the module asks of JavaScript. `npm/src/host.ts` makes this of what the developer gave. Nothing there throws,
+//! and every promise settles when its answer is not wanted any more.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn mode(this: &HostPort) -> String;
 
-    /// Asks the model, perhaps for work that nobody waits for yet; the answers are its events.
+    /// Asks the model; `in_background` says that nobody waits for the work yet. The answers are the model's events.
     #[wasm_bindgen(method)]
     fn ask(this: &HostPort, request: &str, in_background: bool) -> AnswersPort;
 
@@ -31,11 +31,12 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn consent(this: &HostPort, call: &str, verdict: &str) -> AnswersPort;
 
-    /// Runs a command: the end of what it has printed so far behind a `+`, as often as there is more, and then one answer.
+    /// Runs a command. Each time that it has printed more, an answer has a `+` and the end of the output so far; the
+    /// last answer is the result.
     #[wasm_bindgen(method)]
     fn command(this: &HostPort, request: &str) -> AnswersPort;
 
-    /// Looks at something of the machine, a `Probe`: one answer, a `Probed`.
+    /// Looks at something on the machine, a `Probe`: one answer, a `Probed`.
     #[wasm_bindgen(method)]
     fn look(this: &HostPort, probe: &str) -> AnswersPort;
 
@@ -43,31 +44,31 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
 
-    /// Tells what a prompt mentions, perhaps one of work ahead: one answer.
+    /// Tells about what a prompt mentions; `is_ahead` says that it is a prompt of work ahead. One answer.
     #[wasm_bindgen(method)]
     fn mention(this: &HostPort, what: &str, prompt: &str, is_ahead: bool) -> AnswersPort;
 
-    /// The project's rules that go with a prompt, in JSON.
+    /// Reports the project's rules that are sent along with a prompt, in JSON.
     #[wasm_bindgen(method, js_name = rulesTold)]
     fn rules_told(this: &HostPort, told: &str);
 
-    /// One answer, which is nothing, after so many milliseconds.
+    /// One answer, which is empty, after this many milliseconds.
     #[wasm_bindgen(method)]
     fn sleep(this: &HostPort, milliseconds: f64) -> AnswersPort;
 
     /// Answers that come one after the other.
     pub type AnswersPort;
 
-    /// A text, or nothing when there are no more. It rejects with a [`Failure`] as JSON.
+    /// The next text, or nothing if there are no more. It rejects with a [`Failure`] as JSON.
     #[wasm_bindgen(method)]
     fn next(this: &AnswersPort) -> Promise;
 
-    /// The rest is not wanted.
+    /// Says that the rest is not wanted.
     #[wasm_bindgen(method)]
     fn cancel(this: &AnswersPort);
 }
 
-/// The developer's callbacks, for ports that are `Send`: there is one thread.
+/// Makes the developer's callbacks `Send`, as ports have to be. This is sound because there is one thread.
 pub(crate) struct Callbacks(SendWrapper<HostPort>);
 
 impl Callbacks {
@@ -112,7 +113,7 @@ impl Callbacks {
     }
 }
 
-/// Answers of a callback; whoever drops them does not want the rest.
+/// The answers of a callback. Dropping them says that the rest is not wanted.
 pub(crate) struct Answers {
     port: SendWrapper<AnswersPort>,
     ended: bool,
@@ -123,7 +124,7 @@ impl Answers {
         Self { port: SendWrapper::new(port), ended: false }
     }
 
-    /// The next one, or `None` when there are no more.
+    /// The next answer, or `None` if there are no more.
     pub(crate) fn next(&mut self) -> BoxFuture<'_, Result<Option<String>, Failure>> {
         let promise = self.port.next();
         Box::pin(SendWrapper::new(async move {
@@ -134,14 +135,14 @@ impl Answers {
         }))
     }
 
-    /// The only one.
+    /// The only answer.
     pub(crate) async fn only(mut self) -> Result<String, Failure> {
         self.next().await.map(Option::unwrap_or_default)
     }
 
-    /// A timer's, which says nothing.
+    /// Waits for the answer of a timer, which is empty.
     pub(crate) async fn rung(mut self) {
-        // It does not fail.
+        // A timer does not fail.
         let _ = self.next().await;
     }
 }

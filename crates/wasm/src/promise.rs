@@ -5,7 +5,7 @@ use wasm_bindgen::JsValue;
 
 use crate::failure::Failure;
 
-/// Work whose end JavaScript waits for. In a box, so that the machinery of a promise is in the module once.
+/// Work for whose end JavaScript waits. It is boxed so that the code of a promise is in the module only once.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Result<JsValue, Failure>>>>;
 
 /// Begins the work at once; a failure rejects with its JSON text.

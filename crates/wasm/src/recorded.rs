@@ -22,13 +22,13 @@ pub struct RecordedHandle(Replay);
 
 type Events = dyn Stream<Item = Result<ModelEvent, ModelError>>;
 
-/// One answer of it.
+/// One answer of the recorded model.
 #[wasm_bindgen]
 pub struct AnswerHandle(Rc<Cancellable<Events>>);
 
 #[wasm_bindgen]
 impl RecordedHandle {
-    /// `recording` is JSON; `speed` is how many times faster than it was recorded; its waits are `clock`'s.
+    /// `recording` is JSON; `speed` is how many times faster than recorded it plays; `clock` does the waiting.
     #[wasm_bindgen(constructor)]
     pub fn new(recording: &str, speed: f64, clock: ClockPort) -> Result<Self, Failure> {
         let recording = Recording::parse(recording).map_err(|error| of_recording(&error))?;
@@ -40,7 +40,7 @@ impl RecordedHandle {
         }
         let clock = Clock::new(clock);
         let scaled = move |time: Duration| {
-            // What is longer than a life is never waited for to its end.
+            // A time that cannot be represented is longer than a life, so it does not matter how long it is.
             let time = Duration::try_from_secs_f64(time.as_secs_f64() / speed).unwrap_or(Duration::MAX);
             clock.sleep(time).rung().boxed()
         };
@@ -69,7 +69,7 @@ impl AnswerHandle {
         }))
     }
 
-    /// The rest is not wanted.
+    /// Says that the rest is not wanted.
     pub fn cancel(&self) {
         self.0.cancel();
     }

@@ -11,16 +11,16 @@ pub(crate) struct Rules {
     mode: ApprovalMode,
     workspace: Option<String>,
     deny: Vec<String>,
-    /// `false`: files that hold a secret by their name are as all others.
+    /// If `false`, files whose names suggest a secret are treated like all others.
     #[serde(rename = "denyDefaults")]
     deny_defaults: Option<bool>,
     #[cfg(feature = "shell")]
     policies: Vec<headstart_tool_gate::PolicyRule>,
-    /// Where no command runs there is nothing to decide.
+    /// If no command can run, there is nothing for these to decide.
     #[cfg(not(feature = "shell"))]
     #[serde(rename = "policies")]
     _policies: serde::de::IgnoredAny,
-    /// What the user says of each tool, and what the project says.
+    /// The rules of the user for each tool, and those of the project.
     #[cfg(feature = "engine")]
     #[serde(rename = "toolPolicies")]
     tool_policies: crate::tool_rules::Table,
@@ -29,7 +29,7 @@ pub(crate) struct Rules {
     project_tool_policies: crate::tool_rules::Table,
 }
 
-/// Where a workspace is that has no place on a disk.
+/// The root of a workspace that has no place on a disk.
 const WORKSPACE: &str = "/workspace";
 
 impl Rules {
@@ -42,7 +42,7 @@ impl Rules {
         Ok(GateContext { tool_policies, ..self.into_context("")? })
     }
 
-    /// `name` is that of the argument, in the paths of mistakes.
+    /// `name` is the name of the argument, for the paths of mistakes.
     pub(crate) fn into_context(self, name: &str) -> Result<GateContext, Failure> {
         let workspace = self.workspace.unwrap_or_else(|| WORKSPACE.to_owned());
         check_workspace(name, &workspace)?;
@@ -53,9 +53,9 @@ impl Rules {
         let policies = headstart_tool_gate::Policies::new(self.policies, [])
             .map_err(|error| of_gate(name, &error, &self.deny))?;
         Ok(GateContext {
-            // Said where an engine is made; the gate by itself has no work ahead.
+            // This is set where an engine is made; the gate by itself has no work ahead.
             ahead_writes: AheadWrites::Boundary,
-            // JavaScript cannot make one.
+            // JavaScript cannot make a view.
             views: false,
             mode: self.mode,
             workspace,
@@ -68,7 +68,8 @@ impl Rules {
     }
 }
 
-/// The gate compares paths by their names, so a root that has a second spelling would let some of them through.
+/// Refuses a root with a second spelling. The gate compares paths by their names, so such a root would let some of them
+/// through.
 fn check_workspace(name: &str, workspace: &str) -> Result<(), Failure> {
     let plain = workspace.strip_prefix('/').is_some_and(|below| {
         below.is_empty() || below.split('/').all(|name| !matches!(name, "" | "." | ".."))

@@ -20,19 +20,21 @@ use crate::promise::promise;
 #[wasm_bindgen]
 pub struct SpeculationHandle(Rc<Held>);
 
-/// What the handle and every promise of it hold. When all of them are gone nobody can take the work, and it is given up.
+/// What the handle and each of its promises hold. When all of them are gone, nobody can take the work any more, so it
+/// is given up.
 struct Held {
     speculation: Speculation,
     told: Option<Told>,
     accepted: Cell<bool>,
-    /// What the user is asked about, until they answered.
+    /// What the user is asked about, until they answer.
     asked: RefCell<Option<AsksFirst>>,
-    /// Whether somebody else has a handle of the step above.
+    /// Whether JavaScript has a handle of the step above.
     has_given_above: Cell<bool>,
 }
 
 impl Held {
-    /// An abort takes the step above along, which stays if this one was accepted and somebody has it.
+    /// Gives up the work. An abort would also abort the step above, so nothing is aborted if this work was accepted and
+    /// JavaScript has the step above.
     fn give_up(&self) {
         if !(self.accepted.get() && self.has_given_above.get()) {
             self.speculation.abort();
@@ -70,27 +72,27 @@ impl SpeculationHandle {
         self.0.speculation.prompt().to_owned()
     }
 
-    /// Where it is, as JSON.
+    /// The state of the speculation, as JSON.
     pub fn status(&self) -> String {
         json(&self.0.speculation.status())
     }
 
-    /// What it cost so far, as JSON.
+    /// What it has cost so far, as JSON.
     pub fn cost(&self) -> String {
         json(&self.0.speculation.cost())
     }
 
-    /// What it has come to so far, as JSON.
+    /// What it would add to the conversation so far, as JSON.
     pub fn transcript(&self) -> String {
         json(&self.0.speculation.transcript())
     }
 
-    /// What it would change so far: the text of a change set.
+    /// What it would change so far, as the text of a change set.
     pub fn changes(&self) -> String {
         json(&self.0.speculation.changes())
     }
 
-    /// What happens next, as JSON; nothing at the end.
+    /// The next event, as JSON; nothing at the end.
     #[wasm_bindgen(js_name = nextEvent)]
     pub fn next_event(&self) -> Promise {
         match &self.0.told {
@@ -99,7 +101,7 @@ impl SpeculationHandle {
         }
     }
 
-    /// Waits for the end of the work: a record of it as JSON, and the text of its change set.
+    /// Waits for the end of the work. The answer is a record of it as JSON, and the text of its change set.
     pub fn finished(&self) -> Promise {
         let held = Rc::clone(&self.0);
         promise(Box::pin(async move {
@@ -108,7 +110,7 @@ impl SpeculationHandle {
         }))
     }
 
-    /// Waits for the suggestions for what comes after: a JSON list, best first.
+    /// Waits for the suggestions for what comes after. The answer is a JSON list, best first.
     pub fn next(&self) -> Promise {
         let held = Rc::clone(&self.0);
         promise(Box::pin(async move {
@@ -117,7 +119,7 @@ impl SpeculationHandle {
         }))
     }
 
-    /// Waits for the step above: a handle, or nothing.
+    /// Waits for the step above. The answer is a handle, or nothing.
     pub fn above(&self) -> Promise {
         let held = Rc::clone(&self.0);
         promise(Box::pin(async move {
@@ -128,10 +130,11 @@ impl SpeculationHandle {
         }))
     }
 
-    /// Hands the work over; the outcome as JSON. `agreed`: the user said yes to what the last accept asked about.
+    /// Hands over the work; the answer is the outcome as JSON. `agreed` says that the user said yes to what the last
+    /// accept asked about.
     pub fn accept(&self, agreed: bool) -> Promise {
         let held = Rc::clone(&self.0);
-        // A yes counts once, and for nothing but what was asked.
+        // A yes counts once, and only for what was asked.
         let asked = held.asked.take().filter(|_| agreed);
         let answers = asked.map_or_else(Answers::default, |asked| asked.agreed());
         promise(Box::pin(async move {
@@ -145,12 +148,12 @@ impl SpeculationHandle {
         }))
     }
 
-    /// Gives it up.
+    /// Gives up the work.
     pub fn abort(&self) {
         self.0.speculation.abort();
     }
 
-    /// The handle goes: what nobody took is given up.
+    /// Closes the handle: work that was not taken is given up.
     pub fn close(&self) {
         self.0.give_up();
         if let Some(told) = &self.0.told {
@@ -159,7 +162,7 @@ impl SpeculationHandle {
     }
 }
 
-/// How the work ended; its change set crosses as a text of its own.
+/// How the work ended; its change set crosses as a separate text.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Record<'a> {
@@ -179,7 +182,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What came of an accept.
+/// The outcome of an accept.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Outcome<'a> {

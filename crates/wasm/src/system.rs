@@ -17,7 +17,7 @@ use crate::port::HostPort;
 use crate::promise::promise;
 use crate::tree::TreeHandle;
 
-/// Where a conversation works, as its host found it; what is empty is left out.
+/// Where a conversation works, as its host found out; empty fields are left out.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Given {
@@ -28,8 +28,8 @@ struct Given {
     git_status: String,
 }
 
-/// What the system instruction of a conversation of these options is, in JSON all of them: what the agent is, how its tools are used, the project's rules
-/// where they are read, and where it works.
+/// The system instruction of a conversation with these options; all arguments are JSON. It says what the agent is, how
+/// its tools are used, which rules the project has (if they are read), and where the agent works.
 #[wasm_bindgen(js_name = systemText)]
 pub fn system_text(
     options: &str,

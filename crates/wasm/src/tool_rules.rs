@@ -1,4 +1,4 @@
-//! What users say of each tool, as JavaScript gives it.
+//! The rules of users for each tool, as JavaScript gives them.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,21 @@ use serde_json::Value;
 use crate::failure::{Failure, json};
 use crate::input::{join, parse};
 
-/// A table as it stands: tools by their names, `default`, and the list `rule`.
+/// A table as JavaScript gives it: tools by their names, `default`, and the list `rule`.
 pub(crate) type Table = BTreeMap<String, Value>;
 
-/// Tools that an engine may have besides the gate's own and those of its developer, so that one table does for every program.
+/// Tools that an engine may have besides those of the gate and of its developer. They are known so that one table can
+/// serve every program.
 static ELSEWHERE: [&Declaration; 4] = [&ours::CODEBASE, &ours::REPO_MAP, &ours::FETCH_URL, &ours::SEARCH_WEB];
 
-/// What the gate is told of the tools that are not its own, and that every engine may have.
+/// The declarations of the tools that are not the gate's own and that every engine may have.
 pub(crate) fn declarations() -> Vec<Declaration> {
     let more = headstart_toolbox::more_declarations().into_iter();
     let all = more.chain(headstart_context::rule_declarations());
     all.chain([headstart_speculation::task_declaration()]).collect()
 }
 
-/// Both tables, checked; `tools` are the names of the developer's own.
+/// Both tables, checked; `tools` are the names of the developer's own tools.
 pub(crate) fn policies(user: Table, project: Table, tools: &[String]) -> Result<ToolPolicies, Failure> {
     let declared = declarations();
     let known = declared.iter().chain(ELSEWHERE).map(|tool| &*tool.name);
@@ -53,7 +54,7 @@ fn table(name: &str, given: Table) -> Result<ToolTable, Failure> {
     Ok(table)
 }
 
-/// `rule 2.when` is `rule[1].when` in JavaScript.
+/// The failure for a mistake in a table. `rule 2.when` is `rule[1].when` in JavaScript.
 fn failure(error: &ToolPolicyError) -> Failure {
     let of_rule = || {
         let (number, field) = error.place.strip_prefix("rule ")?.split_once('.')?;

@@ -22,16 +22,16 @@ use crate::overlay::OverlayHandle;
 use crate::port::{Answers, Callbacks};
 use crate::tool_rules;
 
-/// What stands before a text that a command has printed; no JSON begins with it.
+/// The character before a text that a command has printed; no JSON begins with it.
 const PRINTED: char = '+';
 
-/// Whoever sees what a command prints is told no more of its end.
+/// How much of the end of a command's output is told, in bytes.
 const TOLD_BYTES: usize = 4 * 1024;
 
-/// What runs commands for the developer.
+/// The developer's runner for commands.
 pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
 
-/// [`CommandRequest`] in JSON, once what it rests on was looked at.
+/// [`CommandRequest`] in JSON, after its probes were answered.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Request {
@@ -57,7 +57,7 @@ struct Ran {
     truncated: bool,
 }
 
-/// What is left out; `null` says that a signal ended it.
+/// The default for an exit code that is left out; `null` says that a signal ended the command.
 #[expect(clippy::unnecessary_wraps, reason = "a default of serde has the type of its field")]
 fn went_well() -> Option<i32> {
     Some(0)
@@ -84,7 +84,7 @@ impl PortRunner {
         request: &CommandRequest,
         hears: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
-        // The developer's own clock goes first, for it has what was printed so far.
+        // The developer's own clock comes first, because the developer has what was printed so far.
         let patience = request.time_limit.saturating_add(Duration::from_secs(1));
         match select(pin!(self.answer(request, hears)), pin!(self.0.sleep(patience).rung())).await {
             Either::Left((answer, _)) => {
@@ -101,7 +101,7 @@ impl PortRunner {
         }
     }
 
-    /// What the developer's runner answers, which gets no command before its probes are answered.
+    /// The answer of the developer's runner, which gets the command only after its probes are answered.
     async fn answer(
         &self,
         request: &CommandRequest,
@@ -136,7 +136,7 @@ async fn last_of(mut answers: Answers, hears: Option<&dyn PartialOutput>) -> Res
     }
 }
 
-/// The last bytes of a text, as many as somebody who sees it is told.
+/// The end of a text, as much as is told.
 fn end_of(printed: &str) -> &str {
     let least = printed.len().saturating_sub(TOLD_BYTES);
     let from = (least..printed.len()).find(|&at| printed.is_char_boundary(at)).unwrap_or(printed.len());
@@ -146,7 +146,7 @@ fn end_of(printed: &str) -> &str {
 impl Request {
     fn of(request: &CommandRequest, proven: ProvenCommand<'_>) -> Self {
         let consented = request.surroundings == Surroundings::Users;
-        // A home that is not there holds no configuration that could name a program.
+        // A home that does not exist has no configuration that could name a program.
         let mut environment = if consented { BTreeMap::new() } else { clean_environment("/nonexistent") };
         environment.extend(proven.environment.clone());
         Self {
@@ -164,15 +164,15 @@ impl Request {
     }
 }
 
-/// A tool of the developer's. The gate knows only those that the developer says to read; each other one is a boundary, and asked for
-/// in a turn.
+/// A tool of the developer. The gate only knows the tools that only read, as the developer says; every other one is a
+/// boundary, and the user is asked about it in a turn.
 struct PortTool {
     schema: ToolSchema,
     number: usize,
     callbacks: Arc<Callbacks>,
 }
 
-/// What a tool of the developer's gives: a text, or items.
+/// The answer of a developer's tool: a text, or items.
 #[derive(Deserialize)]
 struct Answer {
     text: Option<String>,
@@ -205,7 +205,8 @@ impl Tool for PortTool {
     }
 }
 
-/// The tools that every engine has, those of rules where the project's rules are read. Which of them are offered its user's policies say.
+/// The tools that every engine has, including those for rules if the project's rules are read. The user's policies
+/// decide which of them are offered.
 pub(crate) fn built_in(runner: Option<Arc<dyn CommandRunner>>, has_rules: bool) -> Toolbox {
     let of_rules = has_rules.then(|| [request_rule_tool(), create_rule_tool()]);
     let more = more_tools().into_iter().chain([task_tool()]).chain(of_rules.into_iter().flatten());
@@ -228,7 +229,7 @@ pub(crate) fn with_own_tools(
     Ok(toolbox)
 }
 
-/// What the gate is told of the developer's tools that only read, and of those of the toolbox that are not the gate's own.
+/// The declarations of the developer's tools that only read, and of those of the toolbox that are not the gate's own.
 pub(crate) fn declarations(
     tools: &[ToolSchema],
     reads: Vec<Option<Vec<String>>>,
@@ -247,7 +248,7 @@ fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
     if name.is_empty() {
         return Err("is empty".to_owned());
     }
-    // Else the gate would judge the built-in tool, and another one would run.
+    // Otherwise the gate would judge the built-in tool while another one runs.
     let is_told_of = || tool_rules::declarations().iter().any(|tool| tool.name == name);
     if Declaration::built_in(name).is_some() || is_told_of() {
         return Err(format!("{name:?} is a built-in tool, or another name of one; take another name"));
@@ -255,7 +256,7 @@ fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
     if names.insert(name.to_owned()) { Ok(()) } else { Err(format!("there are two tools {name:?}")) }
 }
 
-/// In words for the model.
+/// The failure, in words for the model.
 fn failed(failure: Failure) -> ToolError {
     ToolError::failed(failure.message)
 }

@@ -14,9 +14,9 @@ use crate::failure::{Failure, json};
 use crate::paths::{path, unnamed};
 use crate::tree_port::{PortTree, TreePort};
 
-/// Any tree on its way into an overlay, a commit or an engine: whoever takes it keeps it.
+/// Any tree that is passed to an overlay, a commit or an engine, which keeps it.
 ///
-/// In JavaScript `treeOf` (for reading) and `workspaceOf` in `npm/src/tree.ts` make one of what the developer gave.
+/// In JavaScript, `treeOf` (for reading) and `workspaceOf` in `npm/src/tree.ts` make one of what the developer gave.
 #[wasm_bindgen]
 pub struct TreeHandle(Inner);
 
@@ -42,7 +42,7 @@ impl TreeHandle {
         Self(Inner::Tree(tree))
     }
 
-    /// For what only reads.
+    /// The tree, for reading.
     pub(crate) fn tree(self) -> Arc<dyn Tree> {
         match self.0 {
             Inner::Workspace(workspace) => workspace,
@@ -50,7 +50,7 @@ impl TreeHandle {
         }
     }
 
-    /// For what commits.
+    /// The workspace, for commits.
     pub(crate) fn workspace(self) -> Result<Arc<dyn Workspace>, Failure> {
         match self.0 {
             Inner::Workspace(workspace) => Ok(workspace),
@@ -74,7 +74,7 @@ struct Entry {
     kind: EntryKind,
 }
 
-/// A [`Described`]; nothing where nothing is.
+/// A [`Described`] in JSON; `None` if nothing is there.
 pub(crate) fn metadata_json(
     found: Result<Metadata, TreeError>,
     modified: impl FnOnce(&Metadata) -> Option<i64>,
@@ -89,7 +89,7 @@ pub(crate) fn metadata_json(
     }
 }
 
-/// A list of [`Entry`].
+/// A list of [`Entry`] in JSON.
 pub(crate) fn list_json(entries: Vec<DirEntry>, folder: &WorkspacePath) -> Result<String, Failure> {
     let mut named = Vec::with_capacity(entries.len());
     for DirEntry { name, kind } in entries {
@@ -98,31 +98,31 @@ pub(crate) fn list_json(entries: Vec<DirEntry>, folder: &WorkspacePath) -> Resul
     Ok(json(&named))
 }
 
-/// A text that JavaScript can hold.
+/// The target of a link as a text that JavaScript can hold.
 pub(crate) fn link_text(target: Vec<u8>, path: &WorkspacePath) -> Result<String, Failure> {
     Ok(String::from_utf8(target).map_err(|_| unnamed(path))?)
 }
 
-/// A workspace in memory. Its answers are there at once.
+/// A workspace in memory, whose answers are there at once.
 #[wasm_bindgen]
 pub struct MemoryHandle(Arc<MemoryTree>);
 
 #[wasm_bindgen]
 impl MemoryHandle {
-    /// An empty one.
+    /// Makes an empty workspace.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self(Arc::new(MemoryTree::new()))
     }
 
-    /// The same files, for whoever takes a tree.
+    /// The same files as a tree.
     pub fn tree(&self) -> TreeHandle {
         TreeHandle(Inner::Workspace(self.0.clone()))
     }
 
     /// As `metadata` of the port.
     pub fn metadata(&self, text: &str) -> Result<Option<String>, Failure> {
-        // The counter that every edit raises.
+        // The time of the change is a counter that every edit raises.
         metadata_json(self.look(&path(text)?), |found| Some(found.fingerprint.changed_ns))
     }
 
@@ -144,7 +144,7 @@ impl MemoryHandle {
         link_text(at_once(self.0.read_link(&path))?, &path)
     }
 
-    /// A file, new or in place of the one that is there; `executable` as it was, if it is not said.
+    /// Writes a file, new or in place of an existing one. Without `executable` that bit stays as it was.
     pub fn write(&self, text: &str, content: Vec<u8>, executable: Option<bool>) -> Result<(), Failure> {
         let path = path(text)?;
         self.folders_above(&path)?;
@@ -165,7 +165,7 @@ impl MemoryHandle {
         Ok(())
     }
 
-    /// A folder, and those above it, where nothing is.
+    /// Makes a folder, and missing ones above it, where nothing is.
     #[wasm_bindgen(js_name = createDir)]
     pub fn create_dir(&self, text: &str) -> Result<(), Failure> {
         let path = self.free(text)?;
@@ -173,14 +173,14 @@ impl MemoryHandle {
         Ok(())
     }
 
-    /// A link where nothing is.
+    /// Makes a link where nothing is.
     pub fn symlink(&self, text: &str, target: &str) -> Result<(), Failure> {
         let path = self.free(text)?;
         self.0.link(&path, target);
         Ok(())
     }
 
-    /// No file, link or empty folder any more.
+    /// Removes a file, a link or an empty folder.
     pub fn remove(&self, text: &str) -> Result<(), Failure> {
         let path = path(text)?;
         let found = self.look(&path)?;
@@ -211,7 +211,7 @@ impl MemoryHandle {
         }
     }
 
-    /// Refuses what would replace a file or link above the path by a folder.
+    /// Refuses a path that would need a folder in place of a file or link.
     fn folders_above(&self, path: &WorkspacePath) -> Result<(), TreeError> {
         let above = std::iter::successors(path.parent(), WorkspacePath::parent);
         for folder in above {

@@ -14,11 +14,11 @@ use crate::paths::unnamed;
 
 #[wasm_bindgen]
 extern "C" {
-    /// What `npm/src/tree-port.ts` makes of the host's tree: one method for all of its callbacks. It has looked at the types of
-    /// what they answer, and knows which error is which.
+    /// What `npm/src/tree-port.ts` makes of the host's tree: one method for all of its callbacks. That code has checked
+    /// the types of their answers, and knows which error is which.
     pub type TreePort;
 
-    /// The answer: bytes for `read`, else a JSON text. It rejects with a JSON text `{"code", "message"}`.
+    /// The answer: bytes for `read`, otherwise a JSON text. It rejects with a JSON text `{"code", "message"}`.
     #[wasm_bindgen(method)]
     fn ask(this: &TreePort, callback: &str, path: &str, content: JsValue, executable: bool) -> Promise;
 
@@ -32,7 +32,8 @@ extern "C" {
 
     type Batch;
 
-    /// One path more, with what is there before and after: the kind, empty for nothing, and bytes or where a link points.
+    /// Adds one path, with what is there before and after: the kind (empty for nothing), and the bytes or the target of
+    /// a link.
     #[wasm_bindgen(method)]
     fn add(
         this: &Batch,
@@ -45,11 +46,12 @@ extern "C" {
         moved_from: &str,
     );
 
-    /// The JSON text of a list of paths that are not as they have to be. It rejects as `ask` does.
+    /// Commits. The answer is the JSON text of a list of paths that are not as they have to be. It rejects as `ask`
+    /// does.
     #[wasm_bindgen(method)]
     fn commit(this: &Batch) -> Promise;
 
-    /// A place in the queue of those who commit to the host's tree.
+    /// A place in the queue of commits to the host's tree.
     #[wasm_bindgen(method)]
     fn turn(this: &TreePort) -> Turn;
 
@@ -85,7 +87,7 @@ struct Looked {
 struct Refused {
     code: String,
     message: String,
-    /// Which of the paths of a commit.
+    /// The path of a commit to which the error belongs.
     path: Option<String>,
 }
 
@@ -124,7 +126,7 @@ impl PortTree {
     }
 }
 
-/// What a JSON text of the port says.
+/// The value of a JSON text of the port.
 fn parse<'a, T: Deserialize<'a>>(path: &WorkspacePath, answer: &'a Answer) -> Result<T, TreeError> {
     let text = if let Answer::Text(text) = answer { text } else { "" };
     serde_json::from_str(text).map_err(|error| io(path, error.to_string()))
@@ -164,7 +166,7 @@ impl Looked {
             mode,
             #[expect(clippy::cast_possible_truncation, reason = "what it loses is in the other field")]
             modified_ns: modified.map_or(0, |ms| (ms * 1e6) as i64),
-            // It need not be a time: its bits tell any two numbers apart.
+            // This need not be a time: all that matters is that different numbers have different bits.
             changed_ns: modified.map_or(0, |number| number.to_bits().cast_signed()),
             racy: modified.is_none(),
         };
@@ -214,7 +216,7 @@ impl Tree for PortTree {
 #[async_trait]
 impl Writer for PortTree {
     async fn write(&self, path: &WorkspacePath, content: &[u8], executable: bool) -> Result<(), TreeError> {
-        // A copy: what the host keeps must not be the memory of this module.
+        // The content is copied, because the host must not keep a view of this module's memory.
         let asked = self.ask_with("write", path, Uint8Array::from(content).into(), executable);
         asked.await.map(|_| ())
     }
@@ -254,7 +256,7 @@ impl AtomicWriter for PortTree {
     }
 }
 
-/// The kind of an entry as JavaScript names it, what it holds, and its bit.
+/// The kind of an entry as JavaScript names it, its content, and its executable bit.
 fn crossing(
     path: &WorkspacePath,
     entry: Option<Entry>,
@@ -265,13 +267,13 @@ fn crossing(
         Some(Entry::Link(target)) => {
             ("symlink", String::from_utf8(target).map_err(|_| unnamed(path))?.into(), false)
         }
-        // A copy: what the host keeps must not be the memory of this module.
+        // The content is copied, because the host must not keep a view of this module's memory.
         Some(Entry::File { content, executable }) => ("file", Uint8Array::from(&*content).into(), executable),
     };
     Ok((kind, SendWrapper::new(value), executable))
 }
 
-/// A place in the queue, given up with it.
+/// A place in the queue, which is given up when this is dropped.
 struct Place(SendWrapper<Turn>);
 
 impl Drop for Place {
@@ -285,7 +287,7 @@ impl Workspace for PortTree {
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         let place = Place(SendWrapper::new(self.port.turn()));
         let ready = SendWrapper::new(js_sys::futures::JsFuture::from(place.0.ready()));
-        // It never rejects.
+        // This promise never rejects.
         let _ = SendWrapper::new(async move { ready.take().await.is_ok() }).await;
         if self.port.is_atomic() {
             commit_atomically(self, changes, options).await

@@ -16,7 +16,7 @@ use crate::failure::json;
 use crate::host::PortHost;
 use crate::promise::promise;
 
-/// A turn in the foreground, which goes on whether or not anybody holds it.
+/// A turn in the foreground, which goes on whether or not its handle is held.
 #[wasm_bindgen]
 pub struct TurnHandle {
     work: Rc<Cancellable<dyn Future<Output = Ending>>>,
@@ -24,7 +24,7 @@ pub struct TurnHandle {
     finished: Shared<oneshot::Receiver<String>>,
 }
 
-/// How it ended.
+/// How the turn ended.
 #[derive(Serialize)]
 struct Record {
     ending: Ending,
@@ -47,7 +47,7 @@ impl TurnHandle {
                 ending = Ending::failed("consent", format!("consent could not be asked for: {message}"));
             }
             let record = Record { ending, transcript: turn.transcript(), cost: turn.cost() };
-            // Nobody may want to know.
+            // The receiver is gone if nobody wants to know.
             let _ = send.send(json(&record));
         });
         Self { work, told: Told::new(events), finished: finished.shared() }
@@ -56,24 +56,24 @@ impl TurnHandle {
 
 #[wasm_bindgen]
 impl TurnHandle {
-    /// What happens next, as JSON; nothing at the end.
+    /// The next event, as JSON; nothing at the end.
     #[wasm_bindgen(js_name = nextEvent)]
     pub fn next_event(&self) -> Promise {
         self.told.next()
     }
 
-    /// Waits for the end: a record of it as JSON.
+    /// Waits for the end. The answer is a record of it as JSON.
     pub fn finished(&self) -> Promise {
         let finished = self.finished.clone();
         promise(Box::pin(async move { Ok(finished.await.map_or(JsValue::UNDEFINED, JsValue::from)) }))
     }
 
-    /// Interrupts it where it stands.
+    /// Interrupts the turn where it is.
     pub fn abort(&self) {
         self.work.cancel();
     }
 
-    /// The handle goes: the turn is interrupted.
+    /// Closes the handle: the turn is interrupted.
     pub fn close(&self) {
         self.work.cancel();
         self.told.close();

@@ -13,10 +13,10 @@ use crate::failure::{Failure, json};
 use crate::promise::promise;
 use crate::tree::TreeHandle;
 
-/// So many looks are remembered, for their news to be told.
+/// How many looks are remembered, so that their news can be told.
 const LOOKS: usize = 8;
 
-/// A tree whose commits are known again when their user undoes them.
+/// A tree that recognizes its commits, so that it notices when their user undoes them.
 #[wasm_bindgen]
 pub struct WatchHandle {
     watch: Arc<UndoWatch>,
@@ -24,7 +24,7 @@ pub struct WatchHandle {
     found: Rc<RefCell<Vec<(u32, News)>>>,
 }
 
-/// News, and what they are in words.
+/// The news, as data and in words.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -37,18 +37,18 @@ struct Told<'a> {
 
 #[wasm_bindgen]
 impl WatchHandle {
-    /// Over a tree that can be written.
+    /// Watches a tree that can be written.
     #[wasm_bindgen(constructor)]
     pub fn new(tree: TreeHandle) -> Result<Self, Failure> {
         Ok(Self { watch: Arc::new(UndoWatch::new(tree.workspace()?)), found: Rc::default() })
     }
 
-    /// The same files, for whoever takes a tree.
+    /// The same files as a tree.
     pub fn tree(&self) -> TreeHandle {
         TreeHandle::writable(Arc::<UndoWatch>::clone(&self.watch) as Arc<dyn Workspace>)
     }
 
-    /// The news as JSON; nothing where there are none.
+    /// The news as JSON; nothing if there are none.
     pub fn news(&self) -> Promise {
         let (watch, found) = (Arc::clone(&self.watch), Rc::clone(&self.found));
         promise(Box::pin(async move {
@@ -69,14 +69,14 @@ impl WatchHandle {
         }))
     }
 
-    /// What this look found is part of the conversation.
+    /// Notes that what this look found is part of the conversation.
     pub fn told(&self, look: u32) {
         if let Some((_, news)) = self.found.borrow().iter().find(|(number, _)| *number == look) {
             self.watch.told(news);
         }
     }
 
-    /// The conversation is over.
+    /// Forgets what was committed, because the conversation is over.
     #[wasm_bindgen(js_name = forgetAll)]
     pub fn forget_all(&self) {
         self.watch.forget_all();

@@ -8,22 +8,22 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::exchange::{event_to_json, request_from_json};
 use crate::failure::{Failure, json};
 
-/// A provider's wire format. It knows no key: that comes with each call that needs it.
+/// A provider's wire format. It holds no key: the key is passed to each call that needs it.
 #[wasm_bindgen]
 pub struct WireHandle {
     provider: Provider,
-    /// The parameters that the server refused, which requests do without.
+    /// The parameters that the server refused, so that requests leave them out.
     refused: Vec<&'static str>,
 }
 
-/// What is sent, without what JavaScript has at hand: the URL's beginning and the key.
+/// A request to send, without what JavaScript already has: the beginning of the URL and the key.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Encoded {
     path: String,
     query: Option<&'static str>,
     headers: Vec<(&'static str, &'static str)>,
-    /// The name of the key's header, and what is before the key in it.
+    /// The name of the header for the key, and the text before the key in it.
     key_header: (&'static str, &'static str),
     body: String,
 }
@@ -33,7 +33,7 @@ struct Encoded {
 #[serde(rename_all = "camelCase")]
 struct Described<'a> {
     base_url: &'a str,
-    /// What people copy along with a base URL.
+    /// Endings that people copy along with a base URL.
     endings: &'static [&'static str],
     accept: &'static str,
     /// Whether requests without a key are refused anyway.
@@ -42,7 +42,7 @@ struct Described<'a> {
 
 #[wasm_bindgen]
 impl WireHandle {
-    /// The provider of that name, at its own address or another one.
+    /// The provider with this name, at its own address or another one.
     #[wasm_bindgen(constructor)]
     pub fn new(name: &str, base_url: Option<String>) -> Result<Self, Failure> {
         let preset = Provider::preset(name).ok_or_else(|| {
@@ -53,24 +53,24 @@ impl WireHandle {
             Some(url) => preset.served_at(&url),
             None => preset,
         };
-        // JavaScript has no environment to look into.
+        // JavaScript has no environment variables, so the message names the option.
         Ok(Self::from(Provider { key_variable: "the option `key`".to_owned(), ..provider }))
     }
 
-    /// What JavaScript has to know of it, as JSON.
+    /// What JavaScript has to know of the provider, as JSON.
     pub fn describe(&self) -> String {
         let Provider { base_url, wire, key, .. } = &self.provider;
         let (endings, accept) = (wire.base_url_endings(), wire.accept());
         json(&Described { base_url, endings, accept, needs_key: *key == KeyNeed::Required })
     }
 
-    /// The same at an address that was looked at.
+    /// The same provider at an address that was checked.
     pub fn at(&self, base_url: String) -> Self {
         Self::from(Provider { base_url, ..self.provider.clone() })
     }
 
-    /// The same without the parameter that the server refuses in an answer with this status. Nothing where it refuses something else, or
-    /// what cannot be left out: such a request is not made again.
+    /// The same format without the parameter that the server refuses in an answer with this status. Nothing if the
+    /// server refuses something else, or something that cannot be left out: such a request is not repeated.
     pub fn learn(&self, status: u16, body: &str) -> Option<WireHandle> {
         let mut refused = self.refused.clone();
         let is_learned = self.provider.wire.learn(&mut refused, status, body);
@@ -91,7 +91,7 @@ impl WireHandle {
         Ok(json(&Encoded { path: wire.path(&request.model), query: wire.query(), headers, key_header, body }))
     }
 
-    /// A decoder for the answer to `request`, with the key that is to be in no error.
+    /// A decoder for the answer to `request`; no error will contain `key`.
     pub fn decoder(&self, request: &str, key: &str) -> Result<DecoderHandle, Failure> {
         let decoder = Decoder::new(&self.provider, &request_from_json(request)?).hiding(key);
         Ok(DecoderHandle { decoder, failed: None })
@@ -103,22 +103,22 @@ impl WireHandle {
         told(self.provider.refused(status, wait, body, key))
     }
 
-    /// The failure where somebody else answers.
+    /// The failure if something other than the provider answers.
     pub fn stranger(&self, answered: &str, key: &str) -> String {
         told(self.provider.stranger(answered, key))
     }
 
-    /// The failure where nobody does.
+    /// The failure if nothing answers.
     pub fn unreachable(&self, url: &str, why: &str, key: &str) -> String {
         told(self.provider.unreachable(url, why, key))
     }
 
-    /// The failure where nothing came for so long.
+    /// The failure if nothing came for this long.
     pub fn silent(&self, ms: u32) -> String {
         told(ModelError::Timeout { provider: self.provider.label(), after: Duration::from_millis(ms.into()) })
     }
 
-    /// The failure of a host that has not set it up.
+    /// The failure of a host that has not set up the provider.
     pub fn misconfigured(&self, message: String) -> String {
         told(ModelError::Misconfigured { provider: self.provider.name.clone(), message, source: None })
     }
@@ -140,34 +140,34 @@ fn told(error: ModelError) -> String {
     Failure::from(error).to_json()
 }
 
-/// An answer on its way.
+/// An answer that is being received.
 #[wasm_bindgen]
 pub struct DecoderHandle {
     decoder: Decoder,
-    /// Told after the events before it.
+    /// The failure, which is told after the events before it.
     failed: Option<Failure>,
 }
 
 #[wasm_bindgen]
 impl DecoderHandle {
-    /// The answer comes as one JSON document.
+    /// Decodes an answer that comes as one JSON document.
     pub fn unstreamed(self) -> Self {
         Self { decoder: self.decoder.unstreamed(), failed: None }
     }
 
-    /// The events in the next bytes, as a JSON text. What went wrong behind them is for `failure`.
+    /// The events in the next bytes, as a JSON text. If something goes wrong after them, `failure` has it.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         let events = self.decoder.bytes(bytes);
         self.tell(events)
     }
 
-    /// The stream has ended.
+    /// The events at the end of the stream.
     pub fn end(&mut self) -> String {
         let events = self.decoder.end();
         self.tell(events)
     }
 
-    /// What went wrong, once.
+    /// What went wrong; it is returned once.
     pub fn failure(&mut self) -> Option<String> {
         self.failed.take().map(|failure| failure.to_json())
     }
@@ -178,7 +178,7 @@ impl DecoderHandle {
         self.decoder.is_closed()
     }
 
-    /// Whether all that matters has come.
+    /// Whether everything that matters has come.
     #[wasm_bindgen(getter, js_name = isComplete)]
     pub fn is_complete(&self) -> bool {
         self.decoder.is_complete()

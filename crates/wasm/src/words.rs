@@ -1,11 +1,11 @@
-//! What serde says of a value, in the words of JavaScript.
+//! Turns messages of serde about a value into the words of JavaScript.
 
-/// A message of serde's without its place; one of anybody else stays as it is.
+/// A message of serde without its place; a message from elsewhere stays as it is.
 pub(crate) fn in_words(message: &str) -> String {
-    // The value may hold whatever it wants, what is expected cannot.
+    // The value may contain any text, but what is expected cannot.
     let told = message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected "));
     if let Some((found, expected)) = told {
-        // Else it is a length, of a list in place of an object.
+        // Otherwise the message is about a length: a list stands in place of an object.
         let found = found.split_once(": ").map_or("an array", |(_, found)| value(found));
         return format!("must be {}, and is {}", expectation(expected), shortened(found));
     }
@@ -21,7 +21,7 @@ pub(crate) fn in_words(message: &str) -> String {
     }
 }
 
-/// A name that is not known, and those that are.
+/// An unknown name, and the known ones.
 fn about<'a>(message: &'a str, what: &str) -> Option<(&'a str, &'a str)> {
     message.strip_prefix(what)?.rsplit_once("`, expected ")
 }
@@ -42,7 +42,7 @@ fn expectation(expected: &str) -> String {
     plain.to_owned()
 }
 
-/// A value as JavaScript writes it; serde tells its kind first.
+/// A value as JavaScript writes it; serde writes its kind first.
 fn value(found: &str) -> &str {
     match found {
         "map" => "an object",
@@ -54,7 +54,7 @@ fn value(found: &str) -> &str {
     }
 }
 
-/// As much as a message needs.
+/// As much of a text as a message needs.
 fn shortened(text: &str) -> String {
     const CHARS: usize = 60;
     match text.char_indices().nth(CHARS) {

@@ -19,16 +19,17 @@ extern "C" {
     /// Where the developer keeps a conversation and its ledger: `npm/src/agent-port.ts`.
     pub type KeepPort;
 
-    /// Adds lines to the conversation: one answer, which is nothing.
+    /// Adds lines to the conversation: one answer, which is empty.
     #[wasm_bindgen(method)]
     fn session(this: &KeepPort, lines: &str) -> AnswersPort;
 
-    /// Adds lines to the ledger of the project, and keeps what was learned of the user in place of what was known: one answer, which is nothing.
+    /// Adds lines to the project's ledger, and replaces what is known of the user by `habits`: one answer, which is
+    /// empty.
     #[wasm_bindgen(method)]
     fn ledger(this: &KeepPort, lines: &str, habits: &str) -> AnswersPort;
 }
 
-/// [`KeepPort`], for ports that are `Send`: there is one thread.
+/// Makes [`KeepPort`] `Send`, as the ports have to be. This is sound because there is one thread.
 pub(crate) struct Store(SendWrapper<KeepPort>);
 
 impl Store {
@@ -45,7 +46,7 @@ impl SessionStore for Store {
     }
 }
 
-/// The ledger: kept by the developer, and summed up here for whoever shows it.
+/// The ledger. The developer keeps it, and the costs are summed up here for display.
 pub(crate) struct Ledger {
     store: Arc<Store>,
     kept: Mutex<Kept>,
@@ -54,7 +55,7 @@ pub(crate) struct Ledger {
 #[derive(Default)]
 pub(crate) struct Kept {
     habits: Habits,
-    /// What runs cost of which it is not known yet what becomes of them, by their id.
+    /// The cost of runs whose outcome is not known yet, by their ids.
     open: BTreeMap<String, Usage>,
     costs: Costs,
 }
@@ -63,17 +64,17 @@ pub(crate) struct Kept {
 #[derive(Serialize, Default, Clone, Copy)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Costs {
-    /// The user's own turns, work ahead that they took included.
+    /// The user's own turns, including work ahead that they took.
     turns: Usage,
-    /// Work ahead that nobody took.
+    /// Work ahead that was not taken.
     ahead: Usage,
     /// Questions for suggestions.
     suggestions: Usage,
-    /// Requests that were dropped half-way: what they cost nobody says.
+    /// How many requests were dropped half-way; what they cost is not known.
     unmeasured: u64,
-    /// Milliseconds of work that the user did not wait for.
+    /// Milliseconds of work for which the user did not wait.
     saved_ms: u64,
-    /// What all of it cost, as far as the price is known.
+    /// The cost of everything, as far as prices are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     money: Option<Money>,
 }

@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::failure::json;
 
-/// What has changed in a conversation: it is waited for, and taken, perhaps by somebody who did not wait.
+/// The changes of a conversation. One caller may wait for them, while another takes them without waiting.
 pub(crate) struct Watch {
     updates: RefCell<Updates>,
-    /// Whoever waits. Only one waker is known to the updates, so a look in between has to be with this one.
+    /// The waker of the caller that waits. The updates know only one waker, so a look in between has to use this one.
     waiting: RefCell<Waker>,
-    /// What was found while somebody waited.
+    /// What was found while a caller waited.
     found: RefCell<Option<Update>>,
-    /// Whether something was taken that whoever waits has not heard of.
+    /// Whether something was taken of which the waiting caller has not been told.
     was_taken: Cell<bool>,
     has_ended: Cell<bool>,
 }
@@ -37,7 +37,7 @@ impl Watch {
         }
     }
 
-    /// What has changed, as JSON.
+    /// Takes what has changed, as JSON.
     pub(crate) fn take(&self) -> Option<String> {
         let waker = self.waiting.borrow().clone();
         let update = self.found.take().or_else(|| match self.poll(&mut Context::from_waker(&waker)) {
@@ -48,7 +48,7 @@ impl Watch {
         Some(json(&Fields { view: &update.view, items: &update.items }))
     }
 
-    /// Waits until something has changed; `false`: nothing will any more.
+    /// Waits until something has changed; `false` if nothing will change any more.
     pub(crate) async fn changed(&self) -> bool {
         poll_fn(|context| {
             self.waiting.replace(context.waker().clone());

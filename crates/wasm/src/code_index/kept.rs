@@ -15,13 +15,14 @@ use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{IndexMoment, IndexStanding, IndexWork, ProjectIndex};
 use serde::{Deserialize, Serialize};
 
-/// As many files are read at once, of so many bytes, before others have their turn: some tens of milliseconds of work.
+/// How many files are read in one step, and how many bytes, before other work has its turn: this takes some tens of
+/// milliseconds.
 const READ_AT_ONCE: usize = 16;
 const BYTES_AT_ONCE: u64 = 128 * 1024;
-/// As many paths of which the host said that they changed.
+/// How many paths are followed in one step of which the host said that they changed.
 const CHANGED_AT_ONCE: usize = 64;
 
-/// How much is indexed of a project; the rest is told.
+/// How much of a project is indexed; what is left out is reported.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct Most {
@@ -32,43 +33,44 @@ pub(super) struct Most {
 const USUAL_FILES: u32 = 20_000;
 const USUAL_BYTES: u64 = 128 << 20;
 
-/// How far an index is, in JSON.
+/// The progress of an index, in JSON.
 #[derive(Serialize)]
 pub(super) struct Progress {
-    /// Files that are in the index as they are.
+    /// How many files are in the index with their current content.
     indexed: usize,
-    /// All that are to be.
+    /// How many files are to be in the index.
     files: usize,
     percent: u64,
-    /// What is not indexed, for people.
+    /// What is not indexed, in words for people.
     notes: Vec<String>,
 }
 
-/// An index in memory that follows a tree of the host's, piece by piece.
+/// An index in memory that follows a tree of the host in small steps.
 pub(super) struct Kept {
     files: Arc<dyn Tree>,
     deny: DenyRules,
     most_files: usize,
     most_bytes: u64,
     state: Mutex<State>,
-    /// Held by whoever changes the index, over all that it waits for: so of two answers about one path the later one counts.
+    /// Held during each change of the index, including everything for which the change waits: so of two answers about
+    /// one path, the later one counts.
     turn: Turn<CutContents>,
 }
 
 #[derive(Default)]
 struct State {
     index: MemoryIndex,
-    /// Another number after each change of the index.
+    /// A number that changes with each change of the index.
     generation: u64,
-    /// Whether all files are to be looked at, and whether they once were.
+    /// Whether all files have to be looked at, and whether they were at least once.
     must_look: bool,
     looked: bool,
-    /// Files that are new or changed since, as the look saw them.
+    /// Files that are new or have changed since, as they were seen at the look.
     waiting: VecDeque<(WorkspacePath, Fingerprint)>,
-    /// Paths of which the host said that they changed, each with the number of that word.
+    /// Paths of which the host said that they changed, each with the number of that report.
     changed: BTreeMap<WorkspacePath, u64>,
     words: u64,
-    /// What the tree showed of a file before it was read.
+    /// The fingerprint of each file before it was read.
     seen: HashMap<WorkspacePath, Fingerprint>,
     notes: Vec<String>,
 }
@@ -96,7 +98,7 @@ impl Kept {
         state.changed.insert(path, word);
     }
 
-    /// Does a piece of what there is to do; whether there is more.
+    /// Does a part of the work; returns whether there is more.
     pub(super) async fn step(&self) -> Result<bool, TreeError> {
         let mut cut = self.turn.lock().await;
         let (changed, must_look) = {
@@ -119,7 +121,7 @@ impl Kept {
         Ok(state.must_look || !state.changed.is_empty() || !state.waiting.is_empty())
     }
 
-    /// The path holds this, whatever the tree says of it, until that is heard of.
+    /// Sets the content of a path, whatever the tree says of it, until a change of the path is reported.
     pub(super) async fn put(
         &self,
         path: &WorkspacePath,
@@ -127,7 +129,7 @@ impl Kept {
         definitions: Option<Vec<Symbol>>,
     ) -> Result<(), TreeError> {
         let mut cut = self.turn.lock().await;
-        // Over the tree, so that the rules say whether such a file is indexed.
+        // The content is put over the tree, so that the rules decide whether such a file is indexed.
         let given = Overlay::new(Arc::clone(&self.files), Quota::default());
         given.write(path, content.clone()).await?;
         let staged = ChangeSet { reads: Vec::new(), ..given.change_set() };
@@ -165,7 +167,7 @@ impl Kept {
         Progress { indexed, files, percent: state.percent(), notes: state.notes.clone() }
     }
 
-    /// Brings the index to what is at these paths now.
+    /// Updates the index to what is at these paths now.
     async fn follow(&self, changed: Vec<(WorkspacePath, u64)>, cut: &mut CutContents) {
         let kinds =
             changed.iter().map(|(path, _)| async { Some(self.files.metadata(path).await.ok()?.kind) });
@@ -194,14 +196,14 @@ impl Kept {
         state.must_look |= must_look;
         for (path, word) in changed {
             state.seen.remove(&path);
-            // It may have changed again meanwhile.
+            // The path may have changed again in the meantime.
             if state.changed.get(&path) == Some(&word) {
                 state.changed.remove(&path);
             }
         }
     }
 
-    /// Finds the files that are to be read, and takes those out that are gone.
+    /// Finds the files that have to be read, and removes those that are gone.
     async fn look_at_all(&self) -> Result<(), TreeError> {
         let mut found = project_files(self.files.as_ref(), &self.closes()).await?;
         let all = found.files.len();
@@ -251,7 +253,7 @@ impl Kept {
             state.waiting.pop_front();
             let change = match content {
                 Some(content) => {
-                    // One that shows no edit is read anew at the next look.
+                    // A file whose fingerprint might not show an edit is read anew at the next look.
                     if !seen.racy {
                         state.seen.insert(path.clone(), seen);
                     }
@@ -275,7 +277,7 @@ impl Kept {
         fits.cloned().collect()
     }
 
-    /// How many files more may be in the index.
+    /// How many more files the index may take.
     fn room(&self, state: &State) -> usize {
         self.most_files.saturating_sub(state.index.catalogue().paths().count())
     }
@@ -285,13 +287,13 @@ impl Kept {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // There is one thread, and what panics ends it.
+        // There is one thread, and a panic ends it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// In hundredths, rounded down: 100 only where no file waits.
+    /// In hundredths, rounded down, so that it is 100 only if no file waits.
     fn percent(&self) -> u64 {
         if !self.looked {
             return 0;
@@ -300,7 +302,7 @@ impl State {
         (100 * indexed as u64).checked_div(files as u64).unwrap_or(100)
     }
 
-    /// The files that are in the index as they are, and all that are to be.
+    /// How many files are in the index with their current content, and how many are to be.
     fn counts(&self) -> (usize, usize) {
         let known = self.index.catalogue().paths().count();
         let new = self.waiting.iter().filter(|(path, _)| self.index.content(path).is_none()).count();

@@ -3,7 +3,7 @@ use headstart_overlay_fs::{ChangeSet, DirEntry, Metadata, Tree, TreeError, Works
 
 use crate::tree_port::PortTree;
 
-/// A view of another module's, with what is staged in it: a read here is one of that module's overlay.
+/// A view from another module, together with what is staged in it: a read here is a read of that module's overlay.
 pub(super) struct StagedTree {
     pub(super) tree: PortTree,
     pub(super) staged: ChangeSet,
