@@ -6,12 +6,13 @@ use std::str::Chars;
 /// a short pattern could otherwise fill the memory.
 const MAX_ALTERNATIVES: usize = 256;
 
-/// A pattern of paths: `*` and `?` stay within one name, `**` as a whole name stands for any number of folders, `[a-z]`,
-/// `[!a]` and `[[:digit:]]` choose a character, `{a,b}` a text, and a backslash takes the next character as it is.
+/// A pattern of paths: `*` and `?` stay within one name, `**` as a whole name matches any number of folders, `[a-z]`,
+/// `[!a]` and `[[:digit:]]` choose a character, `{a,b}` chooses a text, and a backslash takes the next character
+/// literally.
 ///
-/// Matching takes no exponential time: at most the length of the path times the length of the pattern, for each
-/// alternative of the braces, of which there are at most 256. A byte of a path that is not UTF-8 counts as a
-/// character that only a wildcard matches.
+/// The time for a match is not exponential: it is at most the length of the path times the length of the pattern, for
+/// each of the at most 256 alternatives of the braces. A byte of a path that is not UTF-8 counts as a character that
+/// only a wildcard matches.
 ///
 /// ```
 /// use headstart_workspace_path::Glob;
@@ -34,18 +35,18 @@ pub enum GlobError {
     /// A range such as `[z-a]`.
     #[error("a range in brackets ends before it begins")]
     EmptyRange,
-    /// A `{` without its `}`, or the other way round.
+    /// A `{` without its `}`, or a `}` without its `{`.
     #[error("a brace has no partner; write `\\{{` or `\\}}` for the character itself")]
     OpenBrace,
     /// A backslash at the end.
     #[error("the backslash at the end has nothing to escape")]
     OpenEscape,
-    /// The braces come to too many alternatives.
+    /// The braces expand to too many alternatives.
     #[error("the braces come to more than {MAX_ALTERNATIVES} alternatives")]
     TooManyAlternatives,
 }
 
-/// The pattern for one name of a path, which is what stands between two slashes.
+/// The pattern for one name of a path, which is the text between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
     /// `**`: any number of names, at the end of the pattern at least one.
@@ -113,7 +114,7 @@ impl Glob {
 /// The alternatives between a `{` and its `}` while they are read. The outermost group is the whole pattern.
 struct Group {
     alternatives: Vec<Vec<Piece>>,
-    /// The beginnings of the alternative that is being read: one, or several once braces within it were closed.
+    /// The beginnings of the alternative that is being read: one, or several after braces within it were closed.
     current: Vec<Vec<Piece>>,
 }
 
@@ -213,7 +214,7 @@ fn named_class(characters: &mut Peekable<Chars<'_>>) -> Option<&'static [(char, 
 
 fn names(pieces: &[Piece]) -> Vec<Name> {
     let mut names: Vec<Name> = pieces.split(|piece| *piece == Piece::One('/')).map(name).collect();
-    // Two `**` in a row match the same paths as one, also at the end, where the last of them needs a name.
+    // Two `**` in a row match the same paths as one. This also holds at the end, where the last of them needs a name.
     names.dedup_by(|a, b| *a == Name::Any && *b == Name::Any);
     names
 }
@@ -232,9 +233,9 @@ fn name(pieces: &[Piece]) -> Name {
     Name::Wild(pieces)
 }
 
-/// Compares name by name. When a name does not match, only the `**` that was passed last takes one more name and the
-/// rest is tried again: whatever came before it has matched already, and would leave less of the path for the rest if
-/// it took more.
+/// Compares name by name. If a name does not match, only the last `**` that was passed takes one more name, and the
+/// rest is tried again. This is enough because everything before that `**` has matched already, and would leave less of
+/// the path for the rest if it took more.
 fn path_matches(pattern: &[Name], path: &[u8]) -> bool {
     let mut rest = Some(path);
     let mut at = 0;
@@ -286,7 +287,8 @@ impl Name {
     }
 }
 
-/// Backtracks as [`path_matches`] does: only the `*` that was passed last may have to take one more character.
+/// Whether the pieces match a name. Backtracks as [`path_matches`] does: only the last `*` that was passed may have to
+/// take one more character.
 fn name_matches(pieces: &[Piece], name: &[u8]) -> bool {
     let mut rest = name;
     let mut at = 0;

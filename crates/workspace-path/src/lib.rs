@@ -1,9 +1,8 @@
 //! A path below a workspace root, in one spelling, that cannot leave the root.
 //!
-//! [`WorkspacePath`] is a sequence of names: no `.`, no `..`, no empty name, no NUL. The sequence may be
-//! empty: that is the workspace itself. `..` is resolved by text alone, and a path that would step above
-//! the root is refused, so whoever holds a value of this type need not ask again. Two spellings of one path
-//! (`src//./a.rs`, `src/x/../a.rs`) are equal.
+//! [`WorkspacePath`] is a sequence of names: no `.`, no `..`, no empty name, no NUL. An empty sequence is the workspace
+//! itself. `..` is resolved by the text alone, and a path that would step above the root is refused, so code that has a
+//! value of this type need not check again. Two spellings of one path (`src//./a.rs`, `src/x/../a.rs`) are equal.
 //!
 //! ```
 //! use headstart_workspace_path::{PathError, WorkspacePath};
@@ -18,9 +17,9 @@
 //!
 //! # Limitations
 //!
-//! The crate knows text only. Whether a name is a symbolic link, and where that leads, is for the tree that
-//! opens the path to find out (`headstart-overlay-fs` opens it below a directory handle). Names are
-//! separated by `/`; case and Unicode form are kept as they are.
+//! The crate only sees text. Whether a name is a symbolic link, and where that leads, must be found out by the tree
+//! that opens the path (`headstart-overlay-fs` opens it below a directory handle). Names are separated by `/`; case and
+//! Unicode form are kept as they are.
 
 mod glob;
 
@@ -198,7 +197,7 @@ impl fmt::Debug for WorkspacePath {
     }
 }
 
-/// A string where the path is UTF-8 (`.` for the root), else an array of bytes.
+/// A string if the path is UTF-8 (`.` for the root), otherwise an array of bytes.
 impl Serialize for WorkspacePath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.as_str() {

@@ -1,4 +1,4 @@
-//! Patterns: a table of what they mean, and random ones beside a library that knows the same language.
+//! Patterns: a table of what they match, and random ones compared with a library for the same language.
 
 use headstart_workspace_path::{Glob, GlobError};
 use proptest::prelude::*;
@@ -92,14 +92,14 @@ fn what_is_no_pattern_says_why() {
 
 #[test]
 fn many_stars_are_not_slow() {
-    // Tried one after the other, the ways to share the name out among the stars would take years.
+    // If every way to share the name out among the stars was tried, this would take years.
     let stars = Glob::new(&"*a".repeat(200)).unwrap();
     assert!(!stars.is_match(&[b'a'; 10_000][..9_999].iter().chain(b"b").copied().collect::<Vec<_>>()));
     let folders = Glob::new(&format!("{}b", "**/a/".repeat(200))).unwrap();
     assert!(!folders.is_match("a/".repeat(5_000).as_bytes()));
 }
 
-/// What globset says, with stars that stay within a name.
+/// The matcher of globset, with stars that stay within a name.
 fn reference(pattern: &str) -> Option<globset::GlobMatcher> {
     let glob = globset::GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
     glob.ok().map(|glob| glob.compile_matcher())
@@ -113,8 +113,9 @@ proptest! {
         pattern in "(\\*\\*/|/\\*\\*|[ab.?*/]|\\[[ab]-?[b.]\\]|\\[!/[ab.]\\]|\\{[ab]{1,2},[ab]{1,2}\\}|\\\\\\*){0,6}",
         paths in prop::collection::vec("([ab.]{1,2}|\\*)(/([ab.]{1,2}|\\*)){0,3}", 8),
     ) {
-        // An empty name is none here, and a class never means a slash. The library takes bytes for characters, so all are
-        // ASCII; and beside a brace it takes `**` for two stars, so none in braces is special.
+        // Here an empty name does not count, and a class never stands for a slash. The library reads bytes as
+        // characters, so all characters are ASCII. Beside a brace it reads `**` as two stars, so no `**` is special in
+        // braces.
         let names: Vec<_> = pattern.split('/').filter(|name| !name.is_empty()).collect();
         let pattern = names.join("/");
         let Some(reference) = reference(&pattern) else { return Ok(()) };
