@@ -16,8 +16,8 @@ use crate::lock::lock;
 pub(crate) struct Seen(Arc<Mutex<HashMap<WorkspacePath, Option<ContentHash>>>>);
 
 impl Seen {
-    /// Notes what a call read. A search shows only some lines of a file: it makes a file known, but if the turn knew the
-    /// file before, that knowledge still counts. From a call that failed the model only learns what does not exist.
+    /// Notes what a call read. A search shows only some lines of a file: it makes a file known, but if the turn knew
+    /// the file before, that knowledge still counts. From a call that failed the model only learns what does not exist.
     pub(crate) fn note_reads(&self, tool: &str, failed: bool, reads: &[Observation]) {
         let searches = Declaration::of_ours(tool).is_some_and(|tool| tool.behaviour == Behaviour::Searches);
         let mut seen = lock(&self.0);
