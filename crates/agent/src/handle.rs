@@ -375,7 +375,7 @@ impl AgentHandle {
     /// The changes that this work made or would make: work ahead, work that the user took and is asked about, or work
     /// that they took lately, applied or not.
     pub fn changes(&self, work: &str) -> Option<ChangeSet> {
-        // This is not a change of the core: a caller that asks at each update would cause another update.
+        // This must not count as a change, because a caller that asks at each update would then cause another update.
         let found = lock(&self.open.0.core).changes(work)?;
         Some(found.changes())
     }

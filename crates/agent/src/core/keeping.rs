@@ -29,7 +29,7 @@ pub(super) enum TitleQuery {
     Wanted,
     /// A model is asked.
     Asked,
-    /// The conversation has a title from a model, or is not to have one.
+    /// The conversation has its title, or no model is to give it one.
     Done,
 }
 
