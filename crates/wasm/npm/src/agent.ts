@@ -29,7 +29,7 @@ import type {
 } from "./types.js";
 
 const { consent: _, ...WITHOUT_CONSENT } = ENGINE;
-/** @internal What a conversation is made with. */
+/** @internal The options of a conversation. */
 export const AGENT: Fields<AgentOptions> = {
   ...WITHOUT_CONSENT,
   system: "string",
@@ -51,7 +51,7 @@ export const AGENT: Fields<AgentOptions> = {
 
 const FACTS: Fields<ModelFacts> = { free: "boolean", window: "count", price: "object" };
 
-/** Rules that count from now on. */
+/** Rules that hold from now on. */
 export interface AgentRules {
   deny?: string[] | undefined;
   denyDefaults?: boolean | undefined;
@@ -75,9 +75,9 @@ type Change =
   | { type: "cleared" };
 
 /**
- * A conversation as a front end shows it: turns, their queue, questions, suggestions, work ahead, and what all of it costs. What the user
- * does are methods, which return at once; {@link view} is all that there is to draw, right behind them, and {@link onUpdate} tells what has
- * changed.
+ * A conversation as a front end shows it: turns, their queue, questions, suggestions, work ahead, and the cost of all
+ * of it. There is a method for each action of the user; it returns at once. {@link view} is everything that there is to
+ * draw, and is current right after a call. {@link onUpdate} tells what has changed.
  *
  * ```js
  * const agent = new Agent({ model, tree, mode: "auto-edit", system: "You are a coding agent." });
@@ -87,7 +87,7 @@ type Change =
  * agent.take(agent.view.suggestion.text);
  * ```
  *
- * It goes on until {@link close}.
+ * The conversation goes on until {@link close}.
  */
 export class Agent implements Disposable {
   readonly #handle: raw.Conversing;
@@ -95,7 +95,7 @@ export class Agent implements Disposable {
   readonly #options: AgentOptions;
   readonly #listeners = new Set<(update: ViewUpdate) => void>();
   #view: View;
-  /** What the listeners are still to be told. */
+  /** The updates that the listeners have not been told yet. */
   #untold: ViewUpdate[] = [];
   #closed: Promise<void> | undefined;
   /** What may be mentioned, while a mention is typed. */
@@ -134,36 +134,40 @@ export class Agent implements Disposable {
     void this.#listen();
   }
 
-  /** All that there is to draw, at this moment. It is not changed: what changes is another object. */
+  /** Everything that there is to draw at this moment. The object is never changed: a change makes another object. */
   get view(): View {
     this.#take();
     return this.#view;
   }
 
-  /** Has `listener` told of each update, in order. What it throws is told to the console. Gives what ends that. */
+  /**
+   * Has `listener` told of each update, in order. If it throws, the error goes to the console. Call the returned
+   * function to stop.
+   */
   onUpdate(listener: (update: ViewUpdate) => void): () => void {
     required("listener", listener, "function");
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Sends a prompt. While something goes on it waits in the queue. */
+  /** Sends a prompt. While something goes on, it waits in the queue. */
   submit(text: string): "begins" | "queued" | Refusal {
     required("text", text, "string");
-    // What may be mentioned is looked anew for the next prompt.
+    // For the next prompt, what may be mentioned is looked up anew.
     this.#mentionable = undefined;
     return call(() => this.#handle.submit(plain(text))) as "begins" | "queued" | Refusal;
   }
 
   /**
-   * The line holds this text now. `typed`: a key put something into it; `recalled`: an older prompt was called back and may go again.
+   * Reports the text that the line holds now. `typed`: a key put something into it; `recalled`: an older prompt was
+   * called back and may be replaced again.
    */
   edited(text: string, how: "typed" | "changed" | "recalled" = "typed"): void {
     required("text", text, "string");
     call(() => this.#handle.edited(plain(text), how));
   }
 
-  /** Takes the suggestion and the work behind it; `shown` is what the user saw. The line is empty then. */
+  /** Takes the suggestion and the work behind it; `shown` is what the user saw. The line is empty afterwards. */
   take(shown: string): Refusal | undefined {
     required("shown", shown, "string");
     return call(() => this.#handle.takeSuggestion(plain(shown))) as Refusal | undefined;
@@ -174,17 +178,17 @@ export class Agent implements Disposable {
     call(() => this.#handle.turn(true));
   }
 
-  /** Shows the one before. */
+  /** Shows the previous of several suggestions. */
   previous(): void {
     call(() => this.#handle.turn(false));
   }
 
-  /** The user does not want what is suggested. */
+  /** Dismisses the suggestion, because the user does not want it. */
   dismiss(): void {
     call(() => this.#handle.dismiss());
   }
 
-  /** Answers a question. One that does not stand any more, and an answer that does not fit, are `stale`. */
+  /** Answers a question. If the question is not asked any more, or the answer does not fit, the result is `stale`. */
   answer(question: string, answer: ViewAnswer): Refusal | undefined {
     required("question", question, "string");
     const said = typeof answer === "string" ? { type: answer } : "no" in answer ? { type: "noBecause", why: answer.no } : { type: "keep", ...answer };
@@ -196,23 +200,32 @@ export class Agent implements Disposable {
     return JSON.parse(call(() => this.#handle.allowed())) as string[];
   }
 
-  /** Has the user asked again about what {@link allowed} names so. Says whether it was there. */
+  /**
+   * Takes back what {@link allowed} lists under this name, so that the user is asked again. Returns whether it was
+   * listed.
+   */
   askAgain(allowed: string): boolean {
     required("allowed", allowed, "string");
     return call(() => this.#handle.askAgain(allowed));
   }
 
-  /** Sends the last prompt once more. What is left of it in the line is yours to remove. `empty`: nothing was sent yet. */
+  /**
+   * Sends the last prompt once more. You have to remove what is left of it in the line. The result is `empty` if
+   * nothing was sent yet.
+   */
   retry(): Refusal | undefined {
     return call(() => this.#handle.retry()) as Refusal | undefined;
   }
 
-  /** Stops what goes on. No accept begins after it, and no turn begins by itself; what is being written is written. */
+  /** Stops what goes on. After this no accept and no turn begins by itself; a write that has begun is completed. */
   interrupt(): Refusal | undefined {
     return call(() => this.#handle.interrupt()) as Refusal | undefined;
   }
 
-  /** Sums up what was said but for the last turns, with a question to the model. `empty`: there is not enough that could be summed up. */
+  /**
+   * Sums up what was said except for the last turns, with a question to the model. The result is `empty` if there is
+   * not enough to sum up.
+   */
   compact(): Refusal | undefined {
     return call(() => this.#handle.compact()) as Refusal | undefined;
   }
@@ -222,7 +235,7 @@ export class Agent implements Disposable {
     return call(() => this.#handle.clear()) as Refusal | undefined;
   }
 
-  /** Calls the conversation so in the lines that {@link SessionStore} keeps. */
+  /** Sets the title of the conversation in the lines that {@link SessionStore} keeps. */
   setTitle(title: string): void {
     required("title", title, "string");
     call(() => this.#handle.setTitle(plain(title)));
@@ -233,22 +246,25 @@ export class Agent implements Disposable {
     call(() => this.#handle.suggest());
   }
 
-  /** As much is done ahead from now on. */
+  /** Sets how much is done ahead from now on. */
   setBackground(background: Background): void {
     call(() => this.#handle.setBackground(toJson("background", background)));
   }
 
-  /** Whether suggestions run ahead from now on. */
+  /** Sets whether suggestions run ahead from now on. */
   setSpeculation(runs: boolean): void {
     call(() => this.#handle.setSpeculation(required("runs", runs, "boolean")));
   }
 
-  /** So many suggestions are asked for from now on, up to 3. */
+  /** Sets how many suggestions are asked for from now on, up to 3. */
   setCandidates(candidates: number): void {
     call(() => this.#handle.setCandidates(required("candidates", candidates, "count")));
   }
 
-  /** Another model answers from now on; a turn under way goes on with it, too. What the former one did ahead is dropped. */
+  /**
+   * Sets another model, which answers from now on; a running turn goes on with it too. What the former model did ahead
+   * is dropped.
+   */
   setModel(model: Model, modelName = "", facts: ModelFacts = {}): void {
     const known = toJson("facts", plainOptions("facts", facts, FACTS));
     this.#port.setModel(model, modelName);
@@ -256,8 +272,10 @@ export class Agent implements Disposable {
   }
 
   /**
-   * Other rules count from now on, in place of all that were given before. Work ahead is dropped. The mode is that of the options, asked for anew each time. A tool that is excluded now does not run; what is offered is known to the model, so it stays
-   * offered until another {@link Agent} goes on. What the user allowed until the conversation ends still is.
+   * Sets other rules, which replace all that were given before. Work ahead is dropped. The mode is not set here: it is
+   * that of the options, and is asked for each time. A tool that is excluded now does not run; the model knows what was
+   * offered, so the tool stays offered until another {@link Agent} goes on. What the user allowed until the
+   * conversation ends stays allowed.
    */
   setRules(rules: AgentRules): void {
     const { aheadWrites, ...plain } = plainOptions("rules", rules, RULES);
@@ -265,22 +283,26 @@ export class Agent implements Disposable {
     call(() => this.#handle.setRules(rulesText({ ...plain, workspace }), toJson("aheadWrites", aheadWrites ?? "boundary")));
   }
 
-  /** What the function `mode` of the options gives may be something else now. Nothing is suggested in plan mode. */
+  /** Reports that the function `mode` of the options may give another mode now. Nothing is suggested in plan mode. */
   modeChanged(): void {
     call(() => this.#handle.modeChanged());
   }
 
-  /** Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so. */
+  /**
+   * Reports that files were changed, perhaps because work was undone: a suggestion that builds on the old files is
+   * dropped, and the lists of applied files show what is undone.
+   */
   filesChanged(): void {
     call(() => this.#handle.filesChanged());
   }
 
   /**
-   * What could be meant by the mention at whose end a text stops, the best first; nothing where it stops at none. Give it what stands before the cursor, with each
-   * key, and put what is chosen in place of all from `at` on.
+   * What could be meant by the mention at whose end a text stops, best first; nothing if it stops at none. Pass the
+   * text before the cursor, with each key, and replace everything from `at` on by what is chosen.
    *
-   * There are what `mentions` and tools tell, the project's rules, and files and folders, near the root first, up to 20,000. What `.gitignore` files leave out, what a
-   * rule closes and files with a secret by their name are not among them. It is looked once for each mention that is begun.
+   * The choices are what `mentions` and tools tell about, the project's rules, and files and folders, those near the
+   * root first, up to 20,000. What `.gitignore` files leave out, what a rule closes, and files whose names suggest a
+   * secret are not among them. The choices are looked up once for each mention that is begun.
    */
   async complete(before: string): Promise<Completion | undefined> {
     const start = mentionStart(plain(required("before", before, "string")));
@@ -290,12 +312,15 @@ export class Agent implements Disposable {
     }
     this.#mentionable ??= calling(() => this.#handle.mentionable()).then((all) => JSON.parse(all as string) as Mentionable[]);
     const choices = bestMentions(start.word, await this.#mentionable);
-    // What stands there already, and does not lead on, needs no list.
+    // A mention that is complete already, and does not lead on, needs no list.
     const isThere = choices[0]?.mention === before.slice(start.at) && !before.endsWith("/");
     return choices.length === 0 || isThere ? undefined : { at: start.at, choices };
   }
 
-  /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were taken, applied or not. */
+  /**
+   * The changes that this work made or would make: the work ahead, the work that the user is asked about, or the last
+   * twenty that were taken, applied or not.
+   */
   changes(id: string): ChangeSet | undefined {
     required("id", id, "string");
     const text = call(() => this.#handle.changes(id));
@@ -312,7 +337,10 @@ export class Agent implements Disposable {
     await calling(() => this.#handle.idle());
   }
 
-  /** Ends the conversation: what goes on is stopped, work ahead is dropped. Waits until nothing of it is left and all is kept. */
+  /**
+   * Ends the conversation: what goes on is stopped, work ahead is dropped. Waits until nothing of it is left and
+   * everything is kept.
+   */
   close(): Promise<void> {
     this.#closed ??= calling(() => this.#handle.close()).then(() => {});
     return this.#closed;
@@ -355,7 +383,10 @@ export class Agent implements Disposable {
   }
 }
 
-/** Makes a change in a list of items. Keys are places in the conversation, so all but those from before it was forgotten are close to their place. */
+/**
+ * Makes a change in a list of items. Keys are places in the conversation, so each item is close to its place, except
+ * for items from before the conversation was forgotten.
+ */
 function applied(list: ViewItem[], change: Change): ViewItemChange {
   if (change.type === "cleared") {
     list.length = 0;
@@ -379,7 +410,7 @@ function store<T extends SessionStore | LedgerStore>(name: string, given: T | un
   return given;
 }
 
-/** Habits as they were kept; what is none counts as nothing learned yet. */
+/** The habits that were kept; if they cannot be read, nothing counts as learned yet. */
 function parsed(habits: string): unknown {
   try {
     return JSON.parse(habits);
@@ -392,7 +423,7 @@ function newId(): string {
   return [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Half of a character, as a line holds it while somebody types: outside JavaScript no text can. */
+/** Replaces half a character, which a line holds while it is being typed: outside JavaScript no text can hold one. */
 function plain(text: string): string {
   return JSON.parse(toJson("text", text)) as string;
 }

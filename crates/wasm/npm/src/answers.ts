@@ -2,13 +2,16 @@
 import { failureOf } from "./errors.js";
 import type { Model } from "./types.js";
 
-/** The signals of answers that nobody waits for yet. A model that passes its signal on passes that on, too. */
+/**
+ * The signals of answers that nobody waits for yet. A model that passes its signal on to another model passes this on
+ * too.
+ */
 export const inBackground = new WeakSet<AbortSignal>();
 
-/** Models each request of which has to name one of their provider's. */
+/** The models whose requests have to name a model of their provider. */
 export const wantsName = new WeakSet<Model>();
 
-/** What the module holds of them. Its promise settles also when the answers are not wanted any more. */
+/** What the module holds of the answers. Its promise also settles when the answers are not wanted any more. */
 export class Answers {
   readonly #controller = new AbortController();
   readonly #source: (signal: AbortSignal) => AsyncIterator<string>;
@@ -16,14 +19,14 @@ export class Answers {
   #iterator: AsyncIterator<string> | undefined;
   #settle: ((answer: string | undefined) => void) | undefined;
 
-  /** `code` is for errors that have none of their own. */
+  /** `code` is for errors that have no code of their own. */
   constructor(source: (signal: AbortSignal) => AsyncIterator<string>, code: string, isInBackground = false) {
     if (isInBackground) inBackground.add(this.#controller.signal);
     this.#source = source;
     this.#code = code;
   }
 
-  /** The next one; `undefined` at the end. It rejects with the JSON of a failure. */
+  /** The next answer; `undefined` at the end. It rejects with the JSON of a failure. */
   next(): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       this.#settle = resolve;
@@ -31,15 +34,15 @@ export class Answers {
     });
   }
 
-  /** They are not wanted any more. */
+  /** Says that the answers are not wanted any more. */
   cancel(): void {
     this.#settle?.(undefined);
     this.#controller.abort();
     try {
-      // A generator that waits for something gets to its `finally` when that is there.
+      // A generator that waits for something reaches its `finally` only when that is there.
       Promise.resolve(this.#iterator?.return?.()).catch(() => {});
     } catch {
-      // Nobody is there who could be told.
+      // Nobody is left who could be told of an error.
     }
   }
 

@@ -16,11 +16,11 @@ export interface Controller {
 export interface AttachOptions {
   controller: Controller;
   /**
-   * Takes the suggestion that Tab was pressed on, in place of the field: for a page that has run it ahead. Without it Tab puts the text into the
-   * field, as the right arrow does.
+   * Takes the suggestion for which Tab was pressed, instead of the field, for a page that has run it ahead. Without
+   * this, Tab puts the text into the field, as the right arrow does.
    */
   onTab?: ((suggestion: string) => void) | undefined;
-  /** Hears of every effect, after the field has done its part of it: what to run ahead, to give up, to write down. */
+  /** Gets every effect after the field has done its part of it: what to run ahead, to give up, or to write down. */
   onEffect?: ((effect: Effect) => void) | undefined;
   /** The colour of what is not typed yet. Default: the field's own, at half its strength. */
   color?: string | undefined;
@@ -28,17 +28,20 @@ export interface AttachOptions {
 
 /** A field with suggestions. */
 export interface Attached {
-  /** Tells the controller, and carries out what it answers. `suggested`, `clear` after a prompt was sent, and so on. */
+  /**
+   * Tells the controller, and carries out its effects. Use it for `suggested`, for `clear` after a prompt was sent, and
+   * so on.
+   */
   tell(event: ControllerEvent): void;
   /** What is on screen. */
   readonly suggestion: string | undefined;
-  /** Takes everything off the field again. */
+  /** Removes everything from the field again. */
   detach(): void;
 }
 
 type Field = HTMLInputElement | HTMLTextAreaElement;
 
-/** What of the field's look decides where its letters stand. */
+/** The properties of the field's look that decide where its letters are. */
 const LOOK = [
   "direction", "font", "fontKerning", "fontFeatureSettings", "fontVariationSettings", "letterSpacing", "lineHeight", "tabSize", "textAlign", "textIndent",
   "textTransform", "wordSpacing", "paddingTop", "paddingRight", "paddingBottom", "paddingLeft", "borderTopWidth", "borderRightWidth", "borderBottomWidth",
@@ -46,16 +49,17 @@ const LOOK = [
 ] as const;
 
 /**
- * Shows suggestions as ghost text in an `<input>` or a `<textarea>`, and has its keys: Tab takes one, the right arrow at the end of the text puts it into
- * the field, Escape dismisses it, Alt+] and Alt+[ turn to another. Where no suggestion shows, all keys do what they always did. What the user
- * composes (Japanese, Chinese, Korean) is never cut short.
+ * Shows suggestions as ghost text in an `<input>` or a `<textarea>`, and handles its keys: Tab takes a suggestion, the
+ * right arrow at the end of the text puts it into the field, Escape dismisses it, Alt+] and Alt+[ turn to another one.
+ * If no suggestion shows, all keys do what they always did. Text that the user composes (Japanese, Chinese, Korean) is
+ * never cut short.
  *
  * ```js
  * const field = attach(document.querySelector("textarea"), { controller: new FollowupController() });
  * field.tell({ type: "suggested", request: 1, suggestion: "run the tests" });
  * ```
  *
- * A text that the page itself sets is told by `field.tell({ type: "edited", text })`.
+ * If the page itself sets a text, report that with `field.tell({ type: "edited", text })`.
  */
 export function attach(input: Field, options: AttachOptions): Attached {
   if (!(input instanceof HTMLTextAreaElement || input instanceof HTMLInputElement)) {
@@ -76,7 +80,7 @@ class FieldWithGhost implements Attached {
   #shown: { suggestion: string; rest: string } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
-  /** Whether the field changes by an `insert`, of which the controller knows. */
+  /** Whether the field is being changed by an `insert`, which the controller knows already. */
   #inserts = false;
   readonly #described: string | null;
 
@@ -131,7 +135,8 @@ class FieldWithGhost implements Attached {
 
   #insert(text: string): void {
     const { prototype } = this.#input instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
-    // The property of the class: a library may have put its own over this element's, and would take the text for the one that it set.
+    // This uses the property of the class, because a library may have put its own property on this element, and would
+    // take the text for one that it has set.
     Object.getOwnPropertyDescriptor(prototype, "value")?.set?.call(this.#input, text);
     this.#input.setSelectionRange(text.length, text.length);
     this.#inserts = true;
@@ -155,7 +160,7 @@ class FieldWithGhost implements Attached {
     } else if (key === "Tab") {
       const { onTab } = this.#options;
       this.tell({ type: "accept", method: "tab", skipInsert: onTab !== undefined });
-      // A key that came too soon after the suggestion took nothing.
+      // If a key came too soon after the suggestion, it took nothing.
       if (this.#shown === undefined) onTab?.(suggestion);
     } else if (key === "ArrowRight" && this.#isAtEnd) {
       this.tell({ type: "accept", method: "right" });
@@ -184,7 +189,7 @@ class FieldWithGhost implements Attached {
     this.#place();
   }
 
-  /** The ghost lies over the field, letter on letter, and takes no click. */
+  /** Puts the ghost over the field, letter on letter; it takes no clicks. */
   #place(): void {
     const input = this.#input;
     if (this.#shown === undefined || !input.isConnected) return;
@@ -196,7 +201,7 @@ class FieldWithGhost implements Attached {
       position: "absolute", pointerEvents: "none", overflow: "hidden", borderStyle: "solid", borderColor: "transparent", background: "none", margin: "0",
       color: look.color, whiteSpace: isLine ? "pre" : "pre-wrap", overflowWrap: "break-word", zIndex: look.zIndex,
       left: `${input.offsetLeft}px`, top: `${input.offsetTop}px`, width: `${input.offsetWidth}px`, height: `${input.offsetHeight}px`, boxSizing: "border-box",
-      // The text of a line stands in the middle of its height.
+      // The text of a single line is in the middle of its height.
       ...(isLine && { lineHeight: `${input.clientHeight - Number.parseFloat(look.paddingTop) - Number.parseFloat(look.paddingBottom)}px` }),
     });
     this.#typed.textContent = input.value;

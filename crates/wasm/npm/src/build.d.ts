@@ -1,6 +1,6 @@
-/** The module of this entry, beside its code, such as `./headstart.wasm`. The build puts it in. */
+/** The file of this entry's module, beside its code, such as `./headstart.wasm`. The build puts it in. */
 declare const MODULE_FILE: string;
-/** The parts of that module, where it has some. The build puts them in. */
+/** The parts of that module, if it has parts. The build puts them in. */
 declare const START_FILE: string;
 declare const REST_FILE: string;
 /** The version of the package. The build puts it in. */

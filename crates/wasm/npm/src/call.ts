@@ -12,7 +12,7 @@ export function toJson(name: string, value: unknown): string {
     throw new InputError(`${name}: cannot be written as JSON: ${messageOf(cause)}`, name, { cause });
   }
   if (text === undefined) throw new InputError(`${name}: is missing`, name);
-  // Half of a character, as a line holds it while somebody types: outside JavaScript no text can.
+  // Half a character is replaced. A line holds one while it is being typed, but outside JavaScript no text can.
   return /\\ud[89a-f]/.test(text) ? text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\ufffd") : text;
 }
 
@@ -26,7 +26,7 @@ export function call<T>(work: () => T): T {
   }
 }
 
-/** Runs a call into the module that is answered later. */
+/** Runs a call into the module whose answer comes later. */
 export function calling<T>(work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     waiting.add(reject);
@@ -48,7 +48,7 @@ export function calling<T>(work: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Those who wait for the module; after a panic nobody else would answer them. */
+/** The calls that wait for the module; after a panic nothing else would answer them. */
 const waiting = new Set<(error: HeadstartError) => void>();
 
 let watching = false;
@@ -66,7 +66,7 @@ function panicked(message: string): void {
   setAwaited(false);
 }
 
-/** What the module said before its last trap, which itself says nothing. */
+/** What the module said before its last trap; the trap itself has no message. */
 let panic: HeadstartError | undefined;
 
 function explained(thrown: unknown): HeadstartError {

@@ -4,16 +4,19 @@ import { raw } from "./raw.js";
 import { pathText } from "./tree.js";
 import type { ChangeSummary } from "./types.js";
 
-/** What an accept would do. Plain data behind methods: `JSON.stringify` keeps it, {@link ChangeSet.fromJSON} reads it back. */
+/**
+ * What an accept would do. It is plain data behind methods: `JSON.stringify` writes it, {@link ChangeSet.fromJSON}
+ * reads it back.
+ */
 export class ChangeSet {
-  /** As the module writes it. */
+  /** The text as the module writes it. */
   readonly #text: string;
 
   private constructor(text: string) {
     this.#text = text;
   }
 
-  /** Reads what `JSON.stringify` kept. An `InputError` names the field that is wrong. */
+  /** Reads what `JSON.stringify` wrote. An `InputError` names the field that is wrong. */
   static fromJSON(json: unknown): ChangeSet {
     if (json instanceof ChangeSet) return json;
     const text = JSON.stringify(json);
@@ -23,7 +26,7 @@ export class ChangeSet {
     return new ChangeSet(call(() => raw.checkChangeSet(text)));
   }
 
-  /** @internal Of a text that the module wrote. */
+  /** @internal Makes one from a text that the module wrote. */
   static ofText(text: string): ChangeSet {
     return new ChangeSet(text);
   }
@@ -55,21 +58,21 @@ export class ChangeSet {
     return call(() => raw.changeSetDiff(this.#text, false));
   }
 
-  /** The same for `git apply`, with the whole content of binary files. */
+  /** As {@link diff}, for `git apply`: with the whole content of binary files. */
   patch(): string {
     return call(() => raw.changeSetDiff(this.#text, true));
   }
 
   /**
-   * The content before and after at a path that `summary` names, for a diff view; undefined: no content is there. Of a file that
-   * was moved, `before` is what it was at its old place; of a link, both are where it points.
+   * The content before and after at a path that `summary` names, for a diff view; undefined if there is no content. For
+   * a file that was moved, `before` is the content at its old path; for a link, both are its target.
    */
   sides(path: string): { before?: Uint8Array; after?: Uint8Array } {
     const [before, after] = call(() => raw.changeSetSides(this.#text, pathText(path))) as (Uint8Array | undefined)[];
     return { ...(before && { before }), ...(after && { after }) };
   }
 
-  /** This one, and then the one of an overlay that lies over this one's: both in one. */
+  /** This change set and that of an overlay on top of it, as one. */
   followedBy(above: ChangeSet): ChangeSet {
     return new ChangeSet(call(() => raw.changeSetThen(this.#text, ChangeSet.textOf(above))));
   }

@@ -19,7 +19,7 @@ import type {
   TurnOptions,
 } from "./types.js";
 
-/** @internal What an engine is made with. */
+/** @internal The options of an engine. */
 export const ENGINE: Fields<EngineOptions> = {
   model: "any",
   modelName: "string",
@@ -54,7 +54,7 @@ const SPECULATE: Fields<SpeculateOptions> = { id: "string", signal: "signal" };
 const TURN: Fields<TurnOptions> = { signal: "signal" };
 const NEXT: Fields<{ prompt: string; transcript: Transcript }> = { prompt: "string", transcript: "object" };
 
-/** What an {@link Engine} is made with, and the prompt that it runs. */
+/** The options of an {@link Engine}, and the prompt that it runs. */
 type InOneCall = EngineOptions & { conversation?: Conversation | undefined; prompt: string; signal?: AbortSignal | undefined };
 const IN_ONE_CALL: Fields<InOneCall> = { ...ENGINE, conversation: "object", prompt: "string", signal: "signal" };
 
@@ -86,9 +86,8 @@ export class Engine implements Disposable {
   }
 
   /**
-   * Guesses what the user types next. Where there is no suggestion `suppressed` says why; an error of the model is told with its `code`.
-   *
-   * An abort rejects with the signal's reason.
+   * Guesses what the user types next. If there is no suggestion, `suppressed` says why; an error of the model is told
+   * with its `code`. An abort rejects with the signal's reason.
    */
   async suggest(conversation: Conversation, options: SuggestOptions = {}): Promise<Suggested> {
     const { candidates, signal } = checked("options", options, SUGGEST);
@@ -107,17 +106,16 @@ export class Engine implements Disposable {
     }
   }
 
-  /**
-   * Begins to run a prompt ahead. A `StartError` where it is empty or a command of yours (`/clear`).
-   */
+  /** Begins to run a prompt ahead. Throws a `StartError` if the prompt is empty or a command of yours (`/clear`). */
   speculate(conversation: Conversation, prompt: string, options: SpeculateOptions = {}): Speculation {
     const { id, signal } = checked("options", options, SPECULATE);
     return new Speculation(this.#speculate(conversation, prompt, id), signal);
   }
 
   /**
-   * Begins a turn in the foreground: with a `prompt`, or with the `transcript` that an accept gave. That goes on where it stopped: a
-   * call that needs consent is asked for and run, without asking the model again. `conversation` is what was before either.
+   * Begins a turn in the foreground, with a `prompt` or with the `transcript` of an accept. With a transcript it goes
+   * on where the work stopped: a call that needs consent is asked about and run, without asking the model again.
+   * `conversation` is what came before either.
    */
   turn(conversation: Conversation, next: { prompt: string } | { transcript: Transcript }, options: TurnOptions = {}): Turn {
     const text = toJson("conversation", conversation);
@@ -125,7 +123,7 @@ export class Engine implements Disposable {
     return new Turn(call(() => this.#use().turn(text, toJson("next", checked("next", next, NEXT)))), signal);
   }
 
-  /** Frees its memory. Work that was begun goes on: it is disposed of by itself. */
+  /** Frees its memory. Work that was begun goes on; it is disposed of separately. */
   dispose(): void {
     this.#handle?.free();
     this.#handle = undefined;
@@ -160,7 +158,7 @@ export class Engine implements Disposable {
   }
 }
 
-/** @internal What the module is told of an engine, beside its callbacks. */
+/** @internal What the module is told of an engine, besides its callbacks. */
 export function engineText({ modelName, atBoundary, aheadWrites, runCommand, ...options }: Partial<EngineOptions>, port: HostPort, hasRules = false): string {
   const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
   const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
@@ -178,7 +176,7 @@ export function engineText({ modelName, atBoundary, aheadWrites, runCommand, ...
   });
 }
 
-/** @internal What it is told of the gate's rules. */
+/** @internal What the module is told of the gate's rules. */
 export function rulesText({ workspace, deny, denyDefaults, policies, toolPolicies, projectToolPolicies }: Partial<EngineOptions>): string {
   return toJson("options", { workspace, deny, denyDefaults, policies, toolPolicies, projectToolPolicies });
 }

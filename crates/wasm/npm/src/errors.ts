@@ -47,11 +47,12 @@ export function shown(value: unknown): string {
 }
 
 /**
- * A file that cannot be read or written. Codes: `not_found`, `not_a_directory`, `is_a_directory`, `already_exists`, `escapes` (a link
- * leads out of the workspace), `unsupported`, `quota`, `io`. What a tree of yours threw is the `cause` of an `io` or `unsupported`.
+ * A file that cannot be read or written. Codes: `not_found`, `not_a_directory`, `is_a_directory`, `already_exists`,
+ * `escapes` (a link leads out of the workspace), `unsupported`, `quota`, `io`. If a tree of yours threw something, that
+ * is the `cause` of an `io` or `unsupported`.
  */
 export class TreeError extends HeadstartError {
-  /** Which file. */
+  /** The path of the file. */
   readonly path?: string;
 
   constructor(code: string, message: string, path?: string, options?: ErrorOptions) {
@@ -69,9 +70,9 @@ export class TreeError extends HeadstartError {
  * `timeout`, `cut`, `malformed`, `wrong_server`, `recording_exhausted`.
  */
 export class ModelError extends HeadstartError {
-  /** Milliseconds after which it may be asked again, if the provider said. */
+  /** After how many milliseconds the model may be asked again, if the provider said. */
   readonly retryAfterMs?: number;
-  /** The HTTP status, where the server said no with one. */
+  /** The HTTP status, if the server refused with one. */
   readonly status?: number;
 
   constructor(code: string, message: string, retryAfterMs?: number, options?: ErrorOptions & { status?: number | undefined }) {
@@ -95,7 +96,7 @@ export class AcceptError extends HeadstartError {
   }
 }
 
-/** A prompt that is not run ahead. Codes: `empty`, `command` (it begins with a slash: that is for the host). */
+/** A prompt that is not run ahead. Codes: `empty`, `command` (it begins with a slash, so it is for the host). */
 export class StartError extends HeadstartError {
   override get name(): string {
     return "StartError";
@@ -146,10 +147,13 @@ export function toError(thrown: unknown): HeadstartError {
   return found === undefined ? new HeadstartError(failure.code, failure.message) : found[1](failure);
 }
 
-/** What callbacks of trees threw last, with what the module is told of it: of an error it has no more than words. */
+/**
+ * What callbacks of trees threw last, with the words that the module is told of it. This is kept because the module
+ * only gets the words of an error.
+ */
 const thrownLast: [words: string, thrown: unknown][] = [];
 
-/** Has the error that the module makes of these words keep what was thrown. */
+/** Remembers what was thrown, so that the error which the module makes of these words has it as its cause. */
 export function keepThrown(words: string, thrown: unknown): void {
   thrownLast.unshift([words, thrown]);
   thrownLast.length = Math.min(thrownLast.length, 8);
@@ -160,7 +164,7 @@ function causeOf(message: string): ErrorOptions | undefined {
   return found && { cause: found[1] };
 }
 
-/** What to tell the module of something that a callback threw; `code` is for what has none of its own. */
+/** What to tell the module of something that a callback threw; `code` is for errors that have no code of their own. */
 export function failureOf(thrown: unknown, code: string): Failure {
   if (!(thrown instanceof HeadstartError)) return { code, message: messageOf(thrown) };
   const { path, retryAfterMs } = thrown as { path?: string; retryAfterMs?: number };
@@ -170,7 +174,7 @@ export function failureOf(thrown: unknown, code: string): Failure {
   return failure;
 }
 
-/** In words, whatever was thrown. */
+/** The words of whatever was thrown. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return thrown.message === "" ? thrown.name : thrown.message;

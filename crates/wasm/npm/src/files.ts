@@ -15,7 +15,7 @@ export class Overlay implements Tree, Disposable {
   #handle: raw.OverlayHandle | undefined;
 
   constructor(base: Tree, quota: Quota = {}) {
-    // The view of a tool is a handle already.
+    // The view of a tool is already a handle.
     this.#handle =
       base instanceof raw.OverlayHandle ? base : call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", plainOptions("quota", quota, QUOTA))));
     if (new.target === Overlay) keepOwn(this, (writes) => (writes ? undefined : this.#use((handle) => handle.tree())));
@@ -64,12 +64,12 @@ export class Overlay implements Tree, Disposable {
     await this.#ask((handle) => handle.remove(pathText(path)));
   }
 
-  /** Stages a move of a file, a link or a whole folder to where nothing is. */
+  /** Stages a move of a file, a link or a whole folder to a path where nothing is. */
   async rename(from: string, to: string): Promise<void> {
     await this.#ask((handle) => handle.rename(pathText(from, "from"), pathText(to, "to")));
   }
 
-  /** What an accept would do, as of now. */
+  /** What an accept would do now. */
   changeSet(): ChangeSet {
     return ChangeSet.ofText(this.#use((handle) => handle.changeSet()));
   }
@@ -79,7 +79,7 @@ export class Overlay implements Tree, Disposable {
     return ChangeSet.ofText(this.#use((handle) => handle.stagedChanges()));
   }
 
-  /** How much is staged: paths, and bytes of content with what they replace. */
+  /** How much is staged: the number of paths, and the bytes of content including what it replaces. */
   usage(): { files: number; bytes: number } {
     return JSON.parse(this.#use((handle) => handle.usage())) as { files: number; bytes: number };
   }
@@ -89,7 +89,7 @@ export class Overlay implements Tree, Disposable {
     this.#use((handle) => handle.discard());
   }
 
-  /** Frees the memory. What still waits for the tree below is answered all the same. */
+  /** Frees the memory. Calls that still wait for the tree below are answered all the same. */
   dispose(): void {
     this.#handle?.free();
     this.#handle = undefined;
@@ -114,12 +114,12 @@ export class Overlay implements Tree, Disposable {
 }
 
 /**
- * Applies every change, or none: what changed in the tree meanwhile is merged or is a conflict.
- *
- * Each path is compared once more right before it is changed, and on a surprise or an error what was done is taken back.
- * Commits to the same tree run one after the other; one whose tree never answers holds up those behind it. Over a tree of callbacks
- * it cannot be promised that no reader sees half of it, nor that nothing is left half done where the page is closed in the middle;
- * to a {@link MemoryTree} a commit is one step, and to an {@link AtomicTree} it is what that promises.
+ * Applies every change, or none: a file that has changed in the tree meanwhile is merged or is a conflict. Each path is
+ * compared once more right before it is changed. If it is not as expected, or on an error, what was done is taken back.
+ * Commits to the same tree run one after the other; one whose tree never answers blocks those behind it. Over a tree of
+ * callbacks two things cannot be promised: that no reader sees half of a commit, and that nothing is left half done if
+ * the page is closed in the middle. To a {@link MemoryTree} a commit is one step, and to an {@link AtomicTree} it is
+ * what that tree promises.
  */
 export async function commit(tree: WritableTree | AtomicTree | UndoWatch, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
   const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", plainOptions("options", options, COMMIT))));

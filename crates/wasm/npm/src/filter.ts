@@ -8,7 +8,7 @@ export function filterSuggestion(text: string): FilterResult {
   return "suggestion" in found ? { keep: true, ...found } : { keep: false, ...found };
 }
 
-/** With a sign in place of half of a character, as a line holds it while somebody types. */
+/** Replaces half a character, which a line holds while it is being typed, by a sign. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

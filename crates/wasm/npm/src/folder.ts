@@ -10,7 +10,10 @@ import type { DirEntry, EntryKind, Metadata, WritableTree } from "./types-files.
 export { HeadstartError, InputError, TreeError } from "./errors.js";
 export type { DirEntry, EntryKind, MaybePromise, Metadata, Tree, WritableTree } from "./types-files.js";
 
-/** A file that was changed less than this ago may be changed again within one tick of the file system's clock, and show the same time. */
+/**
+ * A file that was changed less than this ago may be changed again within one tick of the file system's clock, and then
+ * show the same time.
+ */
 const RACY_MS = 2_000;
 const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
 
@@ -21,10 +24,11 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = 
  * const engine = new Engine({ model, tree: await nodeFolder("."), mode: "auto-edit" });
  * ```
  *
- * No path leads out of it: before each access the folder that holds the path is looked up with its links followed, and one that lies elsewhere is a
- * `TreeError` (`escapes`); the last name of a path is never followed. (A program that swaps a folder for a link at that very moment can still
- * lead an access astray: this is for a folder of the user's own, and no wall around somebody else's.) A file is written beside its place and
- * moved there whole, with the permissions of the one that it replaces. Several files of a commit are written one after the other.
+ * No path leads out of it. Before each access the folder that holds the path is looked up with its links followed; if
+ * it lies elsewhere, the error is a `TreeError` (`escapes`). The last name of a path is never followed. (A program that
+ * swaps a folder for a link at that very moment can still mislead an access: this is for a folder of the user's own,
+ * and does not protect against other programs.) A file is written beside its place and moved there whole, with the
+ * permissions of the one that it replaces. Several files of a commit are written one after the other.
  */
 export async function nodeFolder(path: string): Promise<WritableTree> {
   if (typeof path !== "string") throw mistyped("path", "a string", path);
@@ -50,14 +54,15 @@ class Folder implements WritableTree {
     const kind = kindOf(found);
     const size = Number(found.size);
     if (kind !== "file") return { kind, size: kind === "directory" ? 0 : size };
-    // The time of the last change of anything about the file: unlike that of its content, no program sets it.
+    // The time of the last change of anything about the file. It is used because no program can set it, unlike the time
+    // of the content.
     const changed = Number(found.ctimeNs / 1000n) / 1000;
     const executable = (found.mode & 0o100n) !== 0n;
     return { kind, size, executable, ...(Math.abs(Date.now() - changed) > RACY_MS && { modified: changed }) };
   }
 
   async read(path: string): Promise<Uint8Array> {
-    // A pipe must not be waited for, and what is no file has no content.
+    // A pipe must not be waited for, and only a file has content.
     return using(await open(await this.#place(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), async (file) => {
       const found = await file.stat();
       if (found.isDirectory()) throw new TreeError("is_a_directory", `${path}: is a folder`, path);
@@ -86,7 +91,7 @@ class Folder implements WritableTree {
     try {
       await using(await open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode ?? (executable ? 0o777 : 0o666)), async (file) => {
         await file.writeFile(content);
-        // What a new file gets is the process's own mask's affair; one that is replaced keeps what it had.
+        // The permissions of a new file are left to the process's mask; a file that is replaced keeps its own.
         if (mode !== undefined) await file.chmod(mode);
         await file.sync();
       });
@@ -111,7 +116,7 @@ class Folder implements WritableTree {
     await symlink(target, await this.#place(path));
   }
 
-  /** Where the path is on this machine; the folder that holds it lies in the tree. */
+  /** The path on this machine; the folder that holds it lies in the tree. */
   async #place(path: string): Promise<string> {
     const text = checked(path);
     if (text === "") return this.#root;
@@ -138,12 +143,12 @@ function checked(path: string): string {
   return path;
 }
 
-/** The bits of a file that is replaced, with those of who may execute it as they are wanted; `undefined` for a new one. */
+/** The permission bits of a file that is replaced, with the wanted executable bits; `undefined` for a new file. */
 function modeOf(there: number | undefined, executable: boolean): number | undefined {
   if (there === undefined) return undefined;
   const bits = there & 0o777;
   if (executable === ((bits & 0o100) !== 0)) return bits;
-  // Who may read may execute.
+  // Whoever may read may execute.
   return executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111;
 }
 

@@ -85,7 +85,7 @@ function readEvent(event: ControllerEvent): Event {
   }
 }
 
-/** A field that has to be there; null is as good as nothing. */
+/** A field that has to be there; null counts as missing. */
 function field<T>(name: string, value: T, kind: Parameters<typeof required>[2]): T {
   return required(name, value ?? (undefined as T), kind);
 }

@@ -27,12 +27,12 @@ import type {
 
 const MODES: readonly ApprovalMode[] = ["plan", "chat", "default", "auto-edit", "yolo"];
 
-/** What stands before a text that a command has printed; no JSON begins with it. */
+/** The character before a text that a command has printed; no JSON begins with it. */
 const PRINTED = "+";
-/** Whoever sees it is told no more often. */
+/** The shortest time between two reports of what a command has printed, in milliseconds. */
 const TOLD_EVERY_MS = 100;
 
-/** What goes with the prompts of a conversation. */
+/** What is sent along with the prompts of a conversation. */
 export type BesidePrompts = Pick<AgentOptions, "mentions" | "projectRules">;
 
 /** What the module holds of the developer's options. */
@@ -55,7 +55,7 @@ export class HostPort {
     this.#model = model;
   }
 
-  /** Another model is asked from now on. */
+  /** Sets another model, which is asked from now on. */
   setModel(model: Model, modelName: string): void {
     checkModel(model, modelName);
     this.#model = model;
@@ -66,12 +66,12 @@ export class HostPort {
     return (this.#options.tools ?? []).map(({ name, description, parameters }) => ({ name, description, parameters }));
   }
 
-  /** Of each of them the arguments that are paths, if it only reads. */
+  /** For each of these tools, the arguments that are paths, if it only reads. */
   get reads(): (string[] | null)[] {
     return (this.#options.tools ?? []).map(({ reads }) => reads ?? null);
   }
 
-  /** What is no mode lets nothing happen, and neither does a mode that is asked for within its own function. */
+  /** The mode. If the text is not a mode, or the mode is asked for within its own function, nothing may happen. */
   mode(): string {
     const { mode } = this.#options;
     if (typeof mode !== "function") return mode ?? "default";
@@ -96,7 +96,7 @@ export class HostPort {
     return new Answers((signal) => this.#command(request, signal), "internal");
   }
 
-  /** Now and then the end of what it has printed so far, behind a mark, and then what came of it. */
+  /** From time to time the end of what the command has printed so far, behind a mark, and at last its result. */
   async *#command(request: string, signal: AbortSignal): AsyncGenerator<string> {
     const { runCommand } = this.#options;
     let end: string | undefined;
@@ -108,7 +108,7 @@ export class HostPort {
     const run = async () => ({ output: toJson("output", await runCommand?.(JSON.parse(request) as CommandRequest, signal, printed)) });
     const came = run();
     for (;;) {
-      // What it came to goes first: nothing is told after that.
+      // The result comes first, because nothing is told after it.
       const last = await Promise.race([came, end === undefined ? new Promise<void>((resolve) => (heard = resolve)) : undefined]);
       if (last) return yield last.output;
       yield `${PRINTED}${end}`;
@@ -117,7 +117,7 @@ export class HostPort {
     }
   }
 
-  /** Of a machine that nobody looks at nothing is known. */
+  /** Without a `look` nothing is known of the machine. */
   look(probe: string): Answers {
     const { look } = this.#options;
     return single(async () => {
@@ -128,12 +128,15 @@ export class HostPort {
     }, "internal");
   }
 
-  /** All that the engine limits so is the work of somebody else, who keeps the process alive if that is to be. */
+  /**
+   * Everything that the engine limits in this way is the work of other code, which keeps the process alive if that is
+   * wanted.
+   */
   sleep(ms: number): Sleep {
     return new Sleep(ms, "limit");
   }
 
-  /** The view is the tool's as long as it runs. */
+  /** The view belongs to the tool as long as the tool runs. */
   tool(number: number, args: string, handle: raw.OverlayHandle): Answers {
     const tool = this.#options.tools?.[number];
     return single(async (signal) => {
@@ -157,7 +160,7 @@ export class HostPort {
     }, "internal");
   }
 
-  /** Who shows the rules may fail; the prompt goes on. */
+  /** If showing the rules fails, the prompt goes on all the same. */
   rulesTold(told: string): void {
     try {
       this.#beside.projectRules?.(JSON.parse(told) as RulesTold);
@@ -191,12 +194,12 @@ function checkMode(mode: ApprovalMode): void {
 }
 
 async function* events(answer: AsyncIterable<ModelEvent>): AsyncGenerator<string> {
-  // An `async` method that returns a generator is easily written; it is understood, too.
+  // An `async` method that returns a generator is easily written by mistake, so it is accepted too.
   const iterable = await answer;
   if (typeof iterable?.[Symbol.asyncIterator] !== "function") {
     throw new InputError("the model's `stream` gave nothing that can be iterated");
   }
-  // What comes of an answer, and of none, is for the part of the module that may still be on its way.
+  // The part of the module that handles an answer, or an error, may still be on its way, so it is waited for.
   try {
     for await (const event of iterable) {
       const missing = rest();

@@ -1,20 +1,20 @@
 // Where the module comes from in browsers, and in everything else that is not Node.
 import type { Later } from "./later.js";
 
-/** What to do where the file is not there. */
+/** What to do if the file is not there. */
 export const ADVICE = `your bundler has to copy the file of new URL("${MODULE_FILE}", import.meta.url)`;
 
-/** The file beside this code. Bundlers look for exactly this expression, with the text itself in it. */
+/** The file beside this code. Bundlers look for exactly this expression, with the literal text in it. */
 export function packaged(): Promise<Response> {
   return fetch(new URL(MODULE_FILE, import.meta.url));
 }
 
-/** What an address leads to. */
+/** The content at an address. */
 export function open(address: string | URL): Promise<Response> {
   return fetch(address);
 }
 
-/** Nothing can be read without waiting here. */
+/** Nothing can be read here without waiting. */
 export function atFirstUse(): BufferSource | undefined {
   return undefined;
 }

@@ -8,13 +8,13 @@ export type { ModuleSource };
 /** The version of this package. */
 export const version: string = VERSION;
 
-/** What wasm-bindgen's code for bundlers has beside the functions of the module. */
+/** What wasm-bindgen's code for bundlers has in addition to the functions of the module. */
 const { __wbg_set_wasm: setExports } = glue as unknown as { __wbg_set_wasm(exports: object): void };
 
 let exported: WebAssembly.Exports | undefined;
 let loading: Promise<void> | undefined;
 
-/** What the module lacks that runs: `rest` while that is fetched, or was not to be had. */
+/** What the running module lacks: `rest` while the rest is being fetched, or if it could not be had. */
 let lacks: "nothing" | "rest" = "nothing";
 let loadingRest: Promise<void> | undefined;
 
@@ -30,7 +30,7 @@ let loadingRest: Promise<void> | undefined;
  */
 export function init(source?: ModuleSource): Promise<void> {
   if (exported) return rest() ?? Promise.resolve();
-  // All is wanted, so both parts are fetched at the same time.
+  // Everything is wanted, so both parts are fetched at the same time.
   const fetched = source === undefined && loading === undefined ? later?.fetched() : undefined;
   fetched?.catch(() => {});
   return begun(source).then(() => rest(fetched));
@@ -45,12 +45,12 @@ export function init(source?: ModuleSource): Promise<void> {
  */
 export function initToBegin(): Promise<void> {
   return begun(undefined).then(() => {
-    // Whoever needs it is told of a failure, and has it tried again.
+    // Code that needs the rest is told of a failure, and has it tried again.
     rest()?.catch(() => {});
   });
 }
 
-/** @internal What the module lacks is waited for; `undefined` where nothing does. */
+/** @internal Waits for what the module lacks; `undefined` if it lacks nothing. */
 export function rest(fetched?: Promise<Response>): Promise<void> | undefined {
   if (lacks === "nothing") return undefined;
   loadingRest ??= loadRest(fetched).catch((cause: unknown) => {
@@ -85,13 +85,16 @@ async function load(source: ModuleSource | undefined): Promise<void> {
   const given = await (source ?? packaged());
   const found = typeof given === "string" || given instanceof URL ? await open(given) : given;
   const instance = await instantiate(found, imports);
-  // Somebody may have called `initSync` meanwhile.
+  // `initSync` may have been called meanwhile.
   if (exported) return;
   if (source === undefined && later !== undefined) haveRestAskedFor(instance);
   start(instance);
 }
 
-/** The first part asks for the rest by the last place of its table, which takes functions of modules only. */
+/**
+ * Passes a function to the first part, which uses it to ask for the rest. It goes into the last place of the table,
+ * which takes only functions of modules.
+ */
 function haveRestAskedFor({ exports }: WebAssembly.Instance): void {
   lacks = "rest";
   const functions = exports["table0"] as WebAssembly.Table;
@@ -107,12 +110,13 @@ const PASSES_ON = Uint8Array.from("\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x07\x
 const restImports = (): WebAssembly.Imports => ({ ...imports, start: exported as WebAssembly.ModuleImports });
 
 async function loadRest(fetched = later?.fetched()): Promise<void> {
-  // Where it was needed at once meanwhile, it is there twice, which does no harm: all that it has is constant.
+  // If the rest was needed at once meanwhile, it is loaded twice. That does no harm, because everything in it is
+  // constant.
   await instantiate(await (fetched as Promise<Response>), restImports());
   lacks = "nothing";
 }
 
-/** The rest is needed before it is there, by a function that cannot wait. */
+/** Loads the rest at once, for a function that needs it and cannot wait. */
 function loadRestNow(): void {
   const bytes = later?.atOnce();
   if (bytes === undefined) {
@@ -131,7 +135,7 @@ async function instantiate(
     return (await WebAssembly.instantiate(source as BufferSource, imported)).instance;
   }
   if (!source.ok) throw new Error(`${source.url} answered ${source.status}`);
-  // Servers that do not know the type are common; streaming insists on it.
+  // Servers that do not know the type are common, but streaming requires it.
   const streams = source.headers.get("content-type")?.startsWith("application/wasm");
   const { instance } = streams
     ? await WebAssembly.instantiateStreaming(source, imported)
@@ -171,7 +175,7 @@ function found(): BufferSource | undefined {
   }
 }
 
-// Until the module is there, whatever reaches for its exports gets here.
+// Until the module is there, every access to its exports ends here.
 setExports(
   new Proxy(Object.create(null) as WebAssembly.Exports, {
     get(_, name: string) {

@@ -6,7 +6,7 @@ import { visible } from "./visible.js";
 /** Arguments of the built-in tools that say what a call is about. */
 const SUBJECTS = ["file_path", "path", "command"];
 
-/** Rows of what a call found, looked at or did; none where its result is only a text. */
+/** Rows for what a call found, looked at or did; none if its result is only a text. */
 export function itemRows({ call, items }: Pick<ViewCall, "call" | "items">): ItemRow[] {
   const listed = items?.filter(({ hidden }) => !hidden) ?? [];
   const subjects = SUBJECTS.map((name) => call.args[name]).filter((subject) => typeof subject === "string");
@@ -24,7 +24,7 @@ function rowOf({ name, description, uri, status }: ContextItem): ItemRow {
   };
 }
 
-/** A call may name a file by its whole path. */
+/** Whether an item is what the call is about; a call may name a file by its whole path. */
 function isAbout({ description, uri }: ContextItem, subjects: string[]): boolean {
   return uri?.type === "file" ? subjects.some((subject) => `/${subject}`.endsWith(`/${uri.value}`)) : subjects.some((subject) => subject === description);
 }

@@ -1,6 +1,6 @@
-/** Where the rest of a module comes from whose first part is enough to begin a conversation. */
+/** The source of the rest of a module whose first part is enough to begin a conversation. */
 export interface Later {
   fetched(): Promise<Response>;
-  /** For whoever cannot wait; `undefined` where there is no such way. */
+  /** For callers that cannot wait; `undefined` if there is no such way. */
   atOnce(): BufferSource | undefined;
 }

@@ -3,23 +3,27 @@ import type { Completion, Mentionable } from "./types-agent.js";
 import { visible } from "./visible.js";
 
 export interface MentionListOptions {
-  /** An empty element near the field, which becomes the list. Its look is yours: rows are `li`, the marked one has `aria-selected="true"`, what a row says of its mention is a `small`. */
+  /**
+   * An empty element near the field, which becomes the list. Its look is up to you: rows are `li`, the marked one has
+   * `aria-selected="true"`, and what a row says about its mention is a `small`.
+   */
   list: HTMLElement;
-  /** What could be meant: {@link Agent.complete}, or what asks it elsewhere. */
+  /** What could be meant: {@link Agent.complete}, or a function that asks it elsewhere. */
   complete: (before: string) => Promise<Completion | undefined>;
 }
 
 /** A field with mentions. */
 export interface MentionList {
-  /** Closes the list, as where the page sets another text. */
+  /** Closes the list, for example when the page sets another text. */
   close(): void;
-  /** Takes everything off the field again. */
+  /** Removes everything from the field again. */
   detach(): void;
 }
 
 /**
- * Completes mentions in a field: the list opens while one is typed, the arrows lead through it, Enter, Tab or a press take the marked one, Escape closes it. What is taken
- * is told as an `input` event. Keys that the list takes get no further; where it is closed, all keys do what they always did.
+ * Completes mentions in a field. The list opens while a mention is typed; the arrows move through it, Enter, Tab or a
+ * press take the marked one, Escape closes it. What is taken is told as an `input` event. Keys that the list uses go no
+ * further; while it is closed, all keys do what they always did.
  */
 export function attachMentions(input: HTMLTextAreaElement | HTMLInputElement, { list, complete }: MentionListOptions): MentionList {
   list.id ||= "headstart-mentions";
@@ -27,7 +31,7 @@ export function attachMentions(input: HTMLTextAreaElement | HTMLInputElement, { 
   input.setAttribute("aria-autocomplete", "list");
   input.setAttribute("aria-controls", list.id);
   let open: (Completion & { marked: number }) | undefined;
-  /** The number of the last question: an answer to another one comes too late. */
+  /** The number of the last question; an answer to an earlier one comes too late. */
   let asked = 0;
   let isBegun = false;
 
@@ -49,7 +53,7 @@ export function attachMentions(input: HTMLTextAreaElement | HTMLInputElement, { 
     const mention = choices[place]?.mention;
     if (mention === undefined) return;
     close();
-    // Behind a folder its files may follow.
+    // After a folder its files may follow.
     input.setRangeText(mention.endsWith("/") ? mention : `${mention} `, at, input.selectionStart ?? input.value.length, "end");
     input.dispatchEvent(new Event("input", { bubbles: true }));
   };
@@ -65,7 +69,7 @@ export function attachMentions(input: HTMLTextAreaElement | HTMLInputElement, { 
       small.textContent = visible(words);
       made.append(" ", small);
     }
-    // Before the focus leaves the field.
+    // This has to come before the focus leaves the field.
     made.addEventListener("mousedown", (event) => {
       event.preventDefault();
       choose(place);
@@ -74,7 +78,7 @@ export function attachMentions(input: HTMLTextAreaElement | HTMLInputElement, { 
   };
   const typed = async (): Promise<void> => {
     const before = input.value.slice(0, input.selectionStart ?? input.value.length);
-    // A text without a sign is told once, so that what may be mentioned is looked anew for the next one.
+    // A text without an `@` is reported once, so that for the next one what may be mentioned is looked up anew.
     const isOver = !before.includes("@");
     if (isOver && !isBegun) return;
     isBegun = !isOver;

@@ -3,17 +3,17 @@ import { call } from "./call.js";
 import { raw } from "./raw.js";
 import type { Mentionable } from "./types.js";
 
-/** As many of what could be meant are worth a list. */
+/** The most choices that are worth a list. */
 const MOST = 50;
 const BORDER = /[/_.\-\s":]/;
 
-/** The mention at whose end a text stops: where its `@` stands, and what there is of it without `@` and quotes. */
+/** The mention at whose end a text stops: where its `@` is, and its text so far without `@` and quotes. */
 export function mentionStart(text: string): { at: number; word: string } | undefined {
   const found = call(() => raw.mentionStart(text));
   return found === undefined ? undefined : (JSON.parse(found) as { at: number; word: string });
 }
 
-/** Of what may be mentioned that which has the letters of a word in their order, the best first. */
+/** Those of the mentions that have the letters of a word in their order, best first. */
 export function bestMentions(word: string, all: readonly Mentionable[]): Mentionable[] {
   if (word === "") return all.slice(0, MOST);
   const wanted = word.toLowerCase();
@@ -24,7 +24,10 @@ export function bestMentions(word: string, all: readonly Mentionable[]): Mention
   return scored.sort(([one], [other]) => other - one).slice(0, MOST).map(([, one]) => one);
 }
 
-/** How well a word fits a name; nothing where its letters are not there in their order. Of equals the shorter one is better. */
+/**
+ * How well a word fits a name; nothing if the name does not have its letters in their order. Of equal fits, the shorter
+ * name is better.
+ */
 function fit(word: string, name: string): number | undefined {
   const place = name.lastIndexOf(word);
   if (0 <= place) return (isBorder(name, place) ? 3_000 : 2_000) - name.length;

@@ -79,7 +79,10 @@ export function fromOpenAI(messages: readonly unknown[]): Conversation {
   });
 }
 
-/** The same conversation as OpenAI's messages; also a transcript, which has no system instruction. What a model wants back (`opaque`) is left out. */
+/**
+ * The same conversation as OpenAI's messages. A transcript is possible too; it has no system instruction. What a model
+ * wants back (`opaque`) is left out.
+ */
 export function toOpenAI(conversation: Conversation): OpenAIMessage[] {
   const all: OpenAIMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
   for (const message of conversation.messages) {
@@ -141,7 +144,7 @@ export function toModelMessages(conversation: Conversation): ModelMessage[] {
 class Reader {
   readonly messages: Message[] = [];
   instruction: string | undefined;
-  /** The calls of the last answer that have no result yet, in order, and what came for them. */
+  /** The calls of the last answer that have no result yet, in order, and the results that came for them. */
   #open: { call: ToolCall; result?: ToolResult }[] = [];
 
   system(words: string, at: string): void {
@@ -164,7 +167,7 @@ class Reader {
     open.result = { id, name: open.call.name, ...outcome };
   }
 
-  /** The results of the last answer's calls, in the order of the calls. */
+  /** Adds the results of the last answer's calls, in the order of the calls. */
   settle(): void {
     const parts = this.#open.map(({ call, result }, index) => {
       if (result === undefined) throw wrong(`messages`, `have no result for the call ${shown(call.id)} (${call.name}), number ${index + 1} of its answer`);
@@ -220,13 +223,13 @@ function outputOf(result: ToolResult): ModelToolResult["output"] {
   return typeof result.output === "string" ? { type: "text", value: result.output } : { type: "json", value: result.output };
 }
 
-/** As the module writes it to a provider. */
+/** The words of a result as the module writes them to a provider. */
 function wordsOf(result: ToolResult): string {
   if ("error" in result) return `Error: ${result.error}`;
   return typeof result.output === "string" ? result.output : JSON.stringify(result.output);
 }
 
-/** The texts of a text, or of a list of parts that are texts, the first of which is number `first`. */
+/** The texts in a content: a text, or a list of parts that are texts. The first part has the number `first`. */
 function texts(content: unknown, at: string, first = 0): string[] {
   if (typeof content === "string") return [content];
   if (!Array.isArray(content)) throw mistyped(at, "a string or an array of text parts", content);
@@ -264,12 +267,15 @@ function modelImage({ type, image, data, mediaType }: Record<string, unknown>, a
   return type === "file" ? imageOf(data, mediaType, `${at}.data`) : undefined;
 }
 
-/** How the files begin, in base64. */
+/** The beginnings of image files, in base64. */
 const BEGINNINGS: readonly (readonly [beginning: string, mediaType: Image["mediaType"]])[] = [
   ["iVBORw0KGgo", "image/png"], ["/9j/", "image/jpeg"], ["R0lGOD", "image/gif"], ["UklGR", "image/webp"],
 ];
 
-/** An image of bytes, of base64, or of a `data:` URL; its type is in one of these, beside it, or in its first bytes. */
+/**
+ * An image from bytes, from base64, or from a `data:` URL. Its type is given in one of these, beside it, or by its
+ * first bytes.
+ */
 function imageOf(given: unknown, named: unknown, at: string): Image {
   const bytes = given instanceof ArrayBuffer ? new Uint8Array(given) : given;
   const written = bytes instanceof Uint8Array ? base64(bytes) : given instanceof URL ? given.href : text(given, at);

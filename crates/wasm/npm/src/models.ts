@@ -9,10 +9,10 @@ import type { EncodedRequest, FetchModelOptions, Model, ModelEvent, ModelRequest
 import { keyText, WIRE, Wire } from "./wire.js";
 import { withoutSecrets } from "./wire-url.js";
 
-/** So much of an error's body is read. */
+/** How many bytes of an error's body are read. */
 const BODY_BYTES = 16 * 1024;
 
-/** A server that took the request, or part of it, and hung up. */
+/** The codes for a server that took the request, or part of it, and closed the connection. */
 const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
 
 const TIMEOUTS: Fields<ModelTimeouts> = { firstByteMs: "number", idleMs: "number", stalledMs: "number" };
@@ -21,20 +21,22 @@ const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", images: "bool
 /**
  * A model over `fetch`.
  *
- * A request is made when its answer is first asked for. What failed for a moment (`rate_limited`, `server`, `unreachable`) is made
- * again, as long as no piece of the answer was given: for the user up to 4 times, after half a second to twenty, a minute in all; for
- * what an {@link Engine} does in the background up to twice, from two seconds on, half a minute in all; where there is no connection
- * twice at the most, for a wrong address looks the same. What the provider asks for (`retry-after`) is kept to; where that is longer the error comes at once, with its `retryAfterMs`. As long as a turn of the user is
- * held up by a rate limit, background requests of the same model wait, and those under way are given up and made again later.
+ * A request is made when its answer is first asked for. If it fails for a passing reason (`rate_limited`, `server`,
+ * `unreachable`), it is made again, as long as no piece of the answer was given. For the user that is up to 4 times,
+ * after half a second to twenty, a minute in all; for what an {@link Engine} does in the background up to twice, from
+ * two seconds on, half a minute in all. Without a connection it is twice at the most, because a wrong address looks the
+ * same. A wait that the provider asks for (`retry-after`) is kept; if that is longer, the error comes at once, with its
+ * `retryAfterMs`. While a turn of the user is held up by a rate limit, background requests of the same model wait, and
+ * those under way are given up and made again later.
  *
- * Where a server refuses a parameter of the request by its name, the request is made again without it, or with the name that it takes
- * (`max_completion_tokens` in place of `max_tokens`), and so are the next ones to that model.
+ * If a server refuses a parameter of the request by its name, the request is made again without it, or with the name
+ * that the server accepts (`max_completion_tokens` in place of `max_tokens`), and so are the next ones to that model.
  *
- * Redirects are not followed, for they would carry the conversation to another place. When the signal fires the connection is closed
- * and the signal's reason is thrown; so it is closed when nobody reads on.
+ * Redirects are not followed, because they would carry the conversation to another place. When the signal fires, the
+ * connection is closed and the signal's reason is thrown. The connection is also closed when nobody reads on.
  *
- * In a browser everybody who can see the page can see the key, and the server has to allow the page (CORS); some want a header for
- * that, which a `fetch` of yours can add.
+ * In a browser, everybody who can see the page can see the key, and the server has to allow the page (CORS). Some
+ * servers require a header for that, which a `fetch` of yours can add.
  */
 export function fetchModel(options: FetchModelOptions): Model {
   const { provider, baseUrl, images } = checked("", options, FETCH);
@@ -61,7 +63,7 @@ export function fetchModel(options: FetchModelOptions): Model {
         const events = until(signal, ending, patiently(attempt, { priority, policy, limiter, signal: ending.signal, ...(options.onWait && { onWait: options.onWait }) }));
         return {
           next: () => events.next(),
-          // What waits for bytes is not to wait for them.
+          // A call that waits for bytes must not be waited for.
           return: async () => {
             ending.abort();
             return events.return(undefined);
@@ -74,14 +76,14 @@ export function fetchModel(options: FetchModelOptions): Model {
   return model;
 }
 
-/** In the words of the crate `providers`. */
+/** Replaces images by words, the same as those of the crate `providers`. */
 function withoutImages(request: ModelRequest): ModelRequest {
   const without = (part: Part): Part => (part.type === "image" ? { type: "text", text: "\n\n[an image, which you cannot see]" } : part);
   const messages = required("request.messages", required("request", request, "object").messages, "list");
   return { ...request, messages: messages.map(({ role, parts }) => ({ role, parts: parts.map(without) })) };
 }
 
-/** Has a signal end an answer, as long as that lasts. */
+/** Has a signal end an answer, as long as the answer lasts. */
 async function* until(
   signal: AbortSignal | undefined,
   ending: AbortController,
@@ -98,10 +100,10 @@ async function* until(
   }
 }
 
-/** By the name of a model, how its requests are written since its server refused a parameter of them. */
+/** For each model, by its name, how its requests are written since its server refused a parameter of them. */
 type Refusals = Map<string, raw.WireHandle>;
 
-/** What one request comes to. */
+/** The events of one request's answer. */
 async function* answer(exchange: Exchange, request: ModelRequest, refusals: Refusals): AsyncGenerator<ModelEvent, undefined> {
   let decoder = exchange.wire.open(request, exchange.key);
   try {
@@ -110,7 +112,7 @@ async function* answer(exchange: Exchange, request: ModelRequest, refusals: Refu
     const pieces = exchange.pieces(response, decoder);
     while (!decoder.isClosed) {
       const bytes = await pieces.next();
-      // What came whole counts where the connection broke, too.
+      // If the connection broke, what was received as a whole still counts.
       const events = bytes === undefined ? decoder.end() : decoder.push(bytes);
       yield* JSON.parse(events) as ModelEvent[];
       const failure = decoder.failure();
@@ -124,8 +126,8 @@ async function* answer(exchange: Exchange, request: ModelRequest, refusals: Refu
 }
 
 /**
- * The head of the answer, once the server takes the request: without the parameters that it refuses. A refusal may be misread, so it is
- * only remembered when the server has taken what it led to.
+ * The head of the answer, once the server accepts the request, which is sent without the parameters that it refuses. A
+ * refusal may be misread, so it is only remembered when the server has accepted the changed request.
  */
 async function taken(exchange: Exchange, request: ModelRequest, decoder: raw.DecoderHandle, refusals: Refusals): Promise<Response> {
   const { wire, key } = exchange;
@@ -155,7 +157,7 @@ class Exchange {
     readonly fetch: (url: string, init: RequestInit) => Promise<Response>,
   ) {}
 
-  /** The head of an answer that is one, or how a request is written that does without what the server refuses. */
+  /** The head of a successful answer, or how the request is written without what the server refuses. */
   async send(
     { url, ...init }: EncodedRequest,
     decoder: raw.DecoderHandle,
@@ -171,7 +173,7 @@ class Exchange {
       if (signal.aborted) throw reasonOf(signal);
       throw toError(this.notSent(url, error, decoder));
     }
-    // What an answer says, or why there is none, is for the part of the module that may still be on its way.
+    // The part of the module that reads an answer, or an error, may still be on its way, so it is waited for.
     await rest();
     if (response.type === "opaqueredirect" || (300 <= response.status && response.status < 400)) {
       throw toError(this.wire.handle.stranger(redirect(response, url), this.key));
@@ -189,12 +191,15 @@ class Exchange {
     return { taken: response };
   }
 
-  /** Whether it comes as one JSON document, from a server that does not stream. Lines of JSON are such documents, too. */
+  /**
+   * Whether the answer comes as one JSON document, from a server that does not stream. Lines of JSON count as such
+   * documents too.
+   */
   isDocument(response: Response): boolean {
     return mediaType(response).startsWith("application/json") && this.accept === "text/event-stream";
   }
 
-  /** The bytes of an answer, and undefined at its end or where the connection broke. */
+  /** The bytes of an answer; undefined at its end, or if the connection broke. */
   pieces(response: Response, decoder: raw.DecoderHandle): { next(): Promise<Uint8Array | undefined> } {
     const { signal } = this.ending;
     const { firstByteMs, idleMs, stalledMs } = this.limits;
@@ -203,14 +208,14 @@ class Exchange {
     let grown = { at: performance.now(), steps: 0 };
     const next = async (): Promise<Uint8Array | undefined> => {
       if (decoder.steps !== grown.steps) grown = { at: performance.now(), steps: decoder.steps };
-      // Signs of life go on for ever where the model behind them has died.
+      // Signs of life go on forever if the model behind them has died.
       const left = grown.at + stalledMs - performance.now();
       const [wait, told] = left < silence ? [left, stalledMs] : [silence, silence];
       silence = idleMs;
       try {
         return (await this.within(wait, async () => reader?.read(), told))?.value;
       } catch {
-        // All that matters may have come.
+        // Everything that matters may have been received.
         if (signal.aborted && !(decoder.isComplete && signal.reason instanceof Silence)) throw reasonOf(signal);
         return undefined;
       }
@@ -218,7 +223,7 @@ class Exchange {
     return { next };
   }
 
-  /** As much of a body as is worth a moment. */
+  /** As much of a body as can be read in a short time. */
   async beginning(response: Response): Promise<string> {
     const reader = response.body?.getReader();
     const text = new TextDecoder();
@@ -231,12 +236,12 @@ class Exchange {
         bytes += value.length;
       }
     } catch {
-      // What came is enough to go by.
+      // What was received is enough.
     }
     return body + text.decode();
   }
 
-  /** Waits so long, and for the signal. */
+  /** Waits this long, or until the signal fires. */
   within<T>(ms: number, work: () => Promise<T>, told = ms): Promise<T> {
     const { signal } = this.ending;
     return new Promise((resolve, reject) => {
@@ -247,7 +252,7 @@ class Exchange {
         stopTimer();
         signal.removeEventListener("abort", stop);
       };
-      // The work may never end: nothing of it is to stay.
+      // The work may never end, so nothing of it may be left.
       const stop = (): void => {
         end();
         reject(signal.reason);
@@ -266,7 +271,7 @@ class Exchange {
       if (failure !== undefined) return failure;
     }
     const why = causes.map(({ message, code }) => `${message || (code ?? "")}`).filter((text) => text !== "");
-    // A browser tells a page nothing of why.
+    // A browser does not tell a page the reason.
     const hint = causes.length === 1 && typeof location !== "undefined" ? " (the server may not allow this page: CORS)" : "";
     return this.wire.handle.unreachable(url, `${why.at(-1) ?? "fetch failed"}${hint}`, this.key);
   }
@@ -290,7 +295,7 @@ function mediaType(response: Response): string {
   return response.headers.get("content-type")?.toLowerCase() ?? "";
 }
 
-/** Where a redirect leads, without what could be a secret in it. */
+/** The target of a redirect, without anything in it that could be a secret. */
 function redirect(response: Response, url: string): string {
   const location = response.headers.get("location");
   if (location === null) return response.status === 0 ? "a redirect" : `a redirect (${response.status})`;
@@ -298,12 +303,15 @@ function redirect(response: Response, url: string): string {
   try {
     to = new URL(location, url).href;
   } catch {
-    // As it is.
+    // The target is shown as it is.
   }
   return `a redirect (${response.status}) to ${withoutSecrets(to)}`;
 }
 
-/** When the provider wants to be asked again. A date is compared with the response's own: a wrong clock here does no harm. */
+/**
+ * After how long the provider wants to be asked again. A date is compared with the response's own date, so that a wrong
+ * clock on this machine does no harm.
+ */
 function retryAfterMs(headers: Headers): number | undefined {
   const ms = headers.get("retry-after-ms")?.trim() ?? "";
   if (/^\d+$/.test(ms)) return Number(ms);

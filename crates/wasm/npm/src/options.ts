@@ -1,5 +1,5 @@
-// Arguments that a developer gives: one that is not what it must be is told by name, and so is a field that nobody knows, for with a
-// misspelt `baseURL` a key would go to another server than was meant.
+// Arguments that a developer gives. A wrong one is reported by name. So is an unknown field, because with a misspelt
+// `baseURL` a key would go to another server than was meant.
 import { InputError, mistyped } from "./errors.js";
 
 const KINDS = {
@@ -9,21 +9,21 @@ const KINDS = {
   function: ["a function", (value) => typeof value === "function"],
   list: ["an array", Array.isArray],
   number: ["a number, 0 or more", (value) => typeof value === "number" && value >= 0],
-  // A list, a map or a signal in place of options would be one without any.
+  // A list, a map or a signal in place of options would count as options without any field.
   object: ["an object", (value) => Object.prototype.toString.call(value) === "[object Object]"],
   signal: ["an AbortSignal", (value) => typeof (value as AbortSignal | null)?.addEventListener === "function"],
-  // One that is without an end may be a limit.
+  // Infinity is allowed, because this may be a limit.
   whole: ["a whole number, 0 or more", (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) >= 0)],
-  // Not one of the options: a number of something, which has an end.
+  // This is not an option but a count of something, so it is finite.
   id: ["a whole number, 0 or more", (value) => Number.isSafeInteger(value) && (value as number) >= 0],
   string: ["a string", (value) => typeof value === "string"],
-  // Which words there are the module tells; it does not see what JSON leaves out.
+  // The module says which words are allowed; it does not see what JSON leaves out.
   word: ["a string", (value) => typeof value !== "function" && typeof value !== "symbol"],
 } satisfies Record<string, [expected: string, holds: (value: unknown) => boolean]>;
 
 type Kind = keyof typeof KINDS;
 
-/** Every field of a type and what it holds; the compiler sees to it that none is forgotten. */
+/** Every field of a type and the kind of its value; the compiler ensures that none is forgotten. */
 export type Fields<T> = { readonly [Name in keyof Required<T>]: Kind };
 
 /** An argument that has to be there. */
@@ -34,12 +34,12 @@ export function required<T>(path: string, value: T, kind: Kind): T {
   return value;
 }
 
-/** One that may be left out, or be null. */
+/** An argument that may be left out, or be null. */
 export function optional<T>(path: string, value: T, kind: Kind): NonNullable<T> | undefined {
   return value === undefined || value === null ? undefined : required(path, value, kind);
 }
 
-/** An object of options; `name` is empty where its fields are told without it. */
+/** An object of options; `name` is empty if its fields are reported without it. */
 export function options<T extends object>(name: string, given: T, fields: Fields<T>): T {
   required(name || "options", given, "object");
   const at = name && `${name}.`;
@@ -50,14 +50,14 @@ export function options<T extends object>(name: string, given: T, fields: Fields
   return given;
 }
 
-/** The same as JSON can say them: null is as good as nothing, and `Infinity` as the largest number. */
+/** The same object as JSON can express it: null counts as missing, and `Infinity` becomes the largest number. */
 export function plainOptions<T extends object>(name: string, given: T, fields: Fields<T>): Partial<T> {
   options(name, given, fields);
   const all: [name: string, value: unknown][] = Object.keys(fields).map((field) => [field, given[field as keyof T] ?? undefined]);
   return Object.fromEntries(all.map(([field, value]) => [field, value === Infinity ? Number.MAX_SAFE_INTEGER : value])) as Partial<T>;
 }
 
-/** The field that somebody meant, or all there are. */
+/** The field that was probably meant, or all fields. */
 function meant(field: string, known: string[]): string {
   const plain = (name: string): string => name.toLowerCase().replaceAll("_", "");
   const given = plain(field);
@@ -66,7 +66,7 @@ function meant(field: string, known: string[]): string {
   return cost <= field.length / 2 ? `did you mean ${nearest}?` : `there are ${known.join(", ")}`;
 }
 
-/** How many letters have to change; none, where one name is in the other. */
+/** How many letters have to change; none if one name is contained in the other. */
 function distance(one: string, other: string): number {
   if (one !== "" && (one.includes(other) || other.includes(one))) return 0;
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

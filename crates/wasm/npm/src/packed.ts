@@ -66,14 +66,17 @@ function effects(parts: Part[] | undefined): Effect[] {
   return all;
 }
 
-/** The last environments, and what they are packed: that of git is large, and mostly the same. */
+/**
+ * The last environments, with their packed texts. They are kept because the environment of git is large and mostly the
+ * same.
+ */
 const environments: { packed: string; environment: Hardened["environment"] }[] = [];
 
 function environment(): Hardened["environment"] {
   const packed = string();
   for (const known of environments) if (known.packed === packed) return known.environment;
   const environment = unpackAside(packed, variables);
-  // One for each workspace, as a rule.
+  // There is usually one for each workspace.
   environments.unshift({ packed, environment });
   environments.length = Math.min(environments.length, 4);
   return environment;
@@ -114,7 +117,7 @@ function number(): number {
   for (;;) {
     const digit = text.charCodeAt(at++);
     result = result * 64 + (digit & 63);
-    // Also where the text has ended, which it never has.
+    // This also ends the number if the text has ended, which does not happen with a complete text.
     if (!(64 <= digit)) return result;
   }
 }

@@ -14,12 +14,13 @@ const BUILD: Fields<BuildOptions> = { signal: "signal", onProgress: "function" }
 const UPDATE: Fields<UpdateOptions> = { definitions: "list" };
 const SEARCH: Fields<SearchOptions> = { path: "string", limit: "count", staged: "any" };
 
-/** Milliseconds between two words on how far it is. */
+/** Milliseconds between two reports of the progress. */
 const TELL_EVERY = 100;
 const NOTHING_STAGED = { changes: [], reads: [] };
 
 /**
- * An index of a project's files in memory: places that fit words, a question or a name, best first, with staged edits if you pass them.
+ * An index of a project's files in memory. It finds places that fit words, a question or a name, best first, including
+ * staged edits if you pass them.
  *
  * ```js
  * await init();
@@ -29,8 +30,9 @@ const NOTHING_STAGED = { changes: [], reads: [] };
  * const engine = new Engine({ model, tree, tools: index.tools });
  * ```
  *
- * What `.gitignore` files leave out is not in it, nor what tells nothing of a project (dependencies, pictures, what a compiler wrote), nor what
- * `deny` covers. The tree is read in pieces with pauses in between, so a page stays alive meanwhile; searches answer from what is there.
+ * It leaves out what `.gitignore` files leave out, what says nothing about a project (dependencies, pictures, what a
+ * compiler wrote), and what `deny` covers. The tree is read in pieces with pauses in between, so that a page can
+ * respond meanwhile; searches answer from what is in the index so far.
  */
 export class CodeIndex implements Disposable {
   #handle: raw.CodeIndexHandle | undefined;
@@ -38,7 +40,7 @@ export class CodeIndex implements Disposable {
   #working: Promise<void> | undefined;
   #listeners = new Set<(progress: IndexProgress) => void>();
 
-  /** Nothing is read yet: that is {@link build}. */
+  /** Makes an index into which nothing is read yet; {@link build} does that. */
   constructor(tree: Tree, options: CodeIndexOptions = {}) {
     required("tree", tree, "any");
     for (const method of ["metadata", "read", "list"] as const) {
@@ -49,8 +51,8 @@ export class CodeIndex implements Disposable {
   }
 
   /**
-   * Looks at all files, and reads those that are new or have changed. Rejects where the tree's root cannot be listed; a file that cannot be read
-   * is left out. Call it again when you do not know what changed.
+   * Looks at all files, and reads those that are new or have changed. Rejects if the tree's root cannot be listed; a
+   * file that cannot be read is left out. Call it again when you do not know what changed.
    */
   async build(options: BuildOptions = {}): Promise<IndexProgress> {
     const { signal, onProgress } = checked("options", options, BUILD);
@@ -65,16 +67,17 @@ export class CodeIndex implements Disposable {
     return this.progress;
   }
 
-  /** How far it is. */
+  /** The progress of the index. */
   get progress(): IndexProgress {
     return JSON.parse(this.#use((handle) => handle.progress())) as IndexProgress;
   }
 
   /**
-   * What is at the path, a file or folder, has changed, has come or has gone; the next search knows it already. Resolves when it is in the index.
+   * Reports that what is at the path (a file or folder) has changed, appeared or gone; the next search takes this into
+   * account. Resolves when the index is current.
    *
-   * With `content` that is what the file holds for searches, until the path is updated again: the text of an editor. A file that is left out of
-   * the index stays out.
+   * With `content`, searches use this as the content of the file until the path is updated again, for example the text
+   * of an editor. A file that is left out of the index stays out.
    */
   async update(path: string, content?: string | Uint8Array, options: UpdateOptions = {}): Promise<void> {
     const { definitions } = checked("options", options, UPDATE);
@@ -90,14 +93,17 @@ export class CodeIndex implements Disposable {
     await this.#work();
   }
 
-  /** Takes a path out of the index, and all that is below. */
+  /** Takes a path out of the index, and everything below it. */
   async remove(path: string): Promise<void> {
     const at = pathText(path);
     await calling(() => this.#get().remove(at));
     this.#tell();
   }
 
-  /** The places that fit best, best first; each file with its best place before any comes with a second. None for a query without a word. */
+  /**
+   * The places that fit best, best first; each file appears with its best place before any appears with a second one.
+   * None for a query without a word.
+   */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const { staged, path, limit } = checked("options", options, SEARCH);
     const text = required("query", query, "string");
@@ -107,8 +113,8 @@ export class CodeIndex implements Disposable {
   }
 
   /**
-   * `codebase` and `repo_map`, for the `tools` of an engine over the same tree: they run ahead, find what is staged in the very work that asks, and only
-   * what they show of a file is what the work rests on.
+   * `codebase` and `repo_map`, for the `tools` of an engine over the same tree. They run ahead, and find what is staged
+   * in the work that calls them. The work depends only on what they show of a file.
    */
   get tools(): Tool[] {
     const schemas = JSON.parse(this.#use((handle) => handle.tools())) as Omit<Tool, "run" | "reads">[];
@@ -124,7 +130,7 @@ export class CodeIndex implements Disposable {
     }));
   }
 
-  /** Frees its memory. Its tools answer with an error from then on. */
+  /** Frees its memory. From then on its tools answer with an error. */
   dispose(): void {
     this.#handle?.free();
     this.#handle = undefined;
@@ -136,7 +142,7 @@ export class CodeIndex implements Disposable {
 
   #stopped = false;
 
-  /** Works until there is nothing to do; whoever asks meanwhile waits for the same end. */
+  /** Works until there is nothing to do; further callers wait for the same end. */
   #work(): Promise<void> {
     this.#stopped = false;
     this.#working ??= this.#steps().finally(() => (this.#working = undefined));
@@ -145,7 +151,7 @@ export class CodeIndex implements Disposable {
 
   async #steps(): Promise<void> {
     let told = performance.now();
-    // An error ends it: whoever waits hears of it, and the next word of a change begins anew.
+    // An error ends the work: the callers that wait get it, and the next report of a change begins the work anew.
     while (!this.#stopped && this.#handle !== undefined && (await calling(() => this.#get().step()))) {
       await new Promise((resolve) => setTimeout(resolve));
       if (TELL_EVERY <= performance.now() - told) {
@@ -172,7 +178,7 @@ export class CodeIndex implements Disposable {
   }
 }
 
-/** A lone half of a surrogate pair is no part of a word. */
+/** Replaces a lone half of a surrogate pair, because it is not part of a word. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

@@ -8,7 +8,10 @@ export type { AcceptMethod, Controller, ControllerEvent, Effect, Outcome } from 
 export interface FollowupOptions extends Omit<AttachOptions, "controller"> {
   /** A `FollowupController`, made once: `useState(() => new FollowupController())`. `undefined` until it is there. */
   controller: AttachOptions["controller"] | undefined;
-  /** What a controlled field holds, so that a text that the page sets (an empty one after a prompt was sent) is known. */
+  /**
+   * The text of a controlled field, so that a text that the page sets (for example an empty one after a prompt was
+   * sent) is known.
+   */
   value?: string | undefined;
 }
 
@@ -35,7 +38,7 @@ export function useFollowup({ controller, value, onTab, onEffect, color }: Follo
   const [field, setField] = useState<HTMLInputElement | HTMLTextAreaElement | null>(null);
   const [suggestion, setSuggestion] = useState<string>();
   const attached = useRef<Attached>(undefined);
-  // What is called is what the last rendering gave, and none of it attaches the field anew.
+  // The callbacks of the last rendering are used, and a change of them does not attach the field anew.
   const latest = useRef({ onTab, onEffect });
   useEffect(() => void (latest.current = { onTab, onEffect }));
   const takesTab = onTab !== undefined;

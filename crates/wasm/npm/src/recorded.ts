@@ -7,7 +7,7 @@ import type { Model, ModelEvent, RecordedOptions, Recording } from "./types.js";
 
 const RECORDED: Fields<RecordedOptions> = { speed: "number" };
 
-/** What stands for the time of a provider and its network. */
+/** The clock that stands for the time of a provider and its network. */
 const clock = { sleep: (ms: number) => new Sleep(ms, "work") };
 
 /**

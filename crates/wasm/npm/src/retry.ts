@@ -1,17 +1,21 @@
-// When a request that failed is made again, and who goes first: as in `providers/src/retry.rs` and `http/retrying_model.rs`.
+// When a request that failed is made again, and which request goes first. The rules are those of
+// `providers/src/retry.rs` and `http/retrying_model.rs`.
 import { ModelError } from "./errors.js";
 import { type Purpose, startTimer } from "./timers.js";
 import type { ModelEvent, ProviderWait } from "./types.js";
 
-/** How often, and after how long. */
+/** How often a request is made again, and after how long. */
 export interface Policy {
-  /** At most so many times after the first. */
+  /** The most tries after the first one. */
   readonly retries: number;
   /** The longest wait after the first failure; it doubles with each further one. */
   readonly firstMs: number;
   /** The longest wait at any time. */
   readonly longestMs: number;
-  /** The longest that all waits of one request may be together. A provider that asks for more is not waited for. */
+  /**
+   * The longest time that all waits of one request may take together. If a provider asks for more, the request is not
+   * made again.
+   */
   readonly patienceMs: number;
 }
 
@@ -21,31 +25,31 @@ export const POLICIES = {
   background: { retries: 2, firstMs: 2_000, longestMs: 20_000, patienceMs: 30_000 },
 } as const satisfies Record<string, Policy>;
 
-/** Whether somebody waits for an answer, or nobody yet: a suggestion, a speculation. */
+/** Whether somebody waits for an answer, or nobody does yet (a suggestion, a speculation). */
 export type Priority = keyof typeof POLICIES;
 
-/** A request as it is to be made. */
+/** A request that is to be made, and how. */
 export interface Patience {
   readonly priority: Priority;
   readonly policy: Policy;
   readonly limiter: Limiter;
-  /** Ends everything, a wait too. */
+  /** Ends everything, including a wait. */
   readonly signal: AbortSignal;
-  /** Hears of the waits of the user's own requests. */
+  /** Is told of the waits of the user's own requests. */
   readonly onWait?: (wait: ProviderWait | undefined) => void;
 }
 
-/** Whether a timer for such a request holds the process. */
+/** Whether a timer for such a request keeps the process alive. */
 export function purposeOf(priority: Priority): Purpose {
   return priority === "background" ? "limit" : "work";
 }
 
 /**
- * The events of an answer whose request is made again where it failed for a moment: never once a piece of the answer was given. What
- * only tells the cost is held back until then.
+ * The events of an answer. Its request is made again if it failed for a passing reason, but never once a piece of the
+ * answer was given. Events that only tell the cost are held back until then.
  *
- * A background request waits as long as the user's own is held up, and gives way to it: where nothing of its answer was given it is
- * made again after that, else it ends with an error.
+ * A background request waits as long as the user's own is held up, and gives way to it. If nothing of its answer was
+ * given, it is made again after that; otherwise it ends with an error.
  */
 export async function* patiently(
   attempt: (connection: AbortController) => AsyncIterable<ModelEvent>,
@@ -115,7 +119,7 @@ export async function* patiently(
       failures += 1;
       const ms = delayMs(policy, failures, waitedMs, last.error, Math.random());
       if (isLimit(last.error)) {
-        // Also where it is too long to be waited for here: nobody else may ask before.
+        // This also holds if the wait is too long for this request, because no other request may ask before.
         limiter.limited(Math.max(ms ?? 0, last.error.retryAfterMs ?? 0));
         if (priority === "foreground") limiter.interrupt();
       }
@@ -141,8 +145,9 @@ export async function* patiently(
 }
 
 /**
- * How long to wait before a request is made again that failed for the `failures`th time, after it has waited so long in all; undefined:
- * not again. What the provider asks for is kept to, otherwise the wait is between one half and all of a step that doubles.
+ * How long to wait before a request is made again that failed for the `failures`th time and has already waited this
+ * long in all; undefined if it is not made again. What the provider asks for is kept; otherwise the wait is between one
+ * half and all of a step that doubles.
  */
 export function delayMs(policy: Policy, failures: number, waitedMs: number, error: unknown, dice: number): number | undefined {
   if (policy.retries < failures || !passes(error)) return undefined;
@@ -153,14 +158,20 @@ export function delayMs(policy: Policy, failures: number, waitedMs: number, erro
   return waitedMs + ms <= policy.patienceMs ? ms : undefined;
 }
 
-/** A browser does not tell a network that is away for a moment from a wrong address, which is to be told soon. */
+/**
+ * A browser does not distinguish a network that is away for a moment from a wrong address, which should be reported
+ * soon.
+ */
 const UNREACHABLE_RETRIES = 2;
 
-/** A rate limit, a server in trouble, and a network that is away for a moment. Everything else would fail again. */
+/**
+ * Whether the failure may pass: a rate limit, a server in trouble, or a network that is away for a moment. All other
+ * requests would fail again.
+ */
 function passes(error: unknown): error is ModelError {
   if (!(error instanceof ModelError)) return false;
   const { code, status } = error;
-  // Not implemented, and no such version: neither will be.
+  // These mean "not implemented" and "no such version", neither of which will change.
   return code === "rate_limited" || code === "unreachable" || (code === "server" && status !== 501 && status !== 505);
 }
 
@@ -170,54 +181,54 @@ function isLimit(error: unknown): error is ModelError {
   return error.code === "rate_limited" || (error.code === "server" && (error.status === 503 || error.status === 529));
 }
 
-/** Why the connection of a background request was closed that gave way. */
+/** The reason with which the connection of a background request is closed when it gives way. */
 const YIELDS = Symbol("the user's own turn goes first");
 
 function yielded(): ModelError {
   return new ModelError("rate_limited", "the provider limits the rate of requests, and your own turn goes first");
 }
 
-/** What the requests of one model know of its provider's rate limit. Those of the user never wait for it. */
+/** What the requests of one model know of its provider's rate limit. Requests of the user never wait for it. */
 export class Limiter {
-  /** How background requests that are under way are given up. */
+  /** Functions that give up the background requests that are under way. */
   readonly running = new Set<() => void>();
   readonly #waiting = new Set<() => void>();
-  /** The user's requests that were limited and have not got through. */
+  /** How many of the user's requests were limited and have not succeeded yet. */
   #backingOff = 0;
-  /** Nobody but the user asks before. */
+  /** Until this time only the user's requests may ask. */
   #until = -Infinity;
 
-  /** The provider is to be left alone for so long. */
+  /** Leaves the provider alone for this long. */
   limited(ms: number): void {
     this.#until = Math.max(this.#until, performance.now() + ms);
   }
 
-  /** One of the user's requests was limited: it needs what others use. */
+  /** Gives up background requests, because one of the user's requests was limited and needs what they use. */
   interrupt(): void {
     for (const yields of [...this.running]) yields();
   }
 
-  /** One of the user's requests begins to wait, or is through. */
+  /** Notes that one of the user's requests begins to wait, or has succeeded. */
   backOff(step: 1 | -1): void {
     this.#backingOff += step;
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Waits until background work may ask, for so long at the most; whether it may. */
+  /** Waits until background work may ask, but not longer than its patience; resolves to whether it may. */
   async turn(patienceMs: number, signal: AbortSignal): Promise<boolean> {
     const giveUp = performance.now() + patienceMs;
     for (;;) {
       const now = performance.now();
       const until = this.#backingOff > 0 ? Infinity : this.#until;
       if (until <= now) return true;
-      // No use in waiting for what comes too late.
+      // It is useless to wait for what comes too late.
       if (giveUp <= now || (until < Infinity && giveUp < until)) return false;
       await pause(Math.min(until, giveUp) - now, purposeOf("background"), signal, this.#waiting);
     }
   }
 }
 
-/** Waits so long, or until it is woken; rejects when the signal fires. */
+/** Waits this long, or until it is woken; rejects when the signal fires. */
 function pause(ms: number, purpose: Purpose, signal: AbortSignal, woken?: Set<() => void>): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

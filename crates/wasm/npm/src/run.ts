@@ -1,4 +1,4 @@
-// What a speculation and a turn share: events for whoever asks next, and a signal that ends them.
+// What a speculation and a turn share: events for one reader at a time, and a signal that ends them.
 import { call, calling } from "./call.js";
 import type { RunEvent } from "./types.js";
 
@@ -11,11 +11,11 @@ export class RunEvents {
     this.#next = next;
   }
 
-  /** Reads on where the last reader stopped. Leaving a loop ends the loop only. */
+  /** Reads on where the last reader stopped. Leaving a loop only ends the loop. */
   iterator(): AsyncIterator<RunEvent> {
     return {
       next: async (): Promise<IteratorResult<RunEvent>> => {
-        // One after the other, also for who does not wait.
+        // The events come one after the other, even if the caller does not wait for each.
         const event = this.#last.then(() => calling(this.#next));
         this.#last = event.catch(() => undefined);
         const text = (await event) as string | undefined;

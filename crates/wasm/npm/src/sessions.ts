@@ -1,4 +1,4 @@
-// `headstart/sessions`: conversations that were kept, listed and gone on with. No module is loaded.
+// `headstart/sessions`: conversations that were kept, to list and to continue. No module is loaded.
 import { InputError } from "./errors.js";
 import type { SessionStore } from "./types-agent.js";
 import type { MaybePromise } from "./types-files.js";
@@ -9,43 +9,46 @@ export type { MaybePromise } from "./types-files.js";
 
 /** What is known of a conversation from its lines, without what was said. */
 export interface KeptSession {
-  /** Names it among those of its place. */
+  /** The id, unique in its place. */
   id: string;
-  /** What its user calls it, else the beginning of the first prompt. */
+  /** The title that the user gave, or otherwise the beginning of the first prompt. */
   title: string;
-  /** The model it began with; empty where that has no name. */
+  /** The model with which it began; empty if that has no name. */
   model: string;
   /** When it began, in milliseconds since 1970. */
   created: number;
   /** When its last prompt was sent. */
   last: number;
-  /** The root of the workspace, where one was written down. */
+  /** The root of the workspace, if it was written down. */
   workspace?: string;
   /** The user's prompts, oldest first. */
   prompts: string[];
-  /** So many characters at the end were being written when their writer was stopped: whoever goes on cuts them off. */
+  /**
+   * How many characters at the end were being written when their writer was stopped; they are cut off when the session
+   * is continued.
+   */
   torn: number;
 }
 
-/** Where sessions are kept: a text for each, by its id. */
+/** Where sessions are kept, each as a text under its id. */
 export interface SessionPlace {
   ids(): MaybePromise<string[]>;
-  /** Nothing where there is none. */
+  /** The text of a session; nothing if there is none. */
   read(id: string): MaybePromise<string | undefined>;
-  /** Adds lines at the end; the first ones begin it. */
+  /** Adds lines at the end; the first ones begin the session. */
   append(id: string, lines: string): MaybePromise<void>;
-  /** Keeps this in place of what was there. */
+  /** Replaces the text of a session. */
   write(id: string, text: string): MaybePromise<void>;
   remove(id: string): MaybePromise<void>;
 }
 
-/** One that cannot be read, and why. */
+/** A session that cannot be read, and the reason. */
 export interface UnreadableSession {
   id: string;
   problem: string;
 }
 
-/** What an `Agent` goes on with. */
+/** What an `Agent` needs to continue a session. */
 export interface ResumedSession {
   restore: string;
   sessions: SessionStore;
@@ -55,9 +58,11 @@ const VERSION = 1;
 const TITLE_CHARACTERS = 60;
 
 /**
- * What is known of a conversation from its lines, as an `Agent` or a chat of the binary has written them. Lines of a type that is not known are left out.
+ * What is known of a conversation from its lines, as an `Agent` or a chat of the binary has written them. Lines of an
+ * unknown type are skipped.
  *
- * @throws {InputError} They are of a newer version, are no session's, or one is damaged; the message says which.
+ * @throws {InputError} The lines are of a newer version, are not a session, or one of them is damaged; the message says
+ * which.
  */
 export function readSession(lines: string): KeptSession {
   const whole = lines.slice(0, lines.lastIndexOf("\n") + 1);
@@ -95,7 +100,10 @@ export class Sessions {
     this.#place = place;
   }
 
-  /** All, the one with the newest prompt first; what cannot be read is named beside them, and stays as it is. */
+  /**
+   * All sessions, the one with the newest prompt first. Those that cannot be read are listed separately, and stay as
+   * they are.
+   */
   async list(): Promise<{ sessions: KeptSession[]; unreadable: UnreadableSession[] }> {
     const sessions: KeptSession[] = [];
     const unreadable: UnreadableSession[] = [];
@@ -109,7 +117,10 @@ export class Sessions {
     return { sessions: sessions.sort((one, other) => other.last - one.last), unreadable };
   }
 
-  /** Where a new conversation is kept: under the id that its first line has. Nothing is there before there is something to keep. */
+  /**
+   * The store for a new conversation, under the id that its first line has. Nothing is written before there is
+   * something to keep.
+   */
   begin(): SessionStore {
     let id: string | undefined;
     return {
@@ -121,9 +132,10 @@ export class Sessions {
   }
 
   /**
-   * What an `Agent` needs to go on with this one: `new Agent({ …, ...(await sessions.resume(id)) })`. What a writer that was stopped has left without an end is cut off.
+   * What an `Agent` needs to continue this session: `new Agent({ …, ...(await sessions.resume(id)) })`. If a writer
+   * that was stopped left an incomplete line, it is cut off.
    *
-   * @throws {InputError} There is none of this id, or it cannot be read.
+   * @throws {InputError} There is no session with this id, or it cannot be read.
    */
   async resume(id: string): Promise<ResumedSession> {
     const text = await this.#read(id);
@@ -133,7 +145,7 @@ export class Sessions {
     return { restore, sessions: { append: (lines) => this.#place.append(id, lines) } };
   }
 
-  /** Gives one another title. What cannot be read is not written to. */
+  /** Gives a session another title. A session that cannot be read is not written to. */
   async rename(id: string, title: string): Promise<void> {
     const { sessions } = await this.resume(id);
     await sessions.append(titleLine(title));
@@ -150,10 +162,12 @@ export class Sessions {
   }
 }
 
-/** What a browser keeps for a page: `localStorage`, or `sessionStorage`. */
+/** What a browser keeps for a page: `localStorage` or `sessionStorage`. */
 export type KeyedTexts = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
-/** A place in a browser's storage, under names that begin with `prefix`. Where the storage is full, its own error says so. */
+/**
+ * A place in a browser's storage, under names that begin with `prefix`. If the storage is full, its own error says so.
+ */
 export function storagePlace(storage: KeyedTexts, prefix = "headstart.sessions/"): SessionPlace {
   const read = (id: string) => storage.getItem(prefix + id) ?? undefined;
   return {
@@ -206,7 +220,7 @@ const noSession = () => new InputError("it does not begin as a session does");
 const damaged = (number: number, problem: string) => new InputError(`line ${number} is damaged: ${problem}`);
 
 function oneLine(text: string): string {
-  // Half a character is U+FFFD.
+  // Half a character becomes U+FFFD.
   const whole = new TextDecoder().decode(new TextEncoder().encode(text));
   const words = [...whole.split(/\s+/).join(" ").trim()];
   return words.length <= TITLE_CHARACTERS ? words.join("") : `${words.slice(0, TITLE_CHARACTERS - 1).join("")}…`;

@@ -18,7 +18,7 @@ type Handle = raw.SpeculationHandle;
  * if (acceptance.type === "accepted") history.push(...acceptance.transcript.messages);
  * ```
  *
- * Until it is accepted nothing of the tree is changed. One that nobody holds any more is given up.
+ * Until it is accepted, nothing in the tree is changed. A speculation that is not referenced any more is given up.
  */
 export class Speculation implements AsyncIterable<RunEvent>, Disposable {
   /** Its id: the one that was given, or `s1`, `s2`, … */
@@ -41,48 +41,46 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
     abortOn(signal, () => handle.abort(), () => handle.finished());
   }
 
-  /** Where it is. */
+  /** The state of the speculation. */
   get status(): Status {
     return this.#read((handle) => handle.status());
   }
 
-  /** What it cost so far. */
+  /** What it has cost so far. */
   get cost(): Cost {
     return this.#read((handle) => handle.cost());
   }
 
-  /** What it has come to so far: what an accept would add to the conversation. */
+  /** What an accept would add to the conversation, as far as it has come. */
   get transcript(): Transcript {
     return this.#read((handle) => handle.transcript());
   }
 
-  /** What it would change, so far. */
+  /** What it would change so far. */
   changes(): ChangeSet {
     return ChangeSet.ofText(call(() => this.#use().changes()));
   }
 
-  /** The end of its work. It does not reject: an error is an ending, too, and so is an abort. */
+  /** The end of its work. It does not reject: an error is an ending too, and so is an abort. */
   get finished(): Promise<Finished> {
     this.#finished ??= this.#end(this.#use());
     return this.#finished;
   }
 
   /**
-   * The suggestion for what comes after, when it is there; `undefined` where there is none. Only work that is completed has one.
+   * The suggestion for what comes after, when it is there; `undefined` if there is none. Only completed work has one.
    */
   async next(): Promise<string | undefined> {
     return (await this.candidates())[0];
   }
 
-  /** The same with further ones, best first, where `limits.candidates` asks for several. */
+  /** As {@link next}, with further suggestions, best first, if `limits.candidates` asks for several. */
   async candidates(): Promise<string[]> {
     const handle = this.#use();
     return JSON.parse((await calling(() => handle.next())) as string) as string[];
   }
 
-  /**
-   * The next step, as it runs on top of this one: where `limits.depth` leaves room, which may be only after an accept.
-   */
+  /** The next step, which runs on top of this one, if `limits.depth` leaves room. That may be only after an accept. */
   above(): Promise<Speculation | undefined> {
     const handle = this.#use();
     this.#above ??= calling(() => handle.above()).then((above) => {
@@ -92,32 +90,38 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
   }
 
   /**
-   * Hands the work over: waits for it if it still runs, and commits all of its changes or none, by the rules that are in force now.
+   * Hands over the work: waits for it if it still runs, and commits all of its changes or none, by the rules that are
+   * in force now.
    *
-   * Where the engine's `aheadWrites` is `ask` and the mode asks before a write, the outcome is `asksFirst`, and nothing was changed: show
-   * the user what {@link changes} says, and call `agree()` of the outcome when they said yes.
+   * If the engine's `aheadWrites` is `ask` and the mode asks before a write, the outcome is `asksFirst`, and nothing
+   * was changed. Show the user what {@link changes} says, and call `agree()` of the outcome when they say yes.
    *
-   * After a conflict it may be tried again. Rejects with an `AcceptError` where it was accepted before (`taken`) or stands on a step
-   * that is not (`not_yet`), and with a `TreeError` where the tree could not be written; then nothing was changed.
+   * After a conflict it may be tried again. Rejects with an `AcceptError` if it was accepted before (`taken`) or builds
+   * on a step that is not accepted (`not_yet`), and with a `TreeError` if the tree could not be written; in all these
+   * cases nothing was changed.
    */
   accept(): Promise<Acceptance> {
     return this.#accept(false);
   }
 
-  /** Gives it up, and what stands on it: the model's request is dropped, staged files are forgotten. Work that was accepted stays. */
+  /**
+   * Gives up the speculation and the steps above it: the model's request is dropped, staged files are forgotten. Work
+   * that was accepted stays.
+   */
   abort(): void {
     call(() => this.#use().abort());
   }
 
   /**
-   * What happens, from the beginning. A second loop reads on where the first one stopped; leaving a loop does not end the work.
+   * The events, from the beginning. A second loop reads on where the first one stopped; leaving a loop does not end the
+   * work.
    */
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
     this.#use();
     return this.#events.iterator();
   }
 
-  /** Frees its memory, and gives it up unless it was accepted. What is still awaited is answered. */
+  /** Frees its memory, and gives up the work unless it was accepted. What is still awaited is answered. */
   dispose(): void {
     const handle = this.#handle;
     if (handle === undefined) return;

@@ -10,8 +10,9 @@ import type { AgentOptions, EngineOptions, Surroundings } from "./types.js";
 const SURROUNDINGS: Fields<Surroundings> = { folder: "string", system: "string", date: "string", gitStatus: "string" };
 
 /**
- * A system instruction for an `Agent` with the same options: what the agent is, how its tools are used well, the project's rules where there is a
- * `projectRules`, and where it works, with the project's files at a glance. Make it once for a conversation: what a provider has cached counts by the byte.
+ * A system instruction for an `Agent` with the same options. It says what the agent is, how its tools are used well,
+ * which rules the project has (if there is a `projectRules`), and where the agent works, with an overview of the
+ * project's files. Make it once for a conversation, because a provider's cache compares every byte.
  *
  * ```js
  * const options = { model, tree, mode: "auto-edit" };

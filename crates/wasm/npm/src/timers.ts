@@ -1,14 +1,15 @@
-// Timers. In Node one that still runs keeps the process alive, so each of the package's says whether it is to.
+// Timers. In Node a running timer keeps the process alive, so each of the package's timers says whether it should.
 
-/** A timer of Node's. A browser's is a number, and holds nothing. */
+/** A timer of Node. A browser's timer is a number, and keeps nothing alive. */
 type Timer = { ref?(): unknown; unref?(): unknown };
 
-/** As long as a timer can be. */
+/** The longest time that a timer can have. */
 export const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * What a timer is for. `work` takes time, and holds the process until it is done, as a connection does. A `limit` on work holds it
- * only while somebody waits for an answer of this package: then it may be all that still ends that wait.
+ * What a timer is for. `work` takes time, and keeps the process alive until it is done, as a connection does. A `limit`
+ * on work keeps it alive only while a caller waits for an answer of this package, because then the limit may be the
+ * only thing that still ends that wait.
  */
 export type Purpose = "work" | "limit";
 
@@ -16,7 +17,7 @@ const limits = new Set<Timer>();
 
 let awaited = false;
 
-/** Says whether somebody waits for an answer of this package. */
+/** Says whether a caller waits for an answer of this package. */
 export function setAwaited(now: boolean): void {
   if (awaited === now) return;
   awaited = now;
@@ -28,7 +29,7 @@ function hold(timer: Timer): void {
   else timer.unref?.();
 }
 
-/** Rings once, after at most {@link LONGEST_MS}. What it gives stops it. */
+/** Rings once, after at most {@link LONGEST_MS}. The returned function stops it. */
 export function startTimer(ms: number, purpose: Purpose, ring: () => void): () => void {
   const timer = setTimeout(() => {
     limits.delete(timer as Timer);
@@ -44,7 +45,7 @@ export function startTimer(ms: number, purpose: Purpose, ring: () => void): () =
   };
 }
 
-/** A wait of the module's: one answer, which is nothing. It comes also when it is not wanted any more. */
+/** A wait of the module: one answer, which is empty. It also comes when it is not wanted any more. */
 export class Sleep {
   readonly #purpose: Purpose;
   #left: number;

@@ -1,4 +1,5 @@
-// What the module asks of a tree of the host. Its answers are checked here, for nobody promised that they are what the types say.
+// What the module asks of a tree of the host. The answers are checked here, because it is not certain that they are
+// what the types say.
 
 import { keepThrown } from "./errors.js";
 import type { AtomicTree, CommitStep, EntryKind, Tree, WritableTree } from "./types.js";
@@ -8,10 +9,10 @@ type Refusal = { code: string; message: string; path?: string };
 
 const KINDS = ["file", "directory", "symlink", "other"];
 
-/** A longer file would not fit into the module's memory beside its copies. */
+/** A longer file would not fit into the module's memory together with its copies. */
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
-/** What the errors of common trees are called: Node's, an editor's, the browser's. */
+/** The names of errors of common trees: of Node, of an editor, of the browser. */
 const CODES = new Map([
   ["not_found", ["not_found", "ENOENT", "FileNotFound", "NotFoundError"]],
   ["not_a_directory", ["not_a_directory", "ENOTDIR", "FileNotADirectory"]],
@@ -21,10 +22,13 @@ const CODES = new Map([
   ["unsupported", ["unsupported"]],
 ].flatMap(([code, names]) => (names as string[]).map((name) => [name, code as string])));
 
-/** Answers that are not what the types say. */
+/** The error for answers that are not what the types say. */
 class Wrong extends Error {}
 
-/** A lone half of a surrogate pair: such a text has no UTF-8, and would silently become another one. */
+/**
+ * Whether a text has no lone half of a surrogate pair: such a text has no UTF-8 form, and would silently become another
+ * one.
+ */
 export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
@@ -45,7 +49,7 @@ export class TreePort {
     return new Batch(this.#tree);
   }
 
-  /** Bytes for `read`, else a JSON text; rejects with the JSON text of a refusal. */
+  /** The answer: bytes for `read`, otherwise a JSON text. It rejects with the JSON text of a refusal. */
   async ask(callback: Callback, path: string, content: unknown, executable: boolean): Promise<Uint8Array | string> {
     try {
       return await this.#ask(callback, path, content, executable);
@@ -86,7 +90,7 @@ export class TreePort {
   }
 }
 
-/** A commit on its way to a tree that takes it as a whole. */
+/** A commit that is being made for a tree that takes it as a whole. */
 class Batch {
   readonly #tree: Partial<AtomicTree>;
   readonly #steps: CommitStep[] = [];
@@ -121,7 +125,7 @@ class Batch {
   }
 }
 
-/** Who commits to a tree waits for all who asked before, through whichever handle. */
+/** The queue of each tree: a commit waits for all that were asked for before, through any handle. */
 const queues = new WeakMap<object, Promise<void>>();
 
 class Turn {
@@ -158,7 +162,7 @@ function metadata(found: unknown): string {
 }
 
 function bytes(content: unknown): Uint8Array {
-  // One of another realm (a frame, a worker's polyfill) is no instance of this one's class.
+  // An array from another realm (a frame, a worker's polyfill) is not an instance of this realm's class.
   if (Object.prototype.toString.call(content) !== "[object Uint8Array]" || !ArrayBuffer.isView(content)) {
     throw wrong("a Uint8Array", content);
   }
@@ -186,7 +190,7 @@ function conflicts(answer: unknown): string[] {
   return Array.from(conflicts, text);
 }
 
-/** A text that has a UTF-8. */
+/** A text that has a UTF-8 form. */
 function text(value: unknown): string {
   if (typeof value !== "string") throw wrong("a string", value);
   if (!isWellFormed(value)) throw new Wrong(`gave ${JSON.stringify(value)}, which is not well-formed Unicode`);
@@ -221,7 +225,7 @@ function named(error: unknown): string {
   }
 }
 
-/** What an error says, whatever was thrown. */
+/** The words of an error, whatever was thrown. */
 function shown(error: unknown): { code: string; name: string; message: string } {
   try {
     const { code, name, message } = Object(error) as Record<string, unknown>;

@@ -11,7 +11,7 @@ export const WRITE: Fields<WriteOptions> = { executable: "boolean" };
 
 type Share = (writes: boolean) => raw.TreeHandle | undefined;
 
-/** The trees that live in the module. */
+/** The trees that are kept in the module. */
 const own = new WeakMap<object, Share>();
 
 /** Has `treeOf` and `workspaceOf` take this tree's handle instead of its methods. */
@@ -19,12 +19,12 @@ export function keepOwn(tree: object, share: Share): void {
   own.set(tree, share);
 }
 
-/** For whoever reads only. The module takes the handle over. */
+/** A handle for reading only. The module takes it over. */
 export function treeOf(tree: Tree): raw.TreeHandle {
   return handle(tree, false, ["metadata", "read", "list"]);
 }
 
-/** For whoever commits. The module takes the handle over. */
+/** A handle for commits. The module takes it over. */
 export function workspaceOf(tree: WritableTree | AtomicTree | UndoWatch): raw.TreeHandle {
   const writes = typeof (tree as Partial<AtomicTree> | null)?.commitAll === "function" ? [] : (["write", "createDir", "remove"] as const);
   return handle(tree as Tree, true, ["metadata", "read", "list", ...writes]);
@@ -32,7 +32,7 @@ export function workspaceOf(tree: WritableTree | AtomicTree | UndoWatch): raw.Tr
 
 function handle(tree: Tree, writes: boolean, methods: (keyof WritableTree)[]): raw.TreeHandle {
   if (typeof tree !== "object" || tree === null) throw new InputError("tree: give an object with methods", "tree");
-  // A method that was put over ours counts.
+  // If a method was put over ours, it has to be called.
   const shared = Object.keys(tree).length === 0 ? own.get(tree)?.(writes) : undefined;
   if (shared) return shared;
   for (const method of methods) {
@@ -43,7 +43,7 @@ function handle(tree: Tree, writes: boolean, methods: (keyof WritableTree)[]): r
   return raw.TreeHandle.port(new TreePort(tree));
 }
 
-/** A path that can cross: a string with a UTF-8. */
+/** A path that can cross: a string with a UTF-8 form. */
 export function pathText(path: unknown, field = "path"): string {
   if (typeof path !== "string") throw new InputError(`${field}: must be a string, and is ${typeof path}`, field);
   if (!isWellFormed(path)) throw new InputError(`${field}: ${JSON.stringify(path)} is not well-formed Unicode`, field);

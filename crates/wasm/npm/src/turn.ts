@@ -5,8 +5,9 @@ import { RunEvents, abortOn } from "./run.js";
 import type { RunEvent, TurnFinished } from "./types.js";
 
 /**
- * A turn in the foreground: what the mode does not allow is asked for (`consent`), and the changes of a call are in the tree before the
- * next one runs. It is begun by `engine.turn`, and goes on also if nobody holds it.
+ * A turn in the foreground: the user is asked about what the mode does not allow (`consent`), and the changes of a call
+ * are in the tree before the next one runs. It is begun by `engine.turn`, and goes on even if it is not referenced any
+ * more.
  */
 export class Turn implements AsyncIterable<RunEvent>, Disposable {
   readonly #events: RunEvents;
@@ -20,24 +21,27 @@ export class Turn implements AsyncIterable<RunEvent>, Disposable {
     abortOn(signal, () => handle.abort(), () => handle.finished());
   }
 
-  /** The end of the turn. It does not reject: an error is an ending, too, and so is an abort. */
+  /** The end of the turn. It does not reject: an error is an ending too, and so is an abort. */
   get finished(): Promise<TurnFinished> {
     this.#finished ??= this.#end(this.#use());
     return this.#finished;
   }
 
-  /** Interrupts it where it stands. What was done stays done, and is in the transcript. */
+  /** Interrupts the turn where it is. What was done stays done, and is in the transcript. */
   abort(): void {
     call(() => this.#use().abort());
   }
 
-  /** What happens, from the beginning. A second loop reads on where the first one stopped; leaving a loop does not end the turn. */
+  /**
+   * The events, from the beginning. A second loop reads on where the first one stopped; leaving a loop does not end the
+   * turn.
+   */
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
     this.#use();
     return this.#events.iterator();
   }
 
-  /** Frees its memory, and interrupts it if it still runs. What is still awaited is answered. */
+  /** Frees its memory, and interrupts the turn if it still runs. What is still awaited is answered. */
   dispose(): void {
     this.#handle?.close();
     this.#handle?.free();

@@ -11,11 +11,20 @@ export interface ControllerConfig {
   enabled?: boolean;
   /** Milliseconds between a suggestion's arrival and its showing, so that it does not flicker. Default: 300. */
   showDelayMs?: number;
-  /** Milliseconds after an accept during which another accept is ignored: a key that repeats delivers once. Default: 100. */
+  /**
+   * Milliseconds after an accept during which another accept is ignored, so that a key that repeats counts once.
+   * Default: 100.
+   */
   acceptLockMs?: number;
-  /** Milliseconds after a suggestion came on screen during which Tab does not take it: the key may be meant for something else. Default: 400. */
+  /**
+   * Milliseconds after a suggestion came on screen during which Tab does not take it, because the key may be meant for
+   * something else. Default: 400.
+   */
   tabDelayMs?: number;
-  /** Milliseconds in which a typing slip can be taken back, and brings suggestion and work back. Default: 2000. */
+  /**
+   * Milliseconds in which a typing slip can be taken back, which brings back the suggestion and its work. Default:
+   * 2000.
+   */
   slipMs?: number;
 }
 
@@ -40,7 +49,7 @@ export type ControllerEvent =
       request: number;
       /** The best one. */
       suggestion?: string | null | undefined;
-      /** Further candidates, best first; three in all count. */
+      /** Further candidates, best first; at most three count in all. */
       others?: string[] | undefined;
     }
   /** A request ended without a suggestion, because a guard or the filter refused. */
@@ -58,37 +67,37 @@ export type ControllerEvent =
     }
   /** The user refused the suggestion. */
   | { type: "dismiss" }
-  /** A new turn or chat began: forget everything, record nothing. */
+  /** A new turn or chat began: everything is forgotten, and nothing is recorded. */
   | { type: "clear" }
-  /** A key was pressed. Where you can tell the text, send `edited` instead. */
+  /** A key was pressed. If you know the text, send `edited` instead. */
   | { type: "keystroke"; /** Whether it put text into the line; such a key dismisses. */ typed: boolean }
   /**
    * The input line holds this text now. Candidates that begin with it stay, and the rest of one shows. A key that leads away from all
    * of them hides them; taken back within `slipMs` it brings them back, and a second such key dismisses.
    */
   | { type: "edited"; text: string }
-  /** Show the next candidate that matches what is typed; after the last comes the first. */
+  /** Shows the next candidate that matches what is typed; after the last comes the first. */
   | { type: "nextCandidate" }
-  /** Show the candidate before. */
+  /** Shows the previous candidate. */
   | { type: "previousCandidate" }
-  /** The time that `wakeAt` asked for has come. Early and superfluous ones do no harm. */
+  /** The time that `wakeAt` asked for has come. Early and superfluous events do no harm. */
   | { type: "wake" }
-  /** The view goes away: forget everything and touch the screen no more. */
+  /** The view goes away: everything is forgotten, and the screen is not touched any more. */
   | { type: "cleanup" };
 
 /** What the controller asks of you. */
 export type Effect =
-  /** Put this on screen. Nothing is there when this comes. */
+  /** Put this on screen. Nothing is on screen when this comes. */
   | {
       type: "show";
       /** What an accept would insert. */
       suggestion: string;
-      /** What of it is not typed yet; absent where nothing is typed. */
+      /** The part that is not typed yet; absent if nothing is typed. */
       rest?: string;
-      /** Which of the candidates it is, from 1; absent where it is the only one. */
+      /** The position among the candidates, from 1; absent if it is the only one. */
       place?: { number: number; of: number };
     }
-  /** Take it off the screen. Harmless when nothing is there. */
+  /** Take the suggestion off the screen. This is harmless if nothing is there. */
   | { type: "hide" }
   /** Put this text into the input line, in place of what is typed there. Do not send it. */
   | { type: "insert"; text: string }
@@ -98,12 +107,12 @@ export type Effect =
   | { type: "record"; outcome: Outcome }
   /** Begin to run this suggestion ahead, and as many of the others as you like. */
   | { type: "startSpeculation"; suggestion: string; others?: string[] }
-  /** Drop what was started last and is not accepted. */
+  /** Drop the work that was started last and is not accepted. */
   | { type: "abandonSpeculation" }
   /** This candidate is accepted: drop what was started for the others. */
   | { type: "abandonOthers"; suggestion: string };
 
-/** What became of a suggestion. It holds lengths and times, never the text. */
+/** What became of a suggestion. It has lengths and times, never the text. */
 export type Outcome =
   | {
       outcome: "accepted";

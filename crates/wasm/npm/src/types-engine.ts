@@ -6,7 +6,7 @@ import type { ApprovalMode, PolicyRule, ToolCall, ToolPolicies, Verdict } from "
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
 import type { UndoWatch } from "./undo-watch.js";
 
-/** How much a speculation may spend; each limit has an ending of its own. `Infinity` is no limit. */
+/** How much a speculation may spend; each limit has its own ending. `Infinity` is no limit. */
 export interface Limits {
   /** Answers of the model. Default: 20. */
   turns?: number | undefined;
@@ -24,14 +24,17 @@ export interface Limits {
   staged?: Quota | undefined;
 }
 
-/** A command for the system's shell. What the gate's verdict on it rests on was looked at: see `look` of {@link EngineOptions}. */
+/**
+ * A command for the system's shell. The facts on which the gate's verdict depends were checked: see `look` of
+ * {@link EngineOptions}.
+ */
 export interface CommandRequest {
   /** For `bash -c`. */
   command: string;
   /** Where it runs: a folder in the workspace; `.` is the workspace itself. */
   directory: string;
   /**
-   * Not consented: the whole environment of the command. Consented: variables over the user's own.
+   * If not consented, the whole environment of the command; if consented, variables to add to the user's own.
    */
   environment: Record<string, string>;
   /**
@@ -40,26 +43,27 @@ export interface CommandRequest {
    */
   consented: boolean;
   /**
-   * `closed`: it must not read files that hold a secret by their name (`.env`, `*.pem`, …), whatever it looks for them with. Run it in a
-   * sandbox that hides them, or answer with an error where its folder holds one: `judge` says `secret_path` of a read of such a file.
+   * `closed`: the command must not read files whose names suggest a secret (`.env`, `*.pem`, …), in whichever way it
+   * looks for them. Run it in a sandbox that hides them, or answer with an error if its folder has one: `judge` says
+   * `secret_path` of a read of such a file.
    */
   secrets: "closed" | "open";
-  /** End it then. A second later nobody waits for it any more, and the signal fires. */
+  /** End the command after this time. A second later nobody waits for it any more, and the signal fires. */
   timeLimitMs: number;
-  /** Keep at most so many bytes of output. */
+  /** Keep at most this many bytes of output. */
   outputLimit: number;
 }
 
 /**
- * Something of your machine that has to be looked at right before a command runs. A path is relative to the workspace, or absolute;
- * its `..` are those of the system.
+ * Something on your machine that has to be looked at right before a command runs. A path is relative to the workspace,
+ * or absolute; a `..` in it is resolved by the system.
  */
 export type Probe =
   /** The version of the git that the command would find. */
   | { kind: "gitVersion" }
-  /** Where this folder really lies, links followed. */
+  /** Where this folder really is, with links followed. */
   | { kind: "folder"; path: string }
-  /** What this file holds, links followed. */
+  /** The content of this file, with links followed. */
   | { kind: "file"; path: string };
 
 /** What was seen. */
@@ -68,18 +72,18 @@ export type Probed =
   /** The folder's path in the workspace, without links; `.` is the workspace itself. */
   | { folder: string }
   | { file: string | Uint8Array }
-  /** It is surely not there, also because a part of its path is no folder. */
+  /** It certainly does not exist; that includes the case that a part of its path is not a folder. */
   | "absent"
   /** The folder lies outside the workspace. */
   | "outside"
-  /** It cannot be told, as for a file that may not be read, or that is a folder. */
+  /** It cannot be told, for example for a file that may not be read, or that is a folder. */
   | "unknown";
 
-/** What came of a command. */
+/** The result of a command. */
 export interface CommandOutput {
   /** Standard output and standard error, in the order they came. */
   output: string;
-  /** 0 if it is left out; `null`: a signal ended it. */
+  /** The exit code, 0 if it is left out; `null` if a signal ended the command. */
   exitCode?: number | null | undefined;
   timedOut?: boolean;
   /** Whether output was cut. */
@@ -89,108 +93,126 @@ export interface CommandOutput {
 /** A tool of your own. */
 export interface Tool extends ToolSchema {
   /**
-   * The arguments that name a path, or a list of paths, of a tool that only reads. With it the tool runs ahead and asks nobody: the gate holds these
-   * paths against the rules, and what else the tool does is your word. It must read through `view` alone, leave out what the rules close,
-   * run no program and reach no network. `[]`: it takes no path.
+   * For a tool that only reads: the names of its arguments that name a path, or a list of paths. With this the tool
+   * runs ahead and nobody is asked. The gate checks these paths against the rules; for everything else that the tool
+   * does, it relies on you. The tool must read through `view` alone, leave out what the rules close, run no program and
+   * use no network. `[]`: it takes no path.
    */
   reads?: string[] | undefined;
   /**
-   * Runs it. What it gives is for the model: a string, what JSON can say, or what {@link toolItems} makes. What it throws is told to the model. What it
-   * writes to `view` is in the tree when it ends; the view is its own as long as it runs.
+   * Runs it. The result is for the model: a string, what JSON can express, or what {@link toolItems} makes. If it
+   * throws, the error is told to the model. What it writes to `view` is in the tree when it ends; the view belongs to
+   * it as long as it runs.
    */
   run(args: Record<string, unknown>, view: Overlay, signal: AbortSignal): MaybePromise<unknown>;
 }
 
 /** What an engine works with. */
 export interface EngineOptions {
-  /** Who is asked. */
+  /** The model that is asked. */
   model: Model;
   /** The provider's name of the model, for its requests. A model of `fetchModel` needs it. */
   modelName?: string | undefined;
-  /** The real files. Only an accept and a turn in the foreground write to it. In an {@link UndoWatch}, undone work is noticed. */
+  /**
+   * The real files. Only an accept and a turn in the foreground write to them. With an {@link UndoWatch}, undone work
+   * is noticed.
+   */
   tree: WritableTree | AtomicTree | UndoWatch;
   /**
-   * How much may be done without asking; a function is asked for every call and at every accept. One that throws, or gives no mode,
-   * counts as `plan`. Default: `default`, in which a speculation stops at the first write unless `aheadWrites` is `ask`.
+   * How much may be done without asking. A function is called for every call of a tool and at every accept; if it
+   * throws, or does not return a mode, that counts as `plan`. Default: `default`, in which a speculation stops at the
+   * first write unless `aheadWrites` is `ask`.
    */
   mode?: ApprovalMode | (() => ApprovalMode) | undefined;
   /**
-   * Where the workspace is, in paths of the model: as bash spells them, `/c/project` for `C:\project`. It need not be where the files
-   * really are, so what is left out is right where the model is told nothing else. Default: `/workspace`.
+   * Where the workspace is, in paths of the model: as bash spells them, `/c/project` for `C:\project`. It need not be
+   * where the files really are, so the default is right if the model is told nothing else. Default: `/workspace`.
    */
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`. */
   deny?: string[] | undefined;
   /**
-   * `false`: files that hold a secret by their name (`.env`, `*.pem`, `id_rsa`, `credentials.json`, …) are as all others. By default
-   * nothing ahead touches them, and a turn asks. Leave it out unless your user said so.
+   * If `false`, files whose names suggest a secret (`.env`, `*.pem`, `id_rsa`, `credentials.json`, …) are treated like
+   * all others. By default nothing ahead touches them, and a turn asks. Leave it out unless your user said so.
    */
   denyDefaults?: boolean | undefined;
   /** What the user adds to what the gate knows of programs. */
   policies?: PolicyRule[] | undefined;
-  /** What the user says of each tool. An `InputError` names an entry that is wrong. */
+  /** The user's rules for each tool. An `InputError` names an entry that is wrong. */
   toolPolicies?: ToolPolicies | undefined;
-  /** The same from the project itself, which can only have more asked or excluded: `automatic` in it is an `InputError`. */
+  /**
+   * The same rules from the project itself. They can only have more asked or excluded: `automatic` in them is an
+   * `InputError`.
+   */
   projectToolPolicies?: ToolPolicies | undefined;
   /**
-   * Runs a command; without it there is no `shell` tool. What the command can reach is up to you: the gate judges its text. What this
-   * throws is told to the model. The signal fires when the command is not wanted any more. `printed` may be told the end of what was printed so far, as
-   * often as there is more: an {@link Agent} shows it as `printed` of the call, the last 4 KiB.
+   * Runs a command; without this there is no `shell` tool. What the command can reach is up to you: the gate judges its
+   * text. If this throws, the error is told to the model. The signal fires when the command is not wanted any more.
+   * `printed` may be called with the end of the output so far, each time there is more: an {@link Agent} shows the last
+   * 4 KiB as `printed` of the call.
    */
   runCommand?: ((request: CommandRequest, signal: AbortSignal, printed: (end: string) => void) => Promise<CommandOutput>) | undefined;
   /**
-   * Looks at your machine for a command that starts git and that nobody was asked about: git's version, and the files of a repository in which programs could be named. Each
-   * command asks anew, and `runCommand` gets none of which this does not hold. Without it such commands answer with an error.
+   * Looks at your machine for a command that starts git and about which nobody was asked: at git's version, and at the
+   * files of a repository that could name programs. It is called anew for each command, and `runCommand` gets no
+   * command for which the requirements do not hold. Without this such commands answer with an error.
    */
   look?: ((probe: Probe) => MaybePromise<Probed>) | undefined;
-  /** Tools of your own. One that does not say what it `reads` never runs ahead; in a turn it asks for consent. */
+  /**
+   * Tools of your own. A tool that does not say what it `reads` never runs ahead; in a turn the user is asked about it.
+   */
   tools?: Tool[] | undefined;
   limits?: Limits | undefined;
-  /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */
+  /**
+   * What an accept does with work that stopped at a call which needs consent: it takes the work (default), or takes
+   * nothing.
+   */
   atBoundary?: "commit" | "discard" | undefined;
   /**
-   * What becomes of an edit of work ahead in the mode `default`: the work stops there (`boundary`, the default), or it is staged, and the
-   * accept answers `asksFirst` until the user agreed (`ask`). In `plan` nothing is staged either way.
+   * What happens to an edit of work ahead in the mode `default`: the work stops there (`boundary`, the default), or the
+   * edit is staged, and the accept answers `asksFirst` until the user agrees (`ask`). In `plan` nothing is staged
+   * either way.
    */
   aheadWrites?: "ask" | "boundary" | undefined;
-  /** What becomes of files that changed meanwhile. */
+  /** What happens to files that changed meanwhile. */
   commit?: CommitOptions | undefined;
   /**
-   * Asks the user whether a call may run. In turns only, never for a speculation. `stop` ends the turn there. Default: `decline`.
+   * Asks the user whether a call may run. This is called in turns only, never for a speculation. `stop` ends the turn
+   * there. Default: `decline`.
    */
-  // Beside a plain word TypeScript would take `async () => "run"` for a promise of any text.
+  // With a plain word in the type, TypeScript would take `async () => "run"` for a promise of any text.
   consent?: ((call: ToolCall, verdict: Verdict) => PromiseLike<"run" | "decline" | "stop">) | undefined;
 }
 
-/** How a guess is asked for. */
+/** The options of a guess. */
 export interface SuggestOptions {
   /** How many guesses at most, up to 3. Default: 1. */
   candidates?: number | undefined;
-  /** An abort rejects with its reason. */
+  /** An abort rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** How a prompt is run ahead. */
+/** The options of a prompt that runs ahead. */
 export interface SpeculateOptions {
   /** Default: `s1`, `s2`, … */
   id?: string | undefined;
-  /** Gives it up. */
+  /** Gives up the speculation. */
   signal?: AbortSignal | undefined;
 }
 
-/** How a turn is run. */
+/** The options of a turn. */
 export interface TurnOptions {
-  /** Interrupts it. */
+  /** Interrupts the turn. */
   signal?: AbortSignal | undefined;
 }
 
-/** What happens in a run. Calls and results come in pairs, also where several ran at the same time. */
+/** What happens in a run. Calls and results come in pairs, even if several ran at the same time. */
 export type RunEvent =
-  /** Words of the model, as they come. */
+  /** Words of the model, as they arrive. */
   | { type: "text"; text: string }
   /** A call runs, or is about to. */
   | { type: "toolCall"; call: ToolCall }
-  /** It has its result, as the model will read it, and what that is made of, where it has names and places. */
+  /** A call has its result, as the model will read it, with its parts if they have names and places. */
   | { type: "toolResult"; result: ToolResult; items?: readonly ContextItem[] };
 
 /** What `toolItems` makes. */
@@ -198,25 +220,28 @@ export interface ToolItems {
   readonly items: readonly ContextItem[];
 }
 
-/** One thing that a tool found, looked at or did. */
+/** Something that a tool found, looked at or did. */
 export interface ContextItem {
   /** `auth.rs (10-32)`. */
   name: string;
   description?: string;
   /** What the model reads of it. */
   content: string;
-  /** A `file` is a path of the workspace, with its first and last line from 1, and can be opened. A `url` is shown and never followed. */
+  /**
+   * A `file` is a path of the workspace, with its first and last line from 1, and can be opened. A `url` is shown and
+   * never followed.
+   */
   uri?: { type: "file"; value: string; lines?: [number, number] } | { type: "url"; value: string };
-  /** How it ended, of a command. */
+  /** How a command ended. */
   status?: string;
-  /** It is not to be listed. */
+  /** The item is not to be listed. */
   hidden?: boolean;
 }
 
-/** Where a speculation is. */
+/** The state of a speculation. */
 export type Status = "running" | "completed" | "boundary" | "exhausted" | "failed" | "aborted";
 
-/** What a model failed with. */
+/** The error of a model. */
 export type ModelErrorCode =
   | "misconfigured"
   | "unauthorized"
@@ -237,17 +262,18 @@ export interface RunFailure {
   /** In words. */
   error: string;
   /**
-   * For programs. `withheld`: by the provider; `empty`: there was nothing in the answer; `consent`: the user could not be asked;
-   * `other`: something was thrown that is no error of this package; else the code of what was thrown.
+   * For programs. `withheld`: the provider withheld the answer; `empty`: the answer had no content; `consent`: the user
+   * could not be asked; `other`: something was thrown that is not an error of this package; otherwise the code of what
+   * was thrown.
    */
   code: ModelErrorCode | "withheld" | "empty" | "consent" | "other" | (string & {});
-  /** Milliseconds after which the model may be asked again, if its provider said. */
+  /** After how many milliseconds the model may be asked again, if its provider said. */
   retryAfterMs?: number;
 }
 
 /** How a run ended. */
 export type Ending =
-  /** The model said its last word. */
+  /** The model has given its last answer. */
   | { status: "completed" }
   /** A call needs the user's consent. */
   | { status: "boundary"; verdict: Verdict }
@@ -278,19 +304,19 @@ export interface Cost extends Usage {
 
 /** What a run adds to a conversation. It is legal wherever the run was cut. */
 export interface Transcript {
-  /** The prompt first, every call with its result. Append these to the conversation. */
+  /** First the prompt, then every call with its result. Append these to the conversation. */
   messages: Message[];
-  /** What the model said after the last finished call, the next call included. */
+  /** What the model said after the last finished call, including the next call. */
   rest: Part[];
   /** Whether `rest` continues the last message of the model. */
   restContinues: boolean;
-  /** Results of calls of `rest` that stand behind one without a result. */
+  /** Results of calls of `rest` that come after a call without a result. */
   ready?: ToolResult[];
-  /** What results are made of, by the ids of their calls, where that has names and places. */
+  /** The parts of results, by the ids of their calls, if they have names and places. */
   items?: Record<string, readonly ContextItem[]>;
 }
 
-/** All that is left of a speculation when its work has ended. */
+/** What is left of a speculation when its work has ended. */
 export interface Finished {
   id: string;
   prompt: string;
@@ -316,38 +342,39 @@ export type Acceptance =
   | {
       type: "accepted";
       changes: ChangeSummary[];
-      /** Of these, files that changed meanwhile as well: they hold both edits. */
+      /** Those of the files that were also changed meanwhile: they contain both edits. */
       merged: string[];
-      /** What the work read and what changed since, where `commit.staleReads` allows it. */
+      /** What the work read and what has changed since, if `commit.staleReads` allows it. */
       staleReads: Conflict[];
-      /** What is added to the conversation. If the work had not ended, `engine.turn` goes on with it. */
+      /** What is added to the conversation. If the work was not completed, `engine.turn` goes on with it. */
       transcript: Transcript;
-      /** The call that needs consent: `engine.turn` asks for it. */
+      /** The call that needs consent; `engine.turn` asks about it. */
       pendingCall?: ToolCall;
       ending: Ending;
       /** The suggestion for what comes after, if it is there already. */
       next?: string;
-      /** Milliseconds of work that the user did not wait for. */
+      /** Milliseconds of work for which the user did not wait. */
       timeSavedMs: number;
     }
-  /** The tree changed where the work rests on it. Nothing was changed. */
+  /** The tree has changed where the work depends on it. Nothing was changed. */
   | { type: "conflict"; conflicts: Conflict[] }
   /** A call that ran is not allowed any more. Nothing was changed. */
   | { type: "withdrawn"; call: ToolCall; verdict: Verdict }
-  /** It wrote in a mode that asks before a write, and the user was not asked. Nothing was changed. */
+  /** The work wrote in a mode that asks before a write, and the user was not asked. Nothing was changed. */
   | {
       type: "asksFirst";
       changes: ChangeSummary[];
-      /** The call at which it stopped; it is asked about by itself, after these changes. */
+      /** The call at which the work stopped; the user is asked about it separately, after these changes. */
       pendingCall?: ToolCall;
       /**
-       * The user was shown these changes, and said yes: hands the work over. Everything is judged again, by the rules of that moment.
+       * Says that the user was shown these changes and said yes, and hands over the work. Everything is judged again,
+       * by the rules of that moment.
        */
       agree(): Promise<Acceptance>;
     }
-  /** There is nothing to give: nothing was done, or it was aborted. */
+  /** There is nothing to hand over, because nothing was done or the work was aborted. */
   | { type: "nothing" }
-  /** It stopped at a boundary, and `atBoundary` is `discard`. */
+  /** The work stopped at a boundary, and `atBoundary` is `discard`. */
   | { type: "discarded" };
 
 /** A guess, or why there is none. */
@@ -360,5 +387,5 @@ export type Suggested =
       suppressed: string;
       usage: Usage;
       suggestion?: never;
-      // What went wrong is there where it was the model, and `suppressed` is `error`.
+      // The fields of the error are there if the model failed and `suppressed` is `error`.
     } & Partial<RunFailure>);

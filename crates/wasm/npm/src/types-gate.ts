@@ -11,15 +11,16 @@ export interface GateContext {
   /** Default: `default`. */
   mode?: ApprovalMode | undefined;
   /**
-   * Where the workspace is: an absolute path as bash spells it, which relative ones start from. On Windows that is `/c/project` for
-   * `C:\project`; in calls, a path with a backslash is a strange name in the workspace. Default: `/workspace`.
+   * Where the workspace is: an absolute path as bash spells it, from which relative paths start. On Windows that is
+   * `/c/project` for `C:\project`; in calls, a path with a backslash is an unusual name in the workspace. Default:
+   * `/workspace`.
    */
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`: `.env`, `*.pem`, `/config/prod.yml`. */
   deny?: string[] | undefined;
   /**
-   * `false`: files that hold a secret by their name (`.env`, `*.pem`, `id_rsa`, `credentials.json`, …) are as all others. By default
-   * they are boundaries, with the reason `secret_path`. Leave it out unless your user said so.
+   * If `false`, files whose names suggest a secret (`.env`, `*.pem`, `id_rsa`, `credentials.json`, …) are treated like
+   * all others. By default they are boundaries, with the reason `secret_path`. Leave it out unless your user said so.
    */
   denyDefaults?: boolean | undefined;
   /** What the user adds to what the gate knows of programs. */
@@ -28,7 +29,7 @@ export interface GateContext {
 
 /** A rule about a program: `{ program: "terraform", words: ["show"], decision: "allow" }`. */
 export interface PolicyRule {
-  /** Its plain name. */
+  /** The plain name of the program. */
   program: string;
   /** The words behind the name: a sub-command. */
   words?: string[] | undefined;
@@ -41,17 +42,20 @@ export interface PolicyRule {
   requires?: string[] | undefined;
   /** For an allow: what else may be given. Default: `none`. */
   operands?: "none" | "files" | "any" | undefined;
-  /** `allow`: it only reads, you say. `boundary`: it asks first, whatever the gate knows of it. */
+  /** `allow`: you say that it only reads. `boundary`: it asks first, whatever the gate knows of it. */
   decision: "allow" | "boundary";
   /** Why, for people. */
   reason?: string | undefined;
-  /** Commands that this rule must decide; checked when it is taken on. */
+  /** Commands that this rule must decide; this is checked when the rule is added. */
   match?: string[] | undefined;
   /** Commands that it must not decide. */
   not_match?: string[] | undefined;
 }
 
-/** What becomes of a tool's calls. `automatic`: a turn asks nobody, ahead nothing changes; `ask`: in every mode; `exclude`: it is not offered. */
+/**
+ * What happens to a tool's calls. `automatic`: a turn asks nobody, and nothing changes for work ahead; `ask`: the user
+ * is asked in every mode; `exclude`: the tool is not offered.
+ */
 export type ToolPolicy = "automatic" | "ask" | "exclude";
 
 /** A policy for some calls of a tool. */
@@ -59,16 +63,18 @@ export interface ToolRule {
   /** The tool's name; `*` stands for any text. */
   tool: string;
   /**
-   * Arguments by name, each with a pattern that it has to fit: `path` a glob of workspace paths, `command` the words of a simple command (a line fits where each
-   * of its commands does), any other a text in which `*` stands for any.
+   * Arguments by name, each with a pattern that it has to match: `path` a glob of workspace paths, `command` the words
+   * of a simple command (a line matches if each of its commands does), any other argument a text in which `*` stands
+   * for any text.
    */
   when?: Record<string, string> | undefined;
   policy: ToolPolicy;
 }
 
 /**
- * What a user says of tools, as `[tools]` in the file of the program `headstart`: `{ default: "ask", read_file: "automatic", rule: [{ tool: "shell", when:
- * { command: "cargo test *" }, policy: "automatic" }] }`. Rules come first, then names, then `default`; where nothing is said, the mode decides.
+ * A user's rules for tools, as in `[tools]` in the file of the program `headstart`: `{ default: "ask", read_file:
+ * "automatic", rule: [{ tool: "shell", when: { command: "cargo test *" }, policy: "automatic" }] }`. Rules come first,
+ * then names, then `default`; if none of them decides, the mode does.
  */
 export type ToolPolicies = { default?: ToolPolicy | undefined; rule?: ToolRule[] | undefined } & { [tool: string]: ToolPolicy | ToolRule[] | undefined };
 
@@ -124,39 +130,41 @@ export interface Verdict {
     span?: [from: number, to: number];
   }[];
   /**
-   * Paths in the workspace that may be read: `.` is all of it, a folder stands for all below it. Complete unless a boundary; there,
-   * it is what was found so far, and may hold an operand that is written, as the output file of `sort -o`.
+   * Paths in the workspace that may be read: `.` is all of it, a folder stands for everything below it. The list is
+   * complete unless the verdict is a boundary. There it is what was found so far, and may contain an operand that is
+   * written, for example the output file of `sort -o`.
    */
   reads: string[];
   /**
-   * The file that a call of a file tool writes, and files behind `>` in a command. What a program itself writes (`rm a`, `cp a b`,
-   * `tee a`) is not looked up: such a command is a boundary whatever its operands are, and `effects` tell the kind.
+   * The file that a call of a file tool writes, and files behind `>` in a command. What a program itself writes
+   * (`rm a`, `cp a b`, `tee a`) is not looked up: such a command is a boundary whatever its operands are, and `effects`
+   * tell the kind.
    */
   writes: string[];
-  /** How an allowed command must run, where its plain form could do more than read. */
+  /** How an allowed command must run, if its plain form could do more than read. */
   hardened?: Hardened;
 }
 
 /** The form in which an allowed command must run, over an environment without anything that names programs. */
 export interface Hardened {
-  /** Variables that must be set; frozen, because verdicts share it. */
+  /** Variables that must be set. They are frozen, because several verdicts share them. */
   environment: Readonly<Record<string, string>>;
   /** The command to run instead. */
   command?: string;
-  /** What has to hold where it starts git. */
+  /** What must hold if the command starts git. */
   git?: GitNeeds;
 }
 
 /**
- * What no variable can make git do, so that you have to see to it before the command runs; else it must not run. An engine does it
- * with your `look`.
+ * Requirements that no variable can make git meet, so you have to check them before the command runs; if they do not
+ * hold, it must not run. An engine checks them with your `look`.
  */
 export interface GitNeeds {
   /** `git version` is at least this. */
   version: [major: number, minor: number];
   /** Folders of the workspace from which git looks for a repository. */
   folders: string[];
-  /** Files below `.git` that must not be there, or hold none of the words `filter`, `diff`, `merge` and `[attr]`. */
+  /** Files below `.git` that must not exist, or must not contain the words `filter`, `diff`, `merge` and `[attr]`. */
   hides: string[];
 }
 

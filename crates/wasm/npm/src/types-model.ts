@@ -1,12 +1,13 @@
 // Conversations, models, and wire formats.
 import type { ToolCall } from "./types-gate.js";
 
-/** The answer to a call: what came out, or why it could not be done, in words that the model can act on. */
+/** The answer to a call: its result, or why it could not be done, in words that the model can act on. */
 export type ToolResult = { id: string; name: string } & ({ output: unknown } | { error: string });
 
 /**
- * What a model gave with an answer beside its words and calls, and wants to see again with them: keep it, and look at nothing in it. Many
- * models refuse a conversation in which it is missing. Only the model and the wire format that wrote it get it back.
+ * What a model gave with an answer besides its words and calls, and wants to see again with them. Keep it unchanged and
+ * do not interpret it. Many models refuse a conversation in which it is missing. Only the model and the wire format
+ * that wrote it get it back.
  */
 export interface Opaque {
   format: string;
@@ -20,7 +21,10 @@ export interface Image {
   data: string;
 }
 
-/** A piece of a message; an opaque one stands in a message of the model, before the others, and an image in one of the user. */
+/**
+ * A piece of a message. An opaque part is in a message of the model, before the others; an image is in a message of the
+ * user.
+ */
 export type Part =
   | { type: "text"; text: string }
   | ({ type: "image" } & Image)
@@ -54,32 +58,32 @@ export interface ToolSchema {
 
 /** What a request cost, in tokens. */
 export interface Usage {
-  /** Read by the model, those from its cache included. */
+  /** Tokens read by the model, including those from its cache. */
   inputTokens: number;
-  /** Of these, found in the provider's cache. */
+  /** The part of `inputTokens` that was found in the provider's cache. */
   cachedInputTokens: number;
-  /** Of these, put into that cache, where the provider counts them apart. */
+  /** The part of `inputTokens` that was put into that cache, if the provider counts it separately. */
   cacheCreationTokens?: number;
-  /** Kept for this request under a name, times seconds. */
+  /** Tokens that were kept for this request under a name, times seconds. */
   cacheTokenSeconds?: number;
-  /** Written by the model. */
+  /** Tokens written by the model. */
   outputTokens: number;
-  /** Requests that were answered and of which the server did not say what they cost: it is not known, and not nothing. */
+  /** How many requests were answered without the server saying what they cost; their cost is unknown, not zero. */
   untoldRequests?: number;
 }
 
-/** All that a model is asked. */
+/** Everything that a model is asked. */
 export interface ModelRequest {
   /** The provider's name of the model. */
   model: string;
   system?: string;
   tools: ToolSchema[];
   messages: Message[];
-  /** Whether it may think first. */
+  /** Whether the model may think first. */
   thinking: boolean;
-  /** JSON schema that the answer must have. */
+  /** The JSON schema that the answer must follow. */
   responseSchema?: object;
-  /** At most so many tokens in the answer. */
+  /** The most tokens of the answer. */
   maxOutputTokens?: number;
 }
 
@@ -90,11 +94,11 @@ export type FinishReason = "stop" | "length" | "contentFilter";
 export type ModelEvent =
   /** Words. */
   | { type: "text"; text: string }
-  /** The model's thinking, to show. What of it has to go back comes as `opaque`. */
+  /** The model's thinking, for display. The part of it that has to be sent back comes as `opaque`. */
   | { type: "thought"; text: string }
   /** What the model wants back with this answer; at most one. */
   | ({ type: "opaque" } & Opaque)
-  /** A call, whole. Without an id it gets one. */
+  /** A complete call. If it has no id, it is given one. */
   | ({ type: "toolCall" } & Omit<ToolCall, "id"> & { id?: string })
   /** What the request cost; the last one counts. */
   | { type: "usage"; usage: Partial<Usage> }
@@ -103,13 +107,15 @@ export type ModelEvent =
 
 /** A model is an object with one method. */
 export interface Model {
-  /** Asks, and streams the answer. The signal fires when the answer is not wanted any more. What it throws ends the run. */
+  /**
+   * Asks, and streams the answer. The signal fires when the answer is not wanted any more. If it throws, the run ends.
+   */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
 
 /** The answers of a model, to be played again. */
 export interface Recording {
-  /** The answers in speculations and turns, in the order they were asked for. */
+  /** The answers in speculations and turns, in the order in which they were asked for. */
   turns?: RecordedTurn[];
   /** The answers to queries for a suggestion; an empty one is silence, several lines are several candidates. */
   suggestions?: (string | { text: string; delayMs?: number; usage?: Partial<Usage> })[];
@@ -134,16 +140,19 @@ export interface RecordedTurn {
   usage?: Partial<Usage>;
 }
 
-/** The providers whose wire format is known. `openai` with another `baseUrl` is every server that speaks its chat completions. */
+/**
+ * The providers whose wire format is known. `openai` with another `baseUrl` is for every server with its chat
+ * completions.
+ */
 export type ProviderName = "openai" | "responses" | "anthropic" | "gemini" | "dashscope" | "ollama";
 
 export interface WireOptions {
   provider: ProviderName;
-  /** Where it is, if not at the provider's own address; it looks like `https://HOST/v1`. */
+  /** The base URL, if it is not the provider's own; it looks like `https://HOST/v1`. */
   baseUrl?: string | undefined;
 }
 
-/** All that `fetch` needs: `fetch(url, rest)`. */
+/** Everything that `fetch` needs: `fetch(url, rest)`. */
 export interface EncodedRequest {
   url: string;
   method: "POST";
@@ -152,40 +161,43 @@ export interface EncodedRequest {
 }
 
 export interface FetchModelOptions extends WireOptions {
-  /** It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
+  /** The key. It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
   key?: string | undefined;
-  /** `false` for a model that takes no images: it is told of each that there was one. Default: true. */
+  /** `false` for a model that takes no images: for each image it is told that there was one. Default: true. */
   images?: boolean | undefined;
-  /** In place of the global one: through a proxy of your own, with a header more, in a test. */
+  /** A `fetch` in place of the global one: with a proxy of your own, with another header, or in a test. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /**
-   * At most so many further tries of a request that failed for a moment; 0: none. Default: 4 for the user, 2 for what an engine does
-   * in the background.
+   * The most further tries of a request that failed for a passing reason; 0 for none. Default: 4 for the user, 2 for
+   * what an engine does in the background.
    */
   retries?: number | undefined;
   /** How long to wait. */
   timeouts?: ModelTimeouts | undefined;
   /**
-   * Hears when a request of the user's waits before it is made again, and why; and with nothing when that is over. What it throws is told to the
-   * console.
+   * Is told when a request of the user waits before it is made again, and why; and with nothing when that is over. If
+   * it throws, the error goes to the console.
    */
   onWait?: ((wait: ProviderWait | undefined) => void) | undefined;
 }
 
-/** A request that failed for a moment waits to be made again. */
+/** A request that failed for a passing reason and waits to be made again. */
 export interface ProviderWait {
   /** Milliseconds. */
   ms: number;
-  /** Why: the code of the error. */
+  /** The code of the error, which is the reason. */
   code: string;
 }
 
-/** In milliseconds. */
+/** How long to wait, in milliseconds. */
 export interface ModelTimeouts {
-  /** For the first bytes of an answer; 130 s. A queue, a model that is loaded first or a long prompt take their time. */
+  /**
+   * For the first bytes of an answer; 130 s. A queue, a model that is loaded first, or a long prompt can take this
+   * long.
+   */
   firstByteMs?: number | undefined;
   /** For the next bytes; 120 s. */
   idleMs?: number | undefined;
-  /** For the next piece of the answer, where only signs of life come; 600 s. */
+  /** For the next piece of the answer, if only signs of life come; 600 s. */
   stalledMs?: number | undefined;
 }

@@ -5,10 +5,11 @@ import { keepOwn, workspaceOf } from "./tree.js";
 import type { AtomicTree, UndoNews, WritableTree } from "./types.js";
 
 /**
- * A tree that knows again what was committed through it, so that the model can be told what its user has undone.
+ * A tree that recognizes what was committed through it, so that the model can be told what its user has undone.
  *
- * A conversation holds what the model wrote. When the user takes that back behind it, in an editor or with git, the next answer would rest
- * on files that are not there. Give one of these to the engine in place of the tree, one for each conversation, and ask before each prompt:
+ * A conversation contains what the model wrote. If the user takes that back outside the conversation, in an editor or
+ * with git, the next answer would assume files that are not there. Give one of these to the engine in place of the
+ * tree, one for each conversation, and ask before each prompt:
  *
  * ```js
  * const watch = new UndoWatch(tree);
@@ -21,9 +22,9 @@ import type { AtomicTree, UndoNews, WritableTree } from "./types.js";
  * if (news) watch.told(news);
  * ```
  *
- * Where there are news, drop what runs ahead: it was begun without that knowledge. What is undone and redone between two prompts is no
- * news. It goes by content alone, line endings apart: a file that holds neither what it held before a commit nor what it held after
- * it is its user's own text.
+ * If there are news, drop what runs ahead, because it began without that knowledge. What is undone and redone between
+ * two prompts is no news. Only contents are compared, without their line endings: if a file has neither the content
+ * from before a commit nor the content from after it, it is the user's own text.
  */
 export class UndoWatch implements Disposable {
   #handle: raw.WatchHandle | undefined;
@@ -33,24 +34,30 @@ export class UndoWatch implements Disposable {
     keepOwn(this, () => call(() => this.#get().tree()));
   }
 
-  /** What was undone or redone since the model was told last; undefined: nothing. What cannot be read is no news. */
+  /**
+   * What was undone or redone since the model was told last; undefined if nothing was. A file that cannot be read is no
+   * news.
+   */
   async news(): Promise<UndoNews | undefined> {
     const news = await calling(() => this.#get().news());
     return news === undefined ? undefined : (JSON.parse(news as string) as UndoNews);
   }
 
-  /** These news stand in the conversation from now on, with an answer behind them. They are those of one of the last eight looks. */
+  /**
+   * Notes that these news are in the conversation, followed by an answer. They must be those of one of the last eight
+   * looks.
+   */
   told(news: UndoNews): void {
     if (!Number.isSafeInteger(news?.look)) throw new InputError("news: must be what `news()` gave", "news");
     call(() => this.#get().told(news.look));
   }
 
-  /** Forgets what was committed: with the conversation that held it. */
+  /** Forgets what was committed, when the conversation that contained it is forgotten. */
   forgetAll(): void {
     call(() => this.#get().forgetAll());
   }
 
-  /** Frees its memory. Engines that have it go on. */
+  /** Frees its memory. Engines that use it go on. */
   dispose(): void {
     this.#handle?.free();
     this.#handle = undefined;

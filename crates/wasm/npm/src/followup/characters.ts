@@ -1,7 +1,7 @@
 // Characters as the filter asks of them, and texts as rows of characters (Unicode scalar values).
 import { CHARACTERS } from "./tables.js";
 
-/** Of a text, whether its first character is one; of nothing it is false. */
+/** A test of a text's first character; false for an empty text. */
 type Test = (text: string | undefined) => boolean;
 
 // What is made of these is left out of a page that does not use it.
@@ -35,20 +35,20 @@ const within = (name: keyof typeof CHARACTERS): Test => (text) => {
   return code !== undefined && ranges.some(([first, last]) => first <= code && code <= last);
 };
 
-/** Chinese, Japanese and Korean, whose words are counted by characters. */
+/** Whether it is Chinese, Japanese or Korean, whose words are counted by characters. */
 export const isCjk: Test = within("cjk");
-/** Thai, Lao, Tibetan, Burmese, Khmer: no spaces, longer words. */
+/** Whether it is Thai, Lao, Tibetan, Burmese or Khmer, which have no spaces and longer words. */
 export const isLongUnspaced: Test = within("longUnspaced");
 export const isLatin: Test = within("latin");
-/** A character drawn onto the one before it. */
+/** Whether it is drawn onto the character before it. */
 export const isMark: Test = within("mark");
-/** A letter of a script that joins letters with ZWJ and ZWNJ. */
+/** Whether it is a letter of a script that joins letters with ZWJ and ZWNJ. */
 export const joinsLetters: Test = within("joinsLetters");
 export const isPictograph: Test = within("pictograph");
-/** One that a reader cannot see, or that reorders what a reader sees, where nothing around it excuses it. */
+/** Whether a reader cannot see it, or it reorders what a reader sees, unless the characters around it justify it. */
 export const isInvisible: Test = within("invisible");
 
-/** A letter of a script that puts no spaces between words. */
+/** Whether it is a letter of a script that puts no spaces between words. */
 export const isUnspaced: Test = (text) => isCjk(text) || isLongUnspaced(text);
 
 export function lastOf(text: string): string | undefined {

@@ -8,7 +8,7 @@ export function hasDestructiveCommand(plain: string, original: string): boolean 
   if (COMMANDS.glued.some((part) => squeezed.includes(part)) || isForkBomb(squeezed) || pipesIntoShell(plain)) return true;
   if (original.includes("branch -D") || overwritesDevice(squeezed)) return true;
   const spaced = plain.replace(/[|;&(){}$=,]/g, " ");
-  // `rm${ifs}-rf` and `{rm,-rf,/}` are spelled so that they do not look like one.
+  // `rm${ifs}-rf` and `{rm,-rf,/}` are spelled so that they do not look like a command.
   const tokens = splitWhiteSpace(spaced).filter((token) => token !== "ifs");
   return tokens.some((_, at) => runsDestructive(tokens, at));
 }
@@ -118,11 +118,11 @@ function isOptionOrPath(token: string): boolean {
   return /^[-~.$]|[/*\\]/.test(token);
 }
 
-/** Options of git itself stand before its verb: `git -C dir -c key=value push`. */
+/** Whether a git command destroys. Options of git itself come before its verb: `git -C dir -c key=value push`. */
 function gitDestroys(given: readonly string[]): boolean {
   let rest = given;
   while (rest[0]?.startsWith("-")) rest = rest.slice(["-c", "--git-dir", "--work-tree", "--namespace"].includes(rest[0]) ? 2 : 1);
-  // A value such as `key=value` was split at its equals sign, so the verb may stand one further.
+  // A value such as `key=value` was split at its equals sign, so the verb may come one word later.
   const at = rest.slice(0, 3).findIndex((word) => COMMANDS.gitVerbs.includes(word));
   if (at < 0) return false;
   const parts = rest.slice(at + 1);
@@ -170,7 +170,7 @@ function hasForce(parts: readonly string[]): boolean {
   return parts.some((part) => /[fd]/.test(shortFlags(part)) || /^--(fo|mirror|delete|prune)/.test(part));
 }
 
-/** Recursively, or on the root; `chmod +x build.sh` is neither. */
+/** Whether permissions are opened recursively, or on the root; `chmod +x build.sh` does neither. */
 function opensEverything(parts: readonly string[]): boolean {
   const recursive = parts.some((part) => shortFlags(part).includes("r") || part.startsWith("--rec"));
   const root = parts.some((part) => ["/", "/*", "~", "~/", "home", ".", "./", "*"].includes(part) || part.startsWith("/etc"));

@@ -31,7 +31,10 @@ const LOOK_ALIKES = [
   "νv", "хx", "χx", "уy", "гr",
 ];
 
-/** English: a verb, an object, and nothing behind the object that makes it part of another noun. */
+/**
+ * Whether English words order a destruction: a verb, an object, and nothing after the object that makes it part of
+ * another noun.
+ */
 function ordersDestruction(plain: string): boolean {
   const all = plain
     .replace(/[,;|&]/g, " , ")
@@ -50,7 +53,7 @@ function ordersDestruction(plain: string): boolean {
   });
 }
 
-/** How many of the first words may stand between a verb and its object. */
+/** How many of the first words may be between a verb and its object. */
 function determiners(rest: readonly string[]): number {
   const other = rest.slice(0, 6).findIndex((word) => !has(ENGLISH.determiners, word));
   return other < 0 ? Math.min(6, rest.length) : other;
@@ -61,7 +64,7 @@ function reachesObject(rest: readonly string[], objects: string): boolean {
   return rest.slice(0, determiners(rest) + 1).some((word, at) => has(objects, word) && phraseEnds(rest[at + 1]));
 }
 
-/** "all (of) (the) files", "everything". */
+/** Whether the words are "all (of) (the) files" or "everything". */
 function reachesAll(rest: readonly string[]): boolean {
   const before = rest.slice(0, determiners(rest));
   if (before.some((word, at) => has(ENGLISH.everything, word) && phraseEnds(rest[at + 1]))) return true;
@@ -69,7 +72,7 @@ function reachesAll(rest: readonly string[]): boolean {
   return quantified && has(ENGLISH.whenAll, rest[before.length]) && phraseEnds(rest[before.length + 1]);
 }
 
-/** "the home directory", "the .git folder". */
+/** Whether the words are like "the home directory" or "the .git folder". */
 function destroysDirectory(rest: readonly string[]): boolean {
   const named = [".git", "~", "/", "/*", "~/", "$home", "/etc", "/home", "/usr"];
   const whose = ["home", "root", "entire", "whole", "system", "source", "src", "working", "project"];

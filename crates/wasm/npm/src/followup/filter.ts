@@ -10,7 +10,7 @@ import { REASONS, maxBytes } from "./tables.js";
 
 type Rules = readonly (readonly [reason: string, hits: (reading: Reading) => boolean])[];
 
-/** First hit wins. */
+/** The rules, in order. The first one that refuses a text decides. */
 const RULES: Rules = [
   ["destructive", isDestructive],
   ["done", isDone],
@@ -48,7 +48,7 @@ export function filter(given: string): { suggestion: string } | { reason: string
   return hit === undefined ? { suggestion: text } : { reason: hit[0] };
 }
 
-/** What a code of {@link filter} says. */
+/** The words for a code of {@link filter}. */
 export function inWords(reason: string): string {
   return REASONS[reason] ?? reason;
 }

@@ -3,7 +3,7 @@ import { isAlphabetic, isAlphanumeric, isAsciiDigit, isCjk, isLatin, isLongUnspa
 import type { Reading } from "./reading.js";
 import { anyOf, maxCharacters, maxUnspaced, maxUnspacedLong, maxWords } from "./tables.js";
 
-/** Words of scripts with spaces, characters of scripts without. */
+/** The words of scripts with spaces, and the characters of scripts without spaces. */
 function count(text: string): { words: number; cjk: number; longUnspaced: number } {
   const count = { words: 0, cjk: 0, longUnspaced: 0 };
   let inWord = false;
@@ -11,7 +11,7 @@ function count(text: string): { words: number; cjk: number; longUnspaced: number
     if (isWhiteSpace(c)) {
       inWord = false;
     } else if (isMark(c)) {
-      // It belongs to the character before it.
+      // A mark belongs to the character before it, so it does not count.
     } else if (isCjk(c)) {
       count.cjk += 1;
       inWord = false;

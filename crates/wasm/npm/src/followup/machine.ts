@@ -1,4 +1,5 @@
-// The machine around the one suggestion on screen: that of the Rust crate `followup-state`, whose tests hold both to the same histories.
+// The state machine for the one suggestion on screen. It is the same as that of the Rust crate `followup-state`, whose
+// tests hold both to the same histories.
 import type { AcceptMethod, ControllerConfig, Effect } from "../types-controller.js";
 import { Choice, candidates, restAfter } from "./suggestion.js";
 
@@ -27,9 +28,12 @@ export class Machine {
   #waiting: { choice: Choice; since: number } | undefined;
   #shown: Shown | undefined;
   #speculating: Choice | undefined;
-  /** What the input line holds, as far as the host tells. What waits and what is shown begin with it, but for a slip. */
+  /**
+   * The text of the input line, as far as the host tells it. What waits and what is shown begin with it, except during
+   * a slip.
+   */
   #typed = "";
-  /** One key that leads away from all that waits or is shown, and may be taken back. */
+  /** A slip: one key that leads away from everything that waits or is shown, and that may be taken back. */
   #slip: { at: number; length: number } | undefined;
   #acceptedAt: number | undefined;
   #newestRequest = -1;
@@ -93,10 +97,10 @@ export class Machine {
       return this.#tell({ type: "hide" });
     }
     if (!this.#enabled) return;
-    // Something else is on offer now: there is nothing to come back to.
+    // Something else is on offer now, so a slip cannot lead back any more.
     if (this.#slip) this.#ignore(now);
     const choice = new Choice(suggestions);
-    // The user is typing something else already.
+    // The user is already typing something else.
     if (choice.current(this.#typed) === undefined) return this.#abandon();
     if (!this.#speculating?.offersTheSameAs(choice)) {
       this.#abandon();
@@ -110,7 +114,7 @@ export class Machine {
   #wake(now: number): void {
     if (this.#slip) return this.#wakeInSlip(now);
     if (!this.#waiting) return;
-    // After a clock that jumped back the wait begins anew instead of lasting until the clock caught up.
+    // After a clock jumped back the wait begins anew, because otherwise it would last until the clock had caught up.
     this.#waiting.since = Math.min(this.#waiting.since, now);
     const { choice, since } = this.#waiting;
     if (now - since < this.#config.showDelayMs) return this.#tell({ type: "wakeAt", at: since + this.#config.showDelayMs });
@@ -124,7 +128,7 @@ export class Machine {
     const suggestion = this.visible;
     if (suggestion === undefined || !this.#shown) return;
     const place = this.#shown.choice.place(this.#typed);
-    // All of it is typed where it is the same but for blanks or a full stop.
+    // Everything counts as typed if the text is the same except for blanks or a full stop.
     const rest = this.#typed !== "" && { rest: restAfter(suggestion, this.#typed) ?? "" };
     this.#tell({ type: "show", suggestion, ...rest, ...(1 < place.of && { place }) });
   }
@@ -141,7 +145,7 @@ export class Machine {
     if (text === this.#typed) return;
     if (this.#shown) this.#shown.firstKeystroke ??= now;
     if (this.#slip && this.#config.slipMs <= since(this.#slip.at, now)) {
-      // Its wake is late, or never came.
+      // The wake of the slip is late, or never came.
       this.#dismiss(now);
       this.#typed = text;
       return;
@@ -158,7 +162,7 @@ export class Machine {
       this.#tell({ type: "hide" });
       this.#show();
     }
-    // Its own wake may have come during the slip.
+    // The wake of the wait may have come during the slip.
     if (this.#waiting && isBack) this.#tell({ type: "wakeAt", at: Math.max(this.#waiting.since + this.#config.showDelayMs, now) });
     if (!this.#waiting && (dropped || !this.#shown)) this.#abandon();
     if (!this.#waiting && !this.#shown && this.#typed !== "") this.#settle();
@@ -186,7 +190,8 @@ export class Machine {
       },
     });
     if (shown) this.#tell({ type: "hide" });
-    // The speculation of the accepted text now belongs to the host; one of another text has no taker.
+    // The speculation of the accepted text now belongs to the host; a speculation of another text is not taken by
+    // anybody.
     if (this.#speculating?.all.includes(text)) {
       if (this.#speculating.all.length > 1) this.#tell({ type: "abandonOthers", suggestion: text });
       this.#speculating = undefined;
@@ -198,12 +203,12 @@ export class Machine {
     this.#settle();
   }
 
-  /** A lock whose start lies in the future (the clock jumped back) is open. */
+  /** Whether the lock after an accept holds. A lock whose start lies in the future (the clock jumped back) does not. */
   #acceptIsLocked(now: number): boolean {
     return this.#acceptedAt !== undefined && this.#acceptedAt <= now && now - this.#acceptedAt < this.#config.acceptLockMs;
   }
 
-  /** Whether the key was on its way before its user could see what it takes. */
+  /** Whether the key was pressed before its user could see what it takes. */
   #tabIsEarly(now: number, method: AcceptMethod): boolean {
     const shown = this.#shown;
     const isEarly = shown !== undefined && !this.#slip && method === "tab" && shown.at <= now && now - shown.at < this.#config.tabDelayMs;
@@ -218,7 +223,7 @@ export class Machine {
     this.#abandon();
   }
 
-  /** The user went past what is on screen: now, or with a slip that was the beginning of something else. */
+  /** The user ignored what is on screen: just now, or with a slip that was the beginning of another text. */
   #ignore(now: number): void {
     const [slip, shown] = [this.#slip, this.#shown];
     const length = slip ? slip.length : [...(this.visible ?? "")].length;
@@ -272,10 +277,10 @@ export class Machine {
     this.#tell({ type: "wakeAt", at: now + this.#config.slipMs });
   }
 
-  /** Gives all up, once the time in which the key could be taken back is over. */
+  /** Gives up everything, once the time is over in which the key could be taken back. */
   #wakeInSlip(now: number): void {
     if (!this.#slip) return;
-    // After a clock that jumped back the wait begins anew.
+    // After a clock jumped back the wait begins anew.
     this.#slip.at = Math.min(this.#slip.at, now);
     const overAt = this.#slip.at + this.#config.slipMs;
     if (now < overAt) this.#tell({ type: "wakeAt", at: overAt });
@@ -291,7 +296,7 @@ function timeToFirstKeystroke(shown: Shown | undefined): { timeToFirstKeystrokeM
   return shown?.firstKeystroke === undefined ? {} : { timeToFirstKeystrokeMs: since(shown.at, shown.firstKeystroke) };
 }
 
-/** Whether one text came of the other by one key: a character more, less, or another one. */
+/** Whether one text results from the other by one key: one character more, one less, or another one. */
 function isOneKey(before: string, after: string): boolean {
   const [one, other] = [[...before], [...after]];
   const differs = one.findIndex((c, at) => c !== other[at]);

@@ -3,11 +3,11 @@ import { isWhiteSpace } from "./characters.js";
 import { edgeTrimmed } from "./clause.js";
 
 export interface Reading {
-  /** As the user would see it. */
+  /** The text as the user would see it. */
   text: string;
-  /** Lower case; full-width forms, curly quotes and exotic spaces made plain. */
+  /** The text in lower case, with full-width forms, curly quotes and exotic spaces made plain. */
   folded: string;
-  /** That without punctuation at its ends. */
+  /** `folded` without punctuation at its ends. */
   bare: string;
 }
 
@@ -29,7 +29,7 @@ function plain(c: string): string {
   if ("\u2018\u2019\u201a\u201b\u2032\u02bc".includes(c)) return "'";
   if ("\u201c\u201d\u201e\u201f\u2033".includes(c)) return '"';
   if ("\u2010\u2011\u2012\u2212".includes(c)) return "-";
-  // ！ … ～ are the ASCII signs 0xFEE0 further on.
+  // ！ … ～ are the ASCII signs, moved by 0xFEE0.
   if ("\uff01" <= c && c <= "\uff5e") return String.fromCharCode(c.charCodeAt(0) - 0xfee0);
   return isWhiteSpace(c) ? " " : c;
 }

@@ -22,7 +22,8 @@ function endsSentence(mark: string, before: string, after: string): boolean {
   if (next === "") return false;
   const last = lastOf(before);
   if (!isWhiteSpace(next)) {
-    // No space: only between letters of a script without spaces, or before a capital that is not Latin.
+    // There is no space. A sentence then ends only between letters of a script without spaces, or before a capital that
+    // is not Latin.
     return (isUnspaced(next) && isUnspaced(last)) || (isUppercase(next) && !isAscii(next) && isLowercase(last));
   }
   const rest = trimStart(next, isNotAlphanumeric);
@@ -36,7 +37,7 @@ function isAbbreviation(before: string, rest: string): boolean {
   const token = trimStart(before.split(/\p{White_Space}/u).at(-1) ?? "", isNotAlphanumeric);
   if (token === "") return false;
   if (has(ENGLISH.titles, token) || has(ENGLISH.abbreviations, token.toLowerCase())) return true;
-  // "1. Run the tests": the list mark is the formatting rule's business.
+  // "1. Run the tests": the list mark is left to the formatting rule.
   if (token.length === before.length && /^[0-9]+$/.test(token)) return true;
   const word = /^[\p{Alphabetic}']*/u.exec(rest)?.[0] ?? "";
   return !has(ENGLISH.sentenceStarters, word.toLowerCase()) && (isInitials(token) || isVersion(token));

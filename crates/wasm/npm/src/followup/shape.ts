@@ -86,7 +86,10 @@ export function isSlashCommand(text: string): boolean {
   return isAlphabetic(name) && [...name].every((c) => isAlphanumeric(c) || "_-:".includes(c)) && !name.endsWith(":");
 }
 
-/** Slash commands never come here, so what begins with a slash is none. */
+/**
+ * Whether it looks like a broken slash command. Real slash commands are filtered out before, so what begins with a
+ * slash here is not one.
+ */
 export function isBrokenCommand({ folded }: Reading): boolean {
   return folded.startsWith("/");
 }
@@ -96,7 +99,7 @@ export function hasFormatting(reading: Reading): boolean {
   return /[*`＊∗]/.test(folded) || hasLineMark(folded) || hasListNumber(folded) || hasHtml(text) || hasInlineMark(folded) || mentionsAddress(reading);
 }
 
-/** A mention of an address of the web: whoever takes the suggestion would fetch it. */
+/** Whether an address of the web is mentioned: if the suggestion was taken, the address would be fetched. */
 export function mentionsAddress({ folded }: Reading): boolean {
   return folded.includes("@https:") || folded.includes("@http:");
 }
@@ -122,7 +125,7 @@ function hasListNumber(text: string): boolean {
   return mark === ")" && (text.startsWith("(") || next === undefined || next === " " || !isAscii(next));
 }
 
-/** A tag, a comment or an entity; the angle brackets of `Vec<String>` are none. */
+/** Whether there is a tag, a comment or an entity; the angle brackets of `Vec<String>` are not. */
 function hasHtml(text: string): boolean {
   if (text.includes("</") || text.includes("<!--") || text.includes("/>") || /&[a-zA-Z0-9#]{2,8};/.test(text)) return true;
   for (let at = text.indexOf("<"); 0 <= at; at = text.indexOf("<", at + 1)) {

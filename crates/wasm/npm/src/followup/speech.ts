@@ -36,7 +36,7 @@ function beginsWithQuestion(bare: string, language: Language): boolean {
   }
 }
 
-/** Ends in -ㅂ니까 or in -까 that is not the "because" of -니까. */
+/** Whether it ends in -ㅂ니까, or in -까 that is not the "because" of -니까. */
 function isKoreanFormalQuestion(bare: string): boolean {
   const [, stem, formal] = /^(.*?)(니?)까요?$/su.exec(bare) ?? [];
   return stem !== undefined && finalConsonant(lastOf(stem)) === (formal === "" ? 8 : 17);

@@ -1,8 +1,8 @@
-// A suggestion beside what its user types, and the candidates of one moment.
+// A suggestion compared with what its user types, and the candidates of one moment.
 import { isWhiteSpace, trim, trimEnd } from "./characters.js";
 import { maxCandidates } from "./tables.js";
 
-/** Whether a text is this suggestion: the same but for white space around it and a full stop at its end. */
+/** Whether a text is this suggestion: the same except for white space around it and a full stop at its end. */
 export function isSame(suggestion: string, text: string): boolean {
   return withoutFullStop(text) === withoutFullStop(suggestion);
 }
@@ -11,7 +11,10 @@ function withoutFullStop(text: string): string {
   return trimEnd(trim(text).replace(/[.。]$/, ""), isWhiteSpace);
 }
 
-/** What is left of it behind a text that it begins with. Capital and small letters are the same here; blanks count. */
+/**
+ * The rest of the suggestion after a text with which it begins. Capital and small letters count as the same; blanks
+ * count.
+ */
 export function restAfter(suggestion: string, typed: string): string | undefined {
   const own = [...suggestion];
   const all = [...typed];
@@ -19,7 +22,7 @@ export function restAfter(suggestion: string, typed: string): string | undefined
   return goes ? own.slice(all.length).join("") : undefined;
 }
 
-/** Without repetitions and what there is no room for. */
+/** The suggestions without repetitions, as many as there is room for. */
 export function candidates(suggestions: readonly string[]): string[] {
   const all: string[] = [];
   for (const suggestion of suggestions) {
@@ -28,11 +31,11 @@ export function candidates(suggestions: readonly string[]): string[] {
   return all;
 }
 
-/** The suggestions of one moment, and the one that the user turned to. */
+/** The suggestions of one moment, and the one to which the user turned. */
 export class Choice {
   /** At least one, best first. */
   readonly all: readonly string[];
-  /** The one to show where it matches what is typed; else the best that does. */
+  /** The candidate to show if it matches what is typed; otherwise the best that does. */
   #preferred = 0;
 
   constructor(all: readonly string[]) {
@@ -43,7 +46,7 @@ export class Choice {
     return this.all.length === other.all.length && this.all.every((suggestion, at) => suggestion === other.all[at]);
   }
 
-  /** The candidate to show behind what is typed. */
+  /** The candidate to show after what is typed. */
   current(typed: string): string | undefined {
     const matching = this.#matching(typed);
     return this.all[this.#currentOf(matching)];
@@ -54,7 +57,7 @@ export class Choice {
     return { number: Math.max(1, matching.indexOf(this.#currentOf(matching)) + 1), of: Math.max(1, matching.length) };
   }
 
-  /** Goes on to another candidate that matches what is typed, round and round; `false` where there is no other. */
+  /** Turns to another candidate that matches what is typed, in a cycle; `false` if there is no other. */
   turn(typed: string, step: 1 | -1): boolean {
     const matching = this.#matching(typed);
     const next = matching[(matching.indexOf(this.#currentOf(matching)) + step + matching.length) % matching.length];

@@ -1,10 +1,10 @@
-// What the filter knows as data. The Rust crate `followup-state` writes it (`tables.json`), so that no list is written twice.
+// The data of the filter. The Rust crate `followup-state` writes it (`tables.json`), so that no list is written twice.
 import { characters, commands, english, languages, maxBytes, maxCandidates, maxCharacters, maxUnspaced, maxUnspacedLong, maxWords, reasons } from "#tables";
 
-/** Entries with bars between them. */
+/** Entries that are separated by bars. */
 type List = string;
 
-/** What the filter knows of one language; a list that is missing is empty. `lexicon.rs` says what each is for. */
+/** The lists of the filter for one language; a list that is missing is empty. `lexicon.rs` says what each is for. */
 export type Language = { readonly [Name in Exclude<keyof (typeof languages)[number], "destroy">]?: List } & {
   readonly destroy?: readonly { readonly verbs: List; readonly objects: List; readonly between: List }[];
 };
