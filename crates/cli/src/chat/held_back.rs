@@ -23,7 +23,7 @@ impl HeldBack {
         self.now.as_ref().and_then(|(_, row)| row.clone())
     }
 
-    /// Removes the row, because the user has changed what held suggestions back.
+    /// Removes the row, because the user has sent the next prompt or changed what held suggestions back.
     pub(super) fn over(&mut self) {
         if let Some((_, row)) = &mut self.now {
             *row = None;
@@ -47,7 +47,7 @@ impl Chat {
         let is_idle = view.phase == Phase::Idle && !view.is_asking && view.suggestion.is_none();
         let code = view.unsuggested.as_deref().filter(|_| is_idle && self.face.has_keys());
         let known = self.held_back.now.as_ref().map(|(known, _)| known.as_str());
-        // Asking for the reason is itself reported as a change, so it is asked once for each reason.
+        // The row stays as it was first shown, although its numbers may have changed since.
         if code == known {
             return;
         }

@@ -555,6 +555,7 @@ impl Chat {
 
     fn submit(&mut self, text: &str) -> Result<(), CliError> {
         self.first = None;
+        self.held_back.over();
         match self.agent.submit(text) {
             // With keys, the prompt is shown above the editor until its turn begins.
             Ok(Submitted::Queued) if !self.face.has_keys() => {

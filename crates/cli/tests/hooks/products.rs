@@ -214,7 +214,7 @@ fn in_codex(session: &Session, command: &str) -> Result<String, String> {
         .args(["--no-daemon", PROMPT])
         .env("OPENAI_API_KEY", "none");
     let mut screen = Pty::of(&codex, 120, 50);
-    let (started, mut has_trusted) = (Instant::now(), false);
+    let (started, mut pressed) = (Instant::now(), None::<Instant>);
     loop {
         let results = model.requests().iter().find_map(|request| {
             let input = request.json()["input"].as_array()?.clone();
@@ -228,9 +228,11 @@ fn in_codex(session: &Session, command: &str) -> Result<String, String> {
         if shown.contains("Would you like to run the following command?") {
             return Err(shown);
         }
-        if !has_trusted && shown.contains("2. Trust all and continue") {
-            screen.send("2\r");
-            has_trusted = true;
+        // It may show its question before it reads keys.
+        let is_late = pressed.is_none_or(|pressed| Duration::from_secs(2) < pressed.elapsed());
+        if is_late && shown.contains("2. Trust all and continue") {
+            screen.send(if shown.contains("› 2. Trust all") { "\r" } else { "2" });
+            pressed = Some(Instant::now());
         }
         assert!(started.elapsed() < PATIENCE, "neither a question nor an answer; the screen is:\n{shown}");
         std::thread::sleep(Duration::from_millis(50));

@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -28,6 +29,7 @@ pub(crate) struct Pty {
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
     display: Arc<Display>,
+    reading: JoinHandle<()>,
 }
 
 impl Pty {
@@ -42,7 +44,7 @@ impl Pty {
         let parser = Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 1_000));
         let display = Arc::new(Display { parser, written: Mutex::default(), changed: Condvar::new() });
         let shared = Arc::clone(&display);
-        std::thread::spawn(move || {
+        let reading = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // The read fails when the program has ended.
             while let Ok(length @ 1..) = output.read(&mut bytes) {
@@ -51,7 +53,7 @@ impl Pty {
                 shared.changed.notify_all();
             }
         });
-        Self { child, master: pair.master, keyboard, display }
+        Self { child, master: pair.master, keyboard, display, reading }
     }
 
     /// Starts a command as it would be spawned, in a terminal of this size.
@@ -114,11 +116,16 @@ impl Pty {
         self.child.process_id().expect("a child that runs has an id")
     }
 
-    /// Waits for the program's end; gives its exit code.
+    /// Waits for the program's end; gives its exit code. Whatever it wrote has been read then, unless something that it started still has
+    /// the terminal.
     pub(crate) fn exit_code(&mut self) -> u32 {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().expect("a child") {
+                let ended = Instant::now();
+                while !self.reading.is_finished() && ended.elapsed() < Duration::from_secs(2) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 return status.exit_code();
             }
             std::thread::sleep(Duration::from_millis(5));
