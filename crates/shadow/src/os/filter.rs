@@ -71,12 +71,14 @@ pub(super) fn refused(about: &str, error: &dyn std::fmt::Display) -> Refusal {
     Refusal { call: "seccomp".to_owned(), about: about.to_owned(), message: error.to_string() }
 }
 
-/// Refuses a call if this argument is one of these values, such as the request of an `ioctl`.
-pub(super) fn any_of<T: Into<u64>>(
+/// Refuses a call if this argument is one of these values, such as the request of an `ioctl`. C libraries differ in the
+/// type of such a value, but each fits in 32 bits.
+pub(super) fn any_of<T: TryInto<u32>>(
     argument: u8,
     values: impl IntoIterator<Item = T>,
 ) -> Result<Vec<SeccompRule>, BackendError> {
     let is = |value: T| {
+        let value = value.try_into().ok().expect("works because no request has more than 32 bits");
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value.into())
             .and_then(|condition| SeccompRule::new(vec![condition]))
     };
