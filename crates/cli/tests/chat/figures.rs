@@ -10,6 +10,8 @@ const BYTES_OF_A_KEY: usize = 700;
 const IDLE: Duration = Duration::from_secs(5);
 /// What a kernel's own timers may add in that time.
 const WAKE_UPS: u64 = 3;
+/// How many times the chat is looked at for that long until it must have been idle.
+const LOOKS: usize = 8;
 
 /// An answer of so many lines may take so much memory.
 const LINES_TO_KEEP: usize = 10_000;
@@ -65,14 +67,15 @@ fn an_idle_chat_sleeps() {
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
-    // Views and lists are got ready behind it.
-    std::thread::sleep(Duration::from_secs(3));
-    let (slept, written) = (sleeps(&chat), chat.written().len());
-    std::thread::sleep(IDLE);
-    let (slept, written) = (sleeps(&chat) - slept, chat.written().len() - written);
-    println!("an idle chat: {slept} wake-ups and {written} bytes in {} s", IDLE.as_secs());
-    assert!(slept <= WAKE_UPS, "{slept} wake-ups in {} s", IDLE.as_secs());
-    assert_eq!(written, 0, "nothing is drawn");
+    // Views and lists are prepared behind the prompt, which takes longer on a busy machine; then it is idle for good.
+    let idle = (0..LOOKS).any(|_| {
+        let (slept, written) = (sleeps(&chat), chat.written().len());
+        std::thread::sleep(IDLE);
+        let (slept, written) = (sleeps(&chat) - slept, chat.written().len() - written);
+        println!("an idle chat: {slept} wake-ups and {written} bytes in {} s", IDLE.as_secs());
+        slept <= WAKE_UPS && written == 0
+    });
+    assert!(idle, "it woke up more than {WAKE_UPS} times or drew something in each {} s", IDLE.as_secs());
     chat.leave();
 }
 
