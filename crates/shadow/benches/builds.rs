@@ -1,6 +1,7 @@
-//! What commands that build and test take in a view, beside the same commands on the disk, by turns: after an edit, and where nothing changed.
+//! Measures commands that build and test, in a view and on disk by turns: after an edit, and if nothing changed.
 //!
-//! A fresh view begins with nothing of its own, so what a tool rewrites is copied from below first; a held one has it from its first command.
+//! A fresh view has no files of its own, so a file that a tool rewrites is first copied from below. A held view has
+//! these files since its first command.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -22,21 +23,22 @@ use headstart_workspace_path::WorkspacePath;
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(600);
-/// After so long a project gets no further round, if it had three.
+/// After this time a project gets no further round, if it had three.
 const TIME: Duration = Duration::from_secs(60);
-/// So long before it is wanted a view is prepared. Work ahead prepares one when it begins and after each command, and a model takes longer than this.
+/// How long before its use a view is prepared. Work ahead prepares a view when it begins and after each command, and a
+/// model takes longer than this until the next command.
 const AHEAD: Duration = Duration::from_millis(300);
 
 /// A project, the command that tests it, and the file that is edited each time.
 struct Project {
     name: &'static str,
-    /// A program without which it is left out.
+    /// A program that the project needs. Without it the project is left out.
     needs: &'static str,
     files: fn() -> Vec<(String, String)>,
     edited: &'static str,
     text: fn(usize) -> String,
     line: &'static str,
-    /// Its folder of build output, if it has one.
+    /// The project's folder of build output, if it has one.
     output: Option<&'static str>,
 }
 
@@ -127,7 +129,7 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    // `cargo test --benches` only asks whether it runs.
+    // Under `cargo test --benches` one round is enough, because that only checks that the benchmark runs.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let rounds = if is_bench { 12 } else { 1 };
     let asked: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -159,7 +161,7 @@ fn measure(project: &Project, rounds: usize) {
         edit(&world.at(place), project, 0);
         world.run(place, project.line);
     }
-    // What a view of the workspace as it is on disk built, for all others.
+    // Builds once from the workspace as it is on disk, as the lower layer of all other views.
     let mut view = world.view(project, "warm", &[]);
     world.in_view(&mut view, project.line);
     view.end();
@@ -198,7 +200,7 @@ fn measure(project: &Project, rounds: usize) {
             held.show(&staged).unwrap();
             world.in_view(&mut held, project.line);
         });
-        // Its first one is that of a fresh view.
+        // The first command in a held view costs the same as in a fresh one, so it is not counted.
         if 1 < round || rounds == 1 {
             edited[3].1.push(took);
         }
@@ -261,7 +263,7 @@ fn edit(at: &Path, project: &Project, round: usize) {
 
 impl World {
     fn new(project: &Project) -> Option<Self> {
-        // The system's own first, for others may be scripts that look for more of what is not in a view.
+        // The system's own program comes first, because others may be scripts that need more files than a view shows.
         let folders = [PathBuf::from("/usr/bin")]
             .into_iter()
             .chain(std::env::split_paths(&std::env::var_os("PATH")?).collect::<Vec<_>>());
@@ -272,7 +274,7 @@ impl World {
             shown.push(folder);
         };
         if project.needs == "cargo" {
-            // Not by rustup, which looks at each start what is meant.
+            // The compiler is called directly and not by rustup, which looks up at each start which toolchain is meant.
             let said = Process::new("rustc").args(["--print", "sysroot"]).output().unwrap();
             let root = PathBuf::from(String::from_utf8(said.stdout).unwrap().trim());
             show(root.clone(), root.join("bin"));
@@ -355,7 +357,8 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What overlayfs left has no mode.
+        // Overlayfs leaves folders that nobody may open, so these are removed by a function that changes their modes
+        // first.
         for entry in fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
             let _ = remove_folder(&entry.path());
         }

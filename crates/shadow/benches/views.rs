@@ -1,8 +1,9 @@
-//! Views, each figure beside what the same harness takes without one: a plain spawn, and `bwrap --ro-bind / / true`, a sandbox without an overlay: with the two
-//! namespaces that it needs for that, and with all that a view has.
+//! Measures views beside what the same harness takes without one: a plain start of `true`, and a sandbox without an
+//! overlay. The sandbox is `bwrap --ro-bind / / true`, once with the two namespaces that it needs for that and once
+//! with all namespaces that a view has.
 //!
-//! The ways take turns, round by round, so that whatever else the machine does meets all of them; look at the ratios, and at the smallest of
-//! each.
+//! The variants take turns, round by round, so that other load on the machine affects all of them alike. Compare
+//! ratios, and the least time of each.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    // `cargo test --benches` only asks whether it runs.
+    // Under `cargo test --benches` one round is enough, because that only checks that the benchmark runs.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let (rounds, many) = if is_bench { (200, MANY) } else { (1, 100) };
     println!("load {}", fs::read_to_string("/proc/loadavg").unwrap().trim());
@@ -144,7 +145,7 @@ fn start(workspace: &Path) -> View {
     View::start(&Options::new(workspace)).unwrap()
 }
 
-/// Processes that have had the time to be ready, as while a model answers.
+/// Processes that have had the time to become ready, as they have while a model answers.
 fn prepare() -> Prepared {
     let prepared = Prepared::new(Path::new("/proc/self/exe")).unwrap();
     std::thread::sleep(Duration::from_millis(20));
@@ -195,8 +196,8 @@ fn show_and_read(rounds: usize) {
     print(&mut rows);
 }
 
-/// A step on steps: what those below staged is written into the view. The alternative would be one layer more for each, which is measured with finished
-/// layers of build output.
+/// Steps on top of other steps: what the lower steps staged is written into the view. The alternative would be one more
+/// layer for each step, which is measured with finished layers of build output.
 fn steps(rounds: usize) {
     let folder = workspace(5);
     let tree = std::sync::Arc::new(OsTree::open(folder.path()).unwrap());
@@ -276,7 +277,7 @@ fn memory(count: usize) {
     println!("true in all at once: {:.1?}", started.elapsed());
 }
 
-/// The processes of this bench's views.
+/// The ids of all processes that this benchmark's views have.
 fn processes() -> Vec<String> {
     let mut found = Vec::new();
     let mut todo = vec![std::process::id().to_string()];
@@ -291,14 +292,14 @@ fn processes() -> Vec<String> {
     found
 }
 
-/// Kilobytes of a process, each page shared among those that have it.
+/// The memory of a process in kilobytes. A page that several processes share is divided among them.
 fn proportional(process: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Kilobytes that the kernel holds for itself.
+/// The kernel's own memory in kilobytes.
 fn kernel_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap();
     let field = |name: &str| {

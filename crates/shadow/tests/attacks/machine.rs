@@ -1,4 +1,4 @@
-//! What a view must keep a command from: files, sockets and processes of this machine, made for the test.
+//! What a view must protect from a command: files, sockets and processes of this machine, which are made for the test.
 
 use std::ffi::OsString;
 use std::fs;
@@ -37,7 +37,8 @@ const SECRETS: [&str; 17] = [
     ".gradle/gradle.properties",
 ];
 
-/// Makes a segment of shared memory, says its number, and waits until its standard input ends. Its arguments hold the secret.
+/// Makes a segment of shared memory, prints its number, and waits until its standard input ends. The process has the
+/// secret in its arguments.
 const HOST_PROCESS: &str = "
 import ctypes, sys
 libc = ctypes.CDLL(None)
@@ -62,7 +63,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// In this folder, with this secret.
+    /// Makes all of this below a folder, with this secret.
     pub(crate) fn new(at: &Path, token: &str) -> Self {
         let place = tempfile::Builder::new().prefix("shadow-machine-").tempdir_in(at).unwrap();
         let write = |path: &str, content: &str| {
@@ -137,7 +138,8 @@ impl Machine {
         Options::new(self.work()).of_user(Some(&self.home()), Some("/usr/bin:/bin".as_ref()))
     }
 
-    /// The same of a tier, with a room on the disk for build output, which is to be removed.
+    /// Like the other options, with a tier and with a folder on disk for build output. The caller has to remove that
+    /// folder.
     pub(crate) fn options_with_room(&self, tier: Tier) -> Options {
         let at = self.place.path().parent().unwrap();
         let folder = tempfile::Builder::new().prefix("shadow-room-").tempdir_in(at).unwrap().keep();
@@ -146,7 +148,7 @@ impl Machine {
         Options { build: Some(build), tier, ..self.options() }
     }
 
-    /// The command that makes the attacks: all, or only these.
+    /// The command that makes the attacks: all of them, or only those that are named.
     pub(crate) fn attacks(&self, battery: &str, only: &[&str], time: Duration) -> Command {
         let tool = |name: &str| self.home().join(name);
         let writable: Vec<PathBuf> = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"]
@@ -169,7 +171,7 @@ impl Machine {
         command
     }
 
-    /// All that an attack could have changed, and some of the machine's own.
+    /// Everything that an attack could have changed, and some settings and devices of the machine itself.
     pub(crate) fn look(&self) -> Vec<String> {
         let mut seen = state(self.place.path());
         seen.extend(state(self.shared_folder.path()));
@@ -186,7 +188,7 @@ impl Machine {
         seen
     }
 
-    /// Nobody connected, nothing was sent, nobody was ended.
+    /// Asserts that nobody connected, nothing was sent, and no process was ended.
     pub(crate) fn was_not_reached(&mut self) {
         for listener in &self.tcp {
             listener.set_nonblocking(true).unwrap();
@@ -197,7 +199,7 @@ impl Machine {
         self.was_not_reached_but_by_its_network();
     }
 
-    /// The same of a view that has the machine's network.
+    /// Asserts the same for a view that may use the machine's network.
     pub(crate) fn was_not_reached_but_by_its_network(&mut self) {
         for listener in &self.unix {
             listener.set_nonblocking(true).unwrap();
@@ -210,7 +212,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // With the end of its input the process removes its shared memory.
+        // The process removes its shared memory when its input ends.
         drop(self.process.stdin.take());
         let _ = self.process.wait();
     }

@@ -1,7 +1,7 @@
-//! What a hostile command in a view tries, as this user, and as another one where the tests run as root.
+//! What a hostile command in a view tries, as this user, and also as another user if the tests run as root.
 //!
-//! The attacks are `battery.py`, in which any call of the system can be made. None of them writes anything but what is there already, or what this
-//! test made.
+//! The attacks are in `battery.py`, because any call of the system can be made from there. They only write to files
+//! that exist already or that this test made.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -32,13 +32,13 @@ use crate::machine::Machine;
 use crate::state::state;
 
 const BATTERY: &str = include_str!("battery.py");
-/// The first argument with which this test starts itself, to be another user and to have a secret in its environment.
+/// The first argument with which this test starts itself, as another user and with a secret in its environment.
 const ALONE: &str = "__alone";
-/// What must be nowhere in a view.
+/// The secret, which must not be found anywhere in a view.
 const TOKEN: &str = "token-of-the-users-4711";
-/// As many attacks as there are at least: fewer are a mistake of this test.
+/// The least number of attacks. Fewer mean that something is wrong with this test.
 const ATTACKS: usize = 250;
-/// These get through where there is no wall: else the battery would find nothing anywhere.
+/// These attacks succeed without a view, which shows that the battery can find something at all.
 const CONTROL: [&str; 14] = [
     "outside_append",
     "outside_read",
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
     let mut trials = Vec::new();
     for tier in Tier::ALL {
-        // Clones need root, and a file system of their own.
+        // Clones need root, and a file system that is made for them.
         let is_long = tier == Tier::Clone;
         let trial = |who: &str, user| {
             Trial::test(format!("{tier}::as_{who}"), move || alone(user, tier)).with_ignored_flag(is_long)
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     done.exit_code()
 }
 
-/// Runs this test again as another user, from a place that they can read.
+/// Runs this test again as this user or another one, from a folder that they can read.
 fn alone(user: Option<u32>, tier: Tier) -> Result<(), Failed> {
     let at = if tier == Tier::Clone { clones::folder() } else { Path::new("/var/tmp") };
     let said = another::run(user, |command| {
@@ -125,7 +125,7 @@ fn attacked(way: Way, view: &mut View, command: &Command) -> String {
             let mut program = view.start_program(command).unwrap();
             let mut said = Vec::new();
             program.stdout.read_to_end(&mut said).unwrap();
-            // Its pipes end a moment before it does.
+            // The program's pipes end a moment before it does.
             let end = std::iter::repeat_with(|| view.running().unwrap().ended).find_map(|ended| ended);
             assert_eq!(end, Some(End::Exited { code: 0 }), "{}", String::from_utf8_lossy(&said));
             said
@@ -138,7 +138,7 @@ fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
     let mut machine = Machine::new(at, TOKEN);
     let before = machine.look();
     let options = machine.options_with_room(tier);
-    // A descriptor that a careless host passes on to all its children.
+    // A careless host may pass a descriptor on to all its children.
     let inherited = rustix::io::dup(fs::File::open(machine.out().join("secret")).unwrap()).unwrap();
     let prepared = way.prepared();
     let process = prepared.as_ref().map(Prepared::process);
@@ -165,7 +165,7 @@ fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
         let holds = |secret: &[u8]| content.windows(secret.len()).any(|part| part == secret);
         assert!(!holds(TOKEN.as_bytes()) && !holds(b"canary"), "{}", change.path);
     }
-    // What git ignores is not in a copy in memory.
+    // What git ignores is not in a copy in memory, so the folder may have to be made.
     let made = "mkdir -p target/a/b && mknod target/a/fifo p && chmod 000 target/a && rm -f target/old";
     assert!(view.run(&Command::shell(made, Duration::from_secs(60))).unwrap().end.is_success());
     view.end();
@@ -184,7 +184,8 @@ fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
     );
 }
 
-/// The same attacks without a view: those that can be made without harm, at another place.
+/// Makes those attacks without a view that do no harm. They must succeed here, because otherwise the battery would find
+/// nothing in a view either.
 fn the_battery_finds_what_is_open() {
     let machine = Machine::new(Path::new("/var/tmp"), TOKEN);
     let attacks = machine.attacks(BATTERY, &CONTROL, Duration::from_secs(120));

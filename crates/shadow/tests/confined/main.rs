@@ -1,4 +1,4 @@
-//! Commands that may only read, on real files: what the kernel keeps from them, whatever they are.
+//! Commands that may only read, on real files: what the kernel denies them, whatever the command is.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -34,7 +34,7 @@ const TESTS: &[(&str, fn())] = &[
     ("what_cannot_be_confined_does_not_run", what_cannot_be_confined_does_not_run),
 ];
 
-/// The host's part: what no command reads.
+/// The host's part: decides which paths no command may read.
 fn closes(path: &WorkspacePath) -> bool {
     let is_secret = |name: &[u8]| {
         let name = name.to_ascii_lowercase();
@@ -64,7 +64,7 @@ struct Place {
 }
 
 impl Place {
-    /// A workspace with files of which some are closed, a scratch folder, and something beside them.
+    /// A workspace with some closed files, a scratch folder, and a folder outside them.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for made in ["workspace/src/deep", "workspace/keys", "workspace/docs", "scratch", "elsewhere"] {
@@ -106,7 +106,7 @@ impl Place {
         self.process(command, "/usr/bin:/bin").output().unwrap()
     }
 
-    /// All but the scratch folder, with the times of the last change.
+    /// Lists everything but the scratch folder, with the times of the last change.
     fn look(&self) -> Vec<String> {
         ["workspace", "elsewhere"].iter().flat_map(|part| state(&self.folder.path().join(part))).collect()
     }
@@ -209,7 +209,7 @@ fn what_is_closed_is_not_read_whatever_the_command() {
         let said = text(&place.run(command).stdout);
         assert!(!said.contains("hush"), "{command}: {said}");
     }
-    // All else is there, and so are the names.
+    // All other files can be read, and the names of closed files can be listed.
     let said = text(&place.run("grep -rh KEY . | sort | uniq -c; ls -A").stdout);
     assert!(said.contains(" 6 KEY=shown") && said.contains(".env\n"), "{said}");
 }
@@ -226,18 +226,18 @@ fn what_cannot_be_confined_does_not_run() {
         assert!(output.stdout.is_empty() && output.status.code() == Some(NOT_CONFINED.into()), "{output:?}");
         Confinement::refusal(output.status.code(), &said).unwrap().to_owned()
     };
-    // A folder of programs that holds the workspace would open what is closed in it.
+    // A folder of programs may be read as a whole, so one that contains the workspace would open what is closed there.
     let above = place.folder.path().canonicalize().unwrap();
     let output = place.process("echo ran", above.to_str().unwrap()).output().unwrap();
     let why = refusal(&output);
     assert!(why.contains("nothing in it can be closed") && why.contains(above.to_str().unwrap()), "{why}");
-    // A word of another version is none.
+    // An argument that another version would give is refused.
     let mut process = Command::new("/proc/self/exe");
     let words = place.process("echo ran", "/usr/bin:/bin");
     let words = words.get_args().map(|word| if word == "closed" { "anything".as_ref() } else { word });
     let output = process.args(words).output().unwrap();
     assert_eq!(refusal(&output), "its arguments are of another version");
-    // And a call of the host's own is none of these.
+    // An ordinary start of the host's program is not taken for a confined command.
     let output = Command::new("/proc/self/exe").arg("--list").output().unwrap();
     assert!(text(&output.stdout).contains("what_only_reads_runs"), "{output:?}");
 }

@@ -1,4 +1,4 @@
-//! Commands that use up what they can get.
+//! Commands that use up whatever they can get are ended at their limits.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{PATIENCE, options, workspace};
 
-/// A name, a line of the shell, and what becomes of it.
+/// A name, a line of the shell, and a check of how it ended.
 type Row = (&'static str, &'static str, fn(&Output) -> bool);
 
 const ROWS: [Row; 9] = [
@@ -16,7 +16,7 @@ const ROWS: [Row; 9] = [
     ("bytes", "cat /dev/zero > big", |output| output.refused.quota && !output.end.is_success()),
     ("bytes_in_tmp", "cat /dev/zero > /tmp/big", |output| output.refused.quota && !output.end.is_success()),
     ("files", "n=0; while : > f$n; do n=$((n + 1)); done; exit 1", |output| output.refused.quota),
-    // It says when it is close to the limit.
+    // This prints a time when it is close to the limit, so that the test can see how long it went on.
     (
         "memory",
         "python3 -c 'import time\nx = []\nwhile True:\n x.append(bytearray(1 << 24))\n if len(x) == 14: print(time.monotonic_ns(), flush=True)'",
@@ -28,7 +28,7 @@ const ROWS: [Row; 9] = [
         |output| output.end == End::Memory,
     ),
     ("sleep", "sleep 1000", |output| output.end == End::TimeUp),
-    // None of them hears of an end, and each is in a session of its own.
+    // None of these processes reacts to a signal that asks it to end, and each is in its own session.
     (
         "deaf_ones",
         "trap '' TERM HUP INT; for n in $(seq 40); do setsid sh -c 'while :; do :; done' & done; wait",
@@ -39,13 +39,14 @@ const ROWS: [Row; 9] = [
     }),
 ];
 
-/// Close to the limit of memory, and not over it.
+/// Uses memory close to the limit, but not beyond it.
 const HONEST: &str = "python3 -c 'x = [bytearray(1 << 24) for number in range(12)]'";
 
-/// These have a second.
+/// The rows whose time limit is one second.
 const TIMED: [&str; 3] = ["sleep", "deaf_ones", "output"];
 
-/// They are counted and ended, or a fork fails, and the shell gives up. Started one by one: should the bound not hold, the machine does.
+/// Either the processes are counted and ended, or a fork fails and the shell gives up. The processes are started one by
+/// one, so that the machine survives even if the limit does not hold.
 fn is_bounded_in_processes(output: &Output) -> bool {
     let said = String::from_utf8_lossy(&output.stdout).to_lowercase();
     output.end == End::Processes || (!output.end.is_success() && said.contains("fork"))
@@ -61,7 +62,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ROWS.into_iter().map(trial).collect()
 }
 
-/// As programs of the view see it, too.
+/// Reads the clock that programs in the view read as well.
 fn monotonic() -> Duration {
     clock_gettime(ClockId::Monotonic).try_into().unwrap()
 }
@@ -72,7 +73,7 @@ fn explode(name: &str, line: &str, is_right: fn(&Output) -> bool) {
         Limits { bytes: 16 << 20, files: 2_000, processes: 100, memory: 256 << 20, ..Limits::default() };
     let options = Options { limits, ..options(folder.path()) };
     let mut view = View::start(&options).unwrap();
-    // What this machine takes for some honest work, as busy as it is.
+    // Measures how long this machine takes for some ordinary work, because it may be busy.
     let begun = Instant::now();
     assert!(view.run(&Command::shell(HONEST, PATIENCE)).unwrap().end.is_success());
     let floor = begun.elapsed();
@@ -85,13 +86,13 @@ fn explode(name: &str, line: &str, is_right: fn(&Output) -> bool) {
         Some(Ok(reached)) => ended.saturating_sub(Duration::from_nanos(reached)),
         _ => begun.elapsed().saturating_sub(time),
     };
-    // A bomb that its limit does not end goes on for as long as it likes, so the seconds for a busy machine hide nothing.
+    // A bomb that its limit does not end goes on for ever, so the extra seconds for a busy machine hide no failure.
     let most = Duration::from_secs(5) + 4 * floor;
     assert!(over <= most, "{over:?} over its limit, where honest work takes {floor:?}");
     let shown = Output { stdout: output.stdout.iter().take(300).copied().collect(), ..output.clone() };
     assert!(is_right(&output), "{shown:?}");
     if output.end != End::TimeUp {
-        // What was running is gone, and the view serves on.
+        // The command's processes are gone, and the view can still be used.
         let next =
             view.run(&Command::shell("rm -f big /tmp/big f*; ls -d /proc/[0-9]* | wc -l", PATIENCE)).unwrap();
         let left: u32 = String::from_utf8_lossy(&next.stdout).trim().parse().unwrap();

@@ -1,4 +1,4 @@
-//! Whoever is killed, and whenever: no process is left.
+//! Whichever process of a view is killed, and whenever, no process is left.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,11 +15,12 @@ use crate::{Alone, PATIENCE, alone, options, workspace};
 
 pub(crate) const ALONE: &[(&str, Alone)] = &[("killed", killed), ("caller", caller)];
 
-/// So many moments, random ones of the start of a view and the command in it, the same in every run.
+/// The number of moments. They are random times after the start of a view and its command, and the same in every run.
 const MOMENTS: u32 = 50;
 const SEED: u64 = 4711;
 const LATEST: Duration = Duration::from_millis(40);
-/// So long after a kill nothing is left. Once the machine itself may have been busy for longer.
+/// After a kill nothing may be left for longer than this. One exception is allowed, because the machine may have been
+/// busy.
 const LEFT_FOR: Duration = Duration::from_secs(1);
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -34,7 +35,8 @@ fn tier(name: &str) -> Tier {
     Tier::ALL.into_iter().find(|tier| tier.name() == name).unwrap()
 }
 
-/// Kills one of the processes of a view at each of the moments. What is left without a parent comes to this process, which then has a child.
+/// Kills one of the processes of a view at each of the moments. This process becomes the parent of processes that lose
+/// theirs, so it sees every process that is left.
 #[expect(clippy::zombie_processes, reason = "all children are waited for at once")]
 fn killed(arguments: &[String]) {
     set_child_subreaper(Some(Pid::INIT)).unwrap();
@@ -51,12 +53,12 @@ fn killed(arguments: &[String]) {
             "the_process_that_waits" => child_of(id),
             _ => child_of(id).and_then(child_of),
         };
-        // Early on there is none yet.
+        // Shortly after the start this process may not exist yet.
         if let Some(victim) = victim {
             let victim = Pid::from_raw(i32::try_from(victim).unwrap()).unwrap();
             let _ = kill_process(victim, Signal::KILL);
         }
-        // A caller that still lives has nothing to wait for, and ends.
+        // A caller that still runs ends when its input is closed.
         drop(caller.stdin.take());
         if LEFT_FOR < until_nobody_is_left(moment) {
             late += 1;
@@ -64,15 +66,15 @@ fn killed(arguments: &[String]) {
     }
     assert!(late <= 1, "{late} of {MOMENTS} times something was left after {LEFT_FOR:?}");
     assert_eq!(state(folder.path()), before);
-    // And the next one works.
+    // The workspace can still be used by another view.
     let of_tier = Options { tier: tier(&arguments[1]), ..options(folder.path()) };
     let mut view = View::start(&of_tier).unwrap();
     assert!(view.run(&Command::shell("true", PATIENCE)).unwrap().end.is_success());
 }
 
-/// Some are close to the start, where most happens.
+/// A random time. Short ones are more likely, because most happens close to the start.
 fn random_moment(random: &mut u64) -> Duration {
-    // As Marsaglia's xorshift has it.
+    // This is Marsaglia's xorshift generator.
     *random ^= *random << 13;
     *random ^= *random >> 7;
     *random ^= *random << 17;
@@ -97,7 +99,7 @@ fn child_of(parent: u32) -> Option<u32> {
     children.split_whitespace().next()?.parse().ok()
 }
 
-/// A caller with a view in which something runs and writes; it ends when it is told to.
+/// A caller that has a view in which a command runs and writes. It ends when its input is closed.
 fn caller(arguments: &[String]) {
     let options = Options { tier: tier(&arguments[2]), ..options(arguments[0].as_ref()) };
     if arguments[1] == "prepared" {
@@ -120,7 +122,7 @@ fn caller(arguments: &[String]) {
     }
 }
 
-/// How long it takes.
+/// Waits until no process is left, and returns how long that took.
 fn until_nobody_is_left(moment: u32) -> Duration {
     let started = Instant::now();
     loop {

@@ -1,4 +1,5 @@
-//! Views that end badly: killed at any moment, over a limit, on a kernel that refuses. Nothing is left of them.
+//! Views that end badly, because a process is killed at any moment, a limit is exceeded, or the kernel refuses a call.
+//! No process and no change of the workspace is left of them.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -23,13 +24,13 @@ use headstart_shadow::Options;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
 
-/// A test that is a process of its own, for it does to itself what no other test would bear.
+/// A test that needs its own process, because it changes that process in ways that other tests would not survive.
 type Alone = fn(&[String]);
 
-/// What this program is called where it is to have another thread before it becomes a process of a view.
+/// The file name of this program if it has to have a second thread before it becomes a process of a view.
 pub(crate) const WITH_A_THREAD: &str = "with-a-thread";
 
-/// The first argument of such a process; then comes its name.
+/// The first argument of a process for such a test. The test's name follows.
 const ALONE: &str = "__alone";
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,14 +53,14 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials.chain(as_another_user()).collect()).exit_code()
 }
 
-/// All of them, for the kernel holds more for a user without rights, and by other limits.
+/// Runs all tests as another user, because the kernel refuses more to a user without rights and applies other limits.
 fn as_another_user() -> Option<Trial> {
     let trial =
         || Trial::test("all_as_another_user", || another::run(Some(another::USER), |_| {}).map(|_| ()));
     another::is_possible().then(trial)
 }
 
-/// A trial that is made in a process of its own.
+/// A trial whose test runs in its own process.
 fn alone(name: &'static str, arguments: &[&str]) -> Trial {
     let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
     let title = format!("{name} {}", arguments.join(" ")).trim_end().replace(' ', "_");

@@ -1,4 +1,5 @@
-//! On a kernel that refuses one of the calls there is no view, and the error names the call. The kernel's part is a filter of this test.
+//! If the kernel refuses one of the calls that a view needs, no view is made, and the error names the call. The tests
+//! make the kernel refuse calls by a seccomp filter.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,15 +21,16 @@ use crate::{Alone, alone, options, workspace};
 pub(crate) const ALONE: &[(&str, Alone)] =
     &[("refused", refused), ("supported", supported), ("with_threads", with_threads)];
 
-/// A call, its number, which argument is compared with what if not all of it is refused, and what an error has to name.
+/// A name, the number of a call, a condition on one argument if only some of the calls are refused, and what the error
+/// has to name.
 type Row = (&'static str, libc::c_long, Option<(u8, Is)>, &'static str);
 
-/// What an argument is where the call is refused.
+/// The value of an argument for which the call is refused.
 #[derive(Clone, Copy)]
 enum Is {
     Just(u64),
     Not(u64),
-    /// As long as the line that maps this user to itself.
+    /// The length of the line that maps this user to itself.
     OfAMap,
 }
 
@@ -39,7 +41,7 @@ const fn first(value: u64) -> (u8, Is) {
 const ROWS: [Row; 32] = [
     ("unshare", libc::SYS_unshare, None, "unshare"),
     ("fork", libc::SYS_clone, None, "fork"),
-    // No filter sees a path, so these are told by the length of what is written.
+    // A filter sees no paths, so these files are recognized by the length of what is written to them.
     ("setgroups", libc::SYS_write, Some((2, Is::Just(4))), "write (/proc/self/setgroups)"),
     ("uid_map", libc::SYS_write, Some((2, Is::OfAMap)), "write (/proc/self/uid_map)"),
     ("capset", libc::SYS_capset, None, "capset"),
@@ -62,7 +64,7 @@ const ROWS: [Row; 32] = [
     ("secure_bits", libc::SYS_prctl, Some(first(28)), "prctl (PR_SET_SECUREBITS)"),
     ("bounding_set", libc::SYS_prctl, Some(first(24)), "prctl (PR_CAPBSET_DROP)"),
     ("dumpable", libc::SYS_prctl, Some(first(4)), "prctl (PR_SET_DUMPABLE)"),
-    // Which the limits are read with, too: without anything to be set.
+    // Limits are also read with this call. The argument with new limits is null then, and these calls are permitted.
     ("prlimit64", libc::SYS_prlimit64, Some((2, Is::Not(0))), "prlimit64 (RLIMIT_"),
     ("openat2", libc::SYS_openat2, None, "openat2 ("),
     ("processors", libc::SYS_sched_setaffinity, None, "sched_setaffinity"),
@@ -99,7 +101,7 @@ fn filter(number: libc::c_long, which: Option<(u8, Is)>) {
     seccompiler::apply_filter(&program).unwrap();
 }
 
-/// A view with build output on a disk.
+/// Options for a view with build output on disk.
 fn whole(workspace: &Path, room: &Path) -> Options {
     let target = WorkspacePath::parse("target").unwrap();
     let layers = vec![BuildLayer { path: target, below: Vec::new() }];
@@ -114,7 +116,7 @@ fn refused(arguments: &[String]) {
     let (name, number, which, named) = ROWS.iter().find(|(name, ..)| *name == arguments[0]).unwrap();
     let (folder, room) = (workspace(), workspace());
     let options = || match *name {
-        // With build output there are more calls, of which this is one.
+        // With build output a view needs more calls, among them this one.
         "openat2" => whole(folder.path(), room.path()),
         _ => Options { limits: Limits { processors: 1, ..Limits::default() }, ..options(folder.path()) },
     };
@@ -124,14 +126,15 @@ fn refused(arguments: &[String]) {
     let error = View::start(&options()).unwrap_err();
     let said = error.to_string();
     if ["sendmsg", "sendto"].contains(&arguments[0].as_str()) {
-        // Without it the view cannot even be told what it is to be, nor say why it is not.
+        // Without this call the view's process can neither receive its plan nor report why it failed.
         assert!(matches!(error, ShadowError::Protocol { .. }), "{error}");
     } else {
         assert!(matches!(error, ShadowError::Refused(_)) && said.contains(named), "{said}");
         assert!(said.contains("Operation not permitted"), "{said}");
         let Support::None { why } = support(&options()) else { panic!("there is a view") };
         assert_eq!(why, said);
-        // What was prepared has met the same; who starts a view is told as if nothing had been.
+        // Processes that were prepared have met the same refusal. A view that is started with them reports the same
+        // error as without them.
         if let Ok(prepared) = Prepared::new(&options().program) {
             std::thread::sleep(Duration::from_millis(20));
             let error = View::start_with(&options(), Some(prepared)).unwrap_err();
@@ -141,7 +144,8 @@ fn refused(arguments: &[String]) {
     assert_eq!(state(folder.path()), before);
 }
 
-/// The first process is a copy of the one that makes the namespaces, so that one must have no other thread, which could hold a lock for ever in the copy.
+/// The first process of a view is forked from the process that makes the namespaces. That process must have no other
+/// thread, which could hold a lock for ever in the copy.
 fn with_threads(_: &[String]) {
     let folder = workspace();
     let program = folder.path().join(crate::WITH_A_THREAD);
@@ -150,7 +154,7 @@ fn with_threads(_: &[String]) {
     assert!(error.contains("unshare") && error.contains("Invalid argument"), "{error}");
 }
 
-/// Without a filter there is one: else all of this would pass anywhere.
+/// Without a filter a view can be made. Otherwise all of these tests would pass on any system.
 fn supported(_: &[String]) {
     let folder = workspace();
     View::start(&options(folder.path())).unwrap();

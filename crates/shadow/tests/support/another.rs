@@ -1,4 +1,4 @@
-//! A test again as another user, where whoever runs it may become one.
+//! Runs a test again as another user, if the user who runs the tests may do that.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,13 +18,15 @@ pub(crate) fn is_possible() -> bool {
     getuid().is_root()
 }
 
-/// Runs this program as this user, from a place that they can read, with what `prepare` gives it; says what it printed.
+/// Runs this program as this user, or as the present one if there is none, and returns what it printed. The program is
+/// copied to a folder that other users can read. `prepare` adds arguments and variables.
 pub(crate) fn run(user: Option<u32>, prepare: impl FnOnce(&mut Command)) -> Result<Vec<u8>, Failed> {
     let place = tempfile::Builder::new().prefix("shadow-as-").tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let own = std::env::current_exe().unwrap();
     let program = place.path().join("test");
-    // A process that is started while the copy is written holds it open for a moment, and then it cannot be run.
+    // A process that another test starts while the copy is written holds the copy open for a moment, and a program that
+    // is open for writing cannot be run.
     let copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
     fs::copy(own, &program).unwrap();
     let null = fs::metadata("/dev/null").unwrap().permissions().mode() & 0o777;

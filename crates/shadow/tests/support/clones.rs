@@ -1,4 +1,4 @@
-//! A file system whose files can share their blocks, made for these tests in a file.
+//! A file system whose files can share their blocks (xfs), which is made in an image file for these tests.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 static MOUNTED: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
 
-/// A folder in it. Made when it is asked for first, which needs root and the programs of xfs.
+/// The root of this file system. It is made at the first call, which needs root and the programs of xfs.
 pub(crate) fn folder() -> &'static Path {
     let (_, at) = MOUNTED.get_or_init(|| {
         let place = tempfile::Builder::new().prefix("shadow-clones-").tempdir_in("/var/tmp").unwrap();
@@ -27,7 +27,7 @@ pub(crate) fn folder() -> &'static Path {
     at
 }
 
-/// Takes it away again, if it was made.
+/// Unmounts and removes the file system, if it was made.
 pub(crate) fn remove() {
     if let Some((place, at)) = MOUNTED.get() {
         run("umount", &["-l", at.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! What a folder holds, to be compared.
+//! Lists what a folder holds, so that two states of it can be compared.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

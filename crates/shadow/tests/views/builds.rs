@@ -1,4 +1,5 @@
-//! Build tools in a view never give the result of another content, whatever was built before and however fast contents change.
+//! Build tools in a view never give the result of an earlier content, whatever was built before and however quickly
+//! contents change.
 
 use std::process;
 
@@ -23,7 +24,8 @@ const MAKEFILE: &str = "out: value\n\tcp value out\n";
 const MAKE: &str = "make -s && cat out";
 const SECONDS: &str = "if test ! -e out || test \"$(stat -c %Y value)\" -gt \"$(stat -c %Y out)\"; then cp value out; fi; cat out";
 
-/// Goes through contents, back and forth, and builds after each change of what is staged. An empty one is what is on disk.
+/// Builds after each of several changes of what is staged, among them contents that were there before. An empty value
+/// stands for the content on disk.
 fn goes_through(place: &Place, view: View, file: &str, build: &Command, text: fn(&str) -> String) {
     goes_through_these(&["", "2", "", "3", "2", "", "", "2"], place, view, file, build, text);
 }
@@ -62,7 +64,7 @@ fn plain(value: &str) -> String {
 fn make_sees_every_content() {
     let place = Place::with(&[("Makefile", MAKEFILE), ("value", "1\n")]);
     goes_through(&place, place.view(), "value", &shell(MAKE), plain);
-    // Over what was built on disk, too.
+    // The same must hold over what was already built on disk.
     process::Command::new("make")
         .current_dir(place.work())
         .status()
@@ -76,7 +78,8 @@ fn a_tool_that_compares_seconds() {
     goes_through(&place, place.view(), "value", &shell(SECONDS), plain);
 }
 
-/// The kernel may stamp a result by the exact clock, while the one by which it stamps most files still shows the second before.
+/// Files are stamped by two clocks: the kernel may stamp a result by the exact clock, while the coarse clock, by which
+/// it stamps most files, still shows the second before.
 fn built_as_a_second_begins() {
     const BUILD: &str = "
         if test ! -e out || test \"$(stat -c %Y value)\" -gt \"$(stat -c %Y out)\"; then
@@ -90,7 +93,8 @@ fn built_as_a_second_begins() {
     goes_through_these(&["", "2", ""], &place, place.view(), "value", &build, plain);
 }
 
-/// What is shown may be stamped by a clock that still shows the second before. An empty file is, for nothing is written to it after its times were read.
+/// A shown file may be stamped by the coarse clock while it still shows the second before. This happens with an empty
+/// file, because nothing is written to it after its times were read.
 fn shown_as_a_second_begins() {
     const BUILD: &str = "
         if test ! -e out; then echo without > out; fi
@@ -110,7 +114,7 @@ fn shown_as_a_second_begins() {
     }
 }
 
-/// A result may have the time of its source, which may be in the second to come.
+/// `cp -p` gives a result the time of its source, and that time may lie in the next second.
 fn comes_back_in_another_place() {
     const BUILD: &str = "
         if test ! -e out || { test -e value && test $(stat -c %Y value) -gt $(stat -c %Y out); }; then
@@ -142,7 +146,8 @@ fn cargo_sees_every_content() {
     });
 }
 
-/// What python compiled is known by the length of its source and a time in seconds.
+/// Python recognizes what it compiled by the length of the source and by a time in whole seconds, so a change of the
+/// same length within a second is the hardest case.
 fn python_sees_every_content() {
     let text = |value: &str| format!("V = {value}\n");
     let place = Place::with(&[("value.py", &text("1"))]);
@@ -151,7 +156,7 @@ fn python_sees_every_content() {
     );
     let run = Command { streams: headstart_shadow::Streams::Apart, ..run };
     goes_through(&place, place.view(), "value.py", &run, text);
-    // In the second in which its user saved and ran it.
+    // The compiled file is from the same second in which the user saved and ran the source.
     place.write("value.py", &text("1"));
     let status =
         process::Command::new("python3").args(["-c", "import value"]).current_dir(place.work()).status();

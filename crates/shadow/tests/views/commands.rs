@@ -1,4 +1,4 @@
-//! Starting, running, ending.
+//! How views and their commands start, run and end.
 
 use std::time::{Duration, Instant};
 
@@ -24,24 +24,26 @@ pub(crate) const TESTS: &[Test] = &[
     ("support_is_found_by_trying", support_is_found_by_trying),
 ];
 
-/// Those that measure: a machine that is busy with other things tells little.
+/// Tests that measure times. They are left out of the short run, because a busy machine falsifies them.
 pub(crate) const FIGURES: &[Test] =
     &[("a_busy_view_leaves_most_of_a_processor_to_others", a_busy_view_leaves_most_of_a_processor_to_others)];
 
-/// Where all that is written is in memory.
+/// Tests of tiers in which everything written is kept in memory.
 pub(crate) const MEMORY: &[Test] = &[("room_is_bounded", room_is_bounded)];
 
 fn a_command_gives_way_to_others() {
     let place = Place::with(&[]);
     let said = ok(&mut place.view(), "sleep 0.1; nice; (sh -c nice); cut -d ' ' -f 19 /proc/1/stat");
     let said: Vec<i32> = said.lines().map(|line| line.parse().unwrap()).collect();
-    // Who ends a command that is over its limits does not wait for it.
+    // The view's first process keeps its own niceness, because it ends commands that are over their limits and must not
+    // wait for processor time.
     let own: i32 =
         std::fs::read_to_string("/proc/self/stat").unwrap().split(' ').nth(18).unwrap().parse().unwrap();
     assert_eq!(said, [own.max(10), own.max(10), own]);
 }
 
-/// Where the kernel divides processors between sessions first, a niceness within one would be for nothing.
+/// If the kernel divides processors between sessions first, a niceness within one session has no effect. The view's
+/// session as a whole then needs a niceness too.
 fn the_whole_view_gives_way_to_others() {
     let place = Place::with(&[]);
     let mut view = place.view();
@@ -50,7 +52,8 @@ fn the_whole_view_gives_way_to_others() {
     let Ok(before) = group() else { return };
     let name = |line: &str| line.split(' ').next().unwrap().to_owned();
     assert_ne!(name(&before), name(&std::fs::read_to_string("/proc/self/autogroup").unwrap()));
-    // Of a user the kernel takes such a word ten times a second, of all of them.
+    // The kernel accepts this setting from users without rights only ten times a second, counted over all of them, so
+    // it may take a while.
     let said = ok(
         &mut view,
         "for n in $(seq 100); do grep -q 'nice 10' /proc/1/autogroup && break; sleep 0.1; done; cat /proc/1/autogroup /proc/self/autogroup",
@@ -59,7 +62,8 @@ fn the_whole_view_gives_way_to_others() {
     assert_eq!(group().unwrap(), format!("{} nice 10\n", name(&before)));
 }
 
-/// Two that could each keep a processor busy, one in a view and one beside it, share it as their sessions do.
+/// Two processes that could each keep the same processor busy, one in a view and one outside, share it as their
+/// sessions do.
 #[expect(clippy::print_stdout, reason = "the figure is for whoever reads the test's output")]
 fn a_busy_view_leaves_most_of_a_processor_to_others() {
     let place = Place::with(&[]);
@@ -178,7 +182,7 @@ fn what_a_command_leaves_behind_is_ended() {
     let mut view = place.view();
     assert_eq!(ok(&mut view, "(setsid sleep 1000 &) ; (sleep 1000 &) ; echo started"), "started\n");
     let left = ok(&mut view, "ls -d /proc/[0-9]* | wc -l");
-    // The view's first process, the shell, `ls` and `wc`.
+    // At most these are left: the view's first process, the shell, `ls` and `wc`.
     assert!(left.trim().parse::<u32>().unwrap() <= 4, "{left}");
 }
 
@@ -188,7 +192,7 @@ fn a_view_is_ended_from_another_thread() {
     let ender = view.ender().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();
     let thread = std::thread::spawn(move || {
-        // The command has begun when it printed something.
+        // Once the command has printed something, it has begun.
         std::io::Read::read_exact(&mut &reader, &mut [0]).unwrap();
         ender.end();
     });
@@ -239,7 +243,7 @@ fn room_is_bounded() {
     assert!(!output.end.is_success() && output.refused.quota, "{output:?}");
 }
 
-/// Of a process that its parent left, too.
+/// The time and memory of a process that its parent did not wait for count, too.
 fn what_a_command_took() {
     let burn = "import time\nx = bytearray(100 << 20)\nwhile time.process_time() < 0.3: pass\n";
     let place = Place::with(&[("burn.py", burn)]);

@@ -1,4 +1,4 @@
-//! Views that begin with a copy: what only they can get wrong.
+//! Cases that only views which begin with a copy of the workspace can get wrong.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -20,7 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("too_many_files_are_refused", too_many_files),
 ];
 
-/// On the disk.
+/// Tests of the copy on disk.
 pub(crate) const CLONE: &[Test] = &[("the_room_of_a_clone_is_bounded", the_room_of_a_clone)];
 
 fn changes(place: &Place, view: &mut View) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a view does not give is told apart from a failure of the command's own.
+//! A command that fails because a view lacks something can be told from a command that fails by itself.
 
 use crate::place::{Place, Test, sh};
 
@@ -10,7 +10,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("what_cannot_be_renamed_is_told", what_cannot_be_renamed_is_told),
 ];
 
-/// Programs of several kinds and families of addresses, with and without a look-up of a name. All fail, and that is why.
+/// Programs of several kinds that use several families of addresses, with and without looking up a name. Each must fail
+/// because the view has no network, and the view must report that.
 const OUT: [&str; 14] = [
     "bash -c 'exec 3<>/dev/tcp/192.0.2.7/80'",
     "bash -c 'exec 3<>/dev/udp/192.0.2.7/53 && echo x >&3'",
@@ -28,7 +29,8 @@ const OUT: [&str; 14] = [
     "npm_config_offline=false npm_config_fetch_retries=0 npm view left-pad",
 ];
 
-/// The same programs among themselves: a server and its client on loopback, and sockets without a network. All succeed.
+/// The same programs without need of the network: a server and its client on loopback, and sockets of other kinds. All
+/// must succeed, and the view must not report the network.
 const WITHIN: [&str; 13] = [
     "python3 -m http.server --bind 127.0.0.1 8111 >log 2>&1 & until bash -c 'exec 3<>/dev/tcp/127.0.0.1/8111'; do :; done 2>/dev/null",
     "bash -c 'exec 3<>/dev/udp/127.0.0.1/9 && echo x >&3'",
@@ -62,7 +64,7 @@ fn programs_that_stay_on_loopback_are_not() {
         let output = sh(&mut view, line);
         assert!(output.end.is_success() && output.refused.network == 0, "{line}: {output:?}");
     }
-    // Nobody listens: a failure, but not one of the view.
+    // Nobody listens here, so these fail, but not because of the view.
     for line in [
         "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'",
         "python3 -c 'import socket; socket.create_connection((\"::1\", 9), 1)'",
@@ -73,7 +75,8 @@ fn programs_that_stay_on_loopback_are_not() {
     }
 }
 
-/// Whoever starts the view, no program in it becomes another user; what they print of it differs by who they are.
+/// No program in a view becomes another user, whoever starts the view. What a program prints about that depends on who
+/// starts it, and must be recognized.
 fn programs_that_ask_for_privileges_are_told() {
     let place = Place::with(&[("ask.sh", "#!/bin/sh\n\"$@\"\n")]);
     let mut view = place.view();
@@ -89,7 +92,7 @@ fn programs_that_ask_for_privileges_are_told() {
     }
 }
 
-/// Debuggers and sanitizers where they are installed, and a program that asks the kernel as they do.
+/// Debuggers and sanitizers, if they are installed, and a program that asks the kernel in the same way.
 fn programs_that_look_into_processes_are_told() {
     let place = Place::with(&[
         ("leak.c", "#include <stdlib.h>\nint main(void) { return malloc(9) == 0; }\n"),
@@ -119,7 +122,8 @@ fn programs_that_look_into_processes_are_told() {
     }
 }
 
-/// The kernel refuses it in an overlay, for the folder lies in a layer below; of a copy only what leads out of the workspace is refused.
+/// In an overlay the kernel refuses to rename a folder that lies in a layer below. In a copy only a rename that leads
+/// out of the workspace is refused.
 fn what_cannot_be_renamed_is_told() {
     let place = Place::with(&[("folder/file", "x\n"), ("file", "x\n")]);
     let mut view = place.view();

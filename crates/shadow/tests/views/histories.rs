@@ -1,4 +1,4 @@
-//! What a view holds is what a commit of its change set makes of the workspace, whatever was done in it.
+//! Whatever was done in a view, committing its change set gives the workspace exactly the content that the view has.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,12 +12,12 @@ use headstart_shadow::ReadRules;
 use crate::place::{Place, Test, ok, path};
 
 pub(crate) const TESTS: &[Test] = &[("random_histories_come_back", || histories(1, 300))];
-/// Where each view is a copy, which takes a moment more.
+/// Fewer histories for tiers in which each view is a copy, which takes longer to make.
 pub(crate) const FEW: &[Test] = &[("random_histories_come_back", || histories(3, 60))];
-/// Too long for every run of the tests.
+/// Left out of the short run, because it takes too long.
 pub(crate) const LONG: &[Test] = &[("ten_thousand_random_histories_come_back", || histories(2, 10_000))];
 
-/// Numbers that are the same in every run.
+/// Pseudorandom numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -35,7 +35,7 @@ impl Dice {
         names.join("/")
     }
 
-    /// A line of the shell; many of them fail.
+    /// A random line of the shell. Many of these lines fail, which does no harm.
     fn step(&mut self) -> String {
         let (one, other, number) = (self.path(), self.path(), self.throw(1000));
         match self.throw(14) {
@@ -62,7 +62,7 @@ impl Dice {
     }
 }
 
-/// Every path with its kind, whether its owner may execute it, where a link leads, and what is in a file.
+/// Every path with its kind. For a file also its content and whether its owner may execute it, for a link its target.
 fn list(root: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     let mut todo = vec![root.to_owned()];
@@ -86,9 +86,9 @@ fn list(root: &Path) -> Vec<String> {
     lines
 }
 
-/// Does the steps on disk, where only a user does something.
+/// Runs a script on disk, as its user would.
 fn on_disk(folder: &Path, script: &str) {
-    // What fails in it says so there, and nobody reads it.
+    // Many lines fail here too. Their messages are dropped, because only the resulting files matter.
     std::process::Command::new("/bin/sh").args(["-c", script]).current_dir(folder).output().unwrap();
 }
 
@@ -104,7 +104,7 @@ fn histories(seed: u64, count: u64) {
         let mut view = place.view();
         let staged = place.staged(async |overlay| {
             for _ in 0..dice.throw(4) {
-                // Some of these fail, too.
+                // Some of these calls fail as well.
                 let content = dice.throw(1000).to_string().into_bytes();
                 let _ = overlay.write(&path(&dice.path()), content).await;
                 let _ = overlay.remove(&path(&dice.path())).await;

@@ -1,4 +1,5 @@
-//! Build output on a disk: private to its view, over finished layers that rest on the workspace as it is, bounded.
+//! Build output on disk: it is private to its view, is limited in size, and lies over finished layers that were built
+//! from the workspace as it is on disk.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,7 +28,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("cargo_over_a_finished_layer_sees_every_content", cargo_over_a_layer),
 ];
 
-/// A folder for rooms, beside the workspace's.
+/// A temporary folder for rooms, outside the workspace.
 pub(crate) struct Rooms(TempDir);
 
 impl Rooms {
@@ -39,7 +40,7 @@ impl Rooms {
         self.0.path()
     }
 
-    /// A room for `target`, over these layers.
+    /// A room for the build output in `target`, over these layers.
     fn room(&self, name: &str, below: &[PathBuf]) -> BuildRoom {
         let folder = self.path().join(name);
         fs::create_dir(&folder).unwrap();
@@ -54,7 +55,8 @@ impl Rooms {
 
 impl Drop for Rooms {
     fn drop(&mut self) {
-        // What overlayfs left has no mode.
+        // Overlayfs leaves folders that nobody may open, so these are removed by a function that changes their modes
+        // first.
         for entry in fs::read_dir(self.path()).unwrap() {
             remove_folder(&entry.unwrap().path()).unwrap();
         }
@@ -209,7 +211,7 @@ fn found_folders() {
     symlink("outside", place.work().join("target")).unwrap();
     assert!(!found(&[]).contains(&"target".to_owned()));
     place.settle();
-    // Whoever names a link all the same gets a view without it.
+    // If a caller names a link all the same, the view has no separate folder for it.
     let rooms = Rooms::new();
     let mut view = view(&place.options(), rooms.room("one", &[]));
     ok(&mut view, "echo x > target/leaked");
@@ -217,7 +219,8 @@ fn found_folders() {
     assert_eq!(place.read_back(&mut view).changes.changes[0].path, path("outside/leaked"));
 }
 
-/// What build output does across views: each begins over what was built of the workspace as it is on disk, and contents go back and forth in it.
+/// Checks build output across several views. Each view begins over the layer that was built from the workspace as it is
+/// on disk, and then goes through contents, among them ones that were there before.
 fn goes_through(place: &Place, options: &Options, file: &str, build: &Command, text: fn(&str) -> String) {
     let rooms = Rooms::new();
     let staged = |value: &str| {
@@ -248,7 +251,7 @@ fn goes_through(place: &Place, options: &Options, file: &str, build: &Command, t
             }
         }
     }
-    // Its user changes it on disk, and a tool gives it a time of long ago.
+    // The user changes the file on disk, with a tool that gives it an old modification time.
     fs::write(place.work().join(file), text("4")).unwrap();
     let old = SystemTime::now() - Duration::from_secs(3_600);
     fs::File::options().write(true).open(place.work().join(file)).unwrap().set_modified(old).unwrap();

@@ -1,5 +1,5 @@
-//! Views of real folders on the real kernel. They need user namespaces and overlayfs in them (Linux 6.6); without those every test fails and
-//! says what was refused.
+//! Views of real folders on the real kernel. They need user namespaces and overlayfs in them (Linux 6.6). Without those
+//! every test fails and says what was refused.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         of_tier(Tier::Kernel, commands::FIGURES, true),
         of_tier(Tier::Copy, &copy, false),
         of_tier(Tier::Copy, histories::LONG, true),
-        // These need root, and a file system of their own.
+        // These need root, and a file system that is made for them.
         of_tier(Tier::Clone, &clone, true),
     ];
     let trials = trials.into_iter().flatten().chain(as_another_user());
@@ -83,8 +83,9 @@ fn main() -> ExitCode {
     done.exit_code()
 }
 
-/// All that is not long. In the short run of the checks they would take as long as all the others once more. Left out is what needs the Rust toolchain: it
-/// is in the home of whoever runs the tests.
+/// Runs all tests that are not long as another user. This counts as long itself, because it takes as much time again as
+/// all the others. Tests that need the Rust toolchain are left out, because it is in the home folder of the user who
+/// runs the tests.
 fn as_another_user() -> Option<Trial> {
     let needs_rust = ["--skip", "cargo_", "--skip", "a_crate_without"];
     let prepare = move |command: &mut std::process::Command| {

@@ -1,4 +1,5 @@
-//! What their user does to the files of a command, before it, beside it and after it, is never lost.
+//! What a user does to the files that a command changes is never lost, whether it is done before, during or after the
+//! command.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,10 +13,10 @@ use crate::place::{Place, Test, ok};
 pub(crate) const TESTS: &[Test] =
     &[("no_edit_of_its_user_is_lost_whenever_it_is_made", no_edit_of_its_user_is_lost)];
 
-/// An edit of one path, and whether it is still there.
+/// A name, an edit that the user makes, and a check that the edit is still there.
 type Edit = (&'static str, fn(&Path), fn(&Path) -> bool);
 
-/// `changed` is written by the command, `removed` is removed by it, `made` comes from it.
+/// The edits. The command writes `changed`, removes `removed` and creates `made`.
 const EDITS: [Edit; 14] = [
     ("written in place", |at| write(at, "changed", "theirs"), |at| holds(at, "changed", "theirs")),
     ("written in place, as long and as old as before", as_long_and_as_old, |at| holds(at, "changed", "THEI")),
@@ -84,10 +85,10 @@ fn no_edit_of_its_user_is_lost() {
             let outcome = place.commit(&back.changes);
             let about = format!("{name}, {moment:?}: {:?}, {outcome:?}", back.changed_meanwhile);
             assert!(is_there(&at), "{about}");
-            // They are told, or nothing of theirs stood in the way.
+            // Either the user is told of the conflict, or the edit did not contradict the command.
             let is_told = !back.changed_meanwhile.is_empty() || matches!(outcome, CommitOutcome::Conflict(_));
             assert!(is_told || name == "made executable", "{about}");
-            // What they left alone is taken, or waits with the rest.
+            // The file that the user did not edit is committed, or waits with the rest if there is a conflict.
             let beside = if matches!(outcome, CommitOutcome::Conflict(_)) { "base" } else { "ours\n" };
             assert!(holds(&at, "beside", beside), "{about}");
         }

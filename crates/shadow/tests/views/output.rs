@@ -1,4 +1,5 @@
-//! Build output that no `.gitignore` names is no part of what comes back, and a folder of the user's own is, whatever its name.
+//! Build output is not read back even if no `.gitignore` names it. A folder of the user's own is read back, whatever
+//! its name.
 
 use std::path::PathBuf;
 use std::process;
@@ -32,7 +33,8 @@ fn ignored(back: &ReadBack) -> Vec<String> {
     back.ignored.iter().map(ToString::to_string).collect()
 }
 
-/// Cargo gives its executables a second name, which a change set cannot hold.
+/// Cargo gives its executables a second name by a hard link, which a change set cannot express, so the folder of build
+/// output must be left out.
 fn a_crate_without_a_gitignore() {
     let manifest = "[package]\nname = \"value\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
     let test = "#[test]\nfn it_holds() {}\n";
@@ -44,7 +46,7 @@ fn a_crate_without_a_gitignore() {
         if is_repository {
             git(&place, &["init", "-q"]);
         }
-        // Once over nothing, once over what its user built.
+        // Once without earlier build output, and once over what the user built.
         for is_built in [false, true] {
             let options = Options { show: vec![sysroot()], ..place.options() };
             let mut view = View::start(&options).unwrap();
@@ -113,7 +115,7 @@ fn tracked_folders() {
     changed.sort();
     assert_eq!(changed, ["dist/index.js", "node_modules", "node_modules/ours", "node_modules/ours/index.js"]);
     assert_eq!(ignored(&back), ["app/dist", "build"]);
-    // A name that a user gives as well is told.
+    // Folders whose names users give as well are reported, so that nothing is left out silently.
     let told: Vec<_> = back.not_staged.iter().map(|left| (left.path.to_string(), left.why)).collect();
     assert_eq!(
         told,
@@ -125,7 +127,7 @@ fn tracked_folders() {
 }
 
 fn folders_of_the_users_own() {
-    // Nothing says that `target`, `out` and `dist` are a tool's, and `build` was there before.
+    // Nothing shows that `target`, `out` and `dist` belong to a tool, and `build` already existed.
     let place = Place::with(&[("build/setup.js", "1"), ("package.json", "{}"), ("sub/x", "")]);
     let mut view = place.view();
     ok(
@@ -137,11 +139,11 @@ fn folders_of_the_users_own() {
     changed.sort();
     assert_eq!(changed, ["build/setup.js", "sub/dist", "sub/dist/x", "target", "target/x"]);
     assert!(back.ignored.is_empty());
-    // A tool's own mark tells it.
+    // A tool's own mark in the folder shows that it is build output.
     let mut view = place.view();
     ok(&mut view, "echo 'Signature: 8a477f597d28d172789f06886806bc55' > build/CACHEDIR.TAG");
     assert_eq!(ignored(&place.read_back(&mut view)), ["build"]);
-    // And a pattern that takes it in again is its user's word.
+    // A pattern in `.gitignore` that includes the folder again is the user's decision, so the folder is read.
     ok(&mut view, "echo '!build' > .gitignore");
     assert!(place.read_back(&mut view).ignored.is_empty());
 }

@@ -21,11 +21,11 @@ pub(crate) type Test = (&'static str, fn());
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 thread_local! {
-    /// Of which tier the views of this test are.
+    /// The tier of all views in this test.
     static TIER: Cell<Tier> = const { Cell::new(Tier::Kernel) };
 }
 
-/// Has all views of this test be of a tier.
+/// Sets the tier of all views in this test.
 pub(crate) fn set_tier(tier: Tier) {
     TIER.set(tier);
 }
@@ -61,7 +61,7 @@ impl Place {
         place
     }
 
-    /// What was just written can be told from what is changed later.
+    /// Waits until files that are changed later get later times than what was just written.
     #[expect(clippy::unused_self, reason = "it stands beside what a test wrote in a place")]
     pub(crate) fn settle(&self) {
         headstart_shadow::wait_for_later_times();
@@ -122,12 +122,12 @@ impl Place {
     }
 }
 
-/// Runs a line of the shell and gives what it printed.
+/// Runs a line of the shell and returns its output.
 pub(crate) fn sh(view: &mut View, line: &str) -> Output {
     view.run(&Command::shell(line, PATIENCE)).unwrap()
 }
 
-/// As [`sh`], of a line that has to succeed.
+/// Like [`sh`], for a line that has to succeed. Returns what it printed.
 pub(crate) fn ok(view: &mut View, line: &str) -> String {
     let output = sh(view, line);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -139,7 +139,7 @@ pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// The changes in one line each.
+/// Describes each change in one line.
 pub(crate) fn lines(changes: &ChangeSet) -> Vec<String> {
     changes.changes.iter().map(line).collect()
 }

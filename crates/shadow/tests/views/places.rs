@@ -1,4 +1,4 @@
-//! Workspaces at places that are hard to write down, and on other file systems.
+//! Workspaces at paths that are hard to write down, and on other file systems.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,7 +23,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("the_machines_network_brings_no_socket_of_its_programs", the_machines_network),
 ];
 
-/// The first argument with which this test starts itself in a mount namespace of its own.
+/// The first argument with which this test starts itself in its own mount namespace.
 pub(crate) const MOUNTED: &str = "__mounted";
 
 fn writes_and_reads(options: &Options) {
@@ -69,7 +69,7 @@ fn the_name_of_the_workspace_is_any_bytes() {
 
 fn a_workspace_may_be_in_memory() {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
-    // What lies in /dev cannot be shown; a link to it leads there.
+    // A folder in `/dev` cannot be shown, nor through a link to it, because a view makes `/dev` anew.
     let error = View::start(&Options::new(folder.path())).unwrap_err().to_string();
     assert!(error.contains("which a view makes anew"), "{error}");
     mounted("tmpfs");
@@ -123,7 +123,7 @@ fn tools_of_the_home() {
     let line = format!("cd '{}' && find . -type f | sort", home.display());
     let found = ok(&mut view, &line);
     if tier().copies() {
-        // Read-only, with empty files over those that hold a secret.
+        // The folders of tools are read-only, and files that hold a secret have empty files over them.
         let all = "./.cache/uv/x\n./.cargo/bin/tool\n./.cargo/credentials.toml\n./.m2/repository/x\n./.m2/settings.xml\n";
         assert_eq!(found, all);
         let line = format!(
@@ -154,10 +154,11 @@ fn tools_of_the_home() {
     assert_eq!(crate::state::state(&home), before);
 }
 
-/// A name, a line of the shell that mounts, and a test, which is given what was prepared before that.
+/// A name, a line of the shell that mounts something, and a test. The test is given processes that were prepared before
+/// the mounting.
 type Mounts = (&'static str, &'static str, fn(&Place, Prepared));
 
-/// Workspaces that are on something that is mounted for them, and what is expected of each.
+/// Workspaces on a mount, or with a mount in them, and what is expected of each.
 const MOUNTS: [Mounts; 5] = [
     ("tmpfs", "mount -t tmpfs tmpfs WORK", writes_and_reads_at),
     ("inner", "mkdir WORK/inner && mount -t tmpfs tmpfs WORK/inner", refuses_inner),
@@ -170,7 +171,8 @@ const MOUNTS: [Mounts; 5] = [
     ),
 ];
 
-/// Where what is covered is mounted: variables of the machine's start are, on most.
+/// Something is mounted below a path that a view covers, as the variables of EFI are on most machines. The view must
+/// cover these mounts too.
 fn closes_what_is_covered(place: &Place, _: Prepared) {
     let mut view = place.view();
     assert_eq!(ok(&mut view, "ls -A /sys/firmware"), "");
@@ -194,7 +196,7 @@ fn prepared_before(place: &Place, before: Prepared) {
     let mut view = View::start_with(&place.options(), Some(before)).unwrap();
     assert_ne!(view.process(), process);
     assert_eq!(ok(&mut view, "cat file"), "mounted\n");
-    // One that was prepared since does.
+    // Processes that were prepared after the mounting are used.
     let since = prepared();
     let process = since.process();
     let mut view = View::start_with(&place.options(), Some(since)).unwrap();
@@ -202,7 +204,7 @@ fn prepared_before(place: &Place, before: Prepared) {
     assert_eq!(ok(&mut view, "cat file"), "mounted\n");
 }
 
-/// Starts this test again in a mount namespace of its own.
+/// Starts this test program again in its own mount namespace.
 fn mounted(name: &str) {
     let program = std::env::current_exe().unwrap();
     let maps: &[&str] =
@@ -217,7 +219,7 @@ fn mounted(name: &str) {
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// One of the cases, in the process that was started for it.
+/// Runs one of the cases, in the process that was started for it.
 pub(crate) fn in_mounts(name: &str) {
     let (_, line, test) = MOUNTS.iter().find(|(known, ..)| *known == name).unwrap();
     let place = Place::with(&[]);
@@ -229,7 +231,7 @@ pub(crate) fn in_mounts(name: &str) {
     let before = prepared();
     run(line);
     test(&place, before);
-    // Else the folder could not be removed.
+    // The temporary folder could not be removed with a mount in it.
     run("umount WORK/inner 2>/dev/null || umount WORK");
 }
 

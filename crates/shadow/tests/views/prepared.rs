@@ -1,4 +1,5 @@
-//! Processes that are made ahead serve for any view of their program, and where they do not fit, others are started.
+//! Processes that were prepared in advance serve for any view of the same program. If they do not fit, others are
+//! started.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +26,7 @@ fn child_of(parent: u32) -> Option<u32> {
     children.split_whitespace().next()?.parse().ok()
 }
 
-/// The first process of the namespaces, as soon as there is one.
+/// The first process in the namespaces. Waits until there is one.
 fn first_of(prepared: &Prepared) -> u32 {
     let started = Instant::now();
     loop {
@@ -37,7 +38,7 @@ fn first_of(prepared: &Prepared) -> u32 {
     }
 }
 
-/// Waits for an end: one that nobody has waited for yet counts as well.
+/// Waits until a process has ended. A zombie counts as ended.
 fn is_gone(process: u32) {
     let started = Instant::now();
     while fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
@@ -51,7 +52,7 @@ fn what_is_prepared_serves_for_any_options() {
     for place in [&one, &other] {
         let prepared = prepared();
         let process = prepared.process();
-        // What is there only after it was prepared is seen, too.
+        // Files that were made after the processes were prepared are seen, too.
         place.write("later", "later");
         place.settle();
         let limits = Limits { file_bytes: 1 << 20, ..Limits::default() };
@@ -95,7 +96,7 @@ fn what_was_prepared_for_another_program_is_not_used() {
 fn what_is_prepared_and_not_used_leaves_nothing() {
     let place = Place::with(&[("file", "old")]);
     let before = crate::state::state(&place.work());
-    // At once, and when it waits.
+    // Dropped at once, and when the processes already wait.
     for wait in [false, true] {
         let prepared = prepared();
         let process = prepared.process();

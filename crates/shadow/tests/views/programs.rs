@@ -1,4 +1,4 @@
-//! A program that stays, beside which the view is shown other files.
+//! A program that keeps running in a view, while the view is shown other files.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -27,7 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_program_that_makes_files_for_ever_is_given_up", a_program_that_makes_files_for_ever_is_given_up),
 ];
 
-/// A program that runs the lines of its input as the shell does, and ends each answer with a mark.
+/// A program that runs each line of its input in the shell, and prints a mark after each answer.
 struct Shell {
     input: std::io::PipeWriter,
     output: BufReader<std::io::PipeReader>,
@@ -53,7 +53,7 @@ impl Shell {
     }
 }
 
-/// How the program ended, of which the pipes have ended: they do so a moment before.
+/// How the program ended. This asks until the end is known, because the pipes of a program end a moment before it does.
 fn ended(view: &mut View) -> End {
     std::iter::repeat_with(|| view.running().unwrap().ended).find_map(|ended| ended).unwrap()
 }
@@ -74,7 +74,7 @@ fn a_program_sees_what_is_shown_while_it_runs() {
     assert_eq!(shell.ask("cat a.txt b.txt; test -e .env || echo hidden"), "stagednewhidden\n");
     view.show(&ChangeSet::default()).unwrap();
     assert_eq!(shell.ask("cat a.txt; ls; echo made > made.txt"), "aa.txt\n");
-    // One of both at a time.
+    // A view runs either a program or a command at a time.
     let refused = view.run(&Command::shell("true", PATIENCE)).unwrap_err();
     assert!(
         matches!(&refused, ShadowError::Command { message, .. } if message.contains("stop it first")),
@@ -148,17 +148,18 @@ fn a_program_over_its_memory_is_ended() {
     assert_eq!(ended(&mut view), End::Memory);
 }
 
-/// A folder that holds one that only root could empty.
+/// A folder outside the view, with a folder in it that only root could empty.
 struct Outside(tempfile::TempDir);
 
 impl Drop for Outside {
     fn drop(&mut self) {
-        // Where the folder is not there yet nothing has to be given back.
+        // A test that fails early has not made this folder yet, which does no harm.
         let _ = fs::set_permissions(self.0.path().join("deep"), fs::Permissions::from_mode(0o755));
     }
 }
 
-/// It turns folders into links out of the view, and closes them, as fast as it can, while the view is shown files in them.
+/// While the view is shown files in some folders, its program replaces these folders by links out of the view, and
+/// closes them, as fast as it can.
 fn a_program_that_changes_folders_meanwhile_leads_nowhere() {
     let place = Place::with(&[("d/a.txt", "a"), ("d/deep/b.txt", "b")]);
     let outside = Outside(tempfile::Builder::new().prefix("shadow-outside-").tempdir_in("/var/tmp").unwrap());
@@ -195,7 +196,7 @@ fn a_program_that_changes_folders_meanwhile_leads_nowhere() {
     let until = Instant::now() + Duration::from_secs(2);
     let mut rounds = 0;
     while Instant::now() < until {
-        // What cannot be shown is an error, and nothing else.
+        // Files that cannot be shown give an error, but the view goes on.
         for changes in [&staged, &removed] {
             assert!(!matches!(view.show(changes), Err(ShadowError::Ended | ShadowError::Protocol { .. })));
         }

@@ -1,4 +1,4 @@
-//! What commands wrote comes back as a change set that a commit accepts.
+//! What commands wrote is read back as a change set that can be committed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("what_is_too_much_is_an_error", what_is_too_much_is_an_error),
 ];
 
-/// Where what git ignores is in the view from the beginning.
+/// Tests of tiers in which the view has what git ignores from the beginning.
 pub(crate) const IGNORED: &[Test] = &[("what_git_ignores_is_left_out", what_git_ignores_is_left_out)];
 
 fn what_was_written_comes_back() {
@@ -165,7 +165,8 @@ fn what_somebody_else_changed_is_not_staged() {
         lines(&back.changes),
         ["write b - \"ours\\n\", was File", "write sub2/e - \"ours\\n\", was File"]
     );
-    // What a change rested on when it was found is kept: a later edit of somebody else is a conflict, and not overwritten.
+    // A change keeps the base that it had when it was found, so a later edit by somebody else is a conflict and is not
+    // overwritten.
     place.write("b", "theirs");
     ok(&mut view, "echo again >> b");
     let back = place.read_back(&mut view);

@@ -1,4 +1,4 @@
-//! What is staged is in the view, and nothing else of it.
+//! A view shows the workspace with exactly the staged changes.
 
 use std::fs;
 
@@ -94,7 +94,7 @@ fn a_content_that_comes_back_has_a_later_time() {
     let staged =
         place.staged(async |overlay| overlay.write(&path("a.txt"), b"staged".to_vec()).await.unwrap());
     let build = "if test ! -e out || test \"$(stat -c %Y a.txt)\" -gt \"$(stat -c %Y out)\"; then cp a.txt out; fi; cat out";
-    // A tool that compares whole seconds, with changes that come at once.
+    // Changes come at once, and the tool compares whole seconds.
     for _ in 0..3 {
         view.show(&staged).unwrap();
         assert_eq!(ok(&mut view, build), "staged");
@@ -136,7 +136,7 @@ fn steps_lie_on_steps() {
     place.commit(&both);
     assert_eq!(fs::read_to_string(place.work().join("new")).unwrap(), "two\n");
     assert_eq!(fs::read_to_string(place.work().join("a.txt")).unwrap(), "one");
-    // The folder is there as before, and what was in it is not.
+    // The folder is still there, and its former content is not.
     assert_eq!(fs::read_dir(place.work().join("sub")).unwrap().count(), 0);
 }
 
