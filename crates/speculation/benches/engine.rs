@@ -1,5 +1,5 @@
-//! What the engine adds to a turn, beside its floors: the same answers of the same model, read to their end and nothing done;
-//! the same calls, judged and run.
+//! Measures what the engine adds to a turn, beside two lower bounds: the same answers of the same model, only read to
+//! their end; and the same calls, only judged and run.
 #![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 
@@ -20,7 +20,7 @@ use headstart_tool_gate::{ApprovalMode, CallRef, Gate, GateContext, Verdict};
 use headstart_toolbox::{ToolContext, Toolbox};
 use serde_json::json;
 
-/// Answers with calls in one turn, and calls in each.
+/// The number of answers with calls in one turn, and of calls in each answer.
 const ANSWERS: usize = 5;
 const CALLS: usize = 4;
 
@@ -45,7 +45,7 @@ impl Host for Program {
     }
 }
 
-/// Every answer reads three files and changes a fourth; the last one speaks.
+/// Each answer reads three files and changes a fourth. The last one only says something.
 fn recording() -> Recording {
     let file = |number: usize| format!("src/file-{}.rs", number % 20);
     let mut turns: Vec<_> = (0..ANSWERS)
@@ -77,7 +77,7 @@ fn engine(model: &Arc<dyn Model>) -> Engine {
     }
 }
 
-/// A conversation of twenty turns.
+/// A conversation of twenty prompts and twenty answers.
 fn history() -> Vec<Message> {
     let say = |role, number| Message::text(role, format!("Words of entry {number}. ").repeat(30));
     (0..20).flat_map(|number| [say(Role::User, number), say(Role::Model, number)]).collect()

@@ -1,4 +1,5 @@
-//! Edits that are staged where the mode asks: nothing of them is in the workspace before the user's yes to just these.
+//! Edits that are staged in a mode that asks: none of them is in the workspace before the user agrees to exactly these
+//! edits.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, write};
 
-/// A host in default mode that asks when work is taken.
+/// A host in default mode that asks when the user takes the work.
 fn bench(answers: impl IntoIterator<Item = Answer>) -> Bench {
     let bench = Bench::new(ApprovalMode::Default, answers);
     bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Ask;
@@ -69,7 +70,7 @@ fn plan_mode_stages_nothing() {
     assert_eq!((finished.ending.status(), finished.changes.is_empty()), (Status::Boundary, true));
 }
 
-/// What comes between the question and the answer counts at the answer.
+/// Rules that change between the question and the answer count when the answer is given.
 #[test]
 fn a_yes_does_not_outlive_the_rules_under_which_it_was_asked() {
     type Meanwhile = fn(&Bench);
@@ -106,7 +107,7 @@ fn a_yes_counts_for_what_was_shown_only() {
         let acceptance = block_on(second.accept_with(answers)).unwrap();
         assert!(matches!(acceptance, Acceptance::AsksFirst(_)), "{acceptance:?}");
     }
-    // A record that was changed after it was shown.
+    // A record that was changed after it was shown needs a new question.
     let tampers: [fn(&mut Finished); 2] = [
         |finished| finished.changes.changes[0].path = path("evil.sh"),
         |finished| finished.id = "another".to_owned(),

@@ -1,4 +1,4 @@
-//! What a run tells of its calls, from the first letter of their arguments to their results.
+//! The states of calls that a run reports, from the first letter of their arguments to their results.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ fn bench(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Bench
     bench
 }
 
-/// Runs a turn, and gives its ending, what it told of calls, and the results that the model reads.
+/// Runs a turn. Returns its ending, the states of calls that it reported, and the results that the model reads.
 fn play(bench: &Bench) -> (Ending, Vec<String>, Vec<String>) {
     let transcript = Transcript::new("do it");
     let (turn, events) =
@@ -65,7 +65,7 @@ fn letters(index: usize, name: &str, letters: &str) -> ModelEvent {
 fn a_call_is_told_from_its_first_letter_to_its_result() {
     let mut events = vec![letters(0, "write_file", "")];
     let args = json!({ "file_path": "a.txt", "content": "x".repeat(300) });
-    // Each look at the clock takes a millisecond.
+    // Each reading of the clock takes a millisecond.
     events.extend(args.to_string().chars().map(|letter| letters(0, "write_file", &letter.to_string())));
     events.push(call("write_file", &args));
     let bench = bench(ApprovalMode::AutoEdit, [calls(events), says("Done.")]);
@@ -133,7 +133,8 @@ fn a_question_holds_what_an_edit_would_change_and_one_that_cannot_be_made_is_not
     assert_eq!(told.last().unwrap(), "1 edit Errored");
 }
 
-/// What an error says of a closed file would tell the model what is in it, though its user may say no.
+/// An error about a closed file would tell the model what is in the file, even if the user then declines. So the user
+/// is asked first.
 #[test]
 fn an_edit_of_a_secret_is_asked_about_also_where_it_cannot_be_made() {
     let edit = call("edit", &json!({ "file_path": ".env", "old_string": "KEY=wrong", "new_string": "KEY=" }));

@@ -1,4 +1,4 @@
-//! Several suggestions at a time: each runs over an overlay of its own, one is taken, the others leave nothing behind.
+//! Several suggestions at a time: each runs over its own overlay. If one is taken, the others leave nothing behind.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn writes(content: &str) -> Answer {
     calls([call("write_file", &json!({ "file_path": "note.txt", "content": content }))])
 }
 
-/// Starts both, the first as far as it goes before the second begins.
+/// Starts both. The first one runs as far as it can before the second begins.
 fn start_both(bench: &Bench, pool: &mut LocalPool) -> [Speculation; 2] {
     TEXTS.map(|prompt| {
         let (speculation, driver, _events) = bench.engine.start(prompt, &bench.params(), prompt).unwrap();

@@ -1,4 +1,4 @@
-//! The project's own check of work that the model calls done.
+//! The project's own check runs on work that the model calls done.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
@@ -80,14 +80,14 @@ fn what_fails_goes_back_to_the_model_once() {
 
 #[test]
 fn a_failure_that_stays_is_shown_with_the_work() {
-    // The model changes nothing: there is nothing to check anew.
+    // The model changes nothing after the check failed, so the check does not run again.
     let viewing = checking([calls([edit()]), says("Done."), says("It failed before.")]);
     viewing.views.play(LINE, Played::new(ERROR, 101));
     let (_, finished) = viewing.bench.speculate("do it");
     assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 1));
     assert_eq!(finished.check.as_ref().unwrap().words(), "cargo check fails");
     assert_eq!(words(&finished).len(), 2);
-    // It mends, and that is no better.
+    // The model changes something, and the check fails again.
     let viewing =
         checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "worse\n")]), says("Mended.")]);
     viewing.views.play(LINE, Played::new(ERROR, 101));
@@ -132,7 +132,7 @@ fn a_check_that_cannot_say_anything_says_nothing() {
     assert_eq!(silent(Some(failed().with(|answer| answer.refused.quota = Some("1 MiB".into()))), nothing), 1);
     assert_eq!(silent(Some(failed().with(|answer| answer.output.timed_out = true)), nothing), 1);
     assert_eq!(silent(Some(failed().with(|answer| answer.changed_meanwhile = vec![path("a")])), nothing), 1);
-    // The program is not there.
+    // The program of the check does not exist.
     assert_eq!(silent(None, nothing), 1);
     assert_eq!(silent(Some(failed()), &|viewing| viewing.views.end_support("none here")), 0);
     assert_eq!(silent(Some(failed()), &|viewing| viewing.bench.host.rules.lock().unwrap().views = false), 0);
@@ -141,7 +141,7 @@ fn a_check_that_cannot_say_anything_says_nothing() {
         silent(None, &|viewing| *viewing.bench.host.check.lock().unwrap() = Some(needs_host.clone())),
         0
     );
-    // Nothing was changed.
+    // Nothing was changed, so there is nothing to check.
     let viewing = checking([calls([read("src/lib.rs")]), says("Done.")]);
     let (_, finished) = viewing.bench.speculate("do it");
     assert!(finished.check.is_none() && runs(&viewing) == 0);

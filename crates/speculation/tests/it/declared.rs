@@ -1,4 +1,4 @@
-//! Tools of the host's own that it declared to the gate: they run ahead, and do no more than was declared.
+//! The host's own tools that it declared to the gate run ahead, but only as far as the declaration permits.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::shadow::{Viewing, commits, shell, viewing};
 use crate::support::{Bench, accepted, call, calls, path, says};
 
-/// Does what its call asks for, whatever was declared of it.
+/// A tool that does what its call says, whatever was declared for it.
 struct Own(&'static str);
 
 #[async_trait]
@@ -65,7 +65,7 @@ fn one_that_reads_runs_ahead_over_what_is_staged() {
     accepted(block_on(speculation.accept()).unwrap());
 }
 
-/// The repository on disk knows nothing of commits that were made ahead.
+/// Commits that were made ahead are not in the repository on disk, so a tool that reads the repository would miss them.
 #[test]
 fn one_that_reads_the_repository_stops_behind_a_commit_of_the_work() {
     for (declared, stops) in
@@ -116,7 +116,7 @@ fn what_one_stages_is_held_against_the_rules_path_by_path() {
     }
 }
 
-/// Work that rests on a declaration is dropped where the host has taken that back.
+/// Work that is based on a declaration is dropped if the host has withdrawn that declaration.
 #[test]
 fn a_declaration_counts_when_the_work_is_taken() {
     let bench = bench(ApprovalMode::AutoEdit, &json!({}), Some(Declaration::reads("own", &[])));
@@ -125,8 +125,8 @@ fn a_declaration_counts_when_the_work_is_taken() {
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Withdrawn { .. }));
 }
 
-/// A tool of a server sees the real files: once the work has staged anything, it would answer of other files than the work sees. One that its user did not
-/// vouch for never runs ahead.
+/// A tool of a server sees the real files. Once the work has staged something, the tool would answer about other files
+/// than the work sees. A tool that the user does not trust never runs ahead.
 #[test]
 fn a_tool_of_a_server_runs_ahead_only_while_nothing_is_staged() {
     let staging = || call("write_file", &json!({ "file_path": "NEW.md", "content": "new\n" }));
@@ -150,7 +150,7 @@ fn a_tool_of_a_server_runs_ahead_only_while_nothing_is_staged() {
     }
 }
 
-/// Also one answer later.
+/// The same holds if the files were staged in an earlier answer.
 #[test]
 fn what_was_staged_before_counts_for_a_tool_of_a_server() {
     let staging = call("write_file", &json!({ "file_path": "NEW.md", "content": "new\n" }));
@@ -164,7 +164,7 @@ fn what_was_staged_before_counts_for_a_tool_of_a_server() {
     drop(speculation);
 }
 
-/// Its user takes back what they vouched for: work that rests on it is dropped.
+/// If the user withdraws the trust in a server, work that is based on it is dropped.
 #[test]
 fn trust_in_a_server_counts_when_the_work_is_taken() {
     let declared = Some(Declaration::of_server("own", true));

@@ -1,4 +1,4 @@
-//! A deny rule keeps a path closed, and stands in the way of nothing else.
+//! A deny rule keeps a path closed, and does not hinder work on other paths.
 
 use futures::executor::block_on;
 use headstart_speculation::{Acceptance, Consent, Ending, Limits, Transcript};
@@ -54,7 +54,7 @@ fn what_holds_a_secret_by_its_name_is_asked_about_and_never_touched_ahead() {
             assert_eq!(verdict.reason, Reason::SecretPath);
             assert!(!format!("{:?}", finished.transcript).contains("hush"));
         }
-        // A search comes by such files, and leaves them out; a link to one does not open it.
+        // A search comes across such files and leaves them out. A link to such a file does not open it.
         for search in [call("grep", &json!({ "pattern": "KEY" })), read("notes.txt")] {
             let bench = Bench::new(mode, [calls([search]), says("Done.")]);
             bench.tree.write(&path(".env"), "KEY=hush\n");

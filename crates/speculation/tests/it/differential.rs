@@ -1,4 +1,4 @@
-//! Random scripts of tool calls, and that a run of one is the same whether its calls run one after the other or at the same
+//! Runs random scripts of tool calls. A run must give the same whether its calls run one after the other or at the same
 //! time.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -50,10 +50,11 @@ fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
     ]
 }
 
-/// The calls of each answer.
+/// The calls of each answer, answer by answer.
 pub(crate) type Script = Vec<Vec<(&'static str, Value)>>;
 
-/// Paths outside are a boundary for a speculation and a question in the foreground: not the same thing.
+/// Whether no path leads out of the workspace. Such a path is a boundary for a speculation and a question in the
+/// foreground, so the two cannot be compared.
 fn stays_inside(script: &[Vec<(&'static str, Value)>]) -> bool {
     !script.iter().flatten().any(|(_, args)| args.to_string().contains("../"))
 }
@@ -71,13 +72,14 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         .prop_filter("a call that goes in a circle ends the run", goes_in_no_circle)
 }
 
-/// Whether no call is made more often than a run lets it be made.
+/// Whether no call is repeated more often than a run allows.
 fn goes_in_no_circle(script: &Script) -> bool {
     let calls = || script.iter().flatten();
     calls().all(|call| calls().filter(|other| *other == call).count() <= 3)
 }
 
-/// A shell whose commands take as many turns of the executor as their text says.
+/// A shell whose commands need a number of polls that depends on the length of their text, so that they end in another
+/// order than they began.
 struct SlowRunner;
 
 #[async_trait]
@@ -116,7 +118,7 @@ fn script_with_commands() -> impl Strategy<Value = Script> {
     prop::collection::vec(prop::collection::vec(calls, 1..7), 1..5)
 }
 
-/// What a run of the script is for everybody who looks at it: how it ends, what it says and does, what is told of it.
+/// Runs a script. Returns everything that can be seen of the run: its ending, its messages and changes, and its events.
 fn run_of(script: &[Vec<(&'static str, Value)>], calls_at_once: usize) -> (Finished, Vec<Event>) {
     let tree = Arc::new(MemoryTree::from_files(FILES).unwrap());
     let mut bench = Bench::over(tree.clone(), tree, ApprovalMode::AutoEdit, answers(script));
@@ -127,8 +129,8 @@ fn run_of(script: &[Vec<(&'static str, Value)>], calls_at_once: usize) -> (Finis
         driver.await;
         Finished::clone(&*speculation.finished().await)
     });
-    // A folder that was listed has the fingerprint of any folder, one that was looked at first has its own: only its names
-    // count.
+    // A folder that was first listed has the same fingerprint as any folder, and one that was first looked up has its
+    // own. Only the names of its entries are compared here.
     for read in finished.changes.reads.iter_mut().filter(|read| read.names.is_some()) {
         read.seen = None;
     }
@@ -146,7 +148,8 @@ proptest! {
     }
 }
 
-/// How often it was answered with the same is counted over the calls of the same answer as well, and what may change it counts there, too.
+/// Repeated calls are counted over the calls of one answer as they are over several answers. A call that may change the
+/// result resets the count there, too.
 #[test]
 fn a_call_that_is_repeated_is_counted_in_one_answer_as_over_several() {
     let cat = |file: &str| ("shell", json!({ "command": format!("cat {file}") }));

@@ -130,7 +130,8 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
         bench.engine.turn(bench.model.clone(), bench.request(), accepted.transcript, Limits::default());
     assert_eq!(block_on(turn.run()), Ending::Completed);
     assert_eq!(bench.host.asked.lock().unwrap().len(), 1);
-    // One request before the boundary, one after the user's consent: the model was not asked again for the call.
+    // There is one request before the boundary and one after the user's consent. The model was not asked for the call
+    // again.
     assert_eq!(bench.model.requests.lock().unwrap().len(), 2);
     let transcript = turn.transcript();
     check_pairing(&transcript.messages).unwrap();
@@ -310,7 +311,7 @@ fn a_failing_model_leaves_what_was_done() {
         "status": "failed", "error": "test failed (500): no; try again later", "code": "server", "retryAfterMs": 1500,
     });
     assert_eq!(serde_json::to_value(&finished.ending).unwrap(), ending);
-    // As records were before there was a code.
+    // Older records have no code.
     let old = serde_json::from_value(json!({ "status": "failed", "error": "no" })).unwrap();
     assert_eq!(Ending::Failed { error: "no".into(), code: None, retry_after_ms: None }, old);
     let given = accepted(block_on(speculation.accept()).unwrap());

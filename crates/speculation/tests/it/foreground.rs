@@ -1,4 +1,4 @@
-//! What a user saves during a turn in the foreground is not replaced behind their back.
+//! A file that a user saves during a turn in the foreground is never overwritten unnoticed.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
@@ -14,10 +14,10 @@ use serde_json::json;
 
 use crate::support::{Bench, Script, call, calls, path, read, says, write};
 
-/// What happens in the workspace before a call; no content: the file goes.
+/// A change in the workspace before a call. Without content the file is removed.
 type Meanwhile = Option<(&'static str, Option<&'static str>)>;
 
-/// A model in whose time to think somebody else changes a file.
+/// A model during whose answers somebody else changes a file.
 struct Meddled {
     script: Arc<Script>,
     tree: Arc<MemoryTree>,
@@ -36,7 +36,7 @@ impl Model for Meddled {
     }
 }
 
-/// Runs one call after the other; for each whether it had an output, and what is in the file in the end.
+/// Runs the calls one after the other. Returns for each whether it succeeded, and the content of the file at the end.
 fn play(steps: &[(Meanwhile, ModelEvent)]) -> (Vec<Result<(), String>>, Option<String>) {
     let answers = steps.iter().map(|(_, step)| calls([step.clone()])).chain([says("Done.")]);
     let bench = Bench::new(ApprovalMode::AutoEdit, answers);
@@ -90,7 +90,7 @@ fn what_was_read_and_then_saved_is_not_replaced_until_it_is_read_again() {
         assert_eq!(results, [Ok(()), refused()], "{look:?} {step:?}");
         assert_eq!(content.unwrap(), "one\nthe user's\n");
 
-        // Another try is no reading, nor is a search.
+        // Neither another try nor a search counts as reading the file.
         let (results, content) = play(&[
             (None, look.clone()),
             (SAVED, step.clone()),

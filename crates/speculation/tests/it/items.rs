@@ -1,4 +1,4 @@
-//! What tools found, beside what the model reads of it.
+//! Items that tools found, which are reported beside the text that the model reads.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use futures::StreamExt;
@@ -56,7 +56,7 @@ fn results_are_told_with_their_places_and_the_model_reads_the_text_alone() {
     let asked = serde_json::to_string(&bench.model.requests.lock().unwrap()[1].messages).unwrap();
     assert!(asked.contains("src/lib.rs:1:pub fn one") && !asked.contains("uri"), "{asked}");
 
-    // They are part of what is kept of the work, and read again.
+    // The items are stored with the transcript, and can be read again.
     let kept = serde_json::to_string(&transcript).unwrap();
     assert_eq!(serde_json::from_str::<Transcript>(&kept).unwrap(), transcript);
     assert_eq!(transcript.items.len(), 2);
@@ -67,7 +67,7 @@ fn results_are_told_with_their_places_and_the_model_reads_the_text_alone() {
     assert_eq!(told(events), expected);
 }
 
-/// What was written before there were items.
+/// Such a transcript was written before there were items, so it must still be readable.
 #[test]
 fn a_transcript_without_items_is_written_as_before() {
     let json = serde_json::to_value(Transcript::new("look")).unwrap();

@@ -1,4 +1,4 @@
-//! The end of a run: its events, its clock, and what the clock must not cut.
+//! How a run ends: the end of its events, its time limit, and what that limit must not interrupt.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,7 +26,7 @@ use crate::support::{Answer, Bench, call, calls, rules, says, spawn, write};
 
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// Time that passes only when something takes time.
+/// A clock that advances only if a test lets time pass.
 #[derive(Default)]
 struct Time(AtomicU64);
 
@@ -35,14 +35,14 @@ impl Time {
         Duration::from_millis(self.0.load(Ordering::SeqCst))
     }
 
-    /// Passes at once, and then lets everybody else see it.
+    /// Advances the clock at once, and then lets other tasks notice it.
     async fn pass(&self, time: Duration) {
         self.0.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
         turns(1).await;
     }
 }
 
-/// Lets others go on so many times.
+/// Lets other tasks run so many times.
 async fn turns(mut left: u32) {
     poll_fn(|context| {
         if left == 0 {
@@ -69,7 +69,7 @@ impl Host for Thinker {
 
     async fn sleep(&self, time: Duration) {
         let end = self.time.now() + time;
-        // Whoever lets time pass is woken, and is polled with this.
+        // A task that lets time pass is woken, and this future is polled together with it.
         poll_fn(|_| if end <= self.time.now() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
@@ -83,7 +83,7 @@ impl Host for Thinker {
     }
 }
 
-/// A workspace each of whose steps takes most of the limit.
+/// A workspace in which each step takes most of the time limit.
 struct Slow {
     tree: Arc<MemoryTree>,
     time: Arc<Time>,
@@ -167,7 +167,7 @@ fn the_events_of_a_turn_end_with_it() {
     pool.run_until(async {
         let drained = async { *told.lock().unwrap() = Some(events.collect::<Vec<_>>().await) };
         let mut both = Box::pin(join(turn.run(), drained));
-        // Without an end it would wait for ever.
+        // If the stream of events had no end, this would wait for ever.
         poll_fn(|context| {
             let _ = futures::FutureExt::poll_unpin(&mut both, context);
             Poll::Ready(())
@@ -200,7 +200,7 @@ fn a_commit_is_done_before_the_limit_counts() {
     assert!(!bench.tree.snapshot().contains_key("late.txt"), "nothing begins after the end");
 }
 
-/// Answers with words that are there at once, without an end.
+/// A model whose words are always available at once and never end.
 struct Babbler(Arc<AtomicBool>);
 
 #[async_trait]
@@ -208,7 +208,7 @@ impl Model for Babbler {
     async fn stream(&self, _request: &ModelRequest) -> Result<EventStream, ModelError> {
         let stop = Arc::clone(&self.0);
         let words = stream::repeat_with(|| Ok(ModelEvent::Text("x".into()))).take(100_000);
-        // A test that would not end otherwise.
+        // Ends the test, which would not end otherwise.
         let end = stream::once(async move {
             stop.store(true, Ordering::SeqCst);
             Err(ModelError::Cut { provider: "test".into(), source: None })

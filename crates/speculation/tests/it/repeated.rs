@@ -1,4 +1,4 @@
-//! A model that makes the same call again and again.
+//! A model that repeats the same call is told so, and then stopped.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use futures::executor::block_on;
@@ -13,7 +13,7 @@ fn look() -> Answer {
     calls([call("read_file", &json!({ "file_path": "src/lib.rs" }))])
 }
 
-/// The same call with its arguments in another order.
+/// A search whose arguments are written in one of two orders, which is still the same call.
 fn search(first: &str) -> Answer {
     let (pattern, path) = (json!("nothing like it"), json!("src"));
     let args = match first {
@@ -23,7 +23,7 @@ fn search(first: &str) -> Answer {
     calls([call("grep", &args)])
 }
 
-/// Runs the answers as a turn; gives how it ended and which results were errors.
+/// Runs the answers as a turn. Returns how it ended and which results were errors.
 fn turn(answers: Vec<Answer>) -> (Ending, Vec<bool>) {
     let bench = Bench::new(ApprovalMode::Yolo, answers);
     let (turn, _events) =

@@ -1,6 +1,6 @@
-//! For random scripts of tool calls, speculating and then accepting leaves the same tree and the same history as
-//! running the script in the foreground, and the turn after that asks the same. One step or several on top of each other,
-//! accepted one by one or at once, in memory and on a real disk.
+//! For random scripts of tool calls, a speculation and its accept leave the same tree and the same history as the
+//! script in the foreground, and the next turn sends the same request. The scripts run as one step or as several on top
+//! of each other, accepted one by one or at once, in memory and on a real disk.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use headstart_tool_gate::ApprovalMode;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What was said before, with ids that no provider gave.
+/// An earlier conversation, whose calls have ids that no provider gave.
 fn conversation(turns: usize) -> Vec<Message> {
     let mut history = Bench::history();
     for turn in 0..turns {
@@ -56,7 +56,7 @@ fn bench(workspace: Arc<dyn Workspace>, tree: Arc<MemoryTree>, scripts: &[Script
     bench
 }
 
-/// The turn after the script, in the foreground: what it asks the model, and what it adds.
+/// The next turn in the foreground: the requests that it sends to the model, and the messages that it adds.
 fn turn_after(bench: &Bench, history: &[Message]) -> (Vec<ModelRequest>, Vec<Message>) {
     let asked_before = bench.model.requests.lock().unwrap().len();
     let added = foreground_turn(bench, history, "and now");
@@ -64,7 +64,7 @@ fn turn_after(bench: &Bench, history: &[Message]) -> (Vec<ModelRequest>, Vec<Mes
     (asked, added)
 }
 
-/// Plays all steps in the foreground; gives the whole conversation.
+/// Plays all steps in the foreground. Returns the whole conversation.
 fn in_foreground(bench: &Bench, steps: usize, mut history: Vec<Message>) -> Vec<Message> {
     for step in 0..steps {
         let added = foreground_turn(bench, &history, &prompt(step));
@@ -92,7 +92,7 @@ fn ahead(bench: &Bench, steps: usize, history: &[Message]) -> Vec<Speculation> {
     all
 }
 
-/// Accepts them one by one; gives the whole conversation.
+/// Accepts the steps one by one. Returns the whole conversation.
 fn accept_all(steps: &[Speculation], mut history: Vec<Message>) -> Vec<Message> {
     for step in steps {
         history.extend(accepted(block_on(step.accept()).unwrap()).transcript.messages);
@@ -100,7 +100,7 @@ fn accept_all(steps: &[Speculation], mut history: Vec<Message>) -> Vec<Message> 
     history
 }
 
-/// What all of them change.
+/// The changes of all steps together.
 fn at_once(steps: &[Speculation]) -> ChangeSet {
     steps.iter().fold(ChangeSet::default(), |below, step| below.then(&step.changes()))
 }
@@ -171,7 +171,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// The user edits a file between two accepts: the step above notices, or leaves the edit where it is.
+    /// The user edits a file between two accepts. The step above must notice it, or leave the edit as it is.
     #[test]
     fn an_edit_between_two_accepts_is_never_lost(
         scripts in prop::collection::vec(script(), 2..=3),

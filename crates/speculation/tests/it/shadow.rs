@@ -1,4 +1,4 @@
-//! Commands of work ahead in views, which are views in memory here.
+//! Commands of work ahead run in views. The views of these tests are in memory.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -121,7 +121,7 @@ fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
     assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"formatted\n");
 }
 
-/// Reading what is staged needs a view, and only that: reading what is not runs beside other reads, on the real tree.
+/// Reading staged files needs a view. Reading other files does not: it runs beside other reads, on the real tree.
 #[test]
 fn a_command_that_reads_staged_files_gets_a_view_where_there_is_one() {
     let answers = || [calls([edit(), shell("cat src/lib.rs"), shell("cat README.md")]), says("Done.")];
@@ -138,7 +138,7 @@ fn a_command_that_reads_staged_files_gets_a_view_where_there_is_one() {
     assert!(without.views.requests().is_empty() && without.views.real_runs().is_empty());
 }
 
-/// As ever where there is no view, and never on the real tree.
+/// Without a view the command is a boundary, as it was before there were views, and never runs on the real tree.
 #[test]
 fn without_a_view_a_command_is_the_boundary_that_it_was() {
     type Change = fn(&Viewing);
@@ -160,8 +160,7 @@ fn without_a_view_a_command_is_the_boundary_that_it_was() {
     }
 }
 
-/// The model never reads a failure that is not of its own code: the call is pending, as if it had not run.
-/// A commit of a path on main, by a digit of its name.
+/// A commit on main that changes a path. The digit stands for its name.
 fn commit(digit: &str, about: &str) -> GitChange {
     let name = |digit: &str| ObjectName::parse(&digit.repeat(40)).unwrap();
     let main = RefName::parse("refs/heads/main").unwrap();
@@ -226,15 +225,15 @@ fn a_commit_is_asked_about_when_it_is_taken_where_the_mode_asks() {
     assert!(finished.changes.is_empty());
     let Acceptance::AsksFirst(asks) = block_on(bench.engine.accept(&finished)).unwrap() else { panic!() };
     assert_eq!(asks.git(), finished.git.as_ref());
-    // A yes is to this commit, and to no other.
+    // The user's yes is for this commit, and for no other.
     let other = Finished { git: Some(commit("3", "a.txt")), ..(*finished).clone() };
     let again = block_on(bench.engine.accept_with(&other, &asks.agreed())).unwrap();
     assert!(matches!(again, Acceptance::AsksFirst(_)), "{again:?}");
-    // The tree of this test has no repository, and says so.
+    // The tree of this test has no repository, so the accept fails.
     let refused = block_on(bench.engine.accept_with(&finished, &asks.agreed()));
     assert!(refused.is_err(), "{refused:?}");
 
-    // The mode that staged it is not in force any more.
+    // The mode in which this was staged is no longer in force.
     bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
     let withdrawn = block_on(bench.engine.accept(&finished)).unwrap();
     assert!(matches!(withdrawn, Acceptance::Withdrawn { .. }), "{withdrawn:?}");
@@ -246,7 +245,7 @@ fn a_commit_is_asked_about_when_it_is_taken_where_the_mode_asks() {
     assert_eq!(finished.git, None);
 }
 
-/// A rule that covers a path covers the commits that are about it, also one that came after them.
+/// A rule about a path also covers commits that change this path, even if the rule came after them.
 #[test]
 fn rules_about_paths_count_for_commits() {
     let deny = || DenyRules::from_patterns(["/a.txt"]).unwrap();
@@ -267,6 +266,7 @@ fn rules_about_paths_count_for_commits() {
     assert!(matches!(withdrawn, Acceptance::Withdrawn { .. }), "{withdrawn:?}");
 }
 
+/// The model never reads a failure that its own code did not cause. The call is pending then, as if it had not run.
 #[test]
 fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
     type Change = fn(&mut ViewOutput);
@@ -406,7 +406,7 @@ fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
     assert!(results[1].contains("ended after") && !results[1].contains("changed"), "{results:?}");
     assert!(results[2].starts_with("error: no space left") && results[2].contains("512 MiB"), "{results:?}");
     assert!(results[3].contains("it reached a limit: 512 MiB"), "{results:?}");
-    // Of what was dropped nothing shows in the view after it.
+    // Nothing that was dropped shows in the next view.
     let shown: Vec<_> =
         views.requests()[3].staged.changes.iter().map(|change| change.path.to_string()).collect();
     assert_eq!(shown, ["log.txt"]);
@@ -425,7 +425,7 @@ fn what_is_staged_has_the_limit_that_it_always_had() {
     assert_eq!(views.held(), []);
 }
 
-/// Whatever a command writes by itself, no rule about paths is got round by it.
+/// A command may write anything by itself, but it cannot get around a rule about paths.
 #[test]
 fn a_path_that_no_write_ahead_may_touch_is_not_written_by_a_command_either() {
     for (name, reason) in [
@@ -443,7 +443,7 @@ fn a_path_that_no_write_ahead_may_touch_is_not_written_by_a_command_either() {
     }
 }
 
-/// In default mode what a command staged is asked about with the edits; where edits are a boundary it runs only as long as it writes nothing.
+/// Default mode asks about what a command staged. If edits are a boundary, the command may write nothing ahead.
 #[test]
 fn in_default_mode_what_a_command_writes_is_asked_about_or_waits() {
     let answers = || [calls([shell("cargo test"), shell("cargo fmt")]), says("Done.")];
@@ -509,7 +509,7 @@ fn a_rule_that_came_meanwhile_drops_the_whole_step() {
 
 #[test]
 fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
-    // What runs after the tests does not make new what they said.
+    // A command that runs after the tests does not make their results newer.
     let answers = || [calls([edit(), shell("cargo test"), shell("git status")]), says("Done.")];
     for freshness in [Freshness::Tell, Freshness::Require] {
         let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers());
@@ -534,7 +534,7 @@ fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
     }
 }
 
-/// A step on top of another one sees what that one staged, and stages over it; after the accept below, over the workspace.
+/// A step on another one sees what that one staged, and stages over it; after its accept, over the workspace.
 #[test]
 fn steps_on_steps_have_views_of_their_own() {
     let Viewing { mut bench, views } = viewing(

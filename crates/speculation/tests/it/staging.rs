@@ -1,4 +1,4 @@
-//! A call that does not succeed leaves nothing staged.
+//! A call that fails leaves nothing staged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Bench, accepted, call, calls, path, says, write};
 
-/// Writes one file of two, and then does what it is asked to.
+/// Writes one of two files, and then does what its argument says.
 struct Half;
 
 #[async_trait]

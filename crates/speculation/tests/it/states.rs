@@ -1,4 +1,5 @@
-//! An accept in each state in which work ahead can be: what it gives, and that a turn in the foreground goes on from there.
+//! Accepts work ahead in each state that it can be in. Checks what the accept gives, and that a turn in the foreground
+//! continues from there.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ fn touch() -> ModelEvent {
     call("shell", &json!({ "command": "touch x" }))
 }
 
-/// Goes on in the foreground with what an accept gave; gives the whole turn.
+/// Continues in the foreground with what an accept gave. Returns the whole turn.
 fn go_on(bench: &Bench, given: &Accepted) -> Transcript {
     let transcript = given.transcript.clone();
     let (turn, _events) =
@@ -36,7 +37,7 @@ fn asked_for_answers(bench: &Bench) -> usize {
     bench.model.requests.lock().unwrap().iter().filter(|request| request.response_schema.is_none()).count()
 }
 
-/// The same prompt and answers, all in the foreground.
+/// Runs the same prompt and answers, all in the foreground.
 fn in_foreground(answers: Vec<Answer>, consents: &[Consent]) -> (Transcript, Bench) {
     let bench = Bench::new(ApprovalMode::AutoEdit, answers);
     bench.host.consents.lock().unwrap().extend(consents.iter().cloned());
@@ -50,7 +51,7 @@ fn in_foreground(answers: Vec<Answer>, consents: &[Consent]) -> (Transcript, Ben
 
 #[test]
 fn at_a_boundary_the_turn_goes_on_without_asking_the_model_again() {
-    // Ids that the provider does not give are the same as in a turn that never was ahead.
+    // Ids that the provider does not give are the same as in a turn that never ran ahead.
     let answers =
         || vec![calls([edit(), touch(), touch()]), calls([touch(), write("a", "b")]), says("Done.")];
     let consents = [Consent::Run, Consent::Decline, Consent::Run];
@@ -102,14 +103,14 @@ fn a_host_may_want_nothing_of_what_stopped_at_a_boundary() {
     assert_eq!(speculation.status(), Status::Aborted, "nothing of it is kept");
     assert!(speculation.changes().is_empty());
 
-    // Work that came to its end is not concerned.
+    // Work that was completed is not affected.
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
     *bench.host.at_boundary.lock().unwrap() = AtBoundary::Discard;
     accepted(block_on(bench.speculate("do it").0.accept()).unwrap());
 }
 
-/// Every limit that can end a run in the middle, and a provider that fails: what was done is given, and a turn in the
-/// foreground makes of it what it would have made without the limit.
+/// Each limit that can end a run in the middle, and a provider that fails: the finished part is given, and a turn in
+/// the foreground continues it to the result that it would have had without the limit.
 #[test]
 fn work_that_stopped_early_is_given_and_gone_on_with() {
     let answers = || {
@@ -164,7 +165,7 @@ fn work_that_the_clock_stopped_is_given_and_gone_on_with() {
     assert_eq!(whole.messages.last(), Some(&Message::text(Role::Model, "Done.")));
 }
 
-/// In the foreground, too, such an answer ends the turn: nothing is left to go on with.
+/// Such an answer also ends a turn in the foreground, so there is nothing to continue.
 #[test]
 fn an_answer_that_the_provider_cut_is_given_as_it_is() {
     let cut =
@@ -176,7 +177,8 @@ fn an_answer_that_the_provider_cut_is_given_as_it_is() {
     assert_eq!(given.transcript.messages.last(), Some(&Message::text(Role::Model, "and so")));
 }
 
-/// No provider's ids: a call after the accept is no other call's namesake, be that one pending or long forgotten.
+/// The provider gives no ids here. A call after the accept must not have the id of another call, neither of a pending
+/// one nor of one long ago.
 #[test]
 fn calls_after_an_accept_have_ids_of_their_own() {
     let look = || call("ls", &json!({ "path": "." }));
@@ -187,7 +189,7 @@ fn calls_after_an_accept_have_ids_of_their_own() {
     bench.host.consents.lock().unwrap().push_back(Consent::Run);
     go_on(&bench, &given);
 
-    // Of a long conversation the fork for another model keeps the end alone.
+    // The fork for another model keeps only the end of a long conversation.
     let mut history = Vec::new();
     for number in 0..30 {
         let bench = Bench::new(ApprovalMode::AutoEdit, [calls([look()]), says("Done.")]);
@@ -208,8 +210,8 @@ fn calls_after_an_accept_have_ids_of_their_own() {
     check_pairing(&history).unwrap();
 }
 
-/// What the model wants back with an answer is part of that answer's message in the next request, and in what an accept gives; where
-/// the answer is cut it is there as well, and of an answer of nothing else there is no message.
+/// What the model wants sent back with an answer is part of that answer's message in the next request, and in what an
+/// accept gives. It is also there if the answer is cut. An answer that consists of nothing else makes no message.
 #[test]
 fn what_the_model_wants_back_stays_with_its_answer() {
     let opaque = || Opaque {
@@ -218,7 +220,7 @@ fn what_the_model_wants_back_stays_with_its_answer() {
         data: json!([{"raw": {"reasoning_content": "hm"}}]),
     };
     let look = || call("ls", &json!({ "path": "." }));
-    // A call that needs consent stands behind one that does not.
+    // A call that needs consent follows one that does not.
     let thinks = || calls([ModelEvent::Text("So.".into()), ModelEvent::Opaque(opaque()), look(), touch()]);
     let bench = Bench::new(ApprovalMode::AutoEdit, [thinks(), says("Done.")]);
     let (speculation, _) = bench.speculate("do it");

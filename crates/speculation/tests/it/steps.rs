@@ -1,4 +1,4 @@
-//! Steps that run on top of each other: the suggestion after speculated work is speculated, too.
+//! Steps that run on top of each other: the suggestion that follows speculated work is speculated, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use headstart_speculation::{AcceptError, Acceptance, Ending, Limit, Limits, Spec
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
 
-/// A bench for so many steps, with a suggestion after each answer that ends one.
+/// A bench that allows so many steps, with a suggestion after each answer that ends a step.
 fn bench(depth: u32, answers: impl IntoIterator<Item = Answer>) -> Bench {
     let mut bench = Bench::new(ApprovalMode::AutoEdit, answers);
     bench.engine.limits.depth = depth;
@@ -21,7 +21,7 @@ fn bench(depth: u32, answers: impl IntoIterator<Item = Answer>) -> Bench {
     bench
 }
 
-/// The first step, at work on a pool until nothing moves any more.
+/// The first step, run on a pool until nothing can go on.
 fn start(bench: &Bench) -> (LocalPool, Speculation) {
     let (speculation, driver, _events) = bench.start("do it");
     let mut pool = LocalPool::new();
@@ -223,7 +223,7 @@ fn what_was_accepted_stays_when_a_step_above_is_aborted() {
     assert_eq!(bench.tree.snapshot(), after);
 }
 
-/// A host that says yes long after it was asked, when nobody wants the step any more.
+/// The host agrees to a step long after it was asked, when the step is no longer wanted.
 #[test]
 fn no_step_starts_on_what_was_aborted_meanwhile() {
     let bench = bench(2, two_steps());
@@ -253,7 +253,8 @@ fn the_events_of_a_step_above_are_for_whoever_asks_first() {
 
 #[test]
 fn an_edit_of_what_the_step_above_rests_on_is_a_conflict() {
-    // Of the file that both steps changed; of one that the first wrote and the second read; of one that was only read.
+    // The edit is of a file that both steps changed, of one that the first wrote and the second read, or of one that
+    // was only read.
     let cases = [("tests/one.rs", "// mine\n"), ("src/lib.rs", "mine\n"), ("README.md", "# mine\n")];
     for (at, mine) in cases {
         let answers = [
@@ -281,9 +282,9 @@ fn what_the_first_accept_merged_is_seen_by_the_step_above() {
         call("edit", &json!({ "file_path": "lines", "old_string": from, "new_string": to }))
     };
     let cases = [
-        // It read the file as it never came to be.
+        // This step read the file in a state that the merge never produced.
         (vec![read("lines"), write("tests/one.rs", "")], false),
-        // It is about another file.
+        // This step is about another file.
         (vec![write("tests/one.rs", "")], true),
     ];
     for (ran, fits) in cases {
@@ -328,7 +329,7 @@ fn a_rule_that_came_between_two_accepts_counts() {
     assert_eq!(bench.tree.snapshot(), before);
 }
 
-/// A command sees the real tree: what a step below stages it would see as it was.
+/// A command sees the real tree, so it would not see what a step below has staged.
 #[test]
 fn a_command_that_may_read_what_a_step_below_staged_is_a_boundary() {
     let reads = call("shell", &json!({ "command": "cat src/lib.rs" }));
@@ -342,7 +343,8 @@ fn a_command_that_may_read_what_a_step_below_staged_is_a_boundary() {
     let given = accepted(pool.run_until(second.accept()).unwrap());
     assert_eq!(given.transcript.pending_call().unwrap().args["command"], "cat src/lib.rs");
 
-    // Accepted before the step above came to its command, the work is where the command looks.
+    // If the lower step is accepted before the step above comes to its command, the command sees that work on the real
+    // tree.
     let bench = bench_of(answers());
     bench.host.wait_with_steps(true);
     let (mut pool, first) = start(&bench);

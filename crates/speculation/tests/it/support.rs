@@ -1,4 +1,4 @@
-//! A scripted model, a host whose clock stands still, and an engine over both.
+//! A scripted model, a host whose clock only advances when it is read, and an engine over both.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
@@ -29,13 +29,13 @@ use serde_json::{Value, json};
 pub(crate) enum Answer {
     Events(Vec<ModelEvent>),
     Fails(ModelError),
-    /// Never answers; the flag is raised when the request is dropped.
+    /// Never answers. The flag is set when the request is dropped.
     Hangs(Arc<AtomicBool>),
     /// Ends without `Finished`.
     Cut,
 }
 
-/// Plays its answers in order and keeps the requests.
+/// Plays its answers in order and keeps the requests that it gets.
 #[derive(Default)]
 pub(crate) struct Script {
     answers: Mutex<VecDeque<Answer>>,
@@ -119,31 +119,31 @@ pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
     Answer::Events(events)
 }
 
-/// Rules that a test can change, a clock that it moves, consents that it gives.
+/// A host with rules that a test can change, a clock that the test sets, and consents that it gives.
 pub(crate) struct TestHost {
     pub(crate) rules: Mutex<GateContext>,
     pub(crate) clock_ms: AtomicU64,
-    /// From now on `sleep` resolves: the clock of a run that takes too long.
+    /// From now on `sleep` resolves, as if a run had taken too long.
     pub(crate) time_is_up: AtomicBool,
     pub(crate) consents: Mutex<VecDeque<Consent>>,
     pub(crate) asked: Mutex<Vec<ToolCall>>,
     pub(crate) at_boundary: Mutex<AtBoundary>,
-    /// What it is asked about steps above; it says no where it is told to.
+    /// The steps above that the host was asked about. It refuses them if the next flag is set.
     pub(crate) steps: Mutex<Vec<Step>>,
     pub(crate) refuses_steps: AtomicBool,
-    /// Thinks about a step above until this is false again.
+    /// The host does not answer about a step above until this is false again.
     waits_with_steps: AtomicBool,
     thinker: Mutex<Option<Waker>>,
-    /// Given to steps above instead of the limits of the one below.
+    /// These limits are given to steps above, instead of the limits of the step below.
     pub(crate) limits_above: Mutex<Option<Limits>>,
-    /// What changed since this moment, and what that comes to.
+    /// A time, and the paths that changed since then.
     pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
     pub(crate) freshness: Mutex<Freshness>,
     pub(crate) check: Mutex<Option<Check>>,
     pub(crate) tells_calls: AtomicBool,
     /// How long the user thinks about each question.
     pub(crate) asking_takes_ms: AtomicU64,
-    /// What was known of the calls that it was asked about.
+    /// What was known of the calls that the host was asked about.
     pub(crate) prepared: Mutex<Vec<Prepared>>,
 }
 
@@ -189,12 +189,13 @@ pub(crate) fn rules(mode: ApprovalMode) -> GateContext {
 #[async_trait]
 impl Host for TestHost {
     fn now(&self) -> Duration {
-        // Every look at the clock takes a millisecond, so that times are never zero and always the same.
+        // Every reading of the clock takes a millisecond, so that times are never zero and always the same.
         Duration::from_millis(self.clock_ms.fetch_add(1, Ordering::SeqCst))
     }
 
     async fn sleep(&self, time: Duration) {
-        // A day is never over. Nobody is woken: a test that lets the time run out moves the work on as well.
+        // A day is never over. The task is not woken here, because a test that lets the time run out also polls the
+        // work again.
         std::future::poll_fn(|_| {
             let is_up = self.time_is_up.load(Ordering::SeqCst) && time < Duration::from_secs(86_400);
             if is_up { Poll::Ready(()) } else { Poll::Pending }
@@ -251,7 +252,7 @@ impl Host for TestHost {
     }
 }
 
-/// A shell that only says what it was asked to run.
+/// A shell that only repeats what it was asked to run.
 pub(crate) struct EchoRunner;
 
 #[async_trait]
@@ -353,7 +354,7 @@ impl Bench {
     }
 }
 
-/// A pool on which a driver can be polled step by step.
+/// Spawns a driver on a pool, on which it can be polled step by step.
 pub(crate) fn spawn(pool: &LocalPool, driver: headstart_speculation::Driver) {
     pool.spawner().spawn_local(driver).unwrap();
 }

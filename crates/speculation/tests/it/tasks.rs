@@ -1,4 +1,4 @@
-//! Sub-tasks: what they may do, what they leave, and what the conversation that began them reads.
+//! Sub-tasks: what they may do, what they leave behind, and what the conversation that started them reads.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::shadow::{Viewing, changed, shell, viewing};
 use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, write};
 
-/// A bench whose model may have parts done.
+/// A bench whose model may start sub-tasks.
 fn bench(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Bench {
     with_tasks(Bench::new(mode, answers))
 }
@@ -64,7 +64,8 @@ fn text_of(message: &Message) -> &str {
     }
 }
 
-/// Its answers in a turn and ahead, and the last of all.
+/// The model's answers for a turn with a sub-task, which are the same in the foreground and ahead. The last one ends
+/// the turn.
 fn whole_part() -> Vec<Answer> {
     vec![
         calls([write("before.txt", "b\n"), task("  make it 2, @README.md  ")]),
@@ -131,7 +132,7 @@ fn a_boundary_in_a_part_is_one_of_the_whole_and_nothing_of_the_part_is_left() {
     assert_eq!((results(&finished.transcript.messages).len(), finished.task_calls.len()), (1, 0));
     assert_eq!(finished.cost.turns, 2, "what it cost is counted all the same");
 
-    // Who takes the work goes on with the part from its beginning, and is asked about its call.
+    // A user who takes the work continues with the sub-task from its beginning, and is asked about its call.
     let taken = accepted(block_on(speculation.accept()).unwrap());
     let again = Bench::over(
         bench.tree.clone(),
@@ -155,7 +156,7 @@ fn what_a_part_did_in_a_view_goes_with_it() {
     let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers);
     let bench = with_tasks(bench);
     views.play("cargo fmt", Played::new("", 0).writing(path("src/lib.rs"), "formatted\n"));
-    // It looks for a network and fails, which a view cannot give.
+    // The command needs a network and fails, because a view cannot give it one.
     views.play("cargo test", Played::new("no network", 1).with(|answer| answer.refused.network = 1));
     let (_, finished) = bench.speculate("go");
     assert!(matches!(&finished.ending, Ending::Boundary { verdict } if verdict.reason == Reason::NeedsHost));
@@ -229,7 +230,8 @@ fn limits_of_its_own_stop_it_and_what_it_did_stands() {
     }
 }
 
-/// Ahead, what is left to spend is less than what a turn has: the part is begun anew there, and not told as one that was stopped.
+/// Work ahead has less left to spend than a turn has. If that runs out within a sub-task, the whole work stops. The
+/// sub-task is then begun anew in the turn, and not reported as one that was stopped.
 #[test]
 fn what_is_left_to_the_work_stops_all_of_it() {
     for (limits, limit) in [
@@ -325,7 +327,7 @@ fn a_part_whose_model_fails_is_taken_back_ahead_and_stands_in_a_turn() {
     assert_eq!((finished.ending.clone(), changed(&finished).len()), (Ending::Completed, 0));
 }
 
-/// The rules in force at the accept count for what ran in a part as for every other call.
+/// The rules in force at the accept count for calls of a sub-task as for all others.
 #[test]
 fn an_accept_judges_the_calls_of_a_part() {
     let answers = [calls([task("do it")]), calls([shell("ls")]), says("."), says("Done.")];
@@ -413,7 +415,7 @@ fn whoever_watches_hears_how_far_it_is() {
     assert_eq!(calls, ["a part"], "its own calls are no calls of the conversation");
 }
 
-/// While a question of a part stands, neither clock runs.
+/// While a question of a sub-task is open, the clocks of both conversations stand still.
 #[test]
 fn the_time_of_a_question_counts_in_neither_conversation() {
     let limits = Limits {

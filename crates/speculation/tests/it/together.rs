@@ -1,4 +1,4 @@
-//! Calls of one answer that run at the same time: what stands where when they end in any order, or not at all.
+//! Calls of one answer that run at the same time: which result is where if they end in any order, or not at all.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -76,7 +76,7 @@ fn write(name: &str) -> ModelEvent {
     call("write_file", &json!({ "file_path": name, "content": "new\n" }))
 }
 
-/// An engine whose shell is the doors, one answer with these calls, and a pool to move it step by step.
+/// An engine with this shell, one answer with these calls, and a pool on which it runs step by step.
 struct Scene {
     bench: Bench,
     doors: Arc<Doors>,
@@ -115,7 +115,7 @@ impl Scene {
     }
 }
 
-/// The commands whose results stand in the messages, in their order.
+/// The results of commands in the messages, in their order.
 fn results(messages: &[Message]) -> Vec<String> {
     let parts = messages.iter().flat_map(|message| &message.parts);
     parts
@@ -201,7 +201,7 @@ fn a_call_behind_a_boundary_does_not_run() {
 
 #[test]
 fn a_link_that_a_later_call_goes_through_stops_before_those_behind_it() {
-    // Only the engine knows that the second command is a boundary: the gate sees names.
+    // Only the engine can see that the second command is a boundary, because the gate sees names and no links.
     let mut scene = Scene::new([shell("echo 1"), shell("cat link"), shell("echo 2")]);
     scene.bench.tree.link(&path("link"), "README.md");
     let (speculation, _events) = scene.speculate();
@@ -228,7 +228,7 @@ fn work_that_is_cut_keeps_every_result_and_runs_the_others_only() {
     assert_eq!(accepted.transcript.ready.len(), 2);
     check_pairing(&accepted.transcript.messages).unwrap();
 
-    // In another process, say.
+    // The transcript may be continued in another process, so it is written and read again.
     let kept = serde_json::to_string(&accepted.transcript).unwrap();
     scene.bench.host.time_is_up.store(false, Ordering::SeqCst);
     let (turn, handle) = scene.turn(serde_json::from_str(&kept).unwrap());
@@ -264,7 +264,7 @@ fn an_abort_drops_all_that_runs() {
     assert_eq!(speculation.status(), Status::Aborted);
 }
 
-/// A tool that finds the overlay full.
+/// A tool that reports that the overlay is full.
 struct Full;
 
 #[async_trait]
@@ -320,7 +320,7 @@ fn time_in_tools_is_counted_once() {
         scene.open(command);
     }
     let cost = speculation.cost();
-    // Every look at this clock takes a millisecond.
+    // Every reading of this clock takes a millisecond.
     assert!((1_000..1_010).contains(&cost.tool_ms), "{cost:?}");
     assert!(cost.tool_ms <= cost.work_ms);
 }

@@ -1,4 +1,4 @@
-//! What a user says of tools, in turns and in work ahead.
+//! A user's policies for tools, in turns and in work ahead.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::Ordering;
@@ -29,7 +29,7 @@ fn bench(mode: ApprovalMode, policy: Option<(&str, ToolPolicy)>, event: &ModelEv
     bench
 }
 
-/// One call in a turn whose user says yes: whether they were asked, and what came of it.
+/// Runs one call in a turn whose user agrees. Returns whether the user was asked, and what became of the call.
 fn turn(bench: &Bench) -> String {
     bench.host.consents.lock().unwrap().push_back(Consent::Run);
     let transcript = Transcript::new("do it");
@@ -78,13 +78,13 @@ fn work_ahead_stops_where_its_user_wants_to_be_asked() {
         let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
         assert_eq!(verdict.reason, reason);
     }
-    // What is automatic in a turn is as it was ahead.
+    // A policy that makes a tool automatic in a turn changes nothing ahead.
     let bench = bench(ApprovalMode::Default, Some(("edit", ToolPolicy::Automatic)), &write("NEW.md", "x"));
     let (_, finished) = bench.speculate("do it");
     assert!(matches!(finished.ending, Ending::Boundary { .. }), "{:?}", finished.ending);
 }
 
-/// An edit that a user wants to be asked about is staged ahead as any other, and asked about when it is taken.
+/// An edit that a user wants to be asked about is staged ahead like any other, and the user is asked when they take it.
 #[test]
 fn edits_are_asked_about_when_they_are_taken() {
     let bench = bench(ApprovalMode::AutoEdit, Some(("write_file", ToolPolicy::Ask)), &write("NEW.md", "x"));
@@ -98,7 +98,7 @@ fn edits_are_asked_about_when_they_are_taken() {
     assert!(matches!(accepted, Acceptance::Accepted(_)), "{accepted:?}");
 }
 
-/// What came between the work and its accept counts.
+/// A rule that changed between the work and its accept counts at the accept.
 // Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
@@ -112,7 +112,7 @@ fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
     assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
 }
 
-/// The last state of the call, and the policy that it was told with.
+/// The last state of the call, and the policy that was reported with it.
 fn decided(events: Events) -> String {
     let states = block_on(events.collect::<Vec<_>>()).into_iter().filter_map(|event| match event {
         Event::CallState(state) => Some(serde_json::to_value(state).unwrap()),

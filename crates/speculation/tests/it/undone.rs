@@ -1,4 +1,4 @@
-//! What a user takes back behind a conversation.
+//! Finds out what a user has undone since the model last heard of its files.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
@@ -33,7 +33,7 @@ impl Project {
         assert!(matches!(outcome, CommitOutcome::Committed(_)), "{outcome:?}");
     }
 
-    /// The work writes these, and is accepted.
+    /// Writes these files as accepted work.
     fn write(&self, files: &[(&str, &str)]) {
         self.commit(&self.work(async |overlay| {
             for (at, content) in files {
@@ -42,7 +42,7 @@ impl Project {
         }));
     }
 
-    /// The user's own edit.
+    /// Changes a file as the user would.
     fn edit(&self, at: &str, content: &str) {
         self.tree.write(&path(at), content);
     }
@@ -51,7 +51,7 @@ impl Project {
         block_on(self.watch.news())
     }
 
-    /// The news as `-path` (undone), `+path` (redone), with `!` where no file is.
+    /// The news as `-path` (undone) and `+path` (redone), followed by `!` if the file does not exist.
     fn shown(&self) -> String {
         let news = self.news();
         let undone = news.undone.iter().map(|file| ('-', file));
@@ -75,7 +75,7 @@ fn what_is_back_as_it_was_is_told_once_and_so_is_its_return() {
     project.edit("a", "1\n");
     project.tree.remove(&path("new/c"));
     assert_eq!(project.shown(), "-a -new/c!");
-    // Redone before the model was told: nothing is said.
+    // A file that was redone before the model was told is not reported at all.
     project.edit("a", "2\n");
     assert_eq!(project.shown(), "-new/c!");
     let news = project.news();
@@ -83,7 +83,7 @@ fn what_is_back_as_it_was_is_told_once_and_so_is_its_return() {
     assert_eq!(project.shown(), "");
     project.edit("new/c", "c\n");
     assert_eq!(project.shown(), "+new/c");
-    // The user's own text is no news, and neither is another file.
+    // A text that is the user's own is not reported, and neither is another file.
     project.edit("new/c", "mine\n");
     project.edit("b", "mine\n");
     assert_eq!(project.shown(), "");
@@ -101,7 +101,7 @@ fn of_several_commits_some_or_all_are_undone() {
     assert_eq!(project.shown(), "-a");
     project.edit("a", "3\n");
     assert_eq!(project.shown(), "+a");
-    // New work on what was undone: the ways that were left count no more.
+    // New work is based on what was undone: earlier contents of the file no longer count.
     project.edit("a", "1\n");
     project.watch.told(&project.news());
     project.write(&[("a", "other\n")]);
@@ -109,14 +109,14 @@ fn of_several_commits_some_or_all_are_undone() {
     assert_eq!(project.shown(), "");
     project.edit("a", "1\n");
     assert_eq!(project.shown(), "-a");
-    // News that are told when their turn has ended say nothing of what that turn made.
+    // News that are reported when their turn has ended say nothing of what that turn wrote.
     let news = project.news();
     project.write(&[("a", "made in the turn\n")]);
     project.watch.told(&news);
     assert_eq!(project.shown(), "");
     project.edit("a", "1\n");
     assert_eq!(project.shown(), "-a");
-    // Work that itself put back what was there is no undo.
+    // Work that itself restored the earlier content is no undo.
     let project = Project::of(&[("a", "1\n")]);
     project.write(&[("a", "2\n")]);
     project.write(&[("a", "1\n")]);
