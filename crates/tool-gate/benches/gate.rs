@@ -1,4 +1,4 @@
-//! The decision on a sample of commands, beside parsing the same text with the grammar alone.
+//! Measures the decision on a sample of commands, beside parsing the same text with the grammar alone.
 #![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 
 use divan::counter::ItemsCount;

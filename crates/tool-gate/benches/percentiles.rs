@@ -1,5 +1,5 @@
-//! What one decision takes, command by command, beside parsing the same text with the grammar alone: commands a second,
-//! mean, median, 99th percentile and the slowest.
+//! Measures the time of one decision, command by command, beside parsing the same text with the grammar alone. Prints
+//! commands a second, mean, median, 99th percentile and the slowest.
 //!
 //! ```text
 //! cargo bench -p headstart-tool-gate --bench percentiles
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use headstart_tool_gate::{Gate, GateContext};
 use tree_sitter::Parser;
 
-/// How often each command is timed; the machine is shared, so the fastest run is what the work takes.
+/// How often each command is timed. The machine may be busy with other things, so the fastest run counts.
 const RUNS: usize = 200;
 
 fn main() {
-    // `cargo test --benches` only wants to know whether it runs.
+    // Under `cargo test --benches` one run is enough, because that only checks that the benchmark runs.
     let runs = if std::env::args().any(|argument| argument == "--bench") { RUNS } else { 1 };
     let commands: Vec<String> = include_str!("../tests/data/sample.jsonl").lines().map(command).collect();
     let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
@@ -26,7 +26,7 @@ fn main() {
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).expect("the grammar fits the library");
     let (mut decision, mut parse) = (Vec::new(), Vec::new());
     for command in &commands {
-        // In turns, so that a busy moment of the machine meets both.
+        // Both are timed by turns, so that other load on the machine affects both.
         let (mut decided, mut parsed) = (Duration::MAX, Duration::MAX);
         for _ in 0..runs {
             decided = decided.min(time(|| gate.judge_command(black_box(command), &context)));
@@ -60,7 +60,7 @@ fn time<T>(work: impl FnOnce() -> T) -> Duration {
     took
 }
 
-/// Mean, median, 99th percentile and the most, in seconds.
+/// Mean, median, 99th percentile and maximum, in seconds.
 struct Figures([f64; 4]);
 
 impl Figures {

@@ -1,4 +1,4 @@
-//! The time that the worst texts take: each family of `tests/limits.rs` at several sizes, the slowest first.
+//! Measures the time that the worst texts take: each family of `tests/limits.rs` at several sizes, the slowest first.
 //!
 //! ```text
 //! cargo bench -p headstart-tool-gate --bench worst
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use headstart_tool_gate::{Gate, GateContext, Verdict};
 use worst::FAMILIES;
 
-/// What a verdict may take, on a machine like that of docs/benchmarks.md.
+/// The longest time that a verdict should take, on a machine like that of docs/benchmarks.md.
 const AIM: Duration = Duration::from_millis(20);
-/// Sizes on both sides of every limit, and the one that the aim is about.
+/// Sizes on both sides of every limit, and the longest text that is judged.
 const SIZES: [usize; 13] =
     [250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 6_000, 8_000, 12_000, 16_000, 24_000, 32 * 1024 - 20];
 const MEGABYTE: usize = 1 << 20;
@@ -30,13 +30,13 @@ struct Row {
 }
 
 fn main() {
-    // `cargo test --benches` only wants to know whether it runs.
+    // Under `cargo test --benches` one run is enough, because that only checks that the benchmark runs.
     let measures = std::env::args().any(|argument| argument == "--bench");
     let gate = Gate::new();
     let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
     gate.judge_command("ls", &context);
     let time = |text: &str| {
-        // The machine is shared: the fastest of some runs is what the work takes.
+        // The machine may be busy with other things, so the fastest run counts.
         let runs = (0..if measures { 5 } else { 1 }).map(|_| {
             let start = Instant::now();
             let verdict = gate.judge_command(text, &context);

@@ -1,12 +1,12 @@
-//! Edits of work that runs ahead.
+//! Which edits of work ahead are staged.
 
 mod support;
 
 use headstart_tool_gate::{AheadWrites, ApprovalMode, CallRef, Decision, Gate, GateContext, Reason};
 use serde_json::json;
 
-/// What is asked of the user later is staged where auto-edit would stage it, and nothing else changes: no call that runs
-/// at once, no other mode, no other tool, and no host that did not ask for it.
+/// An edit that the user is asked about later is staged in default mode if auto-edit would stage it. Nothing else
+/// changes: no call that runs at once, no other mode, no other tool, and no host that did not ask for this.
 #[test]
 fn an_edit_ahead_is_staged_in_default_mode_only_where_the_user_is_asked_when_they_take_it() {
     let cases = [

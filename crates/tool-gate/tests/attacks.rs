@@ -1,14 +1,14 @@
-//! Commands that do more than read, written by hand: each must be a boundary.
+//! Commands that do more than read, written by hand. Each must be a boundary.
 
 mod support;
 
 use headstart_tool_gate::{Decision, Gate};
 
-/// One command a line; `\n` and `\t` are spelled out.
+/// One command on each line, in which `\n` and `\t` are spelled out.
 const ATTACKS: &str = include_str!("data/attacks.txt");
 /// Commands that only read, in the forms that agents write.
 const EVERYDAY: &str = include_str!("data/everyday.txt");
-/// The same two, family by family, with every escape as bash gets it.
+/// Further commands of both kinds, family by family, with every escape exactly as bash gets it.
 const ATTACKS_BY_FAMILY: &str = include_str!("data/attacks_by_family.txt");
 const EVERYDAY_BY_FAMILY: &str = include_str!("data/everyday_by_family.txt");
 
@@ -43,7 +43,7 @@ fn everyday_commands_run() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// Of these, bash or a program of Unix may be meant as well.
+/// Each of these may also be meant for bash or for a Unix program, so the verdict need not name the other shell.
 const SHARED_WITH_UNIX: [&str; 8] = [
     "gc a.txt",
     "type a.txt > PWNED",

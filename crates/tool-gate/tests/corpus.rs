@@ -1,13 +1,13 @@
-//! The gate on recorded commands, labelled by what they really do.
+//! The gate's verdicts on recorded commands, which are labelled by what they really do.
 
 mod support;
 
 use headstart_tool_gate::{Decision, Gate};
 use serde_json::Value;
 
-/// `expect` is `readonly` or `boundary`; rows of the category `ro.reads_outside` read outside the workspace.
+/// `expect` is `readonly` or `boundary`. Rows of the category `ro.reads_outside` read outside the workspace.
 const SAMPLE: &str = include_str!("data/sample.jsonl");
-/// Another gate's verdicts: what it calls a boundary may be read-only all the same.
+/// Verdicts of another gate. A command that it calls a boundary may still be read-only.
 const CASES: &str = include_str!("data/cases.jsonl");
 
 struct Row {
@@ -50,7 +50,7 @@ fn what_only_reads_is_allowed_but_for_known_exceptions() {
         .filter(|row| support::judge(&gate, &row.command).decision != Decision::Allow)
         .map(|row| row.command)
         .collect();
-    // Each for a reason: the environment is not shown, and /etc is outside the workspace.
+    // Each is refused for a reason: the environment is not shown, and /etc is outside the workspace.
     let known =
         ["env | grep -c PATH >/dev/null && echo ok", "grep --file=/etc/shells root /etc/passwd || true"];
     assert_eq!(refused, known);
@@ -69,7 +69,7 @@ fn every_case_that_another_gate_reads_as_harmless_is_allowed() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// Commands that the other gate stops at and this one allows, with why.
+/// Commands that the other gate refuses and this one allows, each with the reason.
 const ALLOWED_BOUNDARIES: &str = include_str!("data/allowed_boundaries.txt");
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tools of a host that the gate judges by what the host says of them.
+//! A host's own tools, which the gate judges by what the host declares about them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -58,7 +58,7 @@ fn one_that_is_always_about_a_folder_is_judged_there() {
     let declaring =
         |mode, folder| GateContext { tools: vec![Declaration::stages_at("note", folder)], ..declaring(mode) };
     for mode in MODES {
-        // Whatever its arguments say.
+        // The place counts, whatever the arguments say.
         for args in [json!({}), json!({"path": "src/a.rs", "at": "src"})] {
             assert_eq!(judge(&declaring(mode, "closed/notes"), "note", &args).1, Reason::DeniedPath);
             let (decision, reason, _) = judge(&declaring(mode, ".headstart/rules"), "note", &args);
@@ -71,7 +71,7 @@ fn one_that_is_always_about_a_folder_is_judged_there() {
     assert_eq!((decision, writes), (Decision::Redirect, vec!["notes".to_owned()]));
 }
 
-/// Nothing of it is judged by what it reads: it runs when nobody looks any more.
+/// That such a command only reads does not allow it, because it runs on when nobody looks any more.
 #[test]
 fn a_command_in_the_background_is_for_its_user_alone() {
     for mode in MODES {
@@ -157,7 +157,7 @@ fn one_that_stages_with_an_argument_reads_without_it() {
     assert_eq!(judge(&context, "fix", &json!({"path": "a", "apply": false})).1, Reason::StagedWrite);
 }
 
-/// What a host declares adds verdicts on calls that had none, and changes no other.
+/// A declaration gives verdicts on calls that had none, and changes no other verdict.
 #[test]
 fn a_declaration_changes_no_verdict_but_its_own() {
     let aliases = [
@@ -210,7 +210,7 @@ fn a_declaration_changes_no_verdict_but_its_own() {
     }
 }
 
-/// A path is judged as the built-in tool that would reach it.
+/// A path is judged like a call of the built-in tool that reads or writes it.
 #[test]
 fn a_path_is_judged_as_the_plain_call_on_it() {
     for mode in MODES {

@@ -1,4 +1,4 @@
-//! What a host has to know of a command that the shell of another program would run.
+//! What a host has to know about a command that another program's shell would run.
 #![cfg(feature = "shell")]
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 

@@ -1,10 +1,11 @@
-//! Commands that rest on what an analysis may get wrong: jumps, failures, listings, and what the hardened form inserts.
+//! Commands that are based on what an analysis may get wrong: jumps, failures, listings, and what the hardened form
+//! inserts.
 
 mod support;
 
 use headstart_tool_gate::{Decision, Gate};
 
-/// One command a line; `\n` is spelled out.
+/// One command on each line, in which `\n` is spelled out.
 const EVASIONS: &str = include_str!("data/evasions.txt");
 
 fn lines(text: &str) -> impl Iterator<Item = String> {
@@ -26,7 +27,7 @@ const LINES: &str = r" | LC_ALL=C sed -E '\,(^|/)[.][.](/|$)|^[-/],d'";
 const NULS: &str = r" | LC_ALL=C sed -zE '\,(^|/)[.][.](/|$)|^[-/],d'";
 const WORDS: &str = r" | LC_ALL=C sed -E '\,(^|/)[.][.](/|$)|^[-/]|[]*?\\[:blank:][],d'";
 
-/// The command, and its hardened form with the filters by name.
+/// A command, and its hardened form, in which the inserted filters are written by their names.
 const HARDENED: &[(&str, &str)] = &[
     ("find . -name x | xargs cat", "find . -name x{LINES} | xargs -d '\\n' cat"),
     ("find . | sort | head -3 | xargs cat", "find . | sort | head -3{LINES} | xargs -d '\\n' cat"),
@@ -117,7 +118,7 @@ fn what_rests_on_a_listing_runs_behind_a_filter() {
     }
 }
 
-/// Near the evasions, and read-only.
+/// Commands that are similar to the evasions, but read-only.
 const ALLOWED: &[&str] = &[
     "for i in 1 2 3; do [ -f a ] && break; echo $i; done",
     "while read -r l; do [ -z \"$l\" ] && continue; echo \"$l\"; done < a.txt",

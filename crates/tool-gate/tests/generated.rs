@@ -1,4 +1,4 @@
-//! Attacks made from commands that are allowed, and texts of any kind.
+//! Attacks that are generated from allowed commands, and arbitrary texts.
 
 #[path = "support/frames.rs"]
 mod frames;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 const EVERYDAY: &str = include_str!("data/everyday.txt");
 const ROWS: [&str; 2] = [include_str!("data/sample.jsonl"), include_str!("data/cases.jsonl")];
 
-/// Every command of the fixtures that is allowed, on one line or several.
+/// Every command of the fixtures that is allowed, whether it has one line or several.
 fn all_allowed() -> &'static [String] {
     static ALLOWED: LazyLock<Vec<String>> = LazyLock::new(|| {
         let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
@@ -28,7 +28,7 @@ fn all_allowed() -> &'static [String] {
     &ALLOWED
 }
 
-/// Those on one line, that end as a simple command.
+/// Those allowed commands that are on one line and end with a simple command.
 fn allowed() -> Vec<&'static str> {
     let simple = |line: &&str| {
         !line.contains(['\\', '#', '\n'])
@@ -39,7 +39,7 @@ fn allowed() -> Vec<&'static str> {
     all_allowed().iter().map(String::as_str).filter(simple).collect()
 }
 
-/// One way to write a byte so that bash still gets that byte.
+/// One of several ways to write a byte so that bash still gets that byte.
 fn disguised(byte: char, way: u8) -> String {
     match way {
         0 => format!("\\{byte}"),
@@ -51,7 +51,7 @@ fn disguised(byte: char, way: u8) -> String {
         6 => format!("''\\{byte}"),
         7 => format!("\"\"'{byte}'"),
         8 => format!("$\"{byte}\""),
-        // Quoted as well, so that a parenthesis or blank stays text.
+        // The byte is quoted as well, so that a parenthesis or a blank stays text.
         _ => format!("\\\n'{byte}'\\\n"),
     }
 }
@@ -134,7 +134,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every frame around a third of all commands (another third for the next frame): the property above samples them.
+/// The property above only samples the frames. Here every frame is put around a third of all commands, and the next
+/// frame around another third.
 #[test]
 fn every_frame_holds_around_the_commands_of_the_corpora() {
     let gate = Gate::new();
@@ -153,7 +154,7 @@ fn every_frame_holds_around_the_commands_of_the_corpora() {
     assert!(through.is_empty(), "{through:#?}");
 }
 
-/// Whatever an allowed command looks like, what comes on lines of its own before or after it is seen.
+/// Whatever an allowed command looks like, a line before or after it is judged too.
 #[test]
 fn a_line_before_or_after_any_allowed_command_is_seen() {
     let gate = Gate::new();
@@ -171,7 +172,7 @@ fn a_line_before_or_after_any_allowed_command_is_seen() {
     assert!(through.is_empty(), "{} of them: {:#?}", through.len(), &through[..through.len().min(20)]);
 }
 
-/// Every option of the list, in every disguise of one kind: the property samples mixtures of them.
+/// The property above samples mixtures of disguises. Here every option of the list is written in every single disguise.
 #[test]
 fn every_option_is_seen_in_every_disguise() {
     let gate = Gate::new();

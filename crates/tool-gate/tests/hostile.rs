@@ -1,5 +1,5 @@
-//! A workspace whose names are written by an attacker, next to a file that nobody may read: no allowed command shows it
-//! in its hardened form, and the plain forms do, so the names are the right ones.
+//! A workspace whose names are chosen by an attacker, beside a file that nobody may read. No allowed command shows that
+//! file in its hardened form. The plain forms do show it, which proves that the names would have worked.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the test runs programs over files")]
 
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use headstart_tool_gate::{Decision, Gate, GateContext, Hardened, clean_environme
 const SECRET: &str = "the-secret-outside";
 const EVERYDAY: &str = include_str!("data/everyday.txt");
 
-/// The workspace below the folder of the secret.
+/// A folder that holds the secret, with the workspace below it.
 struct Place {
     base: PathBuf,
 }
@@ -30,7 +30,7 @@ impl Place {
         let work = place.work();
         let outside = place.base.join("secret.rs").into_os_string();
         let outside = outside.as_bytes();
-        // Each is one path; what it holds is harmless.
+        // Each of these is one path, and the content of its file is harmless.
         let paths: [&[u8]; 15] = [
             &[b"newline\n", outside].concat(),
             &[b" ", outside].concat(),
@@ -69,7 +69,7 @@ impl Place {
         self.base.join("work")
     }
 
-    /// What a command prints.
+    /// The output of a command.
     fn run(&self, command: &str, hardened: Option<&Hardened>) -> String {
         fs::create_dir_all(self.work()).expect("a scratch folder");
         let text = hardened.and_then(Hardened::shown).unwrap_or(command);
@@ -84,7 +84,7 @@ impl Place {
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
-    /// What an allowed command prints as an executor runs it; `None` where it is a boundary.
+    /// The output of an allowed command, run as an executor would run it; `None` if the command is a boundary.
     fn judged(&self, command: &str) -> Option<String> {
         let workspace = self.work().to_str().expect("a path of plain text").to_owned();
         let context = GateContext { workspace, ..GateContext::default() };
@@ -93,7 +93,7 @@ impl Place {
     }
 }
 
-/// Commands that use names; with whether the plain form shows the secret in this workspace.
+/// Commands that use names, and whether the plain form shows the secret in this workspace.
 const COMMANDS: &[(&str, bool)] = &[
     ("find . -name '*.rs' | xargs cat", true),
     ("find . -name '*.rs' | xargs -I{} cat {}", true),
@@ -153,7 +153,7 @@ fn no_name_leads_an_allowed_command_outside() {
     }
 }
 
-/// The filters leave what is harmless.
+/// The filters keep names that are harmless.
 #[test]
 fn a_listing_without_such_names_stays_whole() {
     let place = Place::new("whole", false);

@@ -1,7 +1,8 @@
-//! What is too large is refused, whatever it is made of, and nothing that is made of a text grows without a bound.
+//! A text that is too large is refused, whatever it consists of, and nothing that is made from a text grows without a
+//! limit.
 //!
-//! How long it takes is for `benches/worst.rs` to show; here each family is judged on a small stack, at sizes on both
-//! sides of every limit. A text that would take seconds or gigabytes shows itself here, too.
+//! `benches/worst.rs` shows how long this takes. Here each family of texts is judged on a small stack, at sizes on both
+//! sides of every limit. A text that would take seconds or gigabytes would also be noticed here.
 
 mod support;
 #[path = "support/worst.rs"]
@@ -10,7 +11,7 @@ mod worst;
 use headstart_tool_gate::{Decision, EffectKind, Gate, Reason, Verdict};
 use worst::FAMILIES;
 
-/// Half of what WebAssembly has, for code that is not optimised.
+/// Half of the stack that WebAssembly has, for code that is not optimised.
 const STACK: usize = 512 * 1024;
 /// The longest text that is judged.
 const LONGEST: usize = 32 * 1024;
@@ -21,7 +22,7 @@ fn on_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     thread.join().expect("the thread ends as it should")
 }
 
-/// `family` at about `size` bytes, but not longer than what is judged.
+/// A text of `family` with about `size` bytes, but not longer than what is judged.
 fn sized(family: fn(usize) -> String, size: usize) -> String {
     let mut text = family(size);
     if size <= LONGEST {
@@ -32,12 +33,12 @@ fn sized(family: fn(usize) -> String, size: usize) -> String {
 }
 
 fn bounded(name: &str, verdict: &Verdict, text: &str) {
-    // What more than reads is told a few times; what is read, once for each path.
+    // Effects that do more than read are only listed up to a limit. Reads are listed once for each path.
     let more = verdict.effects.iter().filter(|effect| effect.kind != EffectKind::ReadOnly).count();
     assert!(more <= 640 && verdict.effects.len() <= 16 * 1024, "{name}: {} effects", verdict.effects.len());
     assert!(verdict.reads.len() <= 16 * 1024, "{name}: {} paths", verdict.reads.len());
     let command = verdict.hardened.as_ref().and_then(|hardened| hardened.shown());
-    // Each git command is longer by its options.
+    // Inserted options make each git command longer.
     assert!(command.is_none_or(|command| command.len() < 64 * text.len()), "{name}");
     for effect in &verdict.effects {
         assert!(
@@ -53,7 +54,7 @@ fn a_megabyte_of_anything_is_over_a_limit() {
         let gate = Gate::new();
         for (name, family) in FAMILIES {
             let text = family(1 << 20);
-            // A family whose own text stays small says so by its length.
+            // A family whose own text stays small is recognized by its length.
             if LONGEST < text.len() {
                 let verdict = support::judge(&gate, &text);
                 assert_eq!((verdict.decision, verdict.reason), (Decision::Boundary, Reason::Limit), "{name}");
@@ -130,12 +131,12 @@ fn just_below_a_limit_a_command_runs() {
 
 #[test]
 fn a_value_that_doubles_is_not_kept() {
-    // Two to the power of 500, if it were.
+    // The text would have a length of two to the power of 500 if it were kept.
     let gate = Gate::new();
     for step in ["a=$a$a;", "a=\"$a$a\";", "b=$a$a a=$b$b;", "a=${b:-$a$a};", "a=($a $a);"] {
         let text = format!("a=aaaaaaaaaaaaaaaa;{}echo \"$a\"", step.repeat(400));
         bounded(step, &support::judge(&gate, &text), &text);
-        // And for it nothing is let through that a short value would not be.
+        // That the value is not kept must not allow a command which a short value would not allow.
         let text = format!("a=../../x;{}cat \"$a\"", step.repeat(400));
         assert_eq!(support::judge(&gate, &text).decision, Decision::Boundary, "{step}");
     }

@@ -1,4 +1,4 @@
-//! What a user and a project may add to the gate's own knowledge, and what nobody may.
+//! What a user and a project may add to the gate's own knowledge, and what nobody may add.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn judge(command: &str, context: &GateContext) -> Verdict {
     Gate::new().judge_command(command, context)
 }
 
-/// What an honest user writes.
+/// Policies that an honest user might write.
 fn users() -> Value {
     json!([
         {
@@ -89,7 +89,7 @@ fn an_allow_covers_what_it_lists_wherever_it_stands() {
 fn nothing_but_what_it_lists_is_allowed() {
     let context = with(users(), json!([]));
     for command in [
-        // Options: others, shortened, bundled, with the value in another place.
+        // Options that are not listed, shortened or bundled, or have their value in another place.
         "mycorp-lint --fix",
         "mycorp-lint --chec",
         "mycorp-lint --check=yes",
@@ -112,7 +112,7 @@ fn nothing_but_what_it_lists_is_allowed() {
         "mycorp-lint -",
         "mycorp-lint $'--fi\\x78'",
         "mycorp-lint --\\\nfix",
-        // Words that are not known before they run.
+        // Words whose value is not known before they run.
         "mycorp-lint $x",
         "mycorp-lint \"$x\"",
         "mycorp-lint *",
@@ -129,7 +129,7 @@ fn nothing_but_what_it_lists_is_allowed() {
         "xargs mycorp-lint <list",
         "mycorp-lint @arguments",
         "mycorp-lint --format=@arguments",
-        // Files elsewhere.
+        // Files outside the workspace.
         "mycorp-lint /etc/passwd",
         "mycorp-lint ../other",
         "mycorp-lint a/../../b",
@@ -145,7 +145,7 @@ fn nothing_but_what_it_lists_is_allowed() {
         "query file:///etc/passwd",
         "query --drop",
         "query a=/etc/passwd",
-        // Sub-commands.
+        // Other sub-commands than the listed ones.
         "terraform",
         "terraform apply",
         "terraform -chdir=x show",
@@ -155,13 +155,13 @@ fn nothing_but_what_it_lists_is_allowed() {
         "cargo list deny",
         "cargo deny",
         "cargo deny list build",
-        // Another program.
+        // Other programs than the listed one.
         "./mycorp-lint --check",
         "/tmp/mycorp-lint --check",
         "/usr/bin/../../tmp/mycorp-lint --check",
         "Mycorp-lint --check",
         "mycorp-lint; mycorp-fix",
-        // Around it.
+        // Other parts of the command around it.
         "mycorp-lint --check >out",
         "mycorp-lint --check | tee out",
         "mycorp-lint --check | sh",
@@ -178,7 +178,7 @@ fn nothing_but_what_it_lists_is_allowed() {
         "mycorp-lint() { rm x; }; mycorp-lint --check",
         "hash -p ./x mycorp-lint; mycorp-lint --check",
         "mycorp-lint --check $(touch x)",
-        // Nobody knows what it prints.
+        // Nothing is known about its output.
         "mycorp-lint --check | xargs cat",
         "cat $(mycorp-lint --check)",
         "mycorp-lint --check | while read -r f; do cat \"$f\"; done",
@@ -207,7 +207,7 @@ fn an_allow_changes_nothing_of_what_the_gate_knows() {
         assert_eq!(judge(command, &context).decision, Decision::Boundary, "{command}");
     }
     assert_eq!(judge("sort --weird a", &context).decision, Decision::Allow);
-    // The gate relies on what it knows of a program's output, and knows nothing where a policy vouches.
+    // The gate relies on its knowledge of a program's output, and has none if a policy vouches for the program.
     let users = [
         "grep -rl OPTION x | xargs cat",
         "for f in $(grep -rl OPTION x); do cat \"./$f\"; done",
@@ -411,10 +411,10 @@ fn an_example_that_comes_out_differently_is_named_with_what_the_gate_said() {
     assert!(
         stop(json!({ "not_match": ["cat x"] })).contains("should not be stopped by this policy, but it is")
     );
-    // What the gate comes to know by itself stays a match.
+    // If the gate learns a command by itself, the example still matches.
     let known = json!([{ "program": "sort", "options": ["-r"], "operands": "files", "decision": "allow", "match": ["sort -r a"] }]);
     assert!(Policies::new(rules(known), []).is_ok());
-    // A project's boundary cannot make the user's file wrong.
+    // A project's boundary cannot make the user's file invalid.
     let user = json!([{ "program": "lint", "decision": "allow", "match": ["lint"] }]);
     assert!(
         Policies::new(rules(user), rules(json!([{ "program": "lint", "decision": "boundary" }]))).is_ok()
@@ -450,7 +450,7 @@ mod properties {
         text.lines().filter(|line| !line.is_empty()).map(support::spelled_out).collect()
     }
 
-    /// Words of the corpora: so that policies are about what is judged.
+    /// Words of the corpora, so that the policies are about commands that are judged.
     fn words() -> Vec<String> {
         let mut words: Vec<_> = commands()
             .iter()
@@ -473,7 +473,7 @@ mod properties {
             .prop_map(move |(program, words, options, operands)| {
                 let operands = if decision == "allow" { operands } else { Value::Null };
                 let written = json!({ "program": program, "words": words, "options": options, "operands": operands, "decision": decision });
-                // A policy that nobody may write is none.
+                // A policy that nobody may write is left out.
                 let rule: PolicyRule = rule(written);
                 Policies::new([rule.clone()], []).is_ok().then_some(rule)
             })
@@ -501,7 +501,7 @@ mod properties {
             for command in commands {
                 let (before, after) = (judge(&command, &without), judge(&command, &with));
                 prop_assert!(after.decision != Decision::Allow || before.decision == Decision::Allow, "{}", command);
-                // What a deny rule closes is refused, and not asked for.
+                // A path that a deny rule closes is refused, and the user is not asked about it.
                 prop_assert!(before.reason != Reason::DeniedPath || after.reason == Reason::DeniedPath, "{}", command);
                 if after.decision == Decision::Allow {
                     prop_assert_eq!(before, after);

@@ -1,11 +1,12 @@
-//! Files that hold a secret by their name: closed where nobody said anything, asked about, and never touched ahead.
+//! Files whose names say that they hold a secret are closed unless a rule opens them: the user is asked about them, and
+//! they are never touched ahead.
 
 mod support;
 
 use headstart_tool_gate::{CallRef, Decision, DenyRules, Gate, GateContext, Reason};
 use serde_json::json;
 
-/// Commands that read such a file, in the ways that get around a comparison of texts.
+/// Commands that read such a file, written so that a plain comparison of texts would miss the name.
 const READS: &str = r#"
 cat .env
 cat ./.env
@@ -60,7 +61,7 @@ cd src && cat .env
 git -C status show HEAD:.env
 "#;
 
-/// What only looks like one.
+/// Files whose names only look as if they held a secret.
 const HARMLESS: &str = r"
 cat .env.example
 cat .env.sample
@@ -137,6 +138,6 @@ fn tools_ask_first_and_a_rule_of_the_user_still_refuses() {
     let refused = (Decision::Boundary, Reason::DeniedPath);
     assert_eq!(judge("read_file", json!({ "file_path": ".env" }), &refusing), refused);
     assert_eq!(gate.judge_command("cat .env", &refusing).reason, Reason::DeniedPath);
-    // Its own rules do not open what is closed by default.
+    // The host's own rules do not open what is closed by default.
     assert_eq!(judge("read_file", json!({ "file_path": "id_rsa" }), &refusing).1, Reason::SecretPath);
 }

@@ -1,4 +1,4 @@
-//! Commands of work that runs ahead, where commands may run in a view of the workspace.
+//! Verdicts on commands of work ahead, if commands may run in a view of the workspace.
 #![cfg(feature = "shell")]
 
 mod support;
@@ -28,7 +28,8 @@ fn boundaries(policies: Value) -> GateContext {
     GateContext { policies: Policies::new([], rules).expect("policies"), ..viewing() }
 }
 
-/// Each of these, in a view, would reach what a view has no copy of, or would tell the model something untrue of the machine.
+/// In a view, each of these would reach something that a view has no copy of, or would tell the model something wrong
+/// about the machine.
 #[test]
 fn what_a_view_does_not_hold_stays_a_boundary() {
     let network = [
@@ -60,7 +61,7 @@ fn what_a_view_does_not_hold_stays_a_boundary() {
         "\\docker ps",
         "$'\\x64ocker' ps",
         "make | xargs s\"\"udo",
-        // Not understood, and still seen.
+        // The gate does not understand these, but still recognizes the program.
         "docker run 'unclosed",
         "open --args 'x",
     ];
@@ -70,7 +71,7 @@ fn what_a_view_does_not_hold_stays_a_boundary() {
     }
     for command in host {
         let verdict = ahead(command, &viewing());
-        // A program that is known for its connections is told as that.
+        // For a program that is known to open connections, the network is given as the reason.
         assert!(matches!(verdict.reason, Reason::NeedsHost | Reason::Network), "{command}: {verdict:?}");
         let span = verdict.effects[0].span.unwrap();
         assert!(command.get(span.0..span.1).is_some_and(|text| !text.is_empty()), "{command}");
@@ -78,7 +79,7 @@ fn what_a_view_does_not_hold_stays_a_boundary() {
     assert_eq!(said("docker compose up", &viewing()), (Decision::Boundary, Reason::NeedsHost));
 }
 
-/// The walk of a command keeps only so many effects: what stands behind the last of them is not known.
+/// Only a limited number of effects of a command is kept, so nothing is known of the effects after the last of them.
 #[test]
 fn a_connection_behind_many_other_effects_is_not_overlooked() {
     let many: Vec<_> = (0..40).map(|number| format!("program{number}")).collect();
@@ -109,7 +110,8 @@ fn closed_and_protected_files_stay_closed_and_protected() {
     assert_eq!(said("cargo test; cat .env", &open).0, Decision::Shadow);
 }
 
-/// A policy that asks first is asked wherever its program may start, also where the gate does not read that far.
+/// A policy that asks first applies wherever its program may start, even if the gate does not analyse the command that
+/// far.
 #[test]
 fn a_policy_that_asks_first_is_not_got_round_by_a_view() {
     let rule = json!([{ "program": "terraform", "decision": "boundary", "reason": "it is ours" },
@@ -162,7 +164,8 @@ fn what_writes_or_runs_programs_goes_to_a_view_with_the_reason_of_its_boundary()
     }
 }
 
-/// Only who asks for work ahead, has views and may write gets one; reading needs none.
+/// A view needs all of this: the call is work ahead, the host has views, and the mode may write. A command that only
+/// reads needs no view.
 #[test]
 fn a_view_is_for_work_ahead_where_the_mode_writes() {
     for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo, ApprovalMode::Plan] {
@@ -178,7 +181,7 @@ fn a_view_is_for_work_ahead_where_the_mode_writes() {
     assert_eq!(Gate::new().judge_ahead(call, &viewing()).reason, Reason::NonTerminating);
 }
 
-/// No attack that opens a connection, reads or writes outside, or never ends gets a view.
+/// An attack that opens a connection, reads or writes outside the workspace, or never ends gets no view.
 #[test]
 fn of_the_known_attacks_only_those_that_a_view_holds_run_in_one() {
     let attacks = include_str!("data/attacks.txt").lines().map(support::spelled_out);

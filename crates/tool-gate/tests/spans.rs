@@ -15,7 +15,7 @@ fn corpora() -> Vec<String> {
     rows.chain(lines.map(support::spelled_out)).collect()
 }
 
-/// What is wrong with the places and sentences of a verdict.
+/// Describes what is wrong with the spans and sentences of a verdict, if anything is.
 fn fault(command: &str, verdict: &Verdict) -> Option<String> {
     if verdict.effects.is_empty() {
         return Some(format!("{command:?} has no effect"));
@@ -33,7 +33,7 @@ fn fault(command: &str, verdict: &Verdict) -> Option<String> {
         if effect.detail.len() < 7 || !effect.detail.contains(' ') {
             return Some(format!("{command:?}: {:?} is no sentence", effect.detail));
         }
-        // A secret stops a command that only reads it.
+        // A secret also stops a command that only reads it.
         let only_reads = verdict.decision == Decision::Allow || verdict.reason == Reason::SecretPath;
         if effect.kind == EffectKind::ReadOnly && !only_reads
             || effect.kind != EffectKind::ReadOnly && verdict.decision == Decision::Allow
@@ -82,7 +82,7 @@ fn limits_and_odd_texts_have_their_place() {
     }
 }
 
-/// What is coloured, in the order of the text: a place's text and what is said of it.
+/// The coloured parts in the order of the text: what is said about each, and its text.
 fn shown(command: &str) -> Vec<String> {
     let verdict = support::judge(&Gate::new(), command);
     let line = |effect: &headstart_tool_gate::Effect| {

@@ -1,4 +1,4 @@
-//! What a user says of tools, beside what the gate knows of calls.
+//! A user's policies for tools, together with what the gate knows of calls.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headstart_tool_gate::{
@@ -48,7 +48,7 @@ fn args(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Reads, edits, runs, and what a rule closes.
+/// A read, an edit, a command, and a path that a rule closes.
 fn calls() -> [(&'static str, Value); 4] {
     [
         ("read_file", json!({"file_path": "a.rs"})),
@@ -58,7 +58,7 @@ fn calls() -> [(&'static str, Value); 4] {
     ]
 }
 
-/// What a turn does with a call, as the engine reads the verdict.
+/// What a turn does with a call, according to the same reading of the verdict as in the engine.
 fn in_turn(name: &str, args: &Map<String, Value>, context: &GateContext) -> &'static str {
     let gate = Gate::new();
     let call = CallRef { name, args };
@@ -210,11 +210,11 @@ fn paths_are_compared_as_paths() {
     }
     assert_eq!(said("write_file", "src/a.rs"), Some(Ask));
     assert_eq!(said("write_file", "src/x/a.rs"), Some(Automatic));
-    // Where it is not clear what is written the stricter word counts.
+    // If it is not clear what is written, the stricter policy counts.
     assert_eq!(said("write_file", "../x"), Some(Ask));
 }
 
-/// Whatever a policy lets run, some questions are asked in every mode.
+/// Some questions are asked in every mode, whatever a policy permits.
 // Row: S16
 #[test]
 fn automatic_answers_no_question_that_rules_ask() {
@@ -271,7 +271,7 @@ fn names_come_in_every_spelling_and_unknown_ones_are_said() {
         let context = context(table(&[(name, Ask)], &[]), ToolTable::default());
         assert_eq!(said("ls", &context), Some(Ask), "{name}");
     }
-    // The name itself counts before a pattern.
+    // A name counts before a pattern.
     let context = context(table(&[("*", Exclude), ("shell", Automatic)], &[]), ToolTable::default());
     assert_eq!(said("ls", &context), Some(Automatic));
     for (table, problem) in [
@@ -294,7 +294,7 @@ fn names_come_in_every_spelling_and_unknown_ones_are_said() {
     }
 }
 
-/// What writes to the words that models are told is there where the user's own file names it, and nothing else has it there.
+/// A tool that writes rules for models exists only if the user's own file names it.
 #[test]
 fn a_tool_that_writes_rules_is_there_on_request() {
     let empty = || table(&[], &[]);
@@ -324,7 +324,7 @@ fn a_tool_that_writes_rules_is_there_on_request() {
     }
 }
 
-/// A line for the background is compared as one for the shell: by its simple commands.
+/// A command for the background is compared like one for the shell: by its simple commands.
 #[test]
 fn a_command_in_the_background_is_compared_by_its_words() {
     let rules = table(&[], &[("run_in_background", json!({"command": "npm run *"}), Automatic)]);
@@ -346,7 +346,7 @@ fn a_command_in_the_background_is_compared_by_its_words() {
     }
 }
 
-/// What is compared as a text says nothing of the commands in it.
+/// A pattern that is compared with a text says nothing about the commands in that text.
 #[test]
 fn no_rule_of_several_tools_answers_for_a_command_by_its_text() {
     for tool in ["*", "sh*", "own"] {
@@ -385,6 +385,7 @@ fn tables() -> impl Strategy<Value = ToolTable> {
         Just(json!({})),
         Just(json!({"command": "cargo *"})),
         Just(json!({"command": "*"})),
+        // This pattern needs a name, so it does not match every path.
         Just(json!({"path": "**"})),
         Just(json!({"path": "a.rs"})),
     ];
@@ -397,12 +398,11 @@ fn tables() -> impl Strategy<Value = ToolTable> {
         .prop_map(|(default, tools, rules)| {
             let of: Vec<_> =
                 rules.iter().map(|(tool, when, policy)| (*tool, when.clone(), *policy)).collect();
-            // A path's pattern of all is not `**`, which needs a name.
             ToolTable { default, ..table(&tools, &of) }
         })
 }
 
-/// How much work that runs ahead may do of itself.
+/// How much work ahead may do by itself, as a number that grows with its freedom.
 fn freedom(verdict: &Verdict) -> u8 {
     match (verdict.decision, verdict.reason) {
         (Decision::Boundary, _) => 0,
@@ -414,7 +414,7 @@ fn freedom(verdict: &Verdict) -> u8 {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(11), ..ProptestConfig::with_cases(400) })]
 
-    /// No table makes work ahead do what it would not do without it, or do it without the question that it would ask.
+    /// No policy lets work ahead do what it may not do without it, or do it without a question that it would ask.
     #[test]
     fn policies_free_nothing_ahead(
         user in tables(),
@@ -441,14 +441,14 @@ proptest! {
             if ours.decision != Decision::Boundary {
                 prop_assert_eq!((ours.decision, &ours.reads, &ours.writes), (plain.decision, &plain.reads, &plain.writes));
             }
-            // In a turn a verdict is only tightened as well; the user's yes is another question.
+            // In a turn a policy also only tightens the verdict. Whether the user agrees is a separate question.
             let (ours, plain) = (gate.judge(call, &with), gate.judge(call, &without));
             prop_assert!(freedom(&ours) <= freedom(&plain), "{} {}: {:?} {:?}", name, value, ours, plain);
         }
     }
 }
 
-/// The rule that is offered with the question about a call, in words.
+/// The rule that is offered with the question about a call.
 fn offered(name: &str, args: &Map<String, Value>, context: &GateContext) -> Option<SessionRule> {
     let call = CallRef { name, args };
     SessionRule::of(call, &Gate::new().judge(call, context), context)
@@ -505,7 +505,7 @@ fn what_is_offered_for_the_rest_of_a_session() {
     }
 }
 
-/// What was shown is what is kept, and what is kept lets run that and nothing else; never ahead, and never what is excluded or closed.
+/// The rule is kept as it was shown. It permits such calls in turns only, never ahead, and nothing excluded or closed.
 #[test]
 fn a_yes_for_the_session_counts_for_such_calls_in_turns_alone() {
     let shell = |command: &str| args(&json!({ "command": command }));
@@ -550,7 +550,7 @@ fn a_yes_for_the_session_counts_for_such_calls_in_turns_alone() {
             "{name} {path}"
         );
     }
-    // Who wants to be asked was asked; what is excluded is not asked about at all.
+    // A user who wants to be asked has been asked. Nothing is asked about what is excluded.
     let asks = context(table(&[("shell", Ask)], &[]), ToolTable::default());
     assert_eq!(in_turn("shell", &shell("cargo test"), &yes(&asks, "shell", &shell("cargo test"))), "runs");
     let rule = offered("shell", &shell("cargo test"), &plain).unwrap();

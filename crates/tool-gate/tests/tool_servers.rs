@@ -1,4 +1,5 @@
-//! Attacks by and through tools of servers: whatever such a tool says of itself or is called with, nothing runs ahead that its user did not vouch for.
+//! Attacks by tools of servers and through them. Whatever such a tool says of itself or is called with, it does not run
+//! ahead unless its user trusts it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -95,11 +96,12 @@ fn its_arguments_reach_nothing_that_is_closed() {
             verdict.detail
         );
     }
-    // What a deny rule closes is refused for the other kind, too, and not asked about.
+    // A path that a deny rule closes is refused for the other kind of tool, too, and nothing is asked.
     let args = args(&json!({ "path": "private/plan.txt" }));
     let verdict = Gate::new().judge(CallRef { name: WRITER, args: &args }, &context(ApprovalMode::Yolo));
     assert_eq!(verdict.reason, Reason::DeniedPath);
-    // What holds a secret is asked about whatever a policy says; and in plan mode nobody is asked, for it may do more than read.
+    // The user is asked about a file that holds a secret, whatever a policy says. In plan mode nothing is asked,
+    // because the tool may do more than read.
     let args = self::args(&json!({ "path": ".env" }));
     let verdict = Gate::new().judge(CallRef { name: WRITER, args: &args }, &context(ApprovalMode::Yolo));
     assert_eq!(verdict.reason, Reason::SecretPath);
@@ -143,7 +145,7 @@ fn a_policy_answers_for_turns_and_never_for_work_ahead() {
     let verdict = Gate::new().judge(call, &context);
     assert_eq!(Gate::new().standing_consent(&verdict, call, &context), StandingConsent::Yes);
     assert_eq!(Gate::new().judge_ahead(call, &context).decision, Decision::Boundary);
-    // A project may have the trusted one asked about, or taken away, and that counts ahead.
+    // A project may require a question for the trusted tool, or exclude it. Both also count ahead.
     for policy in [ToolPolicy::Ask, ToolPolicy::Exclude] {
         let table = ToolTable { tools: vec![("mcp__*".into(), policy)], ..ToolTable::default() };
         context.tool_policies = ToolPolicies::new(ToolTable::default(), table, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! The table of tools, rule by rule.
+//! The verdicts on calls of tools, rule by rule.
 
 mod support;
 
@@ -184,7 +184,7 @@ fn shell_calls_take_their_command_and_folder_from_known_arguments() {
     assert_eq!(support::texts(&verdict.reads), ["src/x"]);
 }
 
-/// Without the shell gate the arguments of a call are looked at as ever; what would be read is a boundary.
+/// Without the shell gate the arguments of a call are checked as usual, and every command is a boundary.
 #[cfg(not(feature = "shell"))]
 #[test]
 fn no_command_is_judged_without_the_shell_gate() {
@@ -213,7 +213,7 @@ fn no_command_is_judged_without_the_shell_gate() {
     assert!(verdict.detail.contains("without the shell gate"), "{}", verdict.detail);
 }
 
-/// The context in which every path of a rule is closed.
+/// A context in which all paths of these rules are closed.
 fn closed() -> GateContext {
     GateContext {
         mode: ApprovalMode::AutoEdit,
@@ -283,7 +283,7 @@ fn a_deny_rule_stops_every_command_at_a_path() {
     }
 }
 
-/// Folders as operands, diffs and merges that no plain option asks for: a rule for one file counts for these, too.
+/// Folders as operands, diffs and merges show files that they do not name. A rule for one file also covers these.
 #[cfg(feature = "shell")]
 #[test]
 fn a_deny_rule_stops_what_shows_a_file_that_is_not_named() {
@@ -390,7 +390,7 @@ fn the_hardened_form_is_judged_the_same() {
     for line in include_str!("data/everyday.txt").lines() {
         let verdict = support::judge(&gate, line);
         if let Some(command) = verdict.hardened.as_ref().and_then(|hardened| hardened.shown()) {
-            // Some of the inserted options are refused from a model, because their other values would be.
+            // Some of the inserted options are refused if a model writes them, because their other values would be.
             let plain = command.replace(" --ignore-submodules=dirty", "");
             assert_eq!(support::judge(&gate, &plain).decision, Decision::Allow, "{plain}");
         }
@@ -511,7 +511,7 @@ fn a_deny_rule_covers_what_a_command_writes_moves_or_sends() {
         let verdict = gate.judge_command(command, &context);
         assert_eq!(verdict.reason, Reason::DeniedPath, "{command}: {verdict:?}");
     }
-    // What is only compared is no path.
+    // A text that is only compared with others is no path.
     assert_eq!(gate.judge_command("grep -n .env README.md", &context).decision, Decision::Allow);
     assert_eq!(gate.judge_command("rm .environment", &context).reason, Reason::Writes);
 }
@@ -533,7 +533,7 @@ fn what_is_closed_is_said_before_the_mode_and_what_is_protected_in_the_question(
     }
 }
 
-/// A workspace that cannot be told from its text holds nothing: not everything.
+/// If the place of a workspace cannot be told from its text, no absolute path is inside it, rather than every one.
 #[test]
 fn a_workspace_that_steps_up_holds_no_absolute_path() {
     for workspace in ["/a/../../project", "/..", "/project/../project", "", "project"] {

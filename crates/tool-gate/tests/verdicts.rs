@@ -1,12 +1,12 @@
-//! Whole verdicts as JSON. The WebAssembly build must give the same bytes: `cargo xtask wasm` compares it with this
-//! snapshot, in Node.
+//! Whole verdicts as JSON. The WebAssembly build must give the same bytes: `cargo xtask wasm` compares its verdicts
+//! with this snapshot, in Node.
 
 mod support;
 
 use headstart_tool_gate::Gate;
 use serde_json::json;
 
-/// One command a line; `\n` is spelled out.
+/// One command on each line, in which `\n` is spelled out.
 const COMMANDS: &str = include_str!("data/verdicts.txt");
 
 #[test]

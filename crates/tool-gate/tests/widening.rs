@@ -1,4 +1,5 @@
-//! What a host declares lets calls of that very tool run, as far as it is said to read or stage what is open, and nothing else.
+//! A host's declaration only affects calls of the declared tool. It lets them run as far as the tool is said to read or
+//! to stage what is open.
 
 mod support;
 
@@ -44,7 +45,7 @@ fn every_does() -> Vec<Behaviour> {
     ]
 }
 
-/// What one declaration says, and what it was made of.
+/// A random declaration, and the roles of arguments that it consists of.
 fn declared(names: Vec<String>) -> impl Strategy<Value = (Declaration, Vec<(Role, &'static str)>)> {
     let roles = prop::sample::select(vec![
         Role::Read,
@@ -98,7 +99,7 @@ fn rules() -> impl Strategy<Value = GateContext> {
     )
 }
 
-/// The texts that a call gives for arguments of these roles.
+/// The texts that a call gives for arguments with this role.
 fn given<'a>(
     roles: &'a [(Role, &str)],
     args: &'a Map<String, Value>,
@@ -113,7 +114,7 @@ fn given<'a>(
     })
 }
 
-/// What becomes of one path, whoever touches it.
+/// The verdict on one path, whichever tool touches it.
 fn at(access: Access, path: &str, context: &GateContext) -> Decision {
     WorkspacePath::resolve(path, &context.workspace)
         .map_or(Decision::Boundary, |path| Gate::new().judge_path(access, &path, context).decision)
@@ -153,7 +154,7 @@ proptest! {
         let context = GateContext { tools: vec![declared.clone()], ..context };
         let call = CallRef { name: &declared.name, args: &args };
         let verdict = Gate::new().judge_ahead(call, &context);
-        // Its user is asked about it, or the tool answers with an error and does nothing.
+        // The user is asked about the call, or the tool answers with an error and does nothing.
         if verdict.decision == Decision::Boundary || verdict.reason == Reason::InvalidArgument {
             prop_assert_ne!(verdict.decision, Decision::Redirect);
             return Ok(());
@@ -162,16 +163,17 @@ proptest! {
         #[cfg(feature = "tool-servers")]
         let says_more = says_more || matches!(declared.behaviour, Behaviour::Network | Behaviour::Anything);
         prop_assert!(!says_more, "{declared:?}");
-        // Each call of such a one is judged by itself.
+        // Each call of a sub-task is judged by itself, and not with the call that starts it.
         if declared.behaviour == Behaviour::RunsSubTask {
             return Ok(());
         }
-        // Of these any text counts as a path.
+        // For a tool that sees the real files any text counts as a path, so addresses are only excluded for other
+        // tools.
         if !declared.sees_real_files() {
             let address = roles.iter().find(|(role, name)| *role == Role::Address && args.contains_key(*name));
             prop_assert_eq!(address, None);
         }
-        // An empty text is no path to it.
+        // The tool takes an empty text for no path.
         for path in given(&roles, &args, Role::Read).filter(|path| !path.is_empty()) {
             prop_assert_eq!(at(Access::Read, path, &context), Decision::Allow, "{}", path);
         }
@@ -196,7 +198,7 @@ proptest! {
     }
 }
 
-/// Each name of a built-in tool is the built-in tool, whatever order things are looked up in.
+/// The name of a built-in tool always means the built-in tool, in whichever order names are looked up.
 #[test]
 fn no_name_of_a_built_in_tool_can_be_declared() {
     for name in names_of_built_in() {
@@ -206,7 +208,7 @@ fn no_name_of_a_built_in_tool_can_be_declared() {
             assert!(context.declaration(&name).unwrap().is_built_in(), "{name}");
         }
     }
-    // A copy of what is said of one is a host's word.
+    // A copy of a built-in tool's declaration only counts as a host's declaration.
     let mut copied = Declaration::built_in("shell").unwrap().clone();
     copied.name = "own".into();
     let context = GateContext { tools: vec![copied], views: true, ..support::context() };

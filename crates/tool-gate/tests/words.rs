@@ -1,11 +1,11 @@
-//! Our reading of words, compared with bash's own.
+//! Compares the gate's reading of words with bash's own.
 
 mod support;
 
 use headstart_tool_gate::{Decision, EffectKind, Gate};
 use proptest::prelude::*;
 
-/// What bash makes of one word of quotes and letters.
+/// The text that bash makes of one word of quotes and letters.
 #[expect(clippy::disallowed_types, reason = "the reference is a program")]
 fn bash(word: &str) -> Option<Vec<u8>> {
     let output = std::process::Command::new("bash")
@@ -15,12 +15,12 @@ fn bash(word: &str) -> Option<Vec<u8>> {
         .output()
         .expect("this test needs bash");
     let text = output.stdout;
-    // More than one argument, or none, or an error: not a word.
+    // More than one argument, no argument or an error means that this is not one word.
     let single = output.status.success() && text.iter().filter(|byte| **byte == 0).take(2).count() == 1;
     single.then(|| text[..text.len() - 1].to_vec())
 }
 
-/// What the gate makes of it: it names the file that `cat` would read.
+/// The text that the gate makes of the word, seen by the file that it says `cat` would read.
 fn gate(word: &str) -> Option<Vec<u8>> {
     let verdict = support::judge(&Gate::new(), &format!("cat ./{word}"));
     if verdict.decision == Decision::Allow {
@@ -33,7 +33,7 @@ fn gate(word: &str) -> Option<Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Quoting characters and plain letters only: nothing in such a word can run.
+    /// The word consists of quoting characters and plain letters only, so nothing in it can run.
     #[test]
     fn a_word_is_read_as_bash_reads_it(parts in proptest::collection::vec(
         prop_oneof![
@@ -59,10 +59,10 @@ proptest! {
     }
 }
 
-/// What is known of two variables in the words below.
+/// Assignments that make two variables known in the words below.
 const KNOWN: &str = "v=abc; w='a b'; ";
 
-/// The file that `cat` would read, after the assignments; one argument only.
+/// The file that `cat` would read after the assignments, if it has exactly one argument.
 fn gate_with_values(word: &str) -> Option<Vec<u8>> {
     let verdict = support::judge(&Gate::new(), &format!("{KNOWN}cat ./x{word}"));
     let exact = verdict.reads.len() == 1 && !verdict.reads[0].is_root();
@@ -93,7 +93,7 @@ fn tidy(path: &[u8]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Escapes of every form, continued lines, and expansions of values that are known.
+    /// Escapes of every form, continued lines, and expansions of known values.
     #[test]
     fn a_word_with_escapes_and_known_values_is_read_as_bash_reads_it(parts in proptest::collection::vec(
         prop_oneof![
@@ -134,14 +134,14 @@ proptest! {
             let theirs = bash_arguments(&format!("./x{word}"));
             let theirs: Option<Vec<Vec<u8>>> =
                 theirs.map(|arguments| arguments.iter().map(|argument| tidy(argument)).collect());
-            // A folder stands for what is below it, where the last name is not known.
+            // If the last name is not known, a folder stands for everything below it.
             let below = |path: &Vec<u8>| *path == ours || path.starts_with(&[&ours[..], b"/"].concat());
             let same = theirs.as_deref().is_some_and(|theirs| theirs.len() == 1 && below(&theirs[0]));
             prop_assert!(same, "{word:?}: {theirs:?}, not {ours:?}");
         }
     }
 
-    /// A brace expansion of plain alternatives, spelled out: the gate names each file.
+    /// The gate spells out a brace expansion of plain alternatives, so that it names each file.
     #[test]
     fn braces_are_spelled_out_as_bash_does(
         before in "(x|x'a'|x\"\\$v\"|)",
@@ -150,7 +150,7 @@ proptest! {
     ) {
         let word = format!("./x{before}{{{}}}{after}", list.join(","));
         let verdict = support::judge(&Gate::new(), &format!("{KNOWN}cat {word}"));
-        // Beside an expansion the alternatives are not spelled out.
+        // If another expansion is next to it, the alternatives are not spelled out.
         if verdict.decision == Decision::Allow && support::texts(&verdict.reads) != ["."] {
             let mut theirs: Vec<Vec<u8>> =
                 bash_arguments(&word).unwrap_or_default().iter().map(|argument| tidy(argument)).collect();
@@ -161,7 +161,8 @@ proptest! {
         }
     }
 
-    /// A tilde or a wild card that is quoted is a name; one that is not is never taken for one.
+    /// A tilde or a wildcard that is quoted is part of a name. One that is not quoted is never taken for part of a
+    /// name.
     #[test]
     fn what_is_quoted_is_a_name(parts in proptest::collection::vec("([a-c]|'[~*?{]'|\\\\[~*?{]|\"[~*?{]\")", 1..5)) {
         let word = format!("x{}", parts.concat());

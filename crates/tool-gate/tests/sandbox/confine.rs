@@ -1,4 +1,4 @@
-//! The rights that a command keeps: to start the programs that it names, and no socket to anywhere.
+//! The rights that a command keeps: it may start the programs that it names, and may open only local sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use seccompiler::{
 };
 
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// Programs that are scripts, or that start others by design: with what they start.
+/// Programs that are scripts, or that start other programs by design, with the programs that they start.
 const STARTS: &[(&[&str], &[&str])] = &[
     (
         &["zcat", "zgrep", "zegrep", "zfgrep", "zdiff", "zcmp", "zless", "zmore", "gunzip", "uncompress"],
@@ -37,12 +37,12 @@ const STARTS: &[(&[&str], &[&str])] = &[
         &["env", "sh", "node", "python3"],
     ),
 ];
-/// `socket` and `io_uring_setup`, which can make one as well.
+/// The numbers of `socket`, and of `io_uring_setup`, which can make a socket as well.
 const SOCKET: i64 = if cfg!(target_arch = "x86_64") { 41 } else { 198 };
 const IO_URING_SETUP: i64 = 425;
 const AF_UNIX: u64 = 1;
 
-/// The files of every program whose name stands anywhere in `command`, with what those are known to start.
+/// The files of every program whose name is anywhere in `command`, and of the programs that those are known to start.
 fn programs(command: &str) -> BTreeSet<PathBuf> {
     let part_of_name = |character: char| character.is_ascii_alphanumeric() || "_.+-/[".contains(character);
     let mut names: BTreeSet<&str> =
@@ -60,7 +60,7 @@ fn programs(command: &str) -> BTreeSet<PathBuf> {
         } else {
             FOLDERS.iter().map(|folder| Path::new(folder).join(name)).collect()
         };
-        // A folder would let everything below it run.
+        // A right for a folder would let every program below it run.
         found.extend(
             places.iter().filter_map(|place| fs::canonicalize(place).ok()).filter(|file| file.is_file()),
         );
@@ -68,7 +68,7 @@ fn programs(command: &str) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The loaders, which the kernel starts before any program.
+/// The dynamic loaders, which the kernel starts before any program.
 fn loaders() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["/lib64", "/lib", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu"] {
@@ -81,7 +81,7 @@ fn loaders() -> Vec<PathBuf> {
     found
 }
 
-/// Gives up, for this thread and what it starts, to run a program that `command` does not name.
+/// Gives up the right to run programs that `command` does not name, for this thread and its children.
 pub(crate) fn programs_only(command: &str) -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<PathBuf> = programs(command).into_iter().chain(loaders()).collect();
     let status = Ruleset::default()
@@ -97,7 +97,7 @@ pub(crate) fn programs_only(command: &str) -> Result<(), Box<dyn std::error::Err
     }
 }
 
-/// Gives up to open a socket other than a local one: whoever tries is killed.
+/// Gives up the right to open a socket that is not local. A process that tries to is killed.
 pub(crate) fn no_sockets() -> Result<(), Box<dyn std::error::Error>> {
     let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, AF_UNIX)?;
     let rules =

@@ -1,4 +1,4 @@
-//! The process in the namespaces: makes the rest of the machine read-only, runs commands and reports what they did.
+//! The process in the namespaces. It makes the rest of the machine read-only, runs commands and reports what they did.
 
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::confine;
 use crate::tree::Tree;
 
-/// Where programs leave what they write elsewhere: empty file systems in memory while commands run.
+/// Folders in which programs leave files. They are empty file systems in memory while commands run.
 const SCRATCH: [&str; 6] = ["/tmp", "/var/tmp", "/home", "/root", "/dev/shm", "/run"];
 /// The time that one run of a command may take, in seconds.
 const LIMIT: &str = "5";
-/// The same for one that took longer: the machine may have been busy.
+/// The time limit in seconds for another run of a command that took longer, because the machine may have been busy.
 const LAST_LIMIT: &str = "15";
 
-/// How often a command must show the same before that counts as what it always shows.
+/// How often a command is run again, confined and not confined, before a difference counts as one that always shows.
 const RUNS: usize = 4;
 
 /// What one run of a command showed.
@@ -30,7 +30,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Whether two runs show the same; programs that search with several threads print in any order.
+    /// Whether two runs show the same. Lines are compared in any order, because programs that search with several
+    /// threads print in any order.
     fn shows_as(&self, other: &Self) -> bool {
         self.code == other.code
             && sorted(&self.output) == sorted(&other.output)
@@ -81,7 +82,7 @@ pub(crate) fn run(base: &Path, isolated: bool) {
 }
 
 impl Sandbox {
-    /// The exit code of a command, and what it does beside reading.
+    /// The exit code of a command, and its effects other than reading.
     fn judge(&self, command: &str, hardened: Option<&Hardened>) -> (Option<i32>, Vec<String>) {
         let mut free = self.start(command, hardened, false);
         if free.is_killed() {
@@ -96,8 +97,8 @@ impl Sandbox {
         let confined = self.start(command, hardened, true);
         let mut seen = Vec::new();
         if !free.shows_as(&confined) {
-            // What tells the time, a process's number or a random one is not always the same, with or without the wall, nor
-            // is anything on a machine that is busy.
+            // A command that prints the time, the number of a process or a random number does not always show the same,
+            // with or without these limits. Neither does any command on a busy machine.
             let runs =
                 |confined| -> Vec<_> { (0..RUNS).map(|_| self.start(command, hardened, confined)).collect() };
             let (others, walled) = (runs(false), runs(true));
@@ -136,8 +137,8 @@ impl Sandbox {
     }
 }
 
-/// Gives up rights and runs bash with `text`, in a process of its own: what the giving up costs would else count in what
-/// `times` tells.
+/// Gives up rights and runs bash with `text`, in a separate process. Otherwise the time for giving up rights would
+/// count in the output of `times`.
 pub(crate) fn confined(text: &str) -> ! {
     let given_up = confine::programs_only(text).and_then(|()| confine::no_sockets());
     if let Err(error) = given_up {
@@ -155,13 +156,13 @@ pub(crate) fn confined(text: &str) -> ! {
     }
 }
 
-/// Whether this kernel has what [`confined`] needs.
+/// Whether this kernel supports what [`confined`] needs.
 fn confine_works() -> bool {
     let exe = std::env::current_exe().expect("a program knows its file");
     Command::new(exe).args(["confined", "true"]).status().is_ok_and(|status| status.success())
 }
 
-/// Makes everything read-only but `base` and the folders that are returned, which are empty.
+/// Makes everything read-only except `base` and the folders that are returned, which are empty.
 fn close(base: &Path) -> Vec<PathBuf> {
     let mount = |arguments: &[&str]| {
         Command::new("mount")
@@ -170,7 +171,7 @@ fn close(base: &Path) -> Vec<PathBuf> {
             .status()
             .is_ok_and(|status| status.success())
     };
-    // What the scratch folder lies in stays as it is: programs leave their temporary files in it.
+    // The folder that contains the scratch folder stays writable, because programs leave their temporary files in it.
     let around: Vec<&str> = SCRATCH.into_iter().filter(|folder| base.starts_with(folder)).collect();
     for folder in &around {
         assert!(
@@ -188,7 +189,7 @@ fn close(base: &Path) -> Vec<PathBuf> {
         let fields: Vec<&str> = line.split(' ').collect();
         let (point, options) = (fields[4].replace("\\040", " "), fields[5]);
         if Path::new(&point) != base && !around.contains(&point.as_str()) {
-            // Flags that the machine set must stay, or the kernel refuses.
+            // Flags that the machine has set must be kept, because the kernel refuses to remove them.
             let options = format!("remount,bind,{},ro", options.replace("rw,", ""));
             mount(&["-o", &options, &point]);
         }

@@ -6,12 +6,12 @@
 //! |---|---|
 //! | nothing changes | the scratch folder, `/tmp`, `/home` and their like are compared after each command; the rest of the machine is mounted read-only |
 //! | no other program | the command runs once more below Landlock, which lets only those programs start whose names stand in its text (and what these are known to start), and must show the same output and exit code |
-//! | no socket | in that second run a filter kills whoever opens one that is not local; there is no network in either run |
+//! | no socket | in that second run a filter kills a process that opens a socket which is not local; there is no network in either run |
 //!
-//! What this does not see: a program that is started or a socket that is opened where the failure of it shows in no output
-//! and no exit code; a program whose name stands in the text as data; a write that is undone before the command ends.
+//! The test does not see a program or a socket whose failure shows neither in the output nor in the exit code, a
+//! program whose name is in the text as data, and a write that is undone before the command ends.
 //!
-//! Where the system permits no namespaces, or has no Landlock, the test says so and does the rest.
+//! If the system permits no namespaces or has no Landlock, the test says so and checks the rest.
 //!
 //! It runs some 1,500 commands several times each, which takes minutes, so it is ignored unless asked for:
 //!
@@ -95,7 +95,7 @@ mod tests {
         eprintln!("{ran} allowed commands only read ({succeeded} with exit code 0) ... ok");
     }
 
-    /// A scratch folder with the repository.
+    /// Makes a scratch folder with the repository.
     fn repository(name: &str) -> PathBuf {
         let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         if base.exists() {
@@ -116,7 +116,7 @@ mod tests {
         base
     }
 
-    /// What the process in the namespaces reports: whether it confines, and a row for each command.
+    /// The report of the process in the namespaces: whether it confines commands, and a row for each command.
     fn report(base: &Path, isolated: bool, commands: &[(String, Option<Hardened>)]) -> (bool, Vec<Value>) {
         let row = |(command, hardened): &(String, Option<Hardened>)| {
             format!("{}\n", json!({ "command": command, "hardened": hardened }))
@@ -179,7 +179,7 @@ mod tests {
             rows.iter().filter(|row| row["seen"].as_array().is_none_or(|seen| !seen.is_empty())).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
         assert!(500 < rows.len(), "only {} commands ran", rows.len());
-        // Otherwise the repository or the programs are not those that the commands are about.
+        // If fewer commands succeeded, the repository or the programs would not be those that the commands are about.
         let succeeded = rows.iter().filter(|row| row["code"] == 0).count();
         assert!(
             rows.len() / 2 < succeeded,
@@ -189,7 +189,7 @@ mod tests {
         (rows.len(), succeeded)
     }
 
-    /// A kind of violation: what the row must hold, and whether it takes namespaces or the confined run to see it.
+    /// A kind of violation: the text that its row contains, and whether seeing it needs namespaces or the confined run.
     struct Kind {
         sign: &'static str,
         namespaces: bool,
@@ -217,7 +217,7 @@ mod tests {
             ("git diff", CHANGES),
             ("git status", CHANGES),
             ("git log --show-signature -p -2; git show --textconv HEAD", CHANGES),
-            // No name of a program stands in these.
+            // The names of the programs are not in the text of these commands.
             ("$'\\x6c\\x73'", STARTS),
             ("c=$(printf '\\154\\163'); \"$c\" | cat", STARTS),
             ("exec 3<>/dev/tcp/127.0.0.1/9", STARTS),

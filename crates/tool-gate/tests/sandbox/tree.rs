@@ -1,4 +1,4 @@
-//! What there is below a folder, to see whether anything changed.
+//! Lists what is below a folder, so that changes can be seen.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;

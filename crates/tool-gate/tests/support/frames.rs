@@ -1,6 +1,6 @@
-//! What turns a command that only reads into one that does more.
+//! Additions that turn a command that only reads into one that does more.
 
-/// What an attacker adds to a command, around `{}`.
+/// What an attacker adds to a command, which replaces `{}`.
 pub(crate) const FRAMES: &[&str] = &[
     "{} >PWNED",
     "{} 2>PWNED",
@@ -224,7 +224,7 @@ pub(crate) const FRAMES: &[&str] = &[
     "for ((;;)); do {}; done",
 ];
 
-/// A program and the ways to spell an option of it that does more than read.
+/// A program, an option of it that does more than read, in several spellings, and the rest of the command.
 pub(crate) const OPTIONS: &[(&str, &str, &str)] = &[
     ("sort ", "-oPWNED", " a.txt"),
     ("sort ", "-o", " PWNED a.txt"),

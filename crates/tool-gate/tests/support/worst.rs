@@ -1,26 +1,27 @@
-//! Texts that cost a reader the most: each family grows to any size, and is meant to find what grows with its square.
+//! Texts that take a reader the most time. Each family grows to any size, to find work that grows with the square of
+//! the size.
 
-/// A family's name, and its text of about so many bytes.
+/// The name of a family, and a function that makes a text of about so many bytes.
 pub(crate) type Family = (&'static str, fn(usize) -> String);
 
-/// `unit` as often as it fits.
+/// Repeats `unit` as often as it fits.
 fn fill(unit: &str, size: usize) -> String {
     unit.repeat(size / unit.len())
 }
 
-/// `open`, `middle` and `close` nested as deep as fits.
+/// Nests `open`, `middle` and `close` as deep as fits.
 fn nest(open: &str, middle: &str, close: &str, size: usize) -> String {
     let depth = size / (open.len() + close.len());
     format!("{}{middle}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// `open` and `close` at most so deep, with a body that fills the rest.
+/// Nests `open` and `close` to at most this depth, around a body that fills the rest.
 fn shallow(open: &str, close: &str, depth: usize, body: &str, size: usize) -> String {
     let rest = size.saturating_sub(depth * (open.len() + close.len()));
     format!("{}{}{}", open.repeat(depth), fill(body, rest), close.repeat(depth))
 }
 
-/// One piece for each number, as many as fit.
+/// Joins the pieces for the numbers from 0 on, as many as fit.
 fn numbered(size: usize, piece: impl Fn(usize) -> String) -> String {
     let mut text = String::with_capacity(size);
     for number in 0.. {
@@ -35,7 +36,7 @@ fn numbered(size: usize, piece: impl Fn(usize) -> String) -> String {
 
 /// Every family.
 pub(crate) const FAMILIES: &[Family] = &[
-    // Nesting without an end, and with one.
+    // Nesting that is left open, and nesting that is closed.
     ("$( open", |size| fill("$(", size)),
     ("$( closed", |size| nest("$(", "ls", ")", size)),
     ("(( open", |size| fill("((", size)),
@@ -170,7 +171,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     ("array of files", |size| format!("a=({}); ls", numbered(size, |number| format!("f{number} ")))),
     ("loop over many", |size| format!("for x in {}; do cat $x; done", fill("a ", size))),
     ("environment prefixes", |size| format!("{}ls", fill("LC_ALL=C ", size))),
-    // Loops, which are walked until nothing new is learnt.
+    // Loops, which are analysed again and again until nothing new is found.
     ("loops, nested as deep as is read", |size| {
         shallow("for x in a b; do ", " done;", 12, "cat $x;", size.min(3_000))
     }),
@@ -206,7 +207,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     ("operands in arithmetic", |size| format!("echo $((1{}))", fill("-f a ", size))),
     ("| in a default", |size| format!("echo ${{x:-{}}}", fill("ls|-", size))),
     ("continued lines in a default", |size| format!("echo ${{x:-{}}}", fill("\\\nls|*", size))),
-    // Programs with a language of their own.
+    // Programs that have a language of their own.
     ("sed commands", |size| format!("sed -n '{}' a", fill("s/a/b/;p;", size))),
     ("sed braces", |size| format!("sed '{}' a", nest("{", "p", "}", size))),
     ("sed backslashes", |size| format!("sed 'a {}' a", fill("\\\\", size))),
