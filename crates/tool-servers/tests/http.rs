@@ -1,4 +1,5 @@
-//! A server behind an address (streamable HTTP) that drips, drops, refuses and forgets; and tools behind one address.
+//! A server behind an address (streamable HTTP) that answers slowly, drops connections, refuses and loses sessions; and
+//! single tools behind an address.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::error::Error;
@@ -17,27 +18,27 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server does beside what it should.
+/// How the server misbehaves.
 #[derive(Clone, Copy, PartialEq)]
 enum Behaves {
     Well,
-    /// Answers come as events, byte by byte.
+    /// Answers are sent as events, byte by byte.
     Drips,
-    /// The connection ends in the middle of an answer to a call.
+    /// The connection ends in the middle of the answer to a call.
     Drops,
-    /// It wants a token, or another one.
+    /// The server requires a token that it was not given.
     WantsToken,
-    /// It forgets its session after the list.
+    /// The server loses its session after the list of tools.
     Forgets,
-    /// Its stream of events says that the tools changed.
+    /// The server's stream of events says that the tools changed.
     Changes,
-    /// It sends its caller elsewhere.
+    /// The server redirects its caller to another address.
     Redirects,
-    /// It never answers a call.
+    /// The server never answers a call.
     Silent,
 }
 
-/// Method and body of each request, and its token.
+/// The method, the body and the token of each request.
 type Heard = Mutex<Vec<(String, String, Option<String>)>>;
 
 struct Server {
@@ -276,7 +277,7 @@ async fn a_call_that_takes_too_long_is_cancelled() {
     panic!("{:?}", server.heard.lock().unwrap());
 }
 
-/// A query leaves the machine before its user asked anything.
+/// A call ahead would send a query out of the machine before its user asked for anything.
 #[tokio::test]
 async fn nothing_is_asked_ahead_over_a_network_that_the_user_did_not_open() {
     let server = Server::start(Behaves::Well).await;
@@ -303,7 +304,7 @@ fn http_tool(url: &str) -> HttpTool {
     .unwrap()
 }
 
-/// Answers each request with the same, and says what it was asked.
+/// A server that gives the same answer to each request. Returns its address and the requests that it gets.
 async fn answers(status: &'static str, body: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());

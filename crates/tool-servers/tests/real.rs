@@ -1,4 +1,4 @@
-//! The reference servers of the protocol, from npm, over standard input and output. `.ci/install servers` installs them.
+//! The protocol's reference servers from npm, over standard input and output. `.ci/install servers` installs them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;

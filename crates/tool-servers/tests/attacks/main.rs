@@ -1,4 +1,5 @@
-//! A server of the worst kind, over standard input and output: whatever it does is an error of one call at most, and no process of it is left.
+//! A server of the worst kind, over standard input and output. Whatever it does costs at most an error of one call, and
+//! no process of it is left.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod offers;
@@ -16,7 +17,7 @@ use headstart_toolbox::{Limits, Tool, ToolContext, ToolError};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 
-/// In the environment of a process of this test that is to be a server.
+/// This variable makes a process of this test a server. Its value says how the server behaves.
 const BEHAVES: &str = "TEST_SERVER_BEHAVES";
 const LOG: &str = "TEST_SERVER_LOG";
 
@@ -67,7 +68,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// A server, and the log of what it was told.
+/// A folder for the log of a server, and a view for the calls.
 struct Bench {
     folder: tempfile::TempDir,
     view: Arc<Overlay>,
@@ -98,7 +99,7 @@ impl Bench {
         }
     }
 
-    /// The processes that it was, in order.
+    /// The ids of the processes that the server has had, in order.
     fn processes(&self) -> Vec<String> {
         self.log().lines().filter_map(|line| line.strip_prefix("started ")).map(str::to_owned).collect()
     }
@@ -144,7 +145,7 @@ async fn call(
 }
 
 fn is_alive(process: &str) -> bool {
-    // A process that ended and was not waited for is none any more.
+    // A process that has ended and that nobody has waited for does not count as alive.
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
@@ -282,7 +283,7 @@ fn one_that_dies_is_started_again_and_at_last_no_more(runtime: &tokio::runtime::
             why.contains("tool server test") && why.contains("exit status: 7") && why.contains("out of luck"),
             "{why}"
         );
-        // The first waits are short: 1 and 2 seconds.
+        // The first two pauses before a restart are short: 1 and 2 seconds.
         let mut why = String::new();
         for _ in 0..3 {
             why = message(bench.call(&servers, true, json!({})).await);

@@ -1,4 +1,4 @@
-//! What a hostile server lists besides tools, and what it says of it.
+//! What a hostile server lists besides tools, and what it says about these.
 
 use headstart_tool_servers::PromptArgument;
 use tokio::runtime::Runtime;
@@ -26,7 +26,7 @@ pub(crate) fn what_can_be_named_is_listed(runtime: &Runtime) {
         servers.resources().await;
         assert_eq!(bench.log().matches("resources/list").count(), 1, "it is asked once");
 
-        // One that is not in the list can be read all the same.
+        // A resource that is not in the list can still be read.
         let read = |uri: &'static str| servers.read_resource("test", uri);
         let said = read("test://0001").await.unwrap().unwrap();
         assert_eq!(said, "one </mentioned>\n\n[a file, image/png, about 3 bytes: not shown]");

@@ -1,4 +1,5 @@
-//! What strangers try with a login: the server, whom it names, another process of this machine, and a project's file.
+//! Attacks on a login by the server, by an authority that the server names, by another process of this machine, and by
+//! a project's file.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +14,7 @@ use crate::login_web::{Site, answer, browse, get, json as page};
 use crate::world::{Authority, Tools, config};
 use crate::{call, log_in, mcp, servers, world};
 
-/// Why no login begins with an authority whose metadata says this.
+/// Tries to log in with an authority whose metadata has these fields. Returns why the login does not begin.
 async fn refused(metadata: Value) -> String {
     let (site, _, tools) = world(Authority { metadata, ..Authority::default() }).await;
     let folder = tempfile::tempdir().unwrap();
@@ -70,7 +71,7 @@ async fn an_address_that_says_itself_what_headstart_says_is_refused() {
 async fn metadata_of_another_issuer_or_of_another_server_is_none() {
     let why = refused(json!({ "issuer": "https://login.example" })).await;
     assert!(why.contains("issuer mismatch"), "{why}");
-    // A server that would have its user's tokens made for another one.
+    // A server that asks for tokens which are meant for another server.
     let (site, authority) = Authority::default().start().await;
     let others: [fn(&str) -> String; 2] =
         [|_| "https://bank.example/mcp".to_owned(), |origin| format!("{origin}/mcp2")];
@@ -82,23 +83,23 @@ async fn metadata_of_another_issuer_or_of_another_server_is_none() {
     }
 }
 
-/// Where a redirect of a test leads.
+/// The address to which the redirects of a test lead.
 static ELSEWHERE: OnceLock<String> = OnceLock::new();
 
 #[tokio::test]
 async fn nobody_is_led_elsewhere_by_a_redirect() {
     let elsewhere = Site::start(|origin, _| page(&json!({ "issuer": origin, "access_token": "x" }))).await;
     let address = elsewhere.origin.clone();
-    // The server's metadata, and a token.
+    // The server redirects requests for its metadata.
     let (site, authority) = Authority::default().start().await;
     let leads = Site::start(move |_, _| answer(307, "").with("Location", address.clone())).await;
     let folder = tempfile::tempdir().unwrap();
     let why = PendingLogin::begin(&config(&mcp(&leads), folder.path())).await.err().unwrap();
     assert!(why.contains("redirect"), "{why}");
-    // To a file.
+    // The redirect leads to a file.
     let leads = Site::start(move |_, _| answer(302, "").with("Location", "file:///etc/passwd")).await;
     assert!(PendingLogin::begin(&config(&mcp(&leads), folder.path())).await.is_err());
-    // Where the registration and the tokens are.
+    // The authority redirects registrations and requests for tokens.
     ELSEWHERE.get_or_init(|| elsewhere.origin.clone());
     let led = || Some(answer(307, "").with("Location", ELSEWHERE.get().cloned().unwrap_or_default()));
     let (_one, _, tools) = world(Authority { registration: led, ..Authority::default() }).await;
@@ -171,14 +172,14 @@ async fn another_process_of_this_machine_brings_nothing() {
     let (back, state) = (asked("redirect_uri"), asked("state"));
     let finished = tokio::spawn(login.finish());
     let at = |query: &str| Url::parse(&format!("{back}?{query}")).unwrap();
-    // It does not know what was asked, or is led here from a page of the web.
+    // The other process does not know the state of the login, or a page of the web leads the browser here.
     for query in ["code=mine&state=guess", "code=mine", "", "error=access_denied&state=guess"] {
         let (status, _, page) = get(&at(query), None).await;
         assert!(status == 400 && !page.contains("mine") && !page.contains("guess"), "{query}: {page}");
     }
     let (status, ..) = get(&at(&format!("code=mine&state={state}")), Some("evil.example")).await;
     assert_eq!(status, 400);
-    // One that holds the line keeps nobody else waiting.
+    // A connection that is held open does not keep others waiting.
     let port = Url::parse(&back).unwrap().port().unwrap();
     let held = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     assert!(!finished.is_finished());
@@ -193,7 +194,7 @@ async fn a_code_of_another_login_is_of_no_use() {
     let (site, _, tools) = world(Authority::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
-    // Somebody saw the address, and has a code of their own: it was given for another secret.
+    // An attacker saw the address of the login and has a code of their own, which was given for another secret.
     let (mine, theirs) =
         (PendingLogin::begin(&config).await.unwrap(), PendingLogin::begin(&config).await.unwrap());
     let (status, location, _) = get(&Url::parse(theirs.address()).unwrap(), None).await;
@@ -207,7 +208,7 @@ async fn a_code_of_another_login_is_of_no_use() {
     let finished = tokio::spawn(mine.finish());
     get(&injected, None).await;
     let why = finished.await.unwrap().unwrap_err();
-    // The authority says back all that it was sent.
+    // The authority's error repeats everything that it was sent.
     assert!(why.contains("invalid_grant") && !why.contains(&code), "{why}");
     assert_eq!(LoggedIn::of(&config), Ok(None));
     assert_eq!(site.asked("/token").len(), 1);
@@ -248,7 +249,7 @@ async fn a_token_goes_to_the_server_it_was_made_for_and_to_no_other() {
     let (site, authority, tools) = world(Authority::default()).await;
     let folder = tempfile::tempdir().unwrap();
     log_in(&config(&mcp(&tools), folder.path())).await.unwrap();
-    // The same name, and even the same file, at another address: of a project, say.
+    // The name is the same, and even the file, but the address is another one, as a project's file could say.
     let other = Tools::of(&site).start(Arc::clone(&authority)).await;
     let moved = config(&mcp(&other), folder.path());
     assert_eq!(LoggedIn::of(&moved), Ok(None));
@@ -287,7 +288,8 @@ async fn what_an_authority_says_of_a_token_holds_none() {
     log_in(&config).await.unwrap();
     let running = servers(&config).await;
     let file = folder.path().join("login.json");
-    // It is another one by now: the authority refuses what it knows nothing of, in words that hold all that it was sent.
+    // The stored token is another one by now. The authority refuses a token that it does not know, with an error that
+    // repeats everything it was sent.
     let kept = fs::read_to_string(&file).unwrap().replace("secret-refresh", "secret-refrain");
     fs::write(&file, kept).unwrap();
     let why = call(&running).await.unwrap_err();

@@ -1,4 +1,5 @@
-//! Logins to a server behind an address, with an authorization server of our own, and without a browser: the test goes where it would be led.
+//! Logins to a server behind an address, with an authorization server of this test. Instead of a browser the test
+//! itself opens the addresses.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attacks;
@@ -19,7 +20,7 @@ use serde_json::Map;
 use self::login_web::{Site, browse};
 use self::world::{Authority, Tools, config};
 
-/// Logs in as a user who says yes.
+/// Logs in as a user who agrees.
 async fn log_in(config: &ServerConfig) -> Result<(), String> {
     let login = PendingLogin::begin(config).await?;
     let address = login.address().to_owned();
@@ -29,7 +30,7 @@ async fn log_in(config: &ServerConfig) -> Result<(), String> {
     finished.await.unwrap()
 }
 
-/// Calls the tool of the server: what the model reads.
+/// Calls the server's tool. Returns what the model reads.
 async fn call(servers: &ToolServers) -> Result<String, String> {
     let Some(tool) = servers.tools().first() else {
         return Err(servers.started()[0].tools.clone().unwrap_err());
@@ -51,7 +52,7 @@ async fn servers(config: &ServerConfig) -> ToolServers {
     ToolServers::start(vec![config.clone()]).await
 }
 
-/// An authority as it is, and a server whose tokens it gives.
+/// Starts an authority and a server that accepts its tokens.
 async fn world(authority: Authority) -> (Site, Arc<Authority>, Site) {
     let (site, authority) = authority.start().await;
     let tools = Tools::of(&site).start(Arc::clone(&authority)).await;
@@ -87,7 +88,7 @@ async fn a_user_logs_in_asks_and_logs_out() {
     let file = folder.path().join("login.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let after = servers(&config).await;
-    // The server says back with which token it was asked; nobody reads it.
+    // The server answers with the token that it was sent, and the token is not shown.
     assert_eq!(call(&after).await.unwrap(), "seen with [token]");
     assert!(!tools.heard().contains("secret-refresh"), "what gets new tokens goes to the authority alone");
     after.close().await;
@@ -101,7 +102,7 @@ async fn a_user_logs_in_asks_and_logs_out() {
 
 #[tokio::test]
 async fn a_token_that_is_about_to_end_is_replaced_and_asked_for_as_the_server_calls_itself() {
-    // Of no second: each call finds it ended.
+    // The tokens last no second, so each call finds that its token has ended.
     let (site, authority) = Authority { lasts: 0, ..Authority::default() }.start().await;
     let names: [fn(&str) -> String; 2] = [|origin| format!("{origin}/mcp"), str::to_owned];
     for resource in names {
@@ -127,7 +128,7 @@ async fn two_that_need_new_tokens_at_once_get_them_one_after_the_other() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
-    // What gets new tokens counts once, so whoever came second with the same one would be logged out.
+    // A refresh token can be used once, so the second of two that use the same one would be logged out.
     let all = futures::future::join_all((0..4).map(|_| async {
         let running = servers(&config).await;
         call(&running).await

@@ -1,4 +1,4 @@
-//! Servers on loopback that answer as a test says, and a browser that follows where it is led.
+//! Servers on loopback that answer as a test says, and a browser that follows redirects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use url::{Url, form_urlencoded};
 
-/// What was asked.
+/// A request to a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -23,12 +23,12 @@ impl Asked {
     }
 }
 
-/// What is answered.
+/// An answer of a server.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: String,
-    /// It never ends.
+    /// Whether the body never ends.
     pub(crate) endless: bool,
 }
 
@@ -47,14 +47,14 @@ impl Answer {
     }
 }
 
-/// A server that notes what it is asked.
+/// A server that keeps the requests that it gets.
 pub(crate) struct Site {
     pub(crate) origin: String,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Site {
-    /// It is told its own origin with each request.
+    /// Starts a server. `answers` gets the server's own origin with each request.
     pub(crate) async fn start(answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -71,12 +71,12 @@ impl Site {
         Self { origin, asked }
     }
 
-    /// What was asked of it at a path.
+    /// The requests for a path.
     pub(crate) fn asked(&self, path: &str) -> Vec<Asked> {
         self.asked.lock().unwrap().iter().filter(|asked| asked.path == path).cloned().collect()
     }
 
-    /// All that was ever sent to it, as text.
+    /// Everything that was ever sent to the server, as text.
     pub(crate) fn heard(&self) -> String {
         format!("{:?}", self.asked.lock().unwrap())
     }
@@ -123,7 +123,7 @@ async fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answers: impl Fn(&Ask
     }
 }
 
-/// Asks an address as a browser does; where it redirects to, goes there, too. What came in the end.
+/// Opens an address as a browser does and follows redirects. Returns the last answer's status and body.
 pub(crate) async fn browse(address: &str) -> (u16, String) {
     let mut address = Url::parse(address).unwrap();
     for _ in 0..5 {
@@ -136,7 +136,7 @@ pub(crate) async fn browse(address: &str) -> (u16, String) {
     panic!("it leads in a circle: {address}");
 }
 
-/// Asks once; `host` in place of the address's own.
+/// Sends one request. `host` replaces the address's own host in the header.
 pub(crate) async fn get(address: &Url, host: Option<&str>) -> (u16, Option<String>, String) {
     let own = format!("{}:{}", address.host_str().unwrap(), address.port().unwrap());
     let mut stream = TcpStream::connect(&own).await.unwrap();

@@ -1,4 +1,4 @@
-//! An authorization server and a server of tools that takes its tokens, each as strict as a real one.
+//! An authorization server and a server of tools that accepts its tokens, both as strict as real ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,19 +13,19 @@ use sha2::{Digest, Sha256};
 
 use crate::login_web::{Answer, Asked, Site, answer, json};
 
-/// What an authorization server does, and what it has given out.
+/// How an authorization server behaves, and the tokens that it has given out.
 pub(crate) struct Authority {
-    /// Replaces or adds fields of its metadata; `null` takes one away.
+    /// Replaces or adds fields of the server's metadata; `null` removes a field.
     pub(crate) metadata: Value,
-    /// Whom its answers name.
+    /// The issuer that its answers name.
     pub(crate) issuer_of_answers: Option<String>,
-    /// Seconds a token lasts.
+    /// How long a token lasts, in seconds.
     pub(crate) lasts: u64,
-    /// What a registration gives as the secret.
+    /// The secret that a registration gives to the client.
     pub(crate) secret: Option<&'static str>,
     pub(crate) token_endpoint: fn() -> Option<Answer>,
     pub(crate) registration: fn() -> Option<Answer>,
-    /// For whom the tokens are, whatever was asked.
+    /// The resource for which all tokens are made, whatever was asked for.
     pub(crate) audience: Option<String>,
     pub(crate) refuses_refresh: bool,
     pub(crate) given: Mutex<Given>,
@@ -34,11 +34,11 @@ pub(crate) struct Authority {
 #[derive(Default)]
 pub(crate) struct Given {
     number: u32,
-    /// Redirect addresses of clients.
+    /// The redirect address of each client.
     clients: BTreeMap<String, String>,
-    /// Challenge, client, resource and scopes of each code.
+    /// The challenge, client, resource and scopes of each code.
     codes: BTreeMap<String, [String; 4]>,
-    /// Resource and scopes of each token that counts.
+    /// The resource and scopes of each valid token.
     tokens: BTreeMap<String, (String, String)>,
     refresh: BTreeMap<String, (String, String)>,
 }
@@ -66,13 +66,13 @@ impl Authority {
         (Site::start(move |origin, asked| own.answer(origin, asked)).await, authority)
     }
 
-    /// Whether a token is good for a resource, and for which scopes.
+    /// The scopes of a token, if it is valid for a resource.
     pub(crate) fn permits(&self, token: &str, resource: &str) -> Option<String> {
         let given = self.given.lock().unwrap();
         given.tokens.get(token).filter(|(of, _)| of == resource).map(|(_, scopes)| scopes.clone())
     }
 
-    /// All tokens end now.
+    /// Ends all tokens now.
     pub(crate) fn end_tokens(&self) {
         self.given.lock().unwrap().tokens.clear();
     }
@@ -112,7 +112,7 @@ impl Authority {
         )
     }
 
-    /// Its user says yes at once.
+    /// Authorizes at once, as if its user agreed.
     fn authorize(&self, origin: &str, query: &BTreeMap<String, String>) -> Answer {
         let mut given = self.given.lock().unwrap();
         let known = given.clients.get(&query["client_id"]);
@@ -142,7 +142,7 @@ impl Authority {
             answer(400, body.to_string()).with("Content-Type", "application/json")
         };
         if let Some(secret) = self.secret {
-            // The usual way: as name and password.
+            // The secret usually comes as a user name and password.
             let word = asked.headers.get("authorization").map(String::as_str).unwrap_or_default();
             let id = form.get("client_id").cloned().unwrap_or_default();
             if !word.starts_with("Basic ") && form.get("client_secret").map(String::as_str) != Some(secret) {
@@ -162,7 +162,7 @@ impl Authority {
                 (resource, scopes)
             }
             "refresh_token" if !self.refuses_refresh => {
-                // Each counts once.
+                // Each refresh token can be used once.
                 let Some(of) = given.refresh.remove(&form["refresh_token"]) else {
                     return refused("invalid_grant");
                 };
@@ -185,17 +185,17 @@ impl Authority {
     }
 }
 
-/// What a verifier was announced as.
+/// The challenge with which a verifier was announced.
 fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
-/// A server of tools that takes tokens of an authority.
+/// A server of tools that accepts an authority's tokens.
 pub(crate) struct Tools {
-    /// What its metadata says: the authorization servers, and for whom tokens are, from its own origin.
+    /// The fields of its metadata: the authorization servers, and the resource for its own origin.
     pub(crate) authorities: Vec<String>,
     pub(crate) resource: fn(&str) -> String,
-    /// What a call needs.
+    /// The scope that a call needs.
     pub(crate) needs: Option<&'static str>,
     pub(crate) metadata: fn() -> Option<Answer>,
 }
@@ -252,7 +252,7 @@ impl Tools {
                     let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{needs}\"");
                     return answer(403, "").with("WWW-Authenticate", challenge);
                 }
-                // It says back what it was sent.
+                // The answer repeats the token that the server was sent.
                 value!({ "content": [{ "type": "text", "text": format!("seen with {token}") }] })
             }
             _ => {
@@ -265,7 +265,7 @@ impl Tools {
     }
 }
 
-/// How a server is reached by somebody whose logins are kept in a folder.
+/// The configuration of a server for a user whose login is stored in this folder.
 pub(crate) fn config(address: &str, folder: &Path) -> ServerConfig {
     let login = Some(Login { file: folder.join("login.json"), client: None, scopes: Vec::new() });
     ServerConfig {
