@@ -1,4 +1,4 @@
-//! The tools `codebase` and `repo_map`: what a call sees over an index that somebody else keeps.
+//! The tools `codebase` and `repo_map`: what a call sees if another part of the program maintains the index.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
@@ -25,21 +25,21 @@ fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).expect("a path inside the workspace")
 }
 
-/// An index in memory that is brought to what the files are when a test says so.
+/// An index in memory that is only updated when a test says so.
 struct Kept {
     files: Arc<MemoryTree>,
     index: Mutex<MemoryIndex>,
     generation: Mutex<u64>,
     changed: Mutex<BTreeSet<WorkspacePath>>,
     standing: Mutex<IndexStanding>,
-    /// How many times a term was looked up.
+    /// How many terms were looked up.
     asked: AtomicUsize,
-    /// What a judge of places was given, and its answer.
+    /// The passages that a judge was given, and the order in which it puts them.
     judged: Mutex<Vec<String>>,
     order: Mutex<Option<Vec<usize>>>,
 }
 
-/// Counts what is asked.
+/// A snapshot that counts the terms that are looked up.
 struct Counted<'a>(&'a MemoryIndex, &'a AtomicUsize);
 
 impl Snapshot for Counted<'_> {
@@ -86,7 +86,7 @@ impl Kept {
         Arc::new(kept)
     }
 
-    /// Indexes the files that `takes` wants.
+    /// Rebuilds the index from the files that `takes` selects.
     fn follow(&self, takes: impl Fn(&WorkspacePath) -> bool) {
         let mut index = MemoryIndex::new();
         for (path, _) in block_on(project_files(self.files.as_ref(), &|_| false)).unwrap().files {
@@ -141,7 +141,7 @@ struct Bench {
     toolbox: Toolbox,
     consented: bool,
     attended: bool,
-    /// Of what the last answer was made.
+    /// The items of the last answer.
     items: Mutex<Vec<ContextItem>>,
 }
 
@@ -186,7 +186,7 @@ impl Bench {
         block_on(self.view.write(&path(name), text.as_bytes().to_vec())).expect("room for it");
     }
 
-    /// The paths of which the work depends on the content.
+    /// The paths of the files whose content the work depends on.
     fn read_files(&self) -> Vec<String> {
         let reads = self.view.change_set().reads;
         reads.iter().filter(|read| read.content.is_some()).map(|read| read.path.to_string()).collect()
@@ -228,14 +228,14 @@ fn what_lower_steps_staged_is_found_and_what_they_removed_is_not() {
 #[test]
 fn a_file_that_changed_is_shown_as_it_is_or_not_at_all() {
     let bench = Bench::new(&[("a.rs", AUTH), ("b.rs", AUTH), ("c.rs", AUTH)]);
-    // Nobody has told the index.
+    // The index has not been told of these changes.
     bench.kept.files.write(&path("a.rs"), format!("fn first() {{}}\n\n{AUTH}"));
     bench.kept.files.write(&path("b.rs"), "fn other() {}\n");
     bench.kept.files.remove(&path("c.rs"));
     let found = bench.codebase("check_login");
     assert!(found.starts_with("a.rs:1-4") && found.contains(AUTH), "{found}");
     assert!(!found.contains("b.rs") && !found.contains("c.rs"), "{found}");
-    // It has heard of this one.
+    // The index has been told of this change.
     bench.kept.files.write(&path("new.rs"), "fn brand_new() {}\n");
     bench.kept.changed.lock().unwrap().insert(path("new.rs"));
     assert!(bench.codebase("brand_new").starts_with("new.rs:1-1 brand_new"));
@@ -253,7 +253,7 @@ fn what_a_rule_closes_is_never_named() {
     assert_eq!(bench.read_files(), ["b.rs"]);
     let refused = bench.call("codebase", json!({"query": "x", "path": "private/a.rs"})).unwrap_err();
     assert!(refused.to_string().contains("closed by a deny rule"), "{refused}");
-    // The other name of a closed file.
+    // This is another name of a closed file.
     bench
         .kept
         .index
@@ -290,7 +290,7 @@ fn what_is_not_indexed_yet_is_searched_for() {
     );
     assert_eq!(found, expected);
     assert_eq!(bench.read_files(), ["a.rs", "b.rs"]);
-    // Words are looked for as they are in the index, whatever their case.
+    // Words are searched for in the same form as in the index, whatever their case.
     assert!(bench.codebase("of the CHECKING").contains("b.rs:2:"));
     bench.kept.follow(|_| false);
     bench.kept.is_at(0, Some("searches do without an index: the disk is full"));
@@ -333,17 +333,18 @@ fn a_judge_is_asked_in_a_turn_alone_and_gets_no_secret() {
     *bench.kept.order.lock().unwrap() = Some(vec![2, 0, 9]);
     assert_eq!(bench.codebase(query), plain);
     assert_eq!(*bench.kept.judged.lock().unwrap(), [] as [String; 0]);
-    // In a turn whose user said yes to this call, also files that hold secrets are found, and go no further.
+    // In a turn whose user agreed to this call, files that hold secrets are found as well, but their text is not given
+    // to the judge.
     (bench.attended, bench.consented) = (true, true);
     let judged = bench.codebase(query);
     let given = std::mem::take(&mut *bench.kept.judged.lock().unwrap());
     assert!(judged.starts_with("b.md") && judged.contains("\n.env"), "{judged}");
     assert!(!given.iter().any(|passage| passage.contains("login=")), "{given:?}");
     assert!(given.contains(&"a.md\nA login is checked, and how: login login.".to_owned()), "{given:?}");
-    // A judgement that leaves all out changes nothing.
+    // A judgement that leaves out every place changes nothing.
     *bench.kept.order.lock().unwrap() = Some(vec![]);
     assert!(bench.codebase(query).starts_with(".env"));
-    // What names a definition, or is short, is clear.
+    // A query that names a definition, or is short, is clear without a judge.
     bench.kept.judged.lock().unwrap().clear();
     bench.write("c.rs", "fn check_login() {}\n");
     bench.codebase("in which of all these files is the function check_login defined, please");

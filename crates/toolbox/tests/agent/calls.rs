@@ -1,4 +1,4 @@
-//! Names, schemas and arguments of all tools.
+//! The names, schemas and arguments of all tools.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl CommandRunner for Silent {
     }
 }
 
-/// A tool of the host's own.
+/// A host's own tool.
 struct Named(&'static str);
 
 #[async_trait]
@@ -34,7 +34,7 @@ impl Tool for Named {
     }
 }
 
-/// A tool of the host's own that says too much.
+/// A host's own tool whose answers are too long.
 struct Talker;
 
 #[async_trait]
@@ -81,7 +81,7 @@ fn session() -> Session {
     session
 }
 
-/// The snapshot of this build: a full toolbox takes more arguments.
+/// The name of the snapshot for this build, because a full toolbox takes more arguments.
 fn of_build(name: &str) -> String {
     format!("{name}{}", if cfg!(feature = "more") { "_of_all" } else { "" })
 }
@@ -159,7 +159,7 @@ fn wrong_arguments_are_named() {
     insta::assert_snapshot!(of_build("wrong_arguments"), session.transcript());
 }
 
-/// Texts that a careless tool would trip over, and any other.
+/// Texts that a careless tool would mishandle, and arbitrary ones.
 fn any_text() -> impl Strategy<Value = String> {
     let nasty = [
         "",
@@ -228,7 +228,8 @@ fn any_call() -> impl Strategy<Value = (&'static str, Map<String, Value>)> {
         "replace_all",
         "other",
     ];
-    // Mostly the arguments that the tool has, of the type it wants, so that calls get past the first check.
+    // Most calls have the arguments that the tool needs, with values of the right type, so that they pass the first
+    // check.
     let fitting = (any_text(), any_text(), any_text(), any::<bool>(), any::<u64>());
     let args = prop::collection::vec((prop::sample::select(names), any_value()), 0..2);
     (prop::sample::select(tools), fitting, args, prop::bool::weighted(0.8)).prop_map(
@@ -254,7 +255,7 @@ fn any_call() -> impl Strategy<Value = (&'static str, Map<String, Value>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever a model sends, a tool answers, the real tree stays, and a limit holds.
+    /// Whatever a model sends, the tool answers, the real tree is unchanged, and the limit holds.
     // Row: S52
     #[test]
     fn no_arguments_break_a_tool(calls in prop::collection::vec(any_call(), 1..6)) {

@@ -1,4 +1,4 @@
-//! `shell`, against a runner that remembers what it was asked.
+//! The tool `shell`, with a runner that keeps the requests that it gets.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use headstart_toolbox::{
 };
 use serde_json::json;
 
-/// Answers every command with what the test set.
+/// A runner that keeps each request and answers with what the test has set.
 struct Recorder {
     asked: Mutex<Vec<CommandRequest>>,
     answer: Mutex<Result<CommandOutput, ToolError>>,
@@ -73,7 +73,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     let hardened =
         CommandRequest { command: ConditionalCommand::allowed("git status", Some(&form)), ..root.clone() };
     assert_eq!(*asked, [root, approved, hardened]);
-    // The line comes with its variables, and to nobody whose git is too old.
+    // The line comes with its variables, and only if git is new enough.
     let version = |minor| {
         move |probe: &Probe| {
             assert_eq!(*probe, Probe::GitVersion);

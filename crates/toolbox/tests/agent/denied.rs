@@ -1,4 +1,4 @@
-//! What a deny rule closes is not looked at, also where nobody asked for it.
+//! A path that a deny rule closes is not looked at, even if no call names it.
 
 use crate::session::Session;
 use headstart_overlay_fs::WorkspacePath;

@@ -1,4 +1,4 @@
-//! The same tools over files on a disk.
+//! The same tools, over files on disk.
 
 #![expect(clippy::disallowed_methods, reason = "the workspace of these tests is a real folder")]
 
@@ -20,7 +20,7 @@ fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
     folder.and_then(|()| fs::write(&file, content)).expect(name);
 }
 
-/// Every file and link below the root with what is in it, for comparison.
+/// Lists every file and link below the root with its content or target, so that two states can be compared.
 fn snapshot(root: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut rows = Vec::new();
     let mut open = vec![root.to_owned()];
@@ -112,7 +112,7 @@ fn what_cannot_be_read_is_counted() {
     };
     shut("closed", 0o000);
     shut("closed-file", 0o000);
-    // Who may do anything (root in a container) cannot be shut out.
+    // A user who may do anything, such as root in a container, can still read these files.
     let is_shut_out = fs::read(folder.path().join("closed-file")).is_err();
     let mut session = Session::over(Arc::new(OsTree::open(folder.path()).unwrap()));
     let found = session.ok("grep", json!({"pattern": "needle"}));

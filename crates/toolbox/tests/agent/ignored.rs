@@ -1,4 +1,4 @@
-//! What `.gitignore` leaves out, beside what git leaves out.
+//! Compares what a search leaves out because of `.gitignore` with what git leaves out.
 
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "git reads a real folder")]
 
@@ -19,7 +19,7 @@ const FILES: [&str; 14] = [
     "ad/7/A",
 ];
 
-/// What git does not ignore.
+/// The files that git does not ignore.
 fn git_lists(root: &Path) -> BTreeSet<String> {
     let output = Command::new("git")
         .args(["ls-files", "--others", "--exclude-standard", "-z"])

@@ -1,4 +1,4 @@
-//! What an agent sees of the tools, through the public interface.
+//! What a model sees of the tools, through the crate's public interface.
 
 mod calls;
 mod commands;

@@ -1,4 +1,4 @@
-//! `read_file` and `ls`.
+//! The tools `read_file` and `ls`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `grep` and `glob`: what they find, and what they leave out.
+//! The tools `grep` and `glob`: what they find, and what they leave out.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn grep_shows_path_line_and_text() {
     ] {
         let _ = session.call("grep", args);
     }
-    // The two engines word the fault of a pattern each in its own way.
+    // The two engines describe an invalid pattern in different words, so these are left out.
     let transcript = session.transcript();
     let (before, after) = transcript.split_once("regular expression (").unwrap();
     let (_, after) = after.split_once("); put").unwrap();
@@ -90,7 +90,7 @@ fn glob_finds_paths() {
     insta::assert_snapshot!(session.transcript());
 }
 
-/// Paths that a search of this workspace sees.
+/// The paths that a search of these files sees.
 fn seen(files: &[(&str, &str)], start: &str) -> Vec<String> {
     let mut session = Session::new(files);
     let found = session.ok("glob", json!({"pattern": "**", "path": start}));
@@ -102,7 +102,7 @@ fn seen(files: &[(&str, &str)], start: &str) -> Vec<String> {
     let mut lines: Vec<String> =
         paths(&grep).iter().filter_map(|line| line.split(':').next().map(str::to_owned)).collect();
     lines.dedup();
-    // glob names links, grep does not search them.
+    // `glob` lists links, but `grep` does not search them.
     let is_link = |path: &String| {
         files
             .iter()

@@ -1,4 +1,4 @@
-//! An agent's session with the tools, written down as a transcript.
+//! A series of calls to the tools, which is recorded as a transcript.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct Session {
     pub(crate) hardened: Option<Hardened>,
     pub(crate) consented: bool,
     transcript: Vec<String>,
-    /// Of what the last answer was made.
+    /// The items of the last answer.
     items: Vec<ContextItem>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn lines(numbers: RangeInclusive<usize>, line: impl Fn(usize) -> Stri
     numbers.flat_map(|number| [line(number), "\n".to_owned()]).collect()
 }
 
-/// A workspace of these files; a name with ` -> ` is a symbolic link, one with `*` at its end is executable.
+/// A workspace with these files. A name with ` -> ` is a symbolic link, and one with `*` at its end is executable.
 pub(crate) fn tree(files: &[(&str, &str)]) -> MemoryTree {
     let tree = MemoryTree::new();
     for (name, content) in files {
@@ -100,12 +100,12 @@ impl Session {
         outcome
     }
 
-    /// What a call that must succeed returns.
+    /// Returns the answer of a call that must succeed.
     pub(crate) fn ok(&mut self, tool: &str, args: Value) -> String {
         self.call(tool, args).unwrap_or_else(|error| panic!("{tool}: {error}"))
     }
 
-    /// The things of which the last answer was made: what it is called, where it is, how it ended, and what of it is read.
+    /// The items of the last answer: the name of each, its place, its status, and the text that is read.
     pub(crate) fn items(&self) -> Vec<String> {
         let place = |uri: &ItemUri| match uri {
             ItemUri::File { path, lines } => format!(" at {path} {lines:?}"),
@@ -120,7 +120,7 @@ impl Session {
         self.items.iter().map(told).collect()
     }
 
-    /// What a call that must fail is told.
+    /// Returns the error of a call that must fail.
     pub(crate) fn refused(&mut self, tool: &str, args: Value) -> String {
         self.call(tool, args).expect_err(tool).to_string()
     }

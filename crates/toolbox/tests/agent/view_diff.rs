@@ -1,4 +1,4 @@
-//! What differs from the last commit, over a repository that is told by the test.
+//! Shows the differences from the last commit, over a repository whose answers the test gives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::session::{Session, lines, path};
 
-/// A repository whose working tree is as in its last commit, but for one file with many lines.
+/// A repository whose working tree is the same as its last commit, except for one file with many lines.
 struct Told(BTreeMap<&'static str, &'static str>);
 
 const LONG: &str = "long.txt";

@@ -1,4 +1,4 @@
-//! Commands in views, against views in memory.
+//! Commands that run in views. The views of these tests are in memory.
 
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ fn what_a_view_kept_from_a_command_is_told() {
     assert!(!explains(&bench.run("shell", "get").unwrap()));
 }
 
-/// A shell of a host's own is not the one that the port belongs to.
+/// A host's own shell, which does not use the port for views.
 struct OwnShell;
 
 #[async_trait]

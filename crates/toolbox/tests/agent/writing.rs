@@ -1,4 +1,4 @@
-//! `edit` and `write_file`.
+//! The tools `edit` and `write_file`.
 
 use std::sync::Arc;
 
