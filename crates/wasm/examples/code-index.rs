@@ -1,3 +1,4 @@
-//! The module of the entry `headstart/code-index`: search over a project's files. What it exports follows from the features that it is built with.
+//! The module of the entry `headstart/code-index`: search over a project's files. The features of the build decide what
+//! it exports.
 
 use headstart_wasm as _;

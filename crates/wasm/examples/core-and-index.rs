@@ -1,4 +1,4 @@
-//! The core and the index in memory, as a module: how much the index adds to it (`cargo xtask wasm`).
+//! The core and the index in memory as one module (`cargo xtask wasm`). It shows how much the index adds to the size.
 
 #![allow(
     unreachable_pub,

@@ -1,3 +1,4 @@
-//! The module of the entry `headstart/core`: all but the grammar of shell commands. What it exports follows from the features that it is built with.
+//! The module of the entry `headstart/core`: everything except the grammar of shell commands. The features of the build
+//! decide what it exports.
 
 use headstart_wasm as _;

@@ -1,3 +1,3 @@
-//! The module of the entry `headstart/gate`: the gate alone. What it exports follows from the features that it is built with.
+//! The module of the entry `headstart/gate`: only the gate. The features of the build decide what it exports.
 
 use headstart_wasm as _;

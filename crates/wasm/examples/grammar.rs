@@ -1,4 +1,4 @@
-//! The grammar of bash and its parser alone, as a module: how much of the package they are (`cargo xtask wasm`).
+//! Only the grammar of bash and its parser as a module (`cargo xtask wasm`). It shows their part of the package's size.
 
 #![allow(
     unreachable_pub,

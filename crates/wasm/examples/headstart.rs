@@ -1,3 +1,3 @@
-//! The module of the entry `headstart`: all there is. What it exports follows from the features that it is built with.
+//! The module of the entry `headstart`: everything. The features of the build decide what it exports.
 
 use headstart_wasm as _;

@@ -1,7 +1,7 @@
-//! The fixtures of `fixtures/` come out the same wherever they run: natively and as WebAssembly here, and through the npm
-//! package in `npm/trial/fixtures.test.mjs`. What counts is the JSON, byte for byte.
+//! The fixtures of `fixtures/` give the same output wherever they run: natively and as WebAssembly here, and through
+//! the npm package in `npm/trial/fixtures.test.mjs`. The JSON is compared byte for byte.
 //!
-//! After a change that is meant, `UPDATE_FIXTURES=1 cargo test -p headstart-wasm --test fixtures` writes what comes out now.
+//! After an intended change, `UPDATE_FIXTURES=1 cargo test -p headstart-wasm --test fixtures` writes the new output.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/run.rs"]
@@ -11,7 +11,7 @@ use serde_json::Value;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The text of a fixture, and whatever is to be tried on its inputs.
+/// Runs each case of a fixture and compares its output with the expected one, as JSON text.
 fn check(name: &str, text: &str, run: fn(&Value) -> Value) {
     let mut cases: Vec<Value> = serde_json::from_str(text).unwrap();
     assert!(!cases.is_empty());
@@ -28,7 +28,7 @@ fn check(name: &str, text: &str, run: fn(&Value) -> Value) {
     assert!(accounted, "{name}: {} of {} differ\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 
-/// Whether the file was written anew, as somebody wanted.
+/// Rewrites the file with the new outputs, if the variable asks for that. Returns whether it did.
 #[cfg(not(target_arch = "wasm32"))]
 fn update(name: &str, cases: &[Value]) -> bool {
     if std::env::var_os("UPDATE_FIXTURES").is_none() {

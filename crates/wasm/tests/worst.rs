@@ -1,4 +1,5 @@
-//! The texts that cost the gate most get a verdict as WebAssembly, too: the stack is smaller there, and what overflows it traps.
+//! The texts that take the gate the most time also get a verdict as WebAssembly, where the stack is smaller and an
+//! overflow traps.
 
 #[path = "../../tool-gate/tests/support/worst.rs"]
 mod worst;

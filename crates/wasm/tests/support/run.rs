@@ -1,4 +1,4 @@
-//! One case of each fixture, by the crates themselves.
+//! Runs one case of each fixture with the crates themselves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,12 +89,12 @@ fn tree(files: &Value) -> MemoryTree {
     MemoryTree::from_files(files.map(|(path, text)| (path.clone(), text.as_str().unwrap()))).unwrap()
 }
 
-/// Every file in the order of its path, without the folders; as bytes, so that nothing is lost.
+/// Every file in the order of its path, without folders. The content is given as bytes, so that nothing is lost.
 fn files(tree: &MemoryTree) -> BTreeMap<String, Vec<u8>> {
     tree.snapshot().into_iter().filter(|(path, _)| !path.ends_with('/')).collect()
 }
 
-/// A world in which no time passes.
+/// A host for which no time passes.
 struct Still(ApprovalMode);
 
 #[async_trait]
@@ -116,7 +116,7 @@ impl Host for Still {
     }
 }
 
-/// Without times: elsewhere they pass.
+/// Runs a speculation. The result has no times, because they differ in other environments.
 pub(super) fn speculation(input: &Value) -> Value {
     let recording = Recording::parse(&input["recording"].to_string()).unwrap();
     let model: Arc<dyn Model> = Arc::new(Replay::instant(recording));
