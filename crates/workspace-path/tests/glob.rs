@@ -1,4 +1,5 @@
-//! Patterns: a table of what they match, and random ones compared with a library for the same language.
+//! Patterns of paths: a table of what they match, and random ones that are compared with a library for the same
+//! language.
 
 use headstart_workspace_path::{Glob, GlobError};
 use proptest::prelude::*;
@@ -92,14 +93,14 @@ fn what_is_no_pattern_says_why() {
 
 #[test]
 fn many_stars_are_not_slow() {
-    // If every way to share the name out among the stars was tried, this would take years.
+    // This would take years if every way to divide the name among the stars were tried.
     let stars = Glob::new(&"*a".repeat(200)).unwrap();
     assert!(!stars.is_match(&[b'a'; 10_000][..9_999].iter().chain(b"b").copied().collect::<Vec<_>>()));
     let folders = Glob::new(&format!("{}b", "**/a/".repeat(200))).unwrap();
     assert!(!folders.is_match("a/".repeat(5_000).as_bytes()));
 }
 
-/// The matcher of globset, with stars that stay within a name.
+/// The matcher of globset, whose stars stay within a name.
 fn reference(pattern: &str) -> Option<globset::GlobMatcher> {
     let glob = globset::GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
     glob.ok().map(|glob| glob.compile_matcher())
