@@ -1,6 +1,8 @@
-//! Runs the fuzz targets of the gate, the overlay and the hooks for a while; those of the gate and the hooks from seeds that are written first.
+//! Runs the fuzz targets of the gate, the overlay and the hooks for a while. Those of the gate and the hooks start from
+//! seeds that are written first.
 //!
-//! The crates forbid unsafe code, so no sanitizer is needed, and without one cargo-fuzz builds with the stable toolchain.
+//! The crates forbid unsafe code, so no sanitizer is needed. Without a sanitizer cargo-fuzz can build with the stable
+//! toolchain.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,7 +13,7 @@ use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
 const DATA: &str = "crates/tool-gate/tests/data";
-/// Words of the shell, for every target that begins with commands.
+/// Words of the shell, for every target whose seeds are made from commands.
 const DICTIONARY: &str = "crates/tool-gate/fuzz/shell.dict";
 
 /// A fuzz target.
@@ -20,18 +22,18 @@ struct Target {
     /// The crate in whose `fuzz` folder it is.
     room: &'static str,
     seeds: Seeds,
-    /// Longer inputs are the business of other tests, in bytes.
+    /// The greatest length of an input in bytes. Other tests are for longer inputs.
     longest: u32,
 }
 
-/// Where a target starts from.
+/// The seeds of a target.
 enum Seeds {
     Nothing,
     /// The commands of the gate's fixtures.
     Commands,
-    /// What these commands give a program between single quotes.
+    /// The texts between single quotes in those commands that name this program.
     Programs(&'static str),
-    /// Messages of products that ask about these commands.
+    /// Messages in which products ask about these commands.
     Messages,
 }
 
@@ -43,7 +45,7 @@ const TARGETS: [Target; 6] = [
     Target { name: "histories", room: "crates/overlay-fs", seeds: Seeds::Nothing, longest: 300 },
     Target { name: "hook", room: "crates/cli", seeds: Seeds::Messages, longest: 2048 },
 ];
-/// An input that takes so many seconds is a hang.
+/// An input that takes longer than this many seconds counts as a hang.
 const HANG: &str = "-timeout=5";
 const MEMORY: &str = "-rss_limit_mb=1024";
 
@@ -72,7 +74,7 @@ pub(crate) enum FuzzError {
     Found { target: &'static str, room: &'static str },
 }
 
-/// Runs each target, or the one that is named, for so many seconds.
+/// Runs each target, or only the named one, for so many seconds.
 pub(crate) fn run(repository: &Path, seconds: &str, only: Option<&str>) -> Result<(), FuzzError> {
     seconds.parse::<u32>().map_err(|_| FuzzError::Seconds { text: seconds.to_owned() })?;
     if let Some(target) = only.filter(|only| !TARGETS.iter().any(|target| target.name == *only)) {
@@ -149,7 +151,7 @@ fn seeds<'a>(commands: &'a [String], seeds: &Seeds) -> Option<BTreeSet<Cow<'a, s
     }
 }
 
-/// A message about a command, with the letter of its product before it.
+/// A message about a command, preceded by the letter that stands for its product.
 fn message(place: usize, command: &str) -> String {
     let cwd = "/project";
     let (letter, message) = match place % 3 {
@@ -166,7 +168,7 @@ fn message(place: usize, command: &str) -> String {
     format!("{letter}{message}")
 }
 
-/// One file for each seed, named by its content: a second run writes the same files.
+/// Writes one file for each seed. The file is named by the seed's content, so that a second run writes the same files.
 fn write_seeds(repository: &Path, target: &Target, seeds: &BTreeSet<Cow<'_, str>>) -> Result<(), FuzzError> {
     let folder = repository.join(target.room).join("fuzz/corpus").join(target.name);
     let failed = |path: &Path| {

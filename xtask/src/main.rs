@@ -3,18 +3,21 @@
 //! ```text
 //! cargo xtask wasm     builds the npm package: target/npm/headstart-VERSION.tgz (`--dev`: quickly, but large)
 //! cargo xtask wasm-test
-//!                      builds the pure crates for wasm32, tests the bindings as wasm, tries the packed package in projects
-//!                      (`--dev`: only the package's tests, over one module; `--all`: in projects of all bundlers and runtimes)
-//! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`; `--smoke`: one path)
+//!                      builds the pure crates for wasm32, tests the bindings as wasm, tries the packed package in
+//!                      projects (`--dev`: only the package's tests, over one module; `--all`: in projects of all
+//!                      bundlers and runtimes)
+//! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`;
+//!                      `--smoke`: one path)
 //! cargo xtask fuzz 60  runs each fuzz target for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
-//! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
+//! cargo xtask simulate writes docs/simulation.md: how long a user waits, by a virtual clock (`--check`: checks that it
+//!                      is current)
 //! cargo xtask release archive TARGET BINARY
-//!                      packs a binary; `release assemble URL` makes the rest of a release, `release address URL` writes where the repository is,
-//!                      `release check TAG` looks whether it has one version
+//!                      packs a binary; `release assemble URL` makes the rest of a release, `release address URL`
+//!                      writes the address of the repository, `release check TAG` checks that all has one version
 //! cargo xtask screenshot
 //!                      draws docs/terminal.svg: what the binary shows in a terminal
 //! cargo xtask rows     writes into docs which tests hold which row, from the marks beside the tests (`// Row: S47`)
-//! cargo xtask rules    checks what the repository promises of itself (`cargo test -p xtask` does too)
+//! cargo xtask rules    checks what the repository promises about itself (`cargo test -p xtask` does too)
 //! ```
 
 mod fuzz;
@@ -133,7 +136,7 @@ fn wasm_test(trial: Trial, tests: &[&str]) -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     }
-    // Whoever names tests of the package waits for nothing else.
+    // A caller who names tests of the package does not wait for the tests of the crates.
     let crates = match trial {
         Trial::Usual | Trial::All if tests.is_empty() => wasm::test_crates(&repository()),
         _ => Ok(()),
@@ -156,14 +159,14 @@ fn finish(outcome: Result<(), String>) -> ExitCode {
     }
 }
 
-/// Where the files of a release are put together.
+/// The folder in which the files of a release are put together.
 fn release_files() -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from);
     target.join(release::FOLDER)
 }
 
-/// The root of the repository: this package's folder is one below it.
+/// The root of the repository, which is the folder above this package.
 fn repository() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().expect("works because xtask is a folder of the repository").to_owned()

@@ -1,4 +1,4 @@
-//! The licences of what is compiled into a package, which ask to go along with it.
+//! The licences of everything that is compiled into a package, because they have to be distributed with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use cargo_metadata::{MetadataCommand, Package};
 
-/// What the file is called wherever it goes along.
+/// The name of the file with the licences, in every package that contains one.
 pub(crate) const FILE: &str = "THIRD-PARTY.md";
 
 /// Why the licences could not be gathered.
@@ -24,21 +24,21 @@ pub(crate) enum NoticesError {
     File { path: PathBuf, source: std::io::Error },
 }
 
-/// What goes along, as it is built.
+/// What is compiled, and how it is built.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compiled<'a> {
     /// The package of the workspace.
     pub(crate) package: &'static str,
-    /// The target, as rustc names it.
+    /// The target, in rustc's form.
     pub(crate) triple: &'a str,
-    /// Further options of cargo: which features are on.
+    /// Further options for cargo, which say which features are on.
     pub(crate) options: &'a [&'a str],
 }
 
-/// How the names of files begin that hold a licence, a list of authors or a notice, in capitals.
+/// The beginnings of names of files that hold a licence, a list of authors or a notice, in capitals.
 const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// The text that goes along.
+/// The text of the file with the licences.
 pub(crate) fn notices(repository: &Path, compiled: Compiled<'_>) -> Result<String, NoticesError> {
     let names = compiled_in(repository, compiled)?;
     let mut command = MetadataCommand::new();
@@ -49,7 +49,7 @@ pub(crate) fn notices(repository: &Path, compiled: Compiled<'_>) -> Result<Strin
     });
     let mut others: Vec<_> = others.collect();
     others.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
-    // One text is often that of many packages, but for its white space.
+    // Many packages have the same text, apart from its white space.
     let mut texts: BTreeMap<String, (Vec<String>, String)> = BTreeMap::new();
     let mut without = Vec::new();
     for package in others {
@@ -83,7 +83,8 @@ pub(crate) fn notices(repository: &Path, compiled: Compiled<'_>) -> Result<Strin
     Ok(notices)
 }
 
-/// The packages of others that a package is made of, as name and version: what only builds or tests it is not in it.
+/// The packages of others that a package contains, as name and version. Packages that are only used to build or to test
+/// it are left out.
 fn compiled_in(repository: &Path, compiled: Compiled<'_>) -> Result<BTreeSet<String>, NoticesError> {
     let mut command = Command::new("cargo");
     command.current_dir(repository).args(["tree", "--locked", "--quiet", "--package", compiled.package]);
@@ -94,12 +95,12 @@ fn compiled_in(repository: &Path, compiled: Compiled<'_>) -> Result<BTreeSet<Str
     if !output.status.success() {
         return Err(NoticesError::Tree { package: compiled.package });
     }
-    // A line is `name v1.2.3`, with the folder behind that where it is a package of the workspace.
+    // A line is `name v1.2.3`, followed by the folder if it is a package of the workspace.
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect())
 }
 
-/// What stands in the files beside a package's manifest.
+/// The content of the files with licences beside a package's manifest.
 fn licence_texts(package: &Package) -> Result<BTreeSet<String>, NoticesError> {
     let manifest = package.manifest_path.as_std_path();
     let folder = manifest.parent().unwrap_or(manifest);
@@ -109,7 +110,7 @@ fn licence_texts(package: &Package) -> Result<BTreeSet<String>, NoticesError> {
         let name = entry.file_name().to_string_lossy().to_uppercase();
         let path = entry.path();
         if NAMES.iter().any(|begin| name.starts_with(begin)) && path.is_file() {
-            // A few are of a time before UTF-8.
+            // A few of these files are older than UTF-8.
             texts.insert(String::from_utf8_lossy(&at(&path, std::fs::read(&path))?).replace("\r\n", "\n"));
         }
     }

@@ -1,6 +1,7 @@
-//! What a release consists of, besides what cargo publishes: an archive for each target, an installer, npm packages that bring the binary.
+//! The parts of a release besides what cargo publishes: an archive for each target, an installer, and npm packages that
+//! contain the binary.
 //!
-//! Nothing here goes anywhere: it writes files. `.github/workflows/release.yml` sends them.
+//! The code here only writes files, which `.github/workflows/release.yml` publishes.
 
 pub(crate) mod address;
 mod archive;
@@ -18,21 +19,21 @@ pub(crate) use version::check;
 
 use crate::notices::NoticesError;
 
-/// Where the files of a release are put together, in the target folder.
+/// The folder in which the files of a release are put together, below the target folder.
 pub(crate) const FOLDER: &str = "release-files";
 
 /// A target for which there is a binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// As rustc names it.
+    /// The target, in rustc's form.
     pub(crate) triple: &'static str,
-    /// As npm names its parts: `os`, `cpu`, and on Linux `libc`.
+    /// The target in npm's form: `os`, `cpu`, and on Linux `libc`.
     os: &'static str,
     cpu: &'static str,
     libc: Option<&'static str>,
 }
 
-/// All of them. The binary needs a Unix: on Windows there is the npm package of the crates.
+/// All targets with a binary. The binary needs a Unix; on Windows the npm package of the crates can be used.
 pub(crate) const TARGETS: [Target; 6] = [
     Target { triple: "x86_64-unknown-linux-gnu", os: "linux", cpu: "x64", libc: Some("glibc") },
     Target { triple: "x86_64-unknown-linux-musl", os: "linux", cpu: "x64", libc: Some("musl") },
@@ -76,7 +77,7 @@ impl Target {
         found.ok_or_else(|| ReleaseError::NoTarget { triple: triple.to_owned() })
     }
 
-    /// What its archive is called.
+    /// The file name of the target's archive.
     fn archive_name(self, version: &str) -> String {
         format!("headstart-{version}-{}.tar.gz", self.triple)
     }

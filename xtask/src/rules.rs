@@ -1,4 +1,5 @@
-//! What the repository promises of itself, as checks: a broken rule is a failed test, not a reviewer's remark.
+//! Checks of what the repository promises about itself, so that a broken rule is a failed test and not a reviewer's
+//! remark.
 
 mod broken;
 mod circles;
@@ -15,7 +16,7 @@ pub(crate) use broken::RuleError;
 pub(crate) use dependencies::PURE_CRATES;
 pub(crate) use rows::write as write_rows;
 
-/// Checks every rule; the error lists all that are broken.
+/// Checks every rule. The error lists all that are broken.
 pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
     let packages = dependencies::workspace_packages(repository)?;
     let files = text::files(repository)?;

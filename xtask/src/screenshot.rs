@@ -1,11 +1,12 @@
-//! Draws the picture of the terminal in a program of its own, so that this one need not build what that needs.
+//! Draws the picture of the terminal with another program, so that this one does not have to build that program's
+//! dependencies.
 
 use std::path::Path;
 use std::process::Command;
 
 const PICTURE: &str = "docs/terminal.svg";
 
-/// Builds the binary and draws what it shows.
+/// Builds the binary and draws its screen.
 pub(crate) fn run(repository: &Path) -> Result<(), String> {
     let cargo = || {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -13,7 +14,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         cargo
     };
     done(cargo().args(["build", "--quiet", "--package", "headstart", "--package", "screenshot"]))?;
-    // Both programs are in the folder in which this one was built.
+    // Both programs are in the same folder as this one.
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut draw = Command::new(this.with_file_name("screenshot"));
     done(draw.current_dir(repository).arg(this.with_file_name("headstart")).arg(PICTURE))

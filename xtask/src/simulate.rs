@@ -1,4 +1,4 @@
-//! Runs the simulation in a program of its own, so that this one need not build the crates for its other tasks.
+//! Runs the simulation as another program, so that this one does not have to build the crates for its other tasks.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! The npm package, and the pure crates as WebAssembly: they build, their module asks its host for nothing, it runs.
+//! Builds the npm package, and checks the pure crates as WebAssembly: they can be built, their module imports nothing
+//! from its host, and it runs.
 
 mod npm;
 mod package;
@@ -16,33 +17,33 @@ pub(crate) use package::build;
 /// How the package is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// As it is published: small, which takes minutes.
+    /// As it is published: small, which takes minutes to build.
     Small,
-    /// Quick to build and large: one module, which every entry of the package loads.
+    /// Quick to build and large: one module, which all entries of the package load.
     Dev,
 }
 
-/// Where the packed package is tried.
+/// Where the packed package is tried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trial {
-    /// In Node and in one bundler's project, over the package of [`Profile::Dev`].
+    /// In Node and in the project of one bundler, with the package of [`Profile::Dev`].
     Dev,
-    /// In a few projects, as it is published.
+    /// In a few projects, with the package as it is published.
     Usual,
-    /// As [`Trial::Usual`], and in projects of all tools that the package's README names.
+    /// Like [`Trial::Usual`], and also in projects of all tools that the package's README names.
     All,
 }
 
-/// Which tests of a front end run, and over which package.
+/// Which tests of a front end run, and with which package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// One path from end to end, over the package of [`Profile::Dev`].
+    /// One path from end to end, with the package of [`Profile::Dev`].
     Smoke,
-    /// All of them, over the package as it is published.
+    /// All tests, with the package as it is published.
     Whole,
 }
 
-/// Why a task around WebAssembly did not pass.
+/// Why a task for WebAssembly failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum WasmError {
@@ -84,7 +85,7 @@ pub(crate) enum WasmError {
     NoBrowser { tried: Vec<String> },
 }
 
-/// Prints how large the modules are; an error if one is larger than it may be.
+/// Prints the sizes of the modules. It is an error if one is larger than permitted.
 pub(crate) fn check_sizes(repository: &Path) -> Result<(), WasmError> {
     let modules = Toolchain::find(repository)?.npm_folder().join(Profile::Small.folder());
     complete(Command::new("node").arg(repository.join("crates/wasm/npm/sizes.mjs")).arg(modules))
@@ -95,14 +96,16 @@ pub(crate) fn test_crates(repository: &Path) -> Result<(), WasmError> {
     npm::require()?;
     let toolchain = Toolchain::find(repository)?;
     for package in PURE_CRATES {
-        // One by one: built together, one crate's features would hide what another one lacks.
+        // The crates are built one by one, because the features of one crate could hide what another one lacks if they
+        // were built together.
         toolchain.build(&format!("headstart-{package}"), &[])?;
     }
     let bindgen = toolchain.build_tool("xtask-bindgen")?;
     toolchain.test_package(&bindgen)
 }
 
-/// Installs the package, built anew where it is stale, in projects of its own, and runs its tests there, or those that are named.
+/// Installs the package in projects made for that and runs its tests there, all or the named ones. The package is built
+/// first if it is out of date.
 pub(crate) fn try_out(repository: &Path, trial: Trial, tests: &[&str]) -> Result<(), WasmError> {
     npm::require_browser()?;
     let (profile, option) = match trial {
@@ -114,10 +117,10 @@ pub(crate) fn try_out(repository: &Path, trial: Trial, tests: &[&str]) -> Result
     npm::try_out(&repository.join("crates/wasm/npm"), &package.archive, option.as_slice(), tests)
 }
 
-/// The front end whose tests start the binary.
+/// The front end whose tests start the binary, which therefore has to be built.
 const EXTENSION: &str = "editors/vscode";
 
-/// Runs the tests of a front end, over the package, built anew where it is stale.
+/// Runs the tests of a front end with the package, which is built first if it is out of date.
 pub(crate) fn test_front_end(repository: &Path, folder: &str, extent: Extent) -> Result<(), WasmError> {
     npm::require_browser()?;
     let (profile, script) = match extent {
@@ -136,7 +139,7 @@ fn read(path: &Path) -> Result<Vec<u8>, WasmError> {
     std::fs::read(path).map_err(|source| WasmError::File { path: path.to_owned(), source })
 }
 
-/// An empty folder where a full one may have been.
+/// Replaces a folder by an empty one.
 fn replace_folder(folder: &Path) -> Result<(), WasmError> {
     let failed = |source| WasmError::File { path: folder.to_owned(), source };
     match std::fs::remove_dir_all(folder) {

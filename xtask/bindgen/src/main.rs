@@ -1,12 +1,12 @@
-//! The bindings of a WebAssembly module, by wasm-bindgen's own library, so that no tool has to be installed.
+//! Makes the bindings of a WebAssembly module with wasm-bindgen's own library, so that no tool has to be installed.
 //!
 //! ```text
 //! xtask-bindgen generate MODULE FOLDER  writes FOLDER/glue_bg.wasm, its JavaScript glue_bg.js and types glue.d.ts
 //! xtask-bindgen test MODULE [FILTER]    runs the tests of `wasm-bindgen-test` in Node, as cargo's runner
 //! ```
 //!
-//! `cargo xtask wasm` and `wasm-test` start it; it is a package of its own because it takes longer to build than all other
-//! tasks.
+//! `cargo xtask wasm` and `wasm-test` start this program. It is a package of its own because it takes longer to build
+//! than all other tasks.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -28,8 +28,8 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn generate(module: &Path, folder: &Path) -> anyhow::Result<ExitCode> {
-    // For bundlers: the JavaScript is handed the instance (`__wbg_set_wasm`) and loads nothing by itself, which is
-    // the package's own affair.
+    // The bindings are those for bundlers: the JavaScript is given the instance (`__wbg_set_wasm`) and loads nothing by
+    // itself, because loading is left to the package.
     Bindgen::new()
         .input_path(module)
         .out_name("glue")
@@ -41,7 +41,7 @@ fn generate(module: &Path, folder: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What wasm-bindgen's own runner does for Node; that one would bring a web server and two abandoned crates along.
+/// Does the same as wasm-bindgen's own runner for Node. That runner would add a web server and two abandoned crates.
 fn test(module: &Path, filter: &str) -> anyhow::Result<ExitCode> {
     const PREFIX: &str = "__wbgt_";
     let folder = module.with_extension("bindgen");

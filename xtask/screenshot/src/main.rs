@@ -1,7 +1,8 @@
 //! Draws what `headstart chat --model replay:demo` shows in a terminal of 80 columns, for the README.
 //!
-//! The program is the real one, in a pseudo-terminal; what is drawn is what the terminal holds after a few keys. Nothing on the
-//! screen is made up; only the random part of a temporary folder's name is replaced, so that a second run gives the same file.
+//! The program is the real one, in a pseudo-terminal, and the picture shows its terminal after a few keys. Nothing on
+//! the screen is made up. Only the random part of a temporary folder's name is replaced, so that a second run gives the
+//! same file.
 //!
 //! ```text
 //! cargo xtask screenshot                 writes docs/terminal.svg
@@ -21,9 +22,9 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 const COLUMNS: u16 = 80;
 const ROWS: u16 = 40;
 const TYPED: &str = "headstart chat --model replay:demo";
-/// Far more than a slow machine takes.
+/// Far longer than a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A screen that did not change for so long is complete.
+/// A screen that has not changed for so long is complete.
 const QUIET: Duration = Duration::from_millis(700);
 
 type Failure = Box<dyn std::error::Error>;
@@ -47,7 +48,7 @@ fn draw(binary: &Path, file: &Path) -> Result<(), Failure> {
     let mut terminal = Terminal::start(binary)?;
     terminal.wait_for("most frequent words")?;
     terminal.press("\r")?;
-    // The work is done before the key is pressed, as when somebody reads the answer.
+    // The key is pressed after the work is done, as by a user who reads the answer first.
     terminal.wait_for("ready")?;
     terminal.wait_for("add tests for top  [Tab]")?;
     terminal.settle();
@@ -59,7 +60,7 @@ fn draw(binary: &Path, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A row without what differs from run to run.
+/// Replaces the part of a row that differs from run to run.
 fn same_every_time(row: &str) -> String {
     const FOLDER: &str = "headstart-demo-";
     match row.split_once(FOLDER) {
@@ -70,7 +71,7 @@ fn same_every_time(row: &str) -> String {
     }
 }
 
-/// A running program and what its terminal shows.
+/// A running program and the screen of its terminal.
 struct Terminal {
     parser: vt100::Parser,
     output: Receiver<Vec<u8>>,
@@ -81,7 +82,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// The program as a newcomer starts it: an empty home, no key, no configuration.
+    /// Starts the program as for a new user: with an empty home folder, no key and no configuration.
     fn start(binary: &Path) -> Result<Self, Failure> {
         let home = tempfile::tempdir()?;
         let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
@@ -133,7 +134,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Takes in what is still to come.
+    /// Reads output until no more comes.
     fn settle(&mut self) {
         while let Ok(bytes) = self.output.recv_timeout(QUIET) {
             self.parser.process(&bytes);
@@ -143,7 +144,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Ctrl-U and Ctrl-D, so that the program removes its sample project; if it does not end by that, it is ended.
+        // Ctrl-U and Ctrl-D end the program, so that it removes its sample project. If it does not end, it is killed.
         let _ = self.press("\x15\x04");
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None)) {

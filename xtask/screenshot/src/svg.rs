@@ -12,7 +12,7 @@ const FOREGROUND: &str = "#d7dce2";
 const COLORS: [&str; 8] =
     ["#5c6370", "#f07178", "#7fd88f", "#e5c07b", "#61afef", "#c792ea", "#56c8d8", FOREGROUND];
 
-/// Text of one look in a row.
+/// A part of a row whose text has one look.
 struct Run {
     column: u16,
     columns: u16,
@@ -27,7 +27,8 @@ struct Look {
     dim: bool,
 }
 
-/// The rows that hold something, each passed through `clean`, and the cursor.
+/// Draws the rows down to the last one that holds something, and the cursor. The text of each row is passed through
+/// `clean`.
 pub(crate) fn of_screen(screen: &Screen, clean: &dyn Fn(&str) -> String) -> String {
     let (rows, columns) = screen.size();
     let filled = (0..rows.get()).rev().find(|row| !text_of(screen, *row).trim().is_empty()).unwrap_or(0);
@@ -57,7 +58,7 @@ pub(crate) fn of_screen(screen: &Screen, clean: &dyn Fn(&str) -> String) -> Stri
 fn draw(svg: &mut String, row: u16, run: &Run) {
     let x = MARGIN + f32::from(run.column) * CELL.0;
     let y = MARGIN + f32::from(row) * CELL.1 + 13.5;
-    // Whatever font there is, a cell is as wide as the next.
+    // The length is fixed, so that all cells have the same width in any font.
     let length = f32::from(run.columns) * CELL.0;
     let weight = if run.look.bold { " font-weight=\"bold\"" } else { "" };
     let opacity = if run.look.dim { " fill-opacity=\"0.6\"" } else { "" };
@@ -73,7 +74,8 @@ fn draw(svg: &mut String, row: u16, run: &Run) {
 fn runs(screen: &Screen, row: u16, clean: &dyn Fn(&str) -> String) -> Vec<Run> {
     let text = text_of(screen, row);
     let cleaned = clean(&text);
-    // What is replaced is of the same length, and ASCII as far as the place of what follows goes.
+    // The replaced text has the same length, and everything before it is ASCII, so that the letters stay in their
+    // cells.
     let mut letters = cleaned.chars();
     let mut runs: Vec<Run> = Vec::new();
     for column in 0..screen.size().1.get() {
@@ -99,7 +101,7 @@ fn runs(screen: &Screen, row: u16, clean: &dyn Fn(&str) -> String) -> Vec<Run> {
     runs
 }
 
-/// A row with a blank for each cell that holds nothing.
+/// The text of a row, with a blank for each empty cell.
 fn text_of(screen: &Screen, row: u16) -> String {
     let cells = (0..screen.size().1.get()).filter_map(|column| screen.cell(row, column));
     let cells = cells.filter(|cell| !cell.is_wide_continuation());

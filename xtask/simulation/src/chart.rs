@@ -1,4 +1,5 @@
-//! Line charts as SVG, as small multiples: rows share what they measure, columns the policy.
+//! Line charts as SVG, as small multiples: the panels of a row show the same measure, those of a column the same
+//! policy.
 
 use std::fmt::Write;
 
@@ -6,7 +7,7 @@ use std::fmt::Write;
 pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) unit: &'static str,
-    /// The top of the scale, the same for the panels of a row.
+    /// The top of the scale, which is the same for all panels of a row.
     pub(crate) most: f64,
     pub(crate) lines: Vec<Line>,
 }
@@ -14,9 +15,9 @@ pub(crate) struct Panel {
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) color: &'static str,
-    /// Drawn in dashes: what there is without work ahead.
+    /// Whether it is drawn in dashes, as the values without work ahead are.
     pub(crate) dashed: bool,
-    /// By hit rate, from 0 to 1.
+    /// The values by hit rate, which goes from 0 to 1.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
@@ -137,7 +138,7 @@ fn draw_panel(svg: &mut String, panel: &Panel) {
     }
 }
 
-/// The top of a scale that has room for all values, in four equal steps that are easy to read.
+/// The top of a scale that has room for all values, chosen so that four equal steps are easy to read.
 pub(crate) fn top(values: impl Iterator<Item = f64>) -> f64 {
     let most = values.fold(0.0, f64::max).max(0.001);
     let steps = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0];

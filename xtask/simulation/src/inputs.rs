@@ -1,8 +1,8 @@
-//! What the simulated world is like: distributions, each with where it comes from.
+//! The inputs of the simulated world: distributions, each with its source.
 
 use crate::random::{Quantiles, Random};
 
-/// A trace of coding agents at work, published by the University of Washington in 2026 (see the report).
+/// A trace of coding agents at work, which the University of Washington published in 2026 (see the report).
 pub(crate) const TRACE: &str = "trace";
 
 /// One input of the simulation.
@@ -10,11 +10,11 @@ pub(crate) struct Input {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) quantiles: Quantiles,
-    /// [`TRACE`], or why it was assumed.
+    /// [`TRACE`], or a sentence that says what it is based on or why it was assumed.
     pub(crate) source: &'static str,
 }
 
-/// Answers of a turn that call tools; the last answer, which calls none, comes on top.
+/// The number of answers in a turn that call tools. The last answer, which calls none, is not counted.
 pub(crate) const ANSWERS_WITH_CALLS: Input = Input {
     name: "answers of a turn that call tools",
     unit: "",
@@ -37,7 +37,7 @@ pub(crate) const CALLS_OF_AN_ANSWER: Input = Input {
     source: TRACE,
 };
 
-/// From the request to the last word of the answer.
+/// The time from the request to the last word of the answer.
 pub(crate) const ANSWER_TIME: Input = Input {
     name: "time of one answer of the model",
     unit: "s",
@@ -53,10 +53,10 @@ pub(crate) const ANSWER_TIME: Input = Input {
     source: "trace for 50 % and 90 %; the others are set so that the mean is near the published one, 11.5 s",
 };
 
-/// The part of it before the first word.
+/// The part of that time before the first word.
 pub(crate) const FIRST_TOKEN_PART: f64 = 0.4;
 
-/// How fast words come after the first: with the part above, the mean answer has the 520 tokens of the trace.
+/// How fast words follow after the first one. With the part above, the mean answer has 520 tokens, as in the trace.
 pub(crate) const TOKENS_PER_SECOND: f64 = 72.0;
 
 pub(crate) const READING_COMMAND_TIME: Input = Input {
@@ -73,12 +73,12 @@ pub(crate) const OTHER_COMMAND_TIME: Input = Input {
     source: "set so that a tenth of all calls takes longer than 13.6 s and the mean call 14 s, as in the trace",
 };
 
-/// How the calls divide: files read, files written, commands that only read; the rest needs the user.
+/// The parts of the calls that read files, write files, and run commands that only read. The other calls need the user.
 pub(crate) const FILE_READS: f64 = 0.35;
 pub(crate) const FILE_WRITES: f64 = 0.2;
 pub(crate) const READING_COMMANDS: f64 = 0.25;
 
-/// From the end of a turn to the next prompt, where the user types it.
+/// The time from the end of a turn to the next prompt, if the user types it.
 pub(crate) const THINKING: Input = Input {
     name: "time from the end of a turn to the next typed prompt",
     unit: "s",
@@ -93,7 +93,7 @@ pub(crate) const THINKING: Input = Input {
     source: "trace for 50 % and 90 %; cut at an hour",
 };
 
-/// From the end of a turn to Tab, where the suggestion is what the user wants.
+/// The time from the end of a turn to Tab, if the suggestion is what the user wants.
 pub(crate) const READING: Input = Input {
     name: "time from the end of a turn to Tab",
     unit: "s",
@@ -101,7 +101,7 @@ pub(crate) const READING: Input = Input {
     source: "assumed: 16, 60 and 240 words, read at 238 words a minute (Brysbaert 2019); never longer than typing would take",
 };
 
-/// The user begins to type so long before the prompt is sent.
+/// How long before sending a prompt the user begins to type it, in seconds.
 pub(crate) const TYPING_SECONDS: f64 = 10.0;
 
 pub(crate) const SUGGESTION_TIME: Input = Input {
@@ -122,13 +122,13 @@ pub(crate) const ALL: [&Input; 8] = [
     &SUGGESTION_TIME,
 ];
 
-/// Tokens of the system's instruction and the tools.
+/// Tokens of the system's instruction and of the tools.
 pub(crate) const BASE_TOKENS: u64 = 20_000;
 /// Tokens that the result of a call adds (trace: 652 at the median of all steps).
 pub(crate) const RESULT_TOKENS: u64 = 650;
 /// Tokens that an answer of the model adds.
 pub(crate) const ANSWER_TOKENS: u64 = 250;
-/// The part of a request that the provider has cached: the first of a turn, and those after it (trace).
+/// The part of a request that the provider has cached, for the first request of a turn and for later ones (trace).
 pub(crate) const CACHED_FIRST: f64 = 0.856;
 pub(crate) const CACHED_LATER: f64 = 0.976;
 

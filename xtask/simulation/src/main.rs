@@ -1,6 +1,7 @@
-//! What a user waits for, with and without work ahead, by a virtual clock.
+//! Simulates how long a user waits, with and without work ahead, by a virtual clock.
 //!
-//! The conversation is the one of the crate `agent`, and all below it is real; the model, the commands and the user are simulated. `cargo xtask simulate` writes `docs/simulation.md` and its chart.
+//! The conversation is the one of the crate `agent`, and everything below it is real. The model, the commands and the
+//! user are simulated. `cargo xtask simulate` writes `docs/simulation.md` and its chart.
 
 mod chart;
 mod inputs;

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use crate::inputs::{self, ANSWER_TOKENS, BASE_TOKENS, RESULT_TOKENS};
 use crate::script::Script;
 
-/// Answers as the script says, and keeps the provider's bill: of a request that is dropped, too.
+/// Answers as the script says, and adds up what the provider charges, including requests that are dropped.
 pub(crate) struct SimulatedModel {
     script: Arc<Script>,
     hit_rate: f64,
@@ -29,7 +29,7 @@ impl SimulatedModel {
         Arc::new(Self { script, hit_rate, bill: Mutex::default() })
     }
 
-    /// What the provider charges so far.
+    /// What the provider has charged so far.
     pub(crate) fn bill(&self) -> Usage {
         *self.bill.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +66,7 @@ fn prompt_of(message: &Message) -> Option<&str> {
     }
 }
 
-/// The prompt that an answer speaks of: the beginning of a long turn may have left the history.
+/// The prompt that an answer names. It is needed because the beginning of a long turn may have left the history.
 fn spoken_of(message: &Message) -> Option<&str> {
     message.parts.iter().find_map(|part| match part {
         Part::Text { text } => text.strip_prefix("Words on ")?.split(',').next(),
@@ -74,7 +74,7 @@ fn spoken_of(message: &Message) -> Option<&str> {
     })
 }
 
-/// What a request reads.
+/// The input tokens of a request.
 fn reading(messages: &[Message], first_of_turn: bool) -> Usage {
     let results: usize = messages
         .iter()
@@ -103,7 +103,7 @@ impl Model for SimulatedModel {
             let spoken_of = request.messages.iter().rev().find_map(spoken_of).ok_or_else(unknown)?;
             let (turn, _) = self.script.task(spoken_of).ok_or_else(unknown)?;
             let (time, text) = self.suggestion(turn);
-            // It follows right upon a request with the same beginning.
+            // The query follows right after a request with the same beginning, which is therefore cached.
             let usage = reading(&request.messages, false);
             self.charge(usage);
             sleep(time).await;
@@ -125,7 +125,8 @@ impl Model for SimulatedModel {
         }));
         let (first_token, rest, tokens) = (answer.first_token, answer.rest, answer.tokens);
         sleep(first_token).await;
-        // Written as soon as the provider has begun; what is dropped in the middle is charged as a whole.
+        // The tokens are charged as soon as the provider begins to write. An answer that is dropped in the middle is
+        // charged as a whole.
         self.charge(Usage { output_tokens: tokens, ..Usage::default() });
         let usage = Usage { output_tokens: tokens, ..usage };
         Ok(stream::once(sleep(rest)).flat_map(move |()| events(parts.clone(), usage)).boxed())
@@ -137,7 +138,7 @@ fn events(parts: Vec<ModelEvent>, usage: Usage) -> EventStream {
     stream::iter(parts.into_iter().chain(end).map(Ok)).boxed()
 }
 
-/// Commands take the time that their text says.
+/// A shell whose commands take the time that their text says.
 pub(crate) struct SimulatedShell;
 
 #[async_trait]

@@ -1,6 +1,6 @@
-//! Numbers that look random, the same on every machine.
+//! Pseudorandom numbers, which are the same on every machine.
 
-/// A generator of 64 bits (`SplitMix`).
+/// A 64-bit generator (`SplitMix`).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -8,18 +8,18 @@ impl Random {
         Self(seed)
     }
 
-    /// From 0, inclusive, to 1, exclusive.
+    /// A number from 0, inclusive, to 1, exclusive.
     pub(crate) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         bits ^= bits >> 31;
-        // 32 bits are exact in a float.
+        // A float holds 32 bits exactly.
         f64::from(u32::try_from(bits >> 32).expect("works because 32 bits are left")) / 4_294_967_296.0
     }
 
-    /// One of so many.
+    /// A whole number from 0 to below `count`.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -32,13 +32,13 @@ impl Random {
     }
 }
 
-/// A distribution by its quantiles, in rising order from 0 to 1. Between two of them the value grows in a straight line, so
-/// that no function enters that one machine computes otherwise than another.
+/// A distribution by its quantiles, in rising order from 0 to 1. Between two of them the value grows linearly. So no
+/// function is used whose result could differ from machine to machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Quantiles(pub(crate) &'static [(f64, f64)]);
 
 impl Quantiles {
-    /// The value below which this part of all values lies.
+    /// The value below which this part of all values is.
     pub(crate) fn at(&self, part: f64) -> f64 {
         for pair in self.0.windows(2) {
             let [(from, low), (to, high)] = [pair[0], pair[1]];
@@ -49,7 +49,7 @@ impl Quantiles {
         self.0.last().map_or(0.0, |(_, value)| *value)
     }
 
-    /// The mean.
+    /// The mean of the distribution.
     pub(crate) fn mean(&self) -> f64 {
         self.0.windows(2).map(|pair| (pair[1].0 - pair[0].0) * f64::midpoint(pair[0].1, pair[1].1)).sum()
     }

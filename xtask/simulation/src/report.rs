@@ -1,4 +1,4 @@
-//! Runs every setting and writes what came of it.
+//! Runs every setting and writes a report of the results.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,16 +15,16 @@ use crate::script::Script;
 use crate::world::{Setting, Tally, Way, live};
 
 const SEED: u64 = 1;
-/// With nobody who ever takes one.
+/// The simulated hit rates, beginning with a user who never takes a suggestion.
 const HIT_RATES: [f64; 6] = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9];
-/// Dollars for a million input tokens, in the sums beside the percentages.
+/// Dollars for a million input tokens, for the sums beside the percentages.
 const PRICE: f64 = 3.0;
 const MODES: [Mode; 2] = [Mode::Auto, Mode::Always];
 const WAYS: [Way; 3] = [Way::Finished, Way::Joining, Way::TwoSteps];
 const TEXT: &str = "simulation.md";
 const CHART: &str = "simulation.svg";
 
-/// What a setting came to.
+/// A setting and its result.
 struct Row {
     setting: Setting,
     tally: Tally,
@@ -39,7 +39,7 @@ pub(crate) fn write(docs: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the files are what would be written now.
+/// Checks that the files are the same as those that would be written now.
 pub(crate) fn check(docs: &Path) -> Result<(), String> {
     for (name, content) in make()? {
         let path = docs.join(name);
@@ -69,9 +69,9 @@ fn make() -> Result<[(&'static str, String); 2], String> {
     Ok([(TEXT, text(&without, &rows)), (CHART, picture(&without, &rows))])
 }
 
-/// What the default policy promises: a page that shows less is not written.
+/// Checks what the default policy promises. A page that shows less is not written.
 fn accept(rows: &[Row]) -> Result<(), String> {
-    // Hit rate; at least shown and run, at most lost, as parts.
+    // The hit rate, the least parts that are shown and run, and the greatest part that is lost.
     let promised =
         [(0.1, 0.0, 0.0, 0.04), (0.3, 0.7, 0.4, 0.12), (0.5, 0.8, 0.8, 0.15), (0.7, 0.8, 0.85, 0.13)];
     for (hit_rate, shown, ran, lost) in promised {
@@ -115,7 +115,7 @@ impl Row {
         mean(&self.tally.waits)
     }
 
-    /// The mean wait of the turns that take less than a minute without work ahead.
+    /// The mean wait of those turns that take less than a minute without work ahead.
     fn short_wait(&self, without: &Self) -> f64 {
         let waits = self.tally.waits.iter().zip(&without.tally.waits);
         let short: Vec<f64> = waits.filter(|(_, without)| **without < 60.0).map(|(wait, _)| *wait).collect();
@@ -136,18 +136,18 @@ impl Row {
         waits.get(place).copied().unwrap_or_default()
     }
 
-    /// The part of the turns that the user hardly waits for.
+    /// The part of the turns for which the user waits less than a second.
     fn instant(&self) -> f64 {
         let instant = self.tally.waits.iter().filter(|wait| **wait < 1.0).count();
         part(instant, self.tally.waits.len())
     }
 
-    /// The part of the turns, but for the first of a session, before which a suggestion showed.
+    /// The part of the turns before which a suggestion was shown. The first turn of each session does not count.
     fn shown(&self) -> f64 {
         part(self.tally.suggested, SESSIONS * (TURNS_OF_A_SESSION - 1))
     }
 
-    /// The part of them before which one ran ahead.
+    /// The part of these turns before which a suggestion ran ahead.
     fn ran(&self) -> f64 {
         part(self.tally.ran, SESSIONS * (TURNS_OF_A_SESSION - 1))
     }
@@ -156,13 +156,13 @@ impl Row {
         weigh(self.tally.wasted)
     }
 
-    /// What is spent for nothing, beside what the user's own turns cost.
+    /// The cost of work that was not used, as a part of what the user's own turns cost.
     fn share(&self) -> f64 {
         self.wasted() / weigh(self.tally.own)
     }
 }
 
-/// In input tokens: one from the cache counts a tenth, one written counts four.
+/// The cost in input tokens: a token from the cache counts a tenth, a written one counts four.
 fn weigh(tokens: Usage) -> f64 {
     Tariff::new("simulated", Prices::default()).weigh("simulated", tokens)
 }
@@ -176,7 +176,7 @@ fn part(some: usize, all: usize) -> f64 {
     float(some) / float(all.max(1))
 }
 
-/// What a panel shows of a row.
+/// The value of a row that a panel shows.
 type Measure<'a> = &'a dyn Fn(&Row) -> f64;
 
 fn picture(without: &Row, rows: &[Row]) -> String {
@@ -219,7 +219,7 @@ fn picture(without: &Row, rows: &[Row]) -> String {
     chart::draw(&panels)
 }
 
-/// The part of all waiting that is in the tenth of the turns which take longest.
+/// The part of all waiting that falls to the tenth of the turns with the longest waits.
 fn in_the_longest_tenth(waits: &[f64]) -> f64 {
     let mut waits = waits.to_vec();
     waits.sort_by(|one, other| other.total_cmp(one));
@@ -316,12 +316,12 @@ mod tests {
         assert_eq!(without.wasted, Usage::default());
         assert!(without.waits.iter().all(|wait| 0.9 < *wait), "{:?}", without.waits);
         let joining = tally(Way::Joining, 1.0);
-        // Not after the first turns of a session, which say too little.
+        // Nothing is taken after the first turns of a session, because they tell too little.
         assert!(TURNS_OF_A_SESSION < joining.taken, "{joining:?}");
         let pairs = || without.waits.iter().zip(&joining.waits);
         assert!(pairs().all(|(without, joining)| joining <= without));
         assert!(pairs().filter(|(without, joining)| joining < without).count() == joining.taken);
-        // What runs ahead reads less of a long conversation.
+        // A turn that ran ahead sends less of a long conversation.
         let ratio = weigh(joining.own) / weigh(without.own);
         assert!((0.9..=1.0).contains(&ratio), "the work itself costs the same: {ratio}");
     }

@@ -1,4 +1,5 @@
-//! What the user wants, turn by turn, and what the model does about it; drawn once, the same for every way to work.
+//! What the user wants, turn by turn, and what the model does about it. The script is drawn once and is the same for
+//! every way to work.
 
 use std::time::Duration;
 
@@ -12,22 +13,22 @@ pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,
 }
 
-/// One thing that the user asks for.
+/// One request of the user.
 pub(crate) struct Turn {
-    /// What the model does when it is asked for it.
+    /// What the model does if it is asked for this.
     pub(crate) wanted: Task,
-    /// What it does when something else is asked for, in error.
+    /// What the model does if it is asked for something else, because the suggestion was wrong.
     pub(crate) unwanted: Task,
-    /// The suggestion is what the user wants where this is below the hit rate.
+    /// The suggestion is what the user wants if this is below the hit rate.
     pub(crate) luck: f64,
-    /// From the end of the turn before to Tab, and to a typed prompt.
+    /// The times from the end of the previous turn to Tab, and to a typed prompt.
     pub(crate) reading: Duration,
     pub(crate) thinking: Duration,
     /// How long the query for the suggestion of this turn takes.
     pub(crate) query: Duration,
 }
 
-/// The answers to one prompt; the last one calls nothing.
+/// The answers to one prompt. The last one makes no calls.
 pub(crate) struct Task {
     pub(crate) answers: Vec<Answer>,
 }
@@ -45,13 +46,13 @@ impl Script {
         Self { turns: (0..turns).map(|_| Turn::draw(&mut random)).collect() }
     }
 
-    /// The prompt of a turn: what the user wants, or what they do not.
+    /// The prompt of a turn: what the user wants, or something else.
     pub(crate) fn prompt(turn: usize, wanted: bool) -> String {
         let verb = if wanted { "add tests for" } else { "document" };
         format!("{verb} part {turn}")
     }
 
-    /// The task and the turn of a prompt.
+    /// The number of the turn that a prompt is for, and its task.
     pub(crate) fn task(&self, prompt: &str) -> Option<(usize, &Task)> {
         let turn: usize = prompt.rsplit(' ').next()?.parse().ok()?;
         let found = self.turns.get(turn)?;
@@ -102,7 +103,7 @@ impl Answer {
     }
 }
 
-/// A call. A command carries in its text how long it takes.
+/// A random call. The text of a command says how long the command takes.
 fn call(random: &mut Random) -> (&'static str, Value) {
     let kind = random.next();
     let file = format!("src/file-{}.rs", random.below(inputs::FILES));
@@ -122,7 +123,7 @@ fn call(random: &mut Random) -> (&'static str, Value) {
     ("shell", json!({ "command": format!("make check takes={time}") }))
 }
 
-/// How long a command takes.
+/// How long a command takes, read from its text.
 pub(crate) fn time_of(command: &str) -> Option<Duration> {
     let digits = command.split("takes=").nth(1)?;
     let digits = digits.split(|character: char| !character.is_ascii_digit()).next()?;
@@ -133,7 +134,7 @@ fn seconds(input: &Input, random: &mut Random) -> Duration {
     millis(input.draw(random))
 }
 
-/// Whole milliseconds: the clock's own step.
+/// Rounds to whole milliseconds, which is the step of the clock.
 fn millis(seconds: f64) -> Duration {
     Duration::from_millis(Duration::from_secs_f64(seconds).as_millis().try_into().unwrap_or(u64::MAX))
 }

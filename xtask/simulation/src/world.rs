@@ -1,4 +1,4 @@
-//! A user at work with an agent that runs ahead: the conversation is the one of the crate `agent`, as in the chat.
+//! A user who works with an agent that runs ahead. The conversation is the one of the crate `agent`, as in the chat.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,16 +25,16 @@ use crate::inputs::{FILES, SESSIONS_OF_A_DAY, TURNS_OF_A_SESSION, TYPING_SECONDS
 use crate::model::{SimulatedModel, SimulatedShell};
 use crate::script::Script;
 
-/// How much is done ahead.
+/// How much work is done ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Nothing: the user types every prompt and waits for every turn.
     Without,
-    /// Suggestions run ahead; work that is not finished when the user takes it is thrown away and done anew.
+    /// Suggestions run ahead. Work that is not finished when the user takes it is dropped and done again.
     Finished,
-    /// Work that is not finished goes on as the user's turn.
+    /// Work that is not finished when the user takes it continues as the user's turn.
     Joining,
-    /// The same, and the suggestion after work that nobody has taken yet runs ahead, too.
+    /// Like [`Self::Joining`], and the suggestion after work that nobody has taken yet also runs ahead.
     TwoSteps,
 }
 
@@ -46,22 +46,22 @@ pub(crate) struct Setting {
     pub(crate) hit_rate: f64,
 }
 
-/// What came of it.
+/// The result of a setting.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// What the user waited for each turn, in seconds.
+    /// How long the user waited for each turn, in seconds.
     pub(crate) waits: Vec<f64>,
     pub(crate) suggested: usize,
     pub(crate) ran: usize,
     pub(crate) taken: usize,
     pub(crate) joined: usize,
-    /// What the provider charges for the user's own turns, those that ran ahead and were taken included.
+    /// What the provider charges for the user's own turns, including those that ran ahead and were taken.
     pub(crate) own: Usage,
-    /// What it charges for nothing: suggestions, and work that was not taken.
+    /// What the provider charges without use: for suggestions, and for work that was not taken.
     pub(crate) wasted: Usage,
 }
 
-/// The program around the conversation: a clock that is the runtime's, and its tasks.
+/// The program around the conversation, which gives it the runtime's clock and tasks.
 #[derive(Clone, Copy)]
 struct Program {
     started: Instant,
@@ -81,7 +81,7 @@ impl Host for Program {
         GateContext { mode: ApprovalMode::AutoEdit, workspace: "/project".into(), ..GateContext::default() }
     }
 
-    /// Nobody is asked here: the user agrees in the conversation.
+    /// Nothing is asked here, because the user agrees in the conversation.
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
         Consent::Stop
     }
@@ -123,12 +123,12 @@ struct World<'a> {
     own: Arc<SimulatedModel>,
     background: Arc<SimulatedModel>,
     book: Arc<Book>,
-    /// What the sessions before have taught.
+    /// What earlier sessions have taught about the user.
     habits: Habits,
     waits: Vec<f64>,
 }
 
-/// Lives through all turns of the script.
+/// Simulates all turns of the script.
 pub(crate) fn live(script: &Arc<Script>, setting: Setting) -> Tally {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("works because a runtime without IO needs nothing from the system");
@@ -154,14 +154,14 @@ pub(crate) fn live(script: &Arc<Script>, setting: Setting) -> Tally {
 }
 
 impl World<'_> {
-    /// The user sleeps.
+    /// Waits until the next day, while the user sleeps.
     async fn until_tomorrow(&self) {
         const DAY_MS: u64 = 86_400_000;
         let left = DAY_MS - self.program.unix_ms() % DAY_MS;
         tokio::time::sleep(Duration::from_millis(left)).await;
     }
 
-    /// A new conversation in a new tree, with what was learned before.
+    /// Holds a new conversation in a new tree, with what was learned in earlier ones.
     async fn session(&mut self, first: usize) {
         let (agent, driver, mut updates) = agent(self.options(first), self.ports());
         let driver = tokio::spawn(driver.run());
@@ -170,7 +170,7 @@ impl World<'_> {
         let consents = tokio::spawn(async move {
             while let Some(update) = updates.next().await {
                 if let Some(question) = &update.view.question {
-                    // Where it is answered already the answer is stale, which changes nothing.
+                    // A question that was answered already makes the answer stale, which changes nothing.
                     let _ = agreeing.answer(question.id, Answer::Yes);
                 }
             }
@@ -197,7 +197,8 @@ impl World<'_> {
         }
     }
 
-    /// From the end of one turn to the beginning of the next. Says whether the user took the suggestion; else they have typed their prompt.
+    /// Waits from the end of one turn to the beginning of the next. Returns whether the user took the suggestion;
+    /// otherwise they have typed their prompt.
     async fn between(&self, agent: &AgentHandle, turn: usize) -> bool {
         let now = Instant::now();
         let found = &self.script.turns[turn];
@@ -283,7 +284,7 @@ impl World<'_> {
         }
     }
 
-    /// What the ledger tells, and the provider's bill.
+    /// Adds up the entries of the ledger and the provider's bill.
     fn finish(self) -> Tally {
         let mut tally = Tally { waits: self.waits, ..Tally::default() };
         let mut runs = BTreeMap::new();
@@ -296,7 +297,7 @@ impl World<'_> {
                     runs.insert(run.id, run.work.tokens);
                 }
                 Entry::Outcome(decision) if decision.outcome.is_hit() => {
-                    // A suggestion that did not run has cost nothing of its own.
+                    // A suggestion that did not run has cost nothing by itself.
                     let Some(tokens) = runs.get(&decision.id) else { continue };
                     taken += *tokens;
                     tally.taken += 1;

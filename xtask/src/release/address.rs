@@ -1,16 +1,17 @@
-//! Where the repository is, in every file that has to name it: nobody else's tools find a release without.
+//! Writes the repository's address into every file that has to name it. Without it, tools of others cannot find a
+//! release.
 
 use std::path::{Path, PathBuf};
 
 use super::{ReleaseError, at, version};
 
-/// What stands in for the address until there is one.
+/// The placeholder for the address until there is one.
 const PLACEHOLDER: &str = "https://github.com/OWNER/headstart";
 const OWNER: &str = "OWNER/headstart";
-/// Packages of npm and VS Code whose manifests are written by hand.
+/// The packages for npm and VS Code whose manifests are written by hand.
 const PACKAGES: [&str; 2] = ["crates/wasm/npm/package.json", "editors/vscode/package.json"];
 
-/// Writes the address everywhere, in place of the one that is there; gives the files that changed.
+/// Replaces the address in all files by this one. Returns the files that changed.
 pub(crate) fn set(repository: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseError> {
     let is_address = url.strip_prefix("https://").is_some_and(|rest| {
         let known = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
@@ -45,7 +46,7 @@ pub(crate) fn set(repository: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseE
             with_line(text, "  \"license\": ", "  \"repository\": ", &entry)
         })?;
     }
-    // A workflow names an action without the host.
+    // A workflow names an action by its path, without the host.
     let named = |url: &str| {
         let path = url.splitn(4, '/').nth(3).unwrap_or_default();
         format!("uses: {path}@")
@@ -56,13 +57,13 @@ pub(crate) fn set(repository: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseE
     Ok(changed)
 }
 
-/// The address that the crates have.
+/// The address in the manifest of the crates.
 pub(super) fn of(repository: &Path) -> Result<Option<String>, ReleaseError> {
     let package = version::package(repository)?;
     Ok(package.get("repository").and_then(|url| url.as_str()).map(str::to_owned))
 }
 
-/// Whether everything that a release sends names the repository.
+/// Checks that everything that a release publishes names the repository.
 pub(super) fn check(repository: &Path) -> Result<(), ReleaseError> {
     let missing = |file: &Path| {
         let file = file.strip_prefix(repository).unwrap_or(file).display().to_string();
@@ -86,7 +87,7 @@ pub(super) fn check(repository: &Path) -> Result<(), ReleaseError> {
     Ok(())
 }
 
-/// The text with `line` behind the first line that begins with `after`, in place of the one that begins with `old`.
+/// Inserts `line` after the first line that begins with `after`, and removes every line that begins with `old`.
 fn with_line(text: &str, after: &str, old: &str, line: &str) -> String {
     let mut lines: Vec<&str> = text.lines().filter(|known| !known.starts_with(old)).collect();
     if let Some(place) = lines.iter().position(|known| known.starts_with(after)) {
@@ -107,7 +108,7 @@ fn crates(repository: &Path) -> Result<Vec<PathBuf>, ReleaseError> {
     Ok(manifests)
 }
 
-/// The pages that tell a reader where to fetch something.
+/// The pages that tell a reader where to download something.
 fn pages(repository: &Path) -> Result<Vec<PathBuf>, ReleaseError> {
     let mut pages = vec![repository.join("README.md"), repository.join("action.yml")];
     pages.extend(

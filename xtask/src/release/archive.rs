@@ -9,10 +9,11 @@ use sha2::{Digest, Sha256};
 use super::{ReleaseError, Target, at, version};
 use crate::notices::{Compiled, FILE, notices};
 
-/// What stands beside the binary, from the repository.
+/// The files of the repository that are packed beside the binary.
 const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Packs a binary for a target into `folder`; gives the archive. The same files make the same bytes.
+/// Packs a binary for a target into an archive in `folder`. Returns the archive. The same files always give the same
+/// bytes.
 pub(crate) fn archive(
     repository: &Path,
     target: Target,
@@ -47,7 +48,7 @@ pub(crate) fn archive(
     Ok(archive)
 }
 
-/// The licences of what the binary for a target is made of.
+/// The licences of everything that is compiled into the binary for a target.
 pub(super) fn licences(repository: &Path, target: Target) -> Result<String, ReleaseError> {
     let binary = Compiled { package: "headstart", triple: target.triple, options: &[] };
     let mut text = notices(repository, binary)?;

@@ -6,8 +6,9 @@ use super::{ReleaseError, TARGETS, Target, address, homebrew, npm, registry, ver
 
 const INSTALLER: &str = include_str!("../../../release/install.sh");
 
-/// Makes of the archives in `folder` all that is released beside them: sums, the installer and the formula that fetch them from `url`, npm packages, and the entry for the registry of
-/// agents. Gives what was written.
+/// Makes everything that is released beside the archives in `folder`: checksums, the installer and the formula, which
+/// fetch the archives from `url`, npm packages, and the entry for the registry of agents. Returns the files that were
+/// written.
 pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseError> {
     let is_address = (url.starts_with("https://") || url.starts_with("http://127.0.0.1:"))
         && !url.ends_with('/')

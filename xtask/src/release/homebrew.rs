@@ -1,4 +1,4 @@
-//! The formula with which Homebrew installs the archives, for a tap.
+//! The formula with which Homebrew installs the archives from a tap.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) fn formula(
     for (system, os) in [("macos", "darwin"), ("linux", "linux")] {
         let mut of_system = String::new();
         for (processor, cpu) in [("arm", "arm64"), ("intel", "x64")] {
-            // Of two for Linux the static one, which needs nothing of Homebrew's.
+            // Of the two archives for Linux, the static one is taken, because it needs no libraries of Homebrew's.
             let fits = |(target, _): &&(Target, PathBuf)| target.os == os && target.cpu == cpu;
             let found = archives.iter().filter(fits).max_by_key(|(target, _)| target.libc == Some("musl"));
             let Some((target, archive)) = found else { continue };

@@ -1,4 +1,5 @@
-//! The binary as npm packages: one for each target, of which npm installs the one that fits, and a launcher that starts it. None has an install script.
+//! The binary as npm packages: one for each target, of which npm installs the one that fits, and a launcher that starts
+//! it. No package has an install script.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,14 +10,15 @@ use serde_json::{Map, Value, json};
 use super::{ReleaseError, Target, address, at, write};
 use crate::notices::FILE;
 
-/// The launcher's name, and the beginning of the others'. `headstart` itself is the package of the crates.
+/// The name of the launcher, with which the other names begin. The name `headstart` belongs to the package of the
+/// crates.
 const NAME: &str = "headstart-cli";
 const LAUNCHER: &str = include_str!("../../../release/npm/launcher.js");
 const README: &str = include_str!("../../../release/npm/README.md");
 pub(super) const DESCRIPTION: &str =
     "Predicts the next prompt of a coding agent's user, runs it while they read, hands the work over on Tab";
 
-/// Writes the packages for these archives and packs them; gives the files.
+/// Writes and packs the packages for these archives. Returns the files.
 pub(super) fn packages(
     repository: &Path,
     folder: &Path,
@@ -72,7 +74,7 @@ pub(super) fn packages(
 }
 
 impl Target {
-    /// The name of its package; the launcher makes it in the same way.
+    /// The name of the target's package. The launcher forms it in the same way.
     fn package(self) -> String {
         let libc = match self.libc {
             Some("musl") => "-musl",
@@ -82,7 +84,7 @@ impl Target {
     }
 }
 
-/// A file out of an archive.
+/// Unpacks one file of an archive.
 fn unpack(archive: &Path, wanted: &str, folder: &Path) -> Result<(), ReleaseError> {
     at(folder, std::fs::create_dir_all(folder))?;
     let file = at(archive, std::fs::File::open(archive))?;
@@ -103,7 +105,7 @@ fn pack(repository: &Path, folder: &Path, package: &Path, manifest: &Value) -> R
         at(&to, std::fs::copy(repository.join(licence), &to))?;
     }
     let mut manifest = manifest.clone();
-    // What npm compares with the repository that the release was built from.
+    // The address that npm compares with the repository from which the release was built.
     if let Some(url) = address::of(repository)? {
         manifest["repository"] = json!({ "type": "git", "url": format!("git+{url}.git") });
     }

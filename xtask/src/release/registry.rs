@@ -1,4 +1,5 @@
-//! The entry for the registry in which editors find agents that speak the Agent Client Protocol: they start the package of npm.
+//! The entry for the registry in which editors find agents that speak the Agent Client Protocol. Editors start the npm
+//! package that the entry names.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use super::{ReleaseError, write};
 const ENTRY: &str = include_str!("../../../release/acp-registry/headstart/agent.json");
 const ICON: &str = include_str!("../../../release/acp-registry/headstart/icon.svg");
 
-/// Writes the entry of this version, a folder as the registry takes it; gives the files.
+/// Writes the entry of this version as a folder in the registry's form. Returns the files.
 pub(super) fn entry(
     folder: &Path,
     version: &str,

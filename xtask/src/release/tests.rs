@@ -21,7 +21,7 @@ fn here() -> Target {
     Target::find(&triple).unwrap()
 }
 
-/// A program in place of the binary: it says which version it is, and ends as it is told.
+/// A program that stands for the binary. It prints its version, and ends as its arguments say.
 fn stand_in(folder: &Path) -> PathBuf {
     let binary = folder.join("stand-in");
     let script = "#!/bin/sh\ncase $1 in\n--version) echo headstart 0.0.0-test ;;\nexit) exit \"$2\" ;;\nsignal) kill -s \"$2\" $$ ;;\n*) printf '%s|' \"$@\" ;;\nesac\n";
@@ -30,7 +30,7 @@ fn stand_in(folder: &Path) -> PathBuf {
     binary
 }
 
-/// A server of the files in a folder; gives its address.
+/// Serves the files of a folder. Returns the address.
 fn serve(folder: &Path) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -68,7 +68,7 @@ impl Release {
         Self { folder, files }
     }
 
-    /// Runs the installer as somebody whose home is empty.
+    /// Runs the installer for a user whose home folder is empty.
     fn install(&self) -> (Output, PathBuf) {
         let home = self.folder.path().join("home");
         fs::create_dir_all(&home).unwrap();
@@ -91,7 +91,7 @@ fn the_installer_installs_what_was_released() {
     assert!(stderr(&output).contains("is not in your PATH"), "{}", stderr(&output));
     let version = Command::new(&binary).arg("--version").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&version.stdout), "headstart 0.0.0-test\n");
-    // A second time takes the place of the first, and leaves nothing else there.
+    // A second run replaces the binary, and leaves nothing else in the folder.
     assert!(release.install().0.status.success());
     assert_eq!(fs::read_dir(binary.parent().unwrap()).unwrap().count(), 1);
 }
@@ -99,7 +99,8 @@ fn the_installer_installs_what_was_released() {
 #[test]
 fn the_licences_of_others_go_along() {
     let notices = archive::licences(&repository(), here()).unwrap();
-    // A package of every kind: one that is always there, one of a feature that is on, and none that only tests.
+    // One package of every kind: one that is always compiled in, one of a feature that is on, one that only tests use,
+    // and one of the workspace.
     for (name, is_in) in [
         ("serde_json ", true),
         ("syntect ", true),
@@ -190,7 +191,7 @@ fn the_npm_packages_bring_the_binary_and_start_it() {
     assert_eq!(start(&["exit", "4"]).status.code(), Some(4));
     let ended = start(&["signal", "TERM"]).status;
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(15), "{ended}");
-    // Where the optional dependency was left out it says so.
+    // If the optional dependency was not installed, the launcher says so.
     let platform = fs::read_dir(project.join("node_modules")).unwrap().map(|entry| entry.unwrap().path());
     let platform = platform.into_iter().find(|path| path.join("bin/headstart").exists()).unwrap();
     fs::remove_dir_all(platform).unwrap();
@@ -216,7 +217,7 @@ fn a_release_has_one_version_everywhere() {
     assert!(error.contains("and the tag is"), "{error}");
     match check(&repository(), &format!("v{version}")) {
         Ok(found) => assert_eq!(found, version),
-        // All that may be missing before its release.
+        // These may be missing before a version is released.
         Err(error) => {
             let said = error.to_string();
             let is_known =
@@ -251,7 +252,7 @@ fn the_entry_of_the_registry_is_what_its_checks_want() {
     let folder = tempfile::tempdir().unwrap();
     let files = registry::entry(folder.path(), "1.2.3", Some("https://github.com/a/b")).unwrap();
     let entry: serde_json::Value = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
-    // The folder is called as the entry, and the package is of the entry's version.
+    // The folder has the name of the entry, and the package has the version of the entry.
     assert_eq!(entry["id"].as_str(), files[0].parent().unwrap().file_name().unwrap().to_str());
     assert_eq!(
         (&entry["version"], &entry["repository"]),
@@ -272,7 +273,7 @@ fn the_formula_has_the_sum_of_each_archive() {
     let (sum, archive) = sums.trim_end().split_once("  ").unwrap();
     assert!(formula.contains(&format!("/{archive}\"\n      sha256 \"{sum}\"\n")), "{formula}");
     assert!(!formula.contains("homepage") && formula.matches(" url ").count() == 1, "{formula}");
-    // Of all targets: one archive for each system and processor.
+    // With archives for all targets, the formula has one archive for each system and processor.
     let folder = release.folder.path().join("all");
     let archives = TARGETS.map(|target| (target, folder.join(target.triple)));
     fs::create_dir(&folder).unwrap();
@@ -298,7 +299,7 @@ fn the_formula_has_the_sum_of_each_archive() {
     assert_eq!(formula.matches(" do\n").count() + 2, formula.matches("end\n").count(), "{formula}");
 }
 
-/// What of the repository names its address, in a folder of its own.
+/// Copies those files of the repository that name its address into a temporary folder.
 fn copied() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut git = Command::new("git");
@@ -308,7 +309,7 @@ fn copied() -> tempfile::TempDir {
         let to = folder.path().join(file);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(repository().join(file), &to).unwrap();
-        // What makes a crate of it.
+        // Cargo needs a source file beside each manifest.
         if to.ends_with("Cargo.toml") {
             fs::create_dir_all(to.with_file_name("src")).unwrap();
             fs::write(to.with_file_name("src").join("lib.rs"), "").unwrap();
@@ -336,7 +337,7 @@ fn one_command_writes_where_the_repository_is() {
         let readme = fs::read_to_string(copy.path().join("README.md")).unwrap();
         assert!(readme.contains(&format!("{url}/releases/latest/download/install.sh")), "{readme}");
     }
-    // Cargo reads it as well, in every crate that is published.
+    // Cargo reads the address, too, in every crate that is published.
     let mut cargo = Command::new("cargo");
     cargo
         .args(["read-manifest", "--offline", "--manifest-path"])

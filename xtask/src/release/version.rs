@@ -9,7 +9,7 @@ pub(super) fn of_workspace(repository: &Path) -> Result<String, ReleaseError> {
     version.map(str::to_owned).ok_or_else(|| problem("Cargo.toml", &"has no workspace.package.version"))
 }
 
-/// What the crates have in common.
+/// The fields that the crates share.
 pub(super) fn package(repository: &Path) -> Result<toml::Value, ReleaseError> {
     let manifest = read(repository, "Cargo.toml")?;
     let manifest: toml::Table = manifest.parse().map_err(|error| problem("Cargo.toml", &error))?;
@@ -17,8 +17,8 @@ pub(super) fn package(repository: &Path) -> Result<toml::Value, ReleaseError> {
     package.cloned().ok_or_else(|| problem("Cargo.toml", &"has no workspace.package"))
 }
 
-/// Whether everything that a tag releases has its version: the crates, the npm package, the extension, and the changelog a section for it; and whether all of it
-/// says where the repository is. Gives the version.
+/// Checks that everything that a tag releases has its version: the crates, the npm package and the extension. The
+/// changelog must have a section for it, and all packages must name the repository. Returns the version.
 pub(crate) fn check(repository: &Path, tag: &str) -> Result<String, ReleaseError> {
     let version = of_workspace(repository)?;
     if tag.strip_prefix('v') != Some(version.as_str()) {
@@ -35,7 +35,7 @@ pub(crate) fn check(repository: &Path, tag: &str) -> Result<String, ReleaseError
             return Err(problem(file, &format!("has version {found}, and the crates have {version}")));
         }
     }
-    // What other crates of the workspace ask for.
+    // The versions that crates of the workspace require of each other.
     let manifest = read(repository, "Cargo.toml")?;
     for line in manifest.lines().filter(|line| line.starts_with("headstart-") && line.contains("path = \"")) {
         if !line.contains(&format!("version = \"{version}\"")) {

@@ -16,12 +16,12 @@ pub(crate) enum RuleError {
     Broken(Vec<Broken>),
 }
 
-/// One rule that does not hold, and where.
+/// A rule that is broken, and where.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     /// The file or package, relative to the repository.
     pub(super) place: String,
-    /// What is wrong and what to do.
+    /// The problem, and how to solve it.
     pub(super) what: String,
 }
 

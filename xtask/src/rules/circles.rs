@@ -1,4 +1,5 @@
-//! Files that import each other in a circle are one thing cut by size: more than three of them have to be read at once.
+//! Finds files that import each other in a circle. More than three of them are too many, because such files have to be
+//! read together.
 
 mod modules;
 mod names;
@@ -13,7 +14,7 @@ use super::text::File;
 
 const MOST_FILES: usize = 3;
 
-/// From a file to a file that it imports, and the names that it takes from there.
+/// The imports: a file, a file that it imports, and the names that it takes from there.
 type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
 pub(super) fn check(files: &[File], packages: &[Package]) -> Result<Vec<Broken>, RuleError> {
@@ -28,8 +29,9 @@ fn broken(arrows: &Arrows) -> Vec<Broken> {
     too_large(arrows).iter().map(|circle| broken_circle(circle, arrows)).collect()
 }
 
-/// A folder is one noun and its files are phases of it. So what a file takes from the files in which it stands makes no circle among the phases of a noun;
-/// but in a circle of several nouns it counts, and each noun once.
+/// A folder is one noun, and its files are phases of that noun. So an import from a file to the file in whose folder it
+/// is makes no circle among the phases of a noun. In a circle of several nouns such imports count, and each noun is
+/// counted once.
 fn too_large(arrows: &Arrows) -> BTreeSet<BTreeSet<String>> {
     let mut among_phases = arrows.clone();
     among_phases.retain(|(from, to), _| !stands_in(from, to));
@@ -41,7 +43,8 @@ fn too_large(arrows: &Arrows) -> BTreeSet<BTreeSet<String>> {
     of_phases.chain(circles(arrows).into_iter().filter(|circle| MOST_FILES < nouns(circle))).collect()
 }
 
-/// Whether a file is in the folder of another: `a/b.rs` in that of `a.rs` or `a/mod.rs`. In that of a crate's root is everything, so it counts as no noun.
+/// Whether a file is in the folder of another: `a/b.rs` is in that of `a.rs` or `a/mod.rs`. A crate's root does not
+/// count, because everything is in its folder.
 fn stands_in(file: &str, other: &str) -> bool {
     let folder = other.strip_suffix("/mod.rs").or_else(|| {
         let is_root = other.ends_with("/lib.rs") || other.ends_with("/main.rs");
@@ -65,7 +68,7 @@ fn broken_circle(circle: &BTreeSet<String>, arrows: &Arrows) -> Broken {
     Broken::new(circle.first().cloned().unwrap_or_default(), what)
 }
 
-/// The sets of files of which each reaches each other one.
+/// The sets of files in which each file reaches every other one by imports.
 fn circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
     let mut onward: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (from, to) in arrows.keys() {

@@ -1,4 +1,4 @@
-//! Arrows point upwards only: a crate depends on crates above it in the table of ARCHITECTURE.md.
+//! Checks that a crate only depends on crates above it in the table of ARCHITECTURE.md.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,8 @@ use cargo_metadata::MetadataCommand;
 
 use super::broken::{Broken, RuleError};
 
-/// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
+/// The folders of the crates that use no clock, file, thread, environment variable or socket, in the order of the
+/// table.
 pub(crate) const PURE_CRATES: [&str; 15] = [
     "workspace-path",
     "followup-state",
@@ -25,10 +26,10 @@ pub(crate) const PURE_CRATES: [&str; 15] = [
     "agent",
 ];
 
-/// The folders of the crates below those that live in a world of tasks, processes and sockets.
+/// The folders of the crates below them, which use tasks, processes and sockets.
 const NATIVE_CRATES: [&str; 1] = ["tool-servers"];
 
-/// The folders of the packages that join the pure crates with a world: nothing depends on them.
+/// The folders of the packages that connect the crates with an environment. Nothing depends on them.
 const HOSTS: [&str; 6] =
     ["crates/wasm", "crates/cli", "xtask", "xtask/bindgen", "xtask/screenshot", "xtask/simulation"];
 
@@ -37,7 +38,7 @@ const HOSTS: [&str; 6] =
 pub(super) struct Package {
     /// Its name in Cargo.toml.
     pub(super) name: String,
-    /// Its folder, relative to the repository, with `/`.
+    /// Its folder, relative to the repository, with `/` as separator.
     pub(super) folder: String,
     /// Its manifest.
     pub(super) manifest: PathBuf,
@@ -86,12 +87,12 @@ pub(super) fn check(packages: &[Package]) -> Vec<Broken> {
     broken
 }
 
-/// Where a package stands in the table.
+/// The place of a package in the table.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     /// The row, counted from above.
     Row(usize),
-    /// Below all others.
+    /// Below all rows.
     Host,
 }
 
@@ -116,7 +117,7 @@ mod tests {
         }
     }
 
-    /// `check` over a gate, an engine, the binary and one more package.
+    /// The places that `check` reports for a gate, an engine, the binary and one more package.
     fn places_broken(package_under_test: Package) -> Vec<String> {
         let packages = [
             package("headstart-tool-gate", "crates/tool-gate", &["serde"]),

@@ -1,4 +1,4 @@
-//! The lints reach every crate.
+//! Checks that the lints apply to every crate.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(super) fn check(repository: &Path, packages: &[Package]) -> Result<Vec<Broke
     let mut broken = Vec::new();
     for name in PURE_CRATES {
         let place = format!("crates/{name}/clippy.toml");
-        // A link, not a copy: a lint that is added holds in every pure crate at once.
+        // It must be a link and not a copy, so that a new lint applies to every pure crate at once.
         let linked =
             std::fs::read_link(repository.join(&place)).is_ok_and(|target| target == Path::new(PURE_LINTS));
         if !linked {

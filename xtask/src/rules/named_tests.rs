@@ -1,10 +1,10 @@
-//! Tests that a page names are there.
+//! Checks that tests exist if a page names them.
 
 use super::broken::Broken;
 use super::tests_of::functions;
 use super::text::File;
 
-/// Pages that say which test holds what, in the form `path: name`.
+/// Pages that say which test checks what, in the form `path: name`.
 const PAGES: [&str; 3] = ["docs/code-index-rows.md", "docs/agent-rows.md", "docs/shadow-rows.md"];
 
 pub(super) fn check(files: &[File]) -> Vec<Broken> {
@@ -28,14 +28,15 @@ pub(super) fn check(files: &[File]) -> Vec<Broken> {
     broken
 }
 
-/// In a file without the attribute the functions are trials, which a harness of their own lists.
+/// Whether a source has this test. In a file without the attribute `#[test]` all functions count, because its own
+/// harness lists them as trials.
 fn is_test(source: &str, name: &str) -> bool {
     let functions = functions(source);
     let has_tests = functions.iter().any(|function| function.is_test);
     functions.iter().any(|function| function.name == Some(name) && (function.is_test || !has_tests))
 }
 
-/// What is between backticks and looks like the name of a test.
+/// The paths and names of tests that are written between backticks.
 fn named(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split('`').skip(1).step_by(2).filter_map(|code| {
         let (file, name) = code.split_once(".rs: ")?;

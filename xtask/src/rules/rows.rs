@@ -1,4 +1,4 @@
-//! The tables that say for each row which tests hold it: made from the marks beside the tests.
+//! The tables that say for each row which tests check it. They are made from the marks beside the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,16 +8,16 @@ use super::broken::{Broken, RuleError};
 use super::tests_of::{MARK, functions};
 use super::text::{self, File};
 
-/// The pages with a table of rows: number, what, tests, what is otherwise.
+/// The pages with a table of rows. The columns are the number, the content, the tests, and what holds instead.
 pub(super) const PAGES: [&str; 2] = ["docs/agent-rows.md", "docs/code-index-rows.md"];
 
-/// What stands where no test does.
+/// Written in the column of tests if no test checks the row.
 const NONE: &str = "–";
 
-/// How many rows there are of each letter; each stands on one of the pages at least.
+/// The number of rows for each letter. Each row is on at least one of the pages.
 const ROWS: [(&str, usize); 2] = [("S", 125), ("X", 26)];
 
-/// The tests of each row, as they are named in the tables, in the order of files and lines.
+/// The tests of each row in the form of the tables, in the order of files and lines.
 type Held = BTreeMap<String, Vec<String>>;
 
 fn all_rows() -> BTreeSet<String> {
@@ -26,7 +26,8 @@ fn all_rows() -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether each mark stands above a test, each row is there, has a test or a reason, and says what the marks say.
+/// Checks that each mark is above a test, and that each row exists, has a test or a reason, and names the same tests as
+/// the marks.
 pub(super) fn check(files: &[File]) -> Vec<Broken> {
     let (held, mut broken) = held(files);
     let mut missing = all_rows();
@@ -55,7 +56,7 @@ pub(super) fn check(files: &[File]) -> Vec<Broken> {
     broken
 }
 
-/// Writes the tests into the tables.
+/// Writes the names of the tests into the tables.
 pub(crate) fn write(repository: &Path) -> Result<(), RuleError> {
     let files = text::files(repository)?;
     let (held, broken) = held(&files);
@@ -106,7 +107,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Any other line is none.
+    /// Reads a row. Any other line gives `None`.
     fn of(line: &'a str) -> Option<Self> {
         let cells: Vec<_> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
         let [id, what, tests, otherwise] = cells[..] else { return None };
@@ -137,7 +138,7 @@ mod tests {
         check(files).iter().map(ToString::to_string).collect()
     }
 
-    /// Two pages on which every row has a reason, but for these lines.
+    /// Two pages with all rows. These lines are on the first page, and every other row has a reason instead of a test.
     fn pages(lines: &[&str]) -> Vec<File> {
         let named: Vec<_> = lines.iter().filter_map(|line| Row::of(line)).map(|row| row.id).collect();
         let others = all_rows().into_iter().filter(|id| !named.contains(&id.as_str()));

@@ -1,18 +1,18 @@
-//! The tests of a source file, by what stands above each function.
+//! Finds the tests of a source file by the lines above each function.
 
-/// Names the rows that a test holds, in a comment of its own above it: `S47`, or several with commas.
+/// Begins a comment above a test that names the rows which the test checks: `S47`, or several with commas.
 pub(super) const MARK: &str = "// Row: ";
 
-/// A function, or a mark that stands above none.
+/// A function, or a mark that has no function below it.
 pub(super) struct Function<'a> {
-    /// `None`: there is no function below the mark.
+    /// `None` if there is no function below the mark.
     pub(super) name: Option<&'a str>,
     pub(super) is_test: bool,
-    /// The rows that it is marked with, each with its line, counted from 1.
+    /// The rows that its marks name, each with the number of its line, counted from 1.
     pub(super) rows: Vec<(usize, &'a str)>,
 }
 
-/// The functions of a Rust source, in order.
+/// The functions of a Rust source file, in order.
 pub(super) fn functions(source: &str) -> Vec<Function<'_>> {
     let mut found = Vec::new();
     let (mut is_test, mut rows, mut in_attribute) = (false, Vec::new(), false);

@@ -1,4 +1,4 @@
-//! Files stay short, and name nothing that only one machine has.
+//! Checks that files stay short and contain no paths that exist on one machine only.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ const COMFORTABLE_LINES: usize = 300;
 const MOST_LINES: usize = 600;
 const SOURCE_ENDINGS: [&str; 5] = [".rs", ".ts", ".js", ".mjs", ".sh"];
 
-/// A file of the repository that is text.
+/// A text file of the repository.
 pub(super) struct File {
-    /// Relative to the repository, with `/`.
+    /// Its path, relative to the repository, with `/` as separator.
     pub(super) path: String,
     pub(super) text: String,
 }
 
-/// Paths of the machine that runs this check. They get into a repository with a pasted log or a snapshot.
+/// Paths of the machine that runs this check. They can get into a repository with a pasted log or a snapshot.
 pub(super) struct MachinePaths(Vec<String>);
 
 impl MachinePaths {
@@ -32,13 +32,13 @@ impl MachinePaths {
             .chain([repository.to_owned()])
             .map(|path| path.display().to_string())
             .collect();
-        // A folder right below the root is no mark of a machine: `/src`, `/work`.
+        // A folder right below the root, such as `/src` or `/work`, can exist on any machine.
         paths.retain(|path| path.starts_with('/') && 1 < path.matches('/').count());
         Self(paths)
     }
 }
 
-/// The text files of the repository, without what .gitignore leaves out.
+/// The text files of the repository, except those that .gitignore excludes.
 pub(super) fn files(repository: &Path) -> Result<Vec<File>, RuleError> {
     let mut files = Vec::new();
     let walk = WalkBuilder::new(repository)
@@ -56,7 +56,7 @@ pub(super) fn files(repository: &Path) -> Result<Vec<File>, RuleError> {
         let path = entry.path().strip_prefix(repository).unwrap_or(entry.path()).display().to_string();
         let bytes =
             std::fs::read(entry.path()).map_err(|source| RuleError::Read { path: path.clone(), source })?;
-        // A file that is not UTF-8 is a fixture of bytes: none of the rules is about it.
+        // A file that is not UTF-8 is a binary fixture, to which none of the rules applies.
         if let Ok(text) = String::from_utf8(bytes) {
             files.push(File { path, text });
         }
@@ -107,7 +107,7 @@ fn is_source(path: &str) -> bool {
     SOURCE_ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Whether `line` holds `path` or a path below it, and not a longer name that starts alike.
+/// Whether `line` contains `path` or a path below it, and not only a longer name with the same beginning.
 fn names_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(start, _)| {
         let next = line[start + path.len()..].chars().next();

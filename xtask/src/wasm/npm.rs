@@ -1,4 +1,4 @@
-//! What Node and npm do for the package: its code, its types, its archive.
+//! The steps for which the package needs Node and npm: its code, its types and its archive.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use super::package::Package;
 use super::{Profile, WasmError, complete};
 
-/// Where `trial/browser.mjs` and the front ends look, too.
+/// The names of browsers that `trial/browser.mjs` and the front ends search for, too.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// Whether Node and npm are there.
+/// Checks that Node and npm are installed.
 pub(super) fn require() -> Result<(), WasmError> {
     for program in ["node", "npm"] {
         let found =
@@ -21,7 +21,7 @@ pub(super) fn require() -> Result<(), WasmError> {
     Ok(())
 }
 
-/// Whether there is a browser that the tests can start.
+/// Checks that there is a browser that the tests can start.
 pub(super) fn require_browser() -> Result<(), WasmError> {
     let named = std::env::var("CHROMIUM").ok();
     let tried = named.map_or_else(|| BROWSERS.map(str::to_owned).to_vec(), |name| vec![name]);
@@ -31,7 +31,7 @@ pub(super) fn require_browser() -> Result<(), WasmError> {
     if found { Ok(()) } else { Err(WasmError::NoBrowser { tried }) }
 }
 
-/// Tries the archive in projects beside it.
+/// Tries out the archive in projects beside it.
 pub(super) fn try_out(
     source: &Path,
     archive: &Path,
@@ -43,13 +43,13 @@ pub(super) fn try_out(
     complete(trial.args(options).args(tests))
 }
 
-/// Runs a script of a front end, which gets this package: its manifest names the place that is usual, and the target folder
-/// may be elsewhere.
+/// Runs a script of a front end with this package. The link is needed because the front end's manifest names the usual
+/// place of the package, and the target folder may be elsewhere.
 pub(super) fn run(front_end: &Path, package: &Path, script: &str) -> Result<(), WasmError> {
     let link = front_end.join("node_modules/headstart");
     let canonical = |path: &Path| path.canonicalize().ok();
     if canonical(&link) != canonical(package) {
-        // A junction needs no rights on Windows; elsewhere it is a symbolic link as any.
+        // On Windows a junction needs no special rights. On other systems this makes an ordinary symbolic link.
         const LINK: &str = "const [package, link] = process.argv.slice(1); \
             fs.rmSync(link, { recursive: true, force: true }); fs.symlinkSync(package, link, 'junction')";
         complete(Command::new("node").args(["-e", LINK]).arg(package).arg(link))?;
@@ -57,10 +57,10 @@ pub(super) fn run(front_end: &Path, package: &Path, script: &str) -> Result<(), 
     complete(Command::new("npm").current_dir(front_end).args(["run", "--silent", script]))
 }
 
-/// The packages that `package-lock.json` names, if they are not there yet.
+/// Installs the packages that `package-lock.json` names, unless that was done already.
 pub(super) fn install(folder: &Path) -> Result<(), WasmError> {
     let modified = |file: &str| folder.join(file).metadata().and_then(|metadata| metadata.modified());
-    // npm writes this file last.
+    // npm writes this file last, so its time shows whether the installation is complete and current.
     if let (Ok(installed), Ok(locked)) =
         (modified("node_modules/.package-lock.json"), modified("package-lock.json"))
         && locked <= installed
@@ -71,21 +71,22 @@ pub(super) fn install(folder: &Path) -> Result<(), WasmError> {
     complete(Command::new("npm").current_dir(folder).args(["ci", "--silent"]))
 }
 
-/// What the package is made of, and where it goes.
+/// The parts of the package, and where it is written.
 pub(super) struct Parts<'a> {
     /// The folder of its source.
     pub(super) source: &'a Path,
     /// The modules with their bindings.
     pub(super) modules: &'a Path,
-    /// The folder above the package's own.
+    /// The folder that will contain the package's folder.
     pub(super) output: &'a Path,
     pub(super) profile: Profile,
-    /// The address of the repository, for whoever finds the package at a registry.
+    /// The address of the repository, for readers who find the package at a registry.
     pub(super) home: Option<String>,
 }
 
 impl Parts<'_> {
-    /// Writes the package's folder and packs it, unless that was done of the same parts, which `seen` stands for.
+    /// Writes the package's folder and packs it, unless that was already done with the same parts. `seen` is the hash
+    /// of the parts.
     pub(super) fn package(&self, seen: &str) -> Result<Package, WasmError> {
         let folder = self.output.join("headstart");
         let packed = self.output.join("packed");
@@ -97,7 +98,7 @@ impl Parts<'_> {
             return Ok(Package { folder, archive: self.output.join(name) });
         }
         let failed = |source| WasmError::File { path: packed.clone(), source };
-        // Whoever is interrupted below leaves nothing that looks current.
+        // If the work below is interrupted, nothing is left that looks current.
         std::fs::write(&packed, "").map_err(failed)?;
         self.write(&folder)?;
         let name = self.pack(&folder)?;
@@ -123,7 +124,7 @@ impl Parts<'_> {
         complete(&mut build)
     }
 
-    /// The name of the archive.
+    /// Packs the folder. Returns the name of the archive.
     fn pack(&self, folder: &Path) -> Result<String, WasmError> {
         let packed = Command::new("npm")
             .current_dir(folder)
@@ -135,7 +136,7 @@ impl Parts<'_> {
         if !packed.status.success() {
             return Err(WasmError::Failed { command: "npm pack".to_owned() });
         }
-        // All that it says is the name of the file.
+        // npm prints nothing but the name of the file.
         let name = String::from_utf8_lossy(&packed.stdout).trim().to_owned();
         eprintln!("xtask: packed {}", self.output.join(&name).display());
         Ok(name)

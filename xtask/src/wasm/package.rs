@@ -1,4 +1,4 @@
-//! The npm package: its modules with their bindings, then its code, its types and its archive.
+//! Builds the npm package: its modules with their bindings, then its code, its types and its archive.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use super::toolchain::{TARGET, Toolchain};
 use super::{Profile, WasmError, complete, npm, read, replace_folder};
 use crate::notices::{self, Compiled};
 
-/// The one module whose functions ours may import: what wasm-bindgen writes beside it.
+/// The only module from which ours may import functions: the one that wasm-bindgen writes beside it.
 const GLUE: &str = "./glue_bg.js";
 
-/// The modules: one for each entry of the package, and two that only tell how large the grammar and the index are. Each is an
-/// example of the crate; with its features.
+/// The modules, each with its features: one for each entry of the package, and two that only show how large the grammar
+/// and the index are. Each module is an example of the crate.
 const MODULES: [(&str, &str); 6] = [
     ("headstart", "engine,shell"),
     ("core", "engine"),
@@ -27,23 +27,23 @@ const MODULES: [(&str, &str); 6] = [
     ("grammar", "shell"),
 ];
 
-/// The module that a page fetches in two parts. Which data belongs to which of them is known from the linker's map.
+/// The module that a page fetches in two parts. The linker's map says which data belongs to which part.
 const IN_PARTS: &str = "headstart";
 
-/// The one module that is every entry's for developers.
+/// The single module for developers, which serves all entries.
 const ALL: [(&str, &str); 1] = [("headstart", "engine,shell,code-index")];
 
 /// A package that is built.
 pub(crate) struct Package {
-    /// What is in the archive.
+    /// The folder with the content of the archive.
     pub(crate) folder: PathBuf,
-    /// What npm would publish.
+    /// The archive that npm would publish.
     pub(crate) archive: PathBuf,
 }
 
 impl Profile {
-    /// Where the modules and their bindings are, in the target folder's `npm`: of each profile apart, so that to build one does
-    /// not make the other stale.
+    /// The folder of the modules and their bindings, below `npm` in the target folder. Each profile has its own folder,
+    /// so that building one does not make the other out of date.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::Small => "modules",
@@ -66,8 +66,8 @@ impl Profile {
     }
 }
 
-/// Builds the npm package, unless it is there as it would be: `npm/headstart` in the target folder. Beside it the packages that
-/// `front_end` needs of others are installed, because that mostly waits.
+/// Builds the npm package as `npm/headstart` in the target folder, unless it is there and current. Meanwhile the
+/// packages that `front_end` needs are installed, because that is mostly waiting.
 pub(crate) fn build(
     repository: &Path,
     profile: Profile,
@@ -108,7 +108,7 @@ fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Resu
     Ok(())
 }
 
-/// The licences of what the modules are made of, beside them.
+/// Writes the licences of what is compiled into the modules beside these.
 fn write_licences(repository: &Path, modules: &Path) -> Result<(), WasmError> {
     let package = Compiled { package: "headstart-wasm", triple: TARGET, options: &["--all-features"] };
     let path = modules.join(notices::FILE);
@@ -116,14 +116,14 @@ fn write_licences(repository: &Path, modules: &Path) -> Result<(), WasmError> {
         .map_err(|source| WasmError::File { path, source })
 }
 
-/// Where the project lives, as the manifest of the workspace says.
+/// The repository's address in the manifest of the workspace.
 fn home(manifest: &[u8]) -> Option<String> {
     let manifest: toml::Table = std::str::from_utf8(manifest).ok()?.parse().ok()?;
     let package = manifest.get("workspace")?.get("package")?;
     Some(package.get("repository")?.as_str()?.to_owned())
 }
 
-/// Until it is dropped no other task builds the package in this folder.
+/// Locks the folder. Until the lock is dropped no other task builds the package there.
 fn lock(folder: &Path) -> Result<File, WasmError> {
     let path = folder.join("lock");
     let failed = |source| WasmError::Lock { path: path.clone(), source };
@@ -132,7 +132,7 @@ fn lock(folder: &Path) -> Result<File, WasmError> {
     Ok(file)
 }
 
-/// Writes the bindings of a module to a folder, unless they are there.
+/// Writes the bindings of a module to a folder, unless they are there and current.
 fn bind(bindgen: &Path, module: &Path, folder: &Path) -> Result<(), WasmError> {
     let bytes = read(module)?;
     let seen = folder.join("seen");
@@ -146,7 +146,7 @@ fn bind(bindgen: &Path, module: &Path, folder: &Path) -> Result<(), WasmError> {
     std::fs::write(&seen, now).map_err(|source| WasmError::File { path: seen, source })
 }
 
-/// All that the package is made of, as a hash: what was packed with the same one is current.
+/// A hash of all parts of the package. A package that was packed with the same hash is current.
 fn seen(repository: &Path, source: &Path, modules: &Path, profile: Profile) -> Result<String, WasmError> {
     let mut paths: Vec<PathBuf> = WalkBuilder::new(source)
         .filter_entry(|entry| {
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_import_is_found_and_named() {
-        // One function type `() -> ()`, one import `env.isdigit` of it.
+        // This is one function type `() -> ()` and one import `env.isdigit` of that type.
         let types = b"\x01\x04\x01\x60\0\0";
         let import = b"\x02\x0f\x01\x03env\x07isdigit\0\0";
         let module = [HEADER, types, import].concat();

@@ -1,4 +1,4 @@
-//! What is needed to build for WebAssembly: the Rust target, a C compiler that knows it, headers for the grammar.
+//! What building for WebAssembly needs: the Rust target, a C compiler that supports it, and headers for the grammar.
 
 mod places;
 
@@ -20,7 +20,7 @@ pub(super) struct Toolchain {
     repository: PathBuf,
     c_flags: String,
     places: Places,
-    /// Cargo's folder for what it builds.
+    /// The folder in which cargo puts what it builds.
     target_folder: PathBuf,
 }
 
@@ -38,7 +38,7 @@ impl Toolchain {
         Ok(Self { repository: repository.to_owned(), c_flags, places, target_folder })
     }
 
-    /// Where the npm package is made.
+    /// The folder in which the npm package is made.
     pub(super) fn npm_folder(&self) -> PathBuf {
         self.target_folder.join("npm")
     }
@@ -49,8 +49,8 @@ impl Toolchain {
         complete(self.cargo_for_wasm(&["build", "-q", "-p", package]).args(arguments))
     }
 
-    /// Builds a module of the npm package, with these features of its crate; where it is. Beside one that is small lies what the linker says of
-    /// where everything is in it, with the suffix `map`.
+    /// Builds a module of the npm package, with these features of its crate. Returns its file. Beside a small module
+    /// the linker writes a map of where everything is in it, with the suffix `map`.
     pub(super) fn build_module(
         &self,
         profile: Profile,
@@ -59,7 +59,7 @@ impl Toolchain {
     ) -> Result<PathBuf, WasmError> {
         let (cargo_profile, features) = (profile.of_cargo(), format!("--features={features}"));
         let folder = self.target_folder.join(TARGET).join(cargo_profile).join("examples");
-        // A library's file has no hyphens.
+        // The file of a library has no hyphens in its name.
         let module = folder.join(name.replace('-', "_")).with_extension("wasm");
         let arguments = ["--profile", cargo_profile, "--example", name, "--no-default-features", &features];
         match profile {
@@ -83,15 +83,15 @@ impl Toolchain {
         )
     }
 
-    /// Builds a program of this workspace for this machine; where it is.
+    /// Builds a program of this workspace for this machine. Returns its file.
     pub(super) fn build_tool(&self, package: &str) -> Result<PathBuf, WasmError> {
         eprintln!("xtask: building {package}");
         complete(&mut self.cargo(&["build", "-q", "-p", package]))?;
         Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
     }
 
-    /// Builds the binary `headstart` as its own tests have it: with one of them, because `cargo build` chooses other features of dependencies and would
-    /// compile most of them once more.
+    /// Builds the binary `headstart` in the same way as its own tests do, together with one of them. `cargo build`
+    /// would choose other features of dependencies, and most of them would be compiled once more.
     pub(super) fn build_binary(&self) -> Result<(), WasmError> {
         complete(&mut self.cargo(&[
             "test",
@@ -143,7 +143,8 @@ fn require_target() -> Result<(), WasmError> {
     if installed { Ok(()) } else { Err(WasmError::NoTarget) }
 }
 
-/// The grammar of bash is C. The `cc` crate takes `clang` for this target unless it is told another one.
+/// A C compiler is needed because the grammar of bash is written in C. The `cc` crate uses `clang` for this target
+/// unless a variable names another one.
 fn require_compiler() -> Result<(), WasmError> {
     let compiler = std::env::var("CC_wasm32_unknown_unknown").unwrap_or_else(|_| "clang".to_owned());
     let found = Command::new(&compiler)
@@ -153,8 +154,8 @@ fn require_compiler() -> Result<(), WasmError> {
     if found { Ok(()) } else { Err(WasmError::NoCompiler { tried: compiler }) }
 }
 
-/// The caller's own flags and the headers of the small C library that `tree-sitter-language` carries:
-/// the grammar's build script does not pass them by itself.
+/// The caller's own flags, and the headers of the small C library that `tree-sitter-language` contains. The grammar's
+/// build script does not pass these by itself.
 fn c_flags(metadata: &cargo_metadata::Metadata) -> Result<String, WasmError> {
     const PACKAGE: &str = "tree-sitter-language";
     let package = metadata

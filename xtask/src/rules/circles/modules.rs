@@ -1,4 +1,4 @@
-//! The modules of a crate, and what each of them gives a name.
+//! The modules of a crate, and what each of their names stands for.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use syn::{Attribute, Expr, ExprLit, Item, ItemMod, ItemUse, Lit, Meta};
 use super::paths::{Path, leaves};
 use crate::rules::broken::RuleError;
 
-/// A module with what it names; one module of a file is the file's own, others stand in it.
+/// A module and its names. A file is one module, and other modules may be written inside it.
 pub(super) struct Module {
-    /// Relative to the repository.
+    /// The path of its file, relative to the repository.
     pub(super) file: String,
     pub(super) parent: Option<usize>,
     pub(super) names: BTreeMap<String, Vec<Name>>,
     /// The paths of `use path::*`.
     pub(super) globs: Vec<Path>,
-    /// What stands in it.
+    /// The items of the module.
     pub(super) items: Vec<Item>,
 }
 
-/// What a name stands for in a module; a module and a function may share one.
+/// What a name stands for in a module. A module and a function may have the same name.
 #[derive(Debug, Clone)]
 pub(super) enum Name {
     Item,
@@ -27,7 +27,7 @@ pub(super) enum Name {
     Import(Path),
 }
 
-/// The modules below the root file of a crate, the root first.
+/// The modules below the root file of a crate, beginning with the root.
 pub(super) fn read(root: &str, texts: &BTreeMap<&str, &str>) -> Result<Vec<Module>, RuleError> {
     let mut reader = Reader { texts, modules: Vec::new() };
     let folder = folder_of(root);
@@ -41,7 +41,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads `file`, whose children lie in `folder`.
+    /// Reads `file`. The files of its modules are in `folder`.
     fn file(&mut self, file: &str, folder: &str, parent: Option<usize>) -> Result<usize, RuleError> {
         let text = self.texts.get(file).copied().unwrap_or_default();
         let parsed =
@@ -161,7 +161,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether what has these attributes is there for tests alone.
+/// Whether an item with these attributes only exists for tests.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     let for_tests = |attribute: &Attribute| {
         attribute.path().is_ident("cfg")

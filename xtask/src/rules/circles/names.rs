@@ -1,4 +1,4 @@
-//! Which file of a crate takes which names from which other.
+//! Finds out which file of a crate takes which names from which other file.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::paths::{Place, leaves, resolve};
 use crate::rules::broken::RuleError;
 use crate::rules::text::File;
 
-/// The arrows between the files in the `src` of a package. That a module is declared or handed on is no arrow: whoever
-/// takes a name takes it from the file that defines it.
+/// The imports between the files in the `src` of a package. Declaring or re-exporting a module is no import, because a
+/// name is taken from the file that defines it.
 pub(super) fn arrows(files: &[File], folder: &str) -> Result<Arrows, RuleError> {
     let texts: BTreeMap<&str, &str> =
         files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
@@ -51,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The paths in what a macro is given, which has no grammar of its own.
+    /// Takes the paths in the arguments of a macro, which have no grammar of their own.
     fn tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons, mut dots) = (Vec::new(), 0, 0);
         for token in tokens {
@@ -61,7 +61,7 @@ impl Reader<'_> {
                         self.take(&std::mem::take(&mut path));
                     }
                     colons = 0;
-                    // Behind one dot stands a field or a method, behind two a value.
+                    // A name after one dot is a field or a method, and one after two dots is a value.
                     if dots != 1 {
                         path.push(name.to_string());
                     }
@@ -84,7 +84,7 @@ impl Reader<'_> {
         self.take(&path);
     }
 
-    /// An attribute names functions and modules in quotes: `with = "crate::hex"`.
+    /// Takes the path in a string of an attribute, which can name a function or a module: `with = "crate::hex"`.
     fn quoted(&mut self, literal: &str) {
         let path: Vec<String> = literal.trim_matches('"').split("::").map(ToOwned::to_owned).collect();
         match resolve(self.modules, self.own, &path) {
@@ -110,7 +110,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_item_use(&mut self, imported: &'ast ItemUse) {
-        // Who hands a name on takes it only where it uses it as well.
+        // A file that re-exports a name only takes it if it also uses it.
         if matches!(imported.vis, Visibility::Inherited) && imported.leading_colon.is_none() {
             for leaf in leaves(&imported.tree) {
                 self.take(&leaf.path);

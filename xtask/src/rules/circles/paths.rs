@@ -1,4 +1,4 @@
-//! Where a path of names leads.
+//! Finds out to which item or module a path of names leads.
 
 use syn::UseTree;
 
@@ -7,13 +7,13 @@ use super::modules::{Module, Name};
 /// The names of a path, in order.
 pub(super) type Path = Vec<String>;
 
-/// How far a name is followed from import to import.
+/// The number of imports through which a name is followed.
 const MOST_IMPORTS: usize = 16;
 
 /// One path of a `use`.
 pub(super) struct Leaf {
     pub(super) path: Path,
-    /// The name that it gives to what it imports.
+    /// The name under which it is imported.
     pub(super) bound: Option<String>,
     pub(super) is_glob: bool,
 }
@@ -54,11 +54,12 @@ fn add_leaves(tree: &UseTree, before: &[String], found: &mut Vec<Leaf>) {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Module(usize),
-    /// The module in which an item stands, and its name.
+    /// The module that contains an item, and the item's name.
     Item(usize, String),
 }
 
-/// Where `path` leads that stands in the module `from`; `None`: out of the crate, or to a name of a function's own.
+/// Resolves a `path` in the module `from`. `None` means that it leads out of the crate, or is a local name of a
+/// function.
 pub(super) fn resolve(modules: &[Module], from: usize, path: &[String]) -> Option<Place> {
     follow(modules, from, path, MOST_IMPORTS)
 }
@@ -89,12 +90,12 @@ fn below(modules: &[Module], module: usize, path: &[String], most: usize) -> Opt
     });
     match child {
         Some(child) => below(modules, child, rest, most),
-        // What stands behind an item is its own: a variant, a function.
+        // Names after an item belong to the item, such as a variant or a function.
         None => places.pop(),
     }
 }
 
-/// All that `name` stands for in `module`.
+/// Everything that `name` stands for in `module`.
 fn named(modules: &[Module], module: usize, name: &str, most: usize) -> Vec<Place> {
     let Some(most) = most.checked_sub(1) else { return Vec::new() };
     let known = modules[module].names.get(name).into_iter().flatten();
@@ -102,7 +103,7 @@ fn named(modules: &[Module], module: usize, name: &str, most: usize) -> Vec<Plac
         .filter_map(|known| match known {
             Name::Item => Some(Place::Item(module, name.to_owned())),
             Name::Module(child) => Some(Place::Module(*child)),
-            // In Rust of this edition the first name of a path may be another crate's.
+            // In this edition of Rust the first name of a path may be that of another crate.
             Name::Import(path) if path.first().is_some_and(|first| first == name) && path.len() == 1 => None,
             Name::Import(path) => follow(modules, module, path, most),
         })

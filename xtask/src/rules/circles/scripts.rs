@@ -1,4 +1,4 @@
-//! Which script takes which names from which other.
+//! Finds out which script takes which names from which other script.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::Arrows;
 use crate::rules::text::File;
 
 const ENDINGS: [&str; 3] = [".ts", ".mjs", ".js"];
-/// What may stand between `export` and a name.
+/// The words that may come between `export` and a name.
 const BEFORE_A_NAME: [&str; 13] = [
     "export",
     "declare",
@@ -22,11 +22,11 @@ const BEFORE_A_NAME: [&str; 13] = [
     "enum",
     "namespace",
 ];
-/// How far a name is followed from file to file.
+/// The number of files through which a name is followed.
 const MOST_HANDS: usize = 8;
 
-/// The arrows between the scripts of the repository, by relative imports. That a name is handed on is no arrow: whoever takes it takes it from the
-/// file that defines it.
+/// The imports between the scripts of the repository, by relative paths. Re-exporting a name is no import, because a
+/// name is taken from the file that defines it.
 pub(super) fn arrows(files: &[File]) -> Arrows {
     let texts: BTreeMap<&str, &str> = files
         .iter()
@@ -56,7 +56,7 @@ struct Script<'a> {
     handed_on: Vec<Taken<'a>>,
 }
 
-/// What stands in one import or export of another file; `*`: all of it.
+/// The names in one import or export of another file; `*` means all names.
 struct Taken<'a> {
     file: String,
     names: Vec<&'a str>,
@@ -96,7 +96,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// The file that defines what `file` gives by this name.
+/// The file that defines the name which `file` exports.
 fn defining<'a>(
     scripts: &'a BTreeMap<&str, Script<'_>>,
     file: &'a str,
@@ -113,7 +113,7 @@ fn defining<'a>(
     handed_on.into_iter().find_map(|taken| defining(scripts, &taken.file, name, most))
 }
 
-/// The names that stand between `import` and `from`.
+/// The names between `import` and `from`.
 fn names_in(clause: &str) -> Vec<&str> {
     let Some((_, listed)) = clause.split_once('{') else { return vec!["*"] };
     let names = listed.trim_end().trim_end_matches('}').split(',').map(|name| {
@@ -124,7 +124,7 @@ fn names_in(clause: &str) -> Vec<&str> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// The script that is called `named` in the file `from`.
+/// The path of the script that is called `named` in the file `from`.
 fn file_of(from: &str, named: &str, texts: &BTreeMap<&str, &str>) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

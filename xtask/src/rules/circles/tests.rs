@@ -5,7 +5,7 @@ fn files(texts: &[(&str, &str)]) -> Vec<File> {
     texts.iter().map(file).collect()
 }
 
-/// The arrows of a crate, a line each; its files by their paths below `src`.
+/// The imports of a crate in one line each. Files are given by their paths below `src`.
 fn arrows_of(texts: &[(&str, &str)]) -> Vec<String> {
     let below: Vec<_> = texts.iter().map(|(path, text)| (format!("a/src/{path}"), *text)).collect();
     let below: Vec<_> = below.iter().map(|(path, text)| (path.as_str(), *text)).collect();
@@ -20,7 +20,7 @@ fn lines(arrows: &Arrows) -> Vec<String> {
     arrows.iter().map(line).collect()
 }
 
-/// A crate whose files `a`, `b`, … each take from the next one, and the last of them from the first.
+/// A crate with files `a`, `b` and so on. Each imports from the next one, and the last one from the first.
 fn ring(length: usize) -> Vec<(String, String)> {
     let names: Vec<_> = ["a", "b", "c", "d"].into_iter().take(length).collect();
     let next = names.iter().cycle().skip(1);
@@ -97,7 +97,8 @@ fn what_is_declared_handed_on_tested_or_another_crates_is_not_taken() {
     }
 }
 
-/// A type, and phases of it in the files of its folder: each takes the type from there, and the first what the second has.
+/// A type whose phases are the files of its folder. Each takes the type from the folder's file, and the first also
+/// takes something from the second.
 #[test]
 fn what_a_phase_takes_from_its_noun_makes_no_circle() {
     let phases = ["a", "b", "c", "d"];
@@ -118,7 +119,7 @@ fn what_a_phase_takes_from_its_noun_makes_no_circle() {
         found.iter().map(BTreeSet::len).collect::<Vec<_>>()
     };
     assert!(too_large(noun(""), &[("a", "use super::b::State as B;")], &[]).is_empty());
-    // Four phases of it in a ring.
+    // Four phases of the noun import each other in a ring.
     let ring = [
         ("a", "use super::b::State as Next;"),
         ("b", "use super::c::State as Next;"),
@@ -126,7 +127,7 @@ fn what_a_phase_takes_from_its_noun_makes_no_circle() {
         ("d", "use super::a::State as Next;"),
     ];
     assert_eq!(too_large(noun(""), &ring, &[]), [4]);
-    // A circle of several nouns that leads through it: it counts once, whatever its phases are.
+    // In a circle of several nouns, this noun counts once, however many phases it has.
     let through = [
         ("e", "use crate::noun::a::State;"),
         ("f", "use crate::e::E;"),

@@ -1,5 +1,5 @@
-//! The folders of this machine, and what is written in their place: a module holds the path of every line that may panic, and
-//! whoever downloads it has no business with the home of whoever built it.
+//! Replaces the folders of this machine in the modules. A module contains the source path of every line that may panic,
+//! and a user who downloads it should not see the home folder of the person who built it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,10 +8,11 @@ use cargo_metadata::Metadata;
 
 use super::TARGET;
 
-/// What cargo joins flags with in the variable that may hold spaces.
+/// The character with which cargo joins flags in the variable whose flags may contain spaces.
 const SEPARATOR: char = '\x1f';
 
-/// Folders with what stands for them, the more special ones behind those that they are in: the last that fits counts.
+/// Folders and the names that replace them. A folder inside another one comes after it, because the last folder that
+/// fits counts.
 pub(super) struct Places(Vec<(PathBuf, &'static str)>);
 
 impl Places {
@@ -28,19 +29,19 @@ impl Places {
         registries.sort();
         registries.dedup();
         places.extend(registries.into_iter().map(|folder| (folder, "crates")));
-        // A home that is the root would be in every path.
+        // If the home folder is the root, it would be part of every path.
         places.retain(|(folder, _)| folder.parent().is_some());
         Self(places)
     }
 
-    /// For clang, whose headers and assertions name files, too.
+    /// The flags for clang, because headers and assertions name files as well.
     pub(super) fn c_flags(&self) -> String {
         let flags =
             self.0.iter().map(|(folder, name)| format!("-ffile-prefix-map={}={name}", folder.display()));
         flags.collect::<Vec<_>>().join(" ")
     }
 
-    /// Has a run of cargo hide them, beside the flags that the caller has set for rustc.
+    /// Makes a run of cargo hide the folders. The flags that the caller has set for rustc stay.
     pub(super) fn hide(&self, cargo: &mut Command) {
         let given = std::env::var("CARGO_ENCODED_RUSTFLAGS").ok().or_else(|| {
             let flags = std::env::var("RUSTFLAGS").ok()?;
@@ -53,7 +54,7 @@ impl Places {
         let flags =
             self.0.iter().map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
         if let Some(given) = given {
-            // Either variable takes the place of all that is configured.
+            // Each of these variables replaces all configured flags.
             let all: Vec<String> = std::iter::once(given).chain(flags).collect();
             cargo.env("CARGO_ENCODED_RUSTFLAGS", all.join(&SEPARATOR.to_string()));
         } else {
