@@ -1,5 +1,7 @@
-//! What a commit made ahead costs beside the same commit made by git itself, and what a command that leaves git alone pays for it:
-//! nothing. Each round measures all of it, one after the other, with the binary: `cargo bench -p headstart --bench commits`.
+//! Compares a commit that is made ahead with the same commit made by git itself. Also measures whether a command that
+//! leaves git alone takes longer in a repository than without one; it should not.
+//!
+//! Each round measures everything one after the other, with the binary: `cargo bench -p headstart --bench commits`.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -13,7 +15,7 @@ use serde_json::{Value, json};
 const ROUNDS: usize = 20;
 const FILES: usize = 1_000;
 
-/// A user with a project, in a repository or not.
+/// A user with a project, which may be a repository.
 struct World {
     folder: tempfile::TempDir,
 }
@@ -60,7 +62,8 @@ impl World {
         started.elapsed()
     }
 
-    /// Work that writes a file and runs this command: its id, and the time in tools.
+    /// Runs work ahead that writes a file and then runs `command`. Returns the id of the work, and the time it spent in
+    /// tools.
     fn ahead(&self, command: &str) -> (String, Duration) {
         let write =
             json!({ "name": "write_file", "args": { "file_path": "d0/f0.txt", "content": "changed\n" } });

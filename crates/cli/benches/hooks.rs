@@ -1,5 +1,7 @@
-//! What a hook adds to a command of another product, and what a confined run does, beside the start of a program that does nothing:
-//! `cargo bench -p headstart --bench hooks`. The figures are medians over the same rounds.
+//! Measures what a hook adds to a command of another product, and what a confined run adds. Both are compared with the
+//! start of a program that does nothing.
+//!
+//! Run it with `cargo bench -p headstart --bench hooks`. The figures are medians over the same rounds.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-/// A test of the benchmark runs each once.
+/// The number of rounds. If the benchmark runs as a test, each command runs once.
 fn rounds() -> usize {
     if std::env::args().any(|argument| argument == "--bench") { 200 } else { 1 }
 }
@@ -56,7 +58,7 @@ fn time(words: &[&str], input: &str, project: &Path, home: &Path) -> Duration {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let started = Instant::now();
     let mut child = command.spawn().unwrap();
-    // One that does not read has gone.
+    // The write fails if a program that does not read its input has ended.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     let time = started.elapsed();

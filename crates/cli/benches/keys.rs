@@ -1,5 +1,7 @@
-//! What a key of a chat takes until its frame is written, in a project of 200,000 files: in an empty prompt, and behind an `@`, where each letter is looked up
-//! in all their names: `cargo bench -p headstart --bench keys`.
+//! Measures the time from a key in a chat until its frame is written, in a project of 200,000 files: in an empty
+//! prompt, and after an `@`, where each letter is looked up in the names of all files.
+//!
+//! Run it with `cargo bench -p headstart --bench keys`.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -17,10 +19,10 @@ use pty::Pty;
 
 const FOLDERS: usize = 2_000;
 const WORD: &str = "a word that is typed";
-/// Each letter of it fits many of the names.
+/// Part of a file's name; each of its letters fits many names.
 const NAME: &str = "folder1file7";
 
-/// A test of the benchmark looks at a few files once.
+/// Whether this is a benchmark. If it runs as a test, it uses a few files and one round.
 fn is_bench() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }
@@ -61,7 +63,7 @@ fn start(home: &Path, project: &Path, recording: &Path) -> Pty {
     Pty::of(&command, 80, 24)
 }
 
-/// The time for each letter of a word, from the key to its frame, and an empty prompt again.
+/// Types a word after `begins`, and empties the prompt again. Returns the time from each letter's key to its frame.
 fn type_in(chat: &mut Pty, begins: &str, word: &str) -> Vec<Duration> {
     let mut typed = format!("> {begins}");
     chat.send(begins);

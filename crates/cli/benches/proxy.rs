@@ -1,6 +1,8 @@
-//! What `headstart acp-proxy` adds to a message, and how long it takes to take what ran ahead: `cargo bench -p headstart --bench proxy`.
+//! Measures what `headstart acp-proxy` adds to a message, and how long it takes to take work that ran ahead: `cargo
+//! bench -p headstart --bench proxy`.
 //!
-//! The agent is that of the tests, in Python. It is asked alone, between two `cat`s (the floor of whatever stands between), and behind the proxy.
+//! The agent is the one of the tests, in Python. It is asked directly, between two `cat`s (the least that any process
+//! in between can cost), and behind the proxy.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -16,12 +18,12 @@ use serde_json::{Value, json};
 const AGENT: &str = include_str!("../tests/proxy/agent.py");
 const NEXT: &str = "write it";
 
-/// A test of the benchmark runs each once.
+/// The number of rounds: `all`, or one if the benchmark runs as a test.
 fn rounds(all: usize) -> usize {
     if std::env::args().any(|argument| argument == "--bench") { all } else { 1 }
 }
 
-/// An editor in its simplest form.
+/// The simplest form of an editor: a client that writes requests and reads messages.
 struct Editor {
     child: Child,
     input: ChildStdin,
@@ -45,7 +47,7 @@ impl Editor {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The answer to a request, and how many messages came before it.
+    /// Returns the answer to a request, and how many messages came before it.
     fn ask(&mut self, method: &str, params: &Value) -> (Value, usize) {
         self.next += 1;
         let line = json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
@@ -59,12 +61,12 @@ impl Editor {
         unreachable!("it reads until there is an answer")
     }
 
-    /// Reads one message: is it that the suggested prompt has run ahead?
+    /// Reads one message, and returns whether it says that the work ahead for the suggested prompt is ready.
     fn has_read_of_ready_work(&mut self) -> bool {
         let message = self.read();
         let suggestion = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
         let state = &suggestion["_meta"]["headstart"]["state"];
-        // Without work there would be nothing more to wait for.
+        // If no work is running, nothing more would come, and the benchmark would wait forever.
         assert!(suggestion.is_null() || state == "running" || state == "ready", "{message}");
         state == "ready"
     }

@@ -1,5 +1,7 @@
-//! What a command costs in a view of another process's, reached as another machine is, beside a view of this one's, over 50,000 files:
-//! `cargo bench -p headstart --bench remote`. No network lies between the two; what one adds is its own.
+//! Compares a command in a view of another process, which is reached as another machine would be, with a command in a
+//! view of this process, over 50,000 files: `cargo bench -p headstart --bench remote`.
+//!
+//! No network lies between the two processes, so the time that a network takes has to be added.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -12,10 +14,10 @@ use serde_json::{Value, json};
 
 const ROUNDS: usize = 5;
 const FILES: usize = 50_000;
-/// Commands of one speculation, over one connection.
+/// The number of commands in one speculation. All of them use one connection.
 const COMMANDS: u32 = 10;
 
-/// A user with a project, and another machine.
+/// A user with a project, and a second machine.
 struct World {
     folder: tempfile::TempDir,
 }
@@ -62,7 +64,7 @@ impl World {
         self.run(env!("CARGO_BIN_EXE_headstart"), &["shadow", "run", "--", "true"]).1
     }
 
-    /// Time in the commands of a speculation, for each but the first.
+    /// The time that a speculation spends in each command after the first.
     fn each(&self) -> Duration {
         let time = |count: u32| {
             let call = json!({ "name": "shell", "args": { "command": "bash -c true" } });

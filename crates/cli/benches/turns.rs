@@ -1,5 +1,6 @@
-//! What a user waits for, on a real disk and a real socket: Tab to applied, abort to gone, calls at the same time. Each beside
-//! its floor.
+//! Measures what a user waits for, on a real disk and a real socket: from Tab until the work is applied, from an abort
+//! until the connection is closed and the overlay is gone, and for calls that run at the same time. Each is shown with
+//! its floor, the least that it could take.
 #![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 
@@ -25,7 +26,7 @@ use tokio::task::JoinSet;
 
 const FILES: usize = 10;
 
-/// A program with a clock, and with threads for calls or without.
+/// A host with a clock, which may run calls on threads.
 struct Program {
     started: Instant,
     workspace: String,
@@ -64,7 +65,7 @@ impl Host for Program {
     }
 }
 
-/// Processes without the rules of the binary's own runner.
+/// Runs commands as plain processes, without the rules of the binary's own runner.
 struct Processes;
 
 #[async_trait]
@@ -94,7 +95,7 @@ fn engine(model: Arc<dyn Model>, tree: Arc<dyn Workspace>, root: &Path, threads:
     }
 }
 
-/// One answer with these calls, and a last word.
+/// A model that answers once with these calls, and then with a closing text.
 fn answering(calls: &[Value]) -> Arc<dyn Model> {
     let turns = json!({"turns": [{"text": "So be it.", "toolCalls": calls}, {"text": "It is done."}]});
     Arc::new(Replay::instant(Recording::parse(&turns.to_string()).unwrap()))
@@ -109,7 +110,7 @@ fn params(engine: &Engine, history: &[Message]) -> CacheSafeParams {
     CacheSafeParams::new(Some("Be brief.".into()), engine.toolbox.schemas(), history, "recording")
 }
 
-/// A speculation that has ended, prepared for its accept.
+/// Runs work to its end, so that it can be accepted.
 fn ended(runtime: &Runtime, engine: &Engine) -> Speculation {
     let (speculation, driver, _events) = engine.start("1", &params(engine, &history()), "go").unwrap();
     runtime.block_on(runtime.spawn(driver)).unwrap();
@@ -117,7 +118,7 @@ fn ended(runtime: &Runtime, engine: &Engine) -> Speculation {
     speculation
 }
 
-/// A workspace with the files that the work changes.
+/// Makes a workspace, and returns it with the calls that change its files.
 fn workspace(folder: &Path) -> (Arc<dyn Workspace>, Vec<Value>) {
     let root = folder.join("project");
     fs::create_dir(&root).unwrap();
@@ -135,7 +136,7 @@ fn main() {
     divan::main();
 }
 
-/// A server that never answers, and tells when its client goes.
+/// A server that never answers. It tells when a client has come and when it has left.
 async fn hanging()
 -> (String, tokio::sync::mpsc::UnboundedReceiver<()>, tokio::sync::mpsc::UnboundedReceiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -164,7 +165,7 @@ async fn hanging()
     (url, client_came, client_left)
 }
 
-/// Ten files of 4 KB.
+/// Applies ten files of 4 KB.
 mod tab {
     use super::*;
 
@@ -196,7 +197,7 @@ mod tab {
             assert_eq!(accepted.ending, Ending::Completed);
             history.extend(accepted.transcript.messages);
             let params = black_box(params(&engine, &history));
-            // Dropped after the clock has stopped.
+            // The returned values are dropped after the clock has stopped.
             (speculation, engine, params, folder)
         });
     }
@@ -255,7 +256,7 @@ mod abort {
     }
 }
 
-/// Three commands of 100 ms in one turn.
+/// Runs three commands of 100 ms in one turn.
 mod commands {
     use super::*;
 
@@ -280,7 +281,7 @@ mod commands {
     }
 }
 
-/// Searches through 2,000 files of 4 KB in one turn.
+/// Searches through 2,000 files of 4 KB, once or three times in one turn.
 mod searches {
     use super::*;
 

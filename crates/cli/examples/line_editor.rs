@@ -1,4 +1,5 @@
-//! The line editor of `headstart chat` by itself, to try it in a terminal or with a pipe: what is submitted comes back.
+//! The line editor of `headstart chat` without a chat, to try it in a terminal or with a pipe: it prints each line that
+//! is submitted.
 //!
 //! `ask` asks for consent, `stream` prints an answer piece by piece while you go on typing, `panic` panics, and
 //! ghost text is offered after each line.
@@ -19,7 +20,7 @@ use terminal::{
 const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
     while the prompt below stays where it is and takes what you type.\nIt has a second line.";
 
-/// Nothing goes on here.
+/// There is no work to show.
 const LIVE: [LiveRow; 0] = [];
 
 #[tokio::main(flavor = "current_thread")]
@@ -44,12 +45,13 @@ async fn echo_lines() -> io::Result<()> {
 struct Demo {
     editor: LineEditor,
     consent: Option<Consent>,
-    /// What is still to be streamed.
+    /// The words that are still to be streamed.
     answer: Vec<&'static str>,
     palette: Palette,
     screen: Screen<Stdout>,
     input: Input,
-    // Dropped last: the screen needs the terminal's mode until it is gone.
+    // Fields are dropped in order, and this must be the last one, because the screen needs the terminal's mode until it
+    // is gone.
     _guard: TerminalGuard,
 }
 
@@ -117,7 +119,7 @@ impl Demo {
         self.screen.draw(frame)
     }
 
-    /// Whether to go on.
+    /// Handles an event, and returns whether to go on.
     fn take(&mut self, event: &Event) -> io::Result<bool> {
         if let (Some(consent), Event::Key(_)) = (&mut self.consent, event) {
             match consent.handle(Instant::now(), event) {
@@ -135,7 +137,7 @@ impl Demo {
             return Ok(true);
         }
         match self.editor.handle(event) {
-            // The next frame shows it.
+            // The next frame shows the result.
             Action::None
             | Action::Inserted
             | Action::Edited
