@@ -1,4 +1,5 @@
-//! The line editor in a pseudo-terminal, by the program of `examples/line_editor.rs`.
+//! Holds how the line editor behaves in a pseudo-terminal and behind a pipe, through the program of
+//! `examples/line_editor.rs`.
 
 #[path = "support/pty.rs"]
 mod pty;
@@ -11,7 +12,8 @@ use std::time::Duration;
 use portable_pty::CommandBuilder;
 use pty::Pty;
 
-/// Cargo builds a package's examples before it runs its tests, beside the folder of the tests.
+/// The path of the example program. Cargo builds a package's examples before it runs its tests, and puts them into a
+/// folder next to that of the tests.
 fn program() -> PathBuf {
     let test = std::env::current_exe().expect("the test has a path");
     let profile = test.ancestors().nth(2).expect("the test is in a folder of the profile's folder");
@@ -30,7 +32,7 @@ fn editor(columns: u16, rows: u16) -> Pty {
     pty
 }
 
-/// Whether some row is exactly this.
+/// Waits until some row of the screen is exactly `row`.
 fn has_row(pty: &Pty, row: &'static str) {
     pty.wait_until(row, |screen| screen.rows(0, screen.size().1.get()).any(|found| found.trim_end() == row));
 }
@@ -38,7 +40,7 @@ fn has_row(pty: &Pty, row: &'static str) {
 #[test]
 fn tab_takes_the_ghost_over_and_enter_submits_it() {
     let mut pty = editor(60, 12);
-    // Ghost text is dim, the prompt before it is not.
+    // Ghost text is dim, but the prompt before it is not.
     pty.wait_until("dim ghost text", |screen| {
         let (row, column) = screen.cursor_position();
         let dim = |column| screen.cell(row, column).is_some_and(vt100::Cell::dim);
@@ -102,10 +104,11 @@ fn a_question_waits_for_its_key() {
     let mut pty = editor(60, 12);
     pty.send("ask\r");
     pty.wait_for("run this?");
-    // Longer than the question is deaf.
+    // A question ignores keys at first; the test waits longer than that.
     std::thread::sleep(Duration::from_millis(500));
     pty.send("\rx\t");
-    // Nor does it hear a letter that comes close behind another key.
+    // The question also ignores a letter that comes immediately after another key, because that is typing and no
+    // answer.
     pty.send("y");
     std::thread::sleep(Duration::from_millis(500));
     assert!(!pty.contents().contains("you said"), "{}", pty.contents());
@@ -140,7 +143,7 @@ fn a_key_is_not_lost_when_the_window_changes_at_the_same_time() {
     for turn in 0..100 {
         pty.resize(if turn % 2 == 0 { 40 } else { 60 }, 12);
         pty.send("k");
-        // The next key would bring a lost one with it, so each is waited for by itself.
+        // The next key would draw a lost one as well and so hide the loss, so the test waits for each key separately.
         let line = format!("> {}", "k".repeat(turn % 30 + 1));
         pty.wait_until(&line, |screen| screen.rows(0, 60).any(|row| row.trim_end() == line));
         if turn % 30 == 29 {
@@ -153,7 +156,7 @@ fn a_key_is_not_lost_when_the_window_changes_at_the_same_time() {
 #[test]
 fn the_terminal_is_given_back() {
     for (keys, code, last_words) in [("\x04", 0, ""), ("panic\r", 101, "as you wish")] {
-        // The mode of a terminal whose program touches nothing.
+        // The mode of a terminal whose program does not change it.
         let mut untouched = CommandBuilder::new("cat");
         untouched.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let mode = Pty::spawn(untouched, 60, 12).mode();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A language server for files of one made-up language, and some that misbehave; the first argument says which.
+"""A language server for files of a made-up language. It can misbehave; the first argument says how.
 
-It finds an error on each line that holds ERR. A line `use NAME` is an error where no file NAME is on disk.
+It finds an error in each line that contains ERR, and in each line `use NAME` if no file NAME is on disk.
 """
 
 import json, os, re, subprocess, sys, time, urllib.parse
@@ -35,7 +35,7 @@ def at(line, start=0):
 
 
 def check():
-    """No server: prints what is wrong with the files of this folder, as tsc does, and ends."""
+    """Serves nothing: prints what is wrong with the files of this folder, as tsc does, and ends."""
     for name in sorted(os.listdir()):
         if name.endswith(".mock"):
             for number, line in enumerate(on_disk(name).splitlines(), 1):
@@ -66,7 +66,7 @@ def on_disk(name):
 
 
 def build():
-    """Writes 40 MiB of build output; what went wrong."""
+    """Writes 40 MiB of build output. Returns what went wrong, or an empty list."""
     try:
         os.makedirs("target", exist_ok=True)
         with open("target/built", "wb") as file:
@@ -88,7 +88,8 @@ def answer(method, params):
         if PART == "flood":
             while True:
                 send({"method": "window/logMessage", "params": {"message": "x" * 60000}})
-        # What it can read of what is closed to the model, and of what was staged by somebody else.
+        # Shows what the server can read of files that are closed to the model, and of files that another process
+        # staged.
         names = sorted(os.listdir(path_of(folder)))
         return {"contents": "; ".join(f"{name}: {on_disk(os.path.join(path_of(folder), name))}" for name in names)}
     if method == "textDocument/definition":
@@ -110,7 +111,7 @@ if PART == "memory":
     hoard = bytearray(400 << 20)
     subprocess.Popen([sys.executable, "-c", "x = bytearray(200 << 20); import time; time.sleep(1000)"])
 if PART == "outside":
-    # What a plugin of a project may try.
+    # Things that a plugin of a project may try to write.
     for place in ("/etc/hostname", "/usr/written", os.path.expanduser("~/written"), "../written"):
         try:
             with open(place, "a") as file:

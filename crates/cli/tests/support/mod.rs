@@ -1,7 +1,8 @@
-//! A hermetic place to run the binary in, and what came out as a text that reads like a session.
+//! A hermetic place in which tests run the binary. What the binary said is shown as a text that reads like a session in
+//! a shell.
 //!
-//! Every [`Session`] has a home, a workspace and a state folder of its own, and no environment variable that the
-//! test did not set.
+//! Every [`Session`] has a home, a workspace and a state folder of its own, and no environment variables but `HOME`,
+//! `PATH`, two that keep the machine out of the tests, and those that the test sets.
 
 #![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
 #![allow(dead_code, reason = "every test binary uses another part of this")]
@@ -19,21 +20,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that takes longer hangs, on a busy machine too: some start a language server.
+/// A command that takes longer is hung, even on a busy machine; some commands start a language server.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
 
-/// One user at one machine.
+/// One user with one machine.
 pub(crate) struct Session {
     root: tempfile::TempDir,
     variables: Vec<(String, String)>,
     names: Vec<(String, String)>,
 }
 
-/// What a command said and how it ended. Shown as text, it holds nothing that differs from run to run.
+/// What a command said and how it ended. Displayed as text, it contains nothing that differs from run to run.
 pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// `None`: a signal ended it.
+    /// The exit code; `None` if a signal ended the command.
     pub(crate) code: Option<i32>,
     shown: String,
 }
@@ -47,7 +48,7 @@ impl Session {
         Self { root, variables: Vec::new(), names: Vec::new() }
     }
 
-    /// The current folder of every command.
+    /// The workspace, which is the current folder of every command.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.root.path().join("project")
     }
@@ -56,12 +57,12 @@ impl Session {
         self.root.path().join("home")
     }
 
-    /// The folder of the speculations, at its default place.
+    /// The folder in which speculations are kept, at its default place.
     pub(crate) fn store(&self) -> PathBuf {
         self.home().join(".local/state/headstart/speculations")
     }
 
-    /// The one ledger that there is.
+    /// The only ledger; fails if there is not exactly one.
     pub(crate) fn ledger(&self) -> PathBuf {
         let folder = self.home().join(".local/state/headstart/ledgers");
         let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -69,7 +70,7 @@ impl Session {
         files.into_iter().next().unwrap()
     }
 
-    /// Writes a file, its path relative to the folder that holds `home` and `project`.
+    /// Writes a file. The path is relative to the folder that contains `home` and `project`.
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
         let path = self.root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -83,26 +84,26 @@ impl Session {
         self
     }
 
-    /// In what is shown from now on, `text` (an id, a port) reads `[label]`.
+    /// Shows `text` (such as an id or a port), which differs from run to run, as `[label]` from now on.
     pub(crate) fn name(&mut self, label: &str, text: &str) {
         self.names.push((text.to_owned(), format!("[{label}]")));
     }
 
-    /// The command, ready to be spawned.
+    /// A command of the binary, ready to be spawned.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headstart"));
         command.args(arguments).current_dir(self.workspace()).env_clear();
         command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        // What a machine can is for the tests that are about it.
+        // Whether a view can be made depends on the machine, so only the tests of views turn views on.
         command.env("HEADSTART_SHADOW", "off");
-        // Nothing depends on how busy this machine is.
+        // The state of the machine is read below this empty folder, so that nothing depends on how busy the machine is.
         command.env("HEADSTART_MACHINE", self.root.path().join("machine"));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    /// Runs a command to its end, without input.
+    /// Runs a command without input until it ends.
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
         self.run_with_input(arguments, "")
     }
@@ -110,14 +111,14 @@ impl Session {
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Outcome {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         let (input, mut stdin) = (input.into(), child.stdin.take().unwrap());
-        // A command that does not read its input is no failure of the test.
+        // A command that does not read its input makes this write fail, which is no failure of the test.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let outcome = self.outcome(arguments, child);
         writer.join().unwrap();
         outcome
     }
 
-    /// Waits for a command that was spawned by hand.
+    /// Waits until a command that the test has spawned itself ends.
     pub(crate) fn outcome(&self, arguments: &[&str], mut child: Child) -> Outcome {
         let stdout = drain(child.stdout.take());
         let stderr = drain(child.stderr.take());
@@ -137,7 +138,7 @@ impl Session {
         Outcome { stdout, stderr, code, shown }
     }
 
-    /// The text without what differs from run to run: folders, named ids, times.
+    /// Replaces what differs from run to run: folders, named texts and times.
     pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         let root = self.root.path().canonicalize().unwrap();
@@ -147,7 +148,7 @@ impl Session {
         for (secret, label) in &self.names {
             text = text.replace(secret, label);
         }
-        // Only a build with Amazon's models has that form of a model.
+        // Only a build with Amazon's models offers this form of a model's name.
         text = text.replace("dashscope:NAME, bedrock:NAME or", "dashscope:NAME or");
         for field in ["createdAt", "workMs", "modelMs", "toolMs", "timeSavedMs", "at"] {
             text = without_number(&text, &format!("\"{field}\":"));
@@ -155,7 +156,7 @@ impl Session {
         text
     }
 
-    /// Every file below the workspace with its content, and every folder: equal if nothing changed.
+    /// Every folder and file below the workspace, files with their content. Two results are equal if nothing changed.
     pub(crate) fn tree(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         let mut found = Vec::new();
         walk(&self.workspace(), &mut found);
@@ -165,7 +166,7 @@ impl Session {
 }
 
 impl Outcome {
-    /// Standard output as JSON Lines; every line must be one.
+    /// Standard output as JSON Lines; fails if a line is not JSON.
     pub(crate) fn json(&self) -> Vec<serde_json::Value> {
         let parse =
             |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}\n{self}"));
@@ -184,14 +185,14 @@ fn target() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from)
 }
 
-/// A program of others, where `.ci/install hosts` puts it.
+/// A program of another project, at the place where `.ci/install hosts` installs it.
 pub(crate) fn installed(program: &str) -> PathBuf {
     let file = target().join("hosts/node_modules").join(program);
     assert!(file.exists(), "{} is not there; `.ci/install hosts` installs it", file.display());
     file.canonicalize().unwrap()
 }
 
-/// The editor in which `.ci/install hosts` installs plugins, and their folder.
+/// The Neovim that `.ci/install hosts` installs, and the folder of its plugins.
 pub(crate) fn neovim() -> (PathBuf, PathBuf) {
     let folder = target().join("neovim");
     let (editor, plugins) = (folder.join("venv/bin/nvim"), folder.join("plugins"));
@@ -205,12 +206,13 @@ pub(crate) fn neovim() -> (PathBuf, PathBuf) {
     (editor, plugins)
 }
 
-/// Several commands after each other, as one text.
+/// Joins what several commands said, in order, into one text.
 pub(crate) fn transcript(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Compares what the binary said with the recording on a page of the docs, or writes it there with `RECORDINGS=write`. Lines of a protocol lose what each has.
+/// Compares what the binary said with the recording on a page of the docs, or writes it there if `RECORDINGS=write` is
+/// set. The field `jsonrpc`, which is the same in every line of a protocol, is left out.
 pub(crate) fn recorded(page: &str, text: &str) {
     const BEGINS: &str = "<!-- recorded by a test: RECORDINGS=write -->\n```text\n";
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);

@@ -1,4 +1,5 @@
-//! A workspace worth losing: a git repository with links, modes and empty folders, and a model for it.
+//! A workspace in which damage would show: a git repository with links, modes and empty folders, and a model that works
+//! in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +16,11 @@ use serde_json::{Value, json};
 
 use super::{Outcome, Session};
 
-/// Far more than anything here takes, so that a busy machine fails no test.
+/// Much longer than anything here takes, so that a busy machine fails no test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Everything below a folder: names, kinds, modes, contents, targets of links. Equal if nothing changed.
+/// Everything below a folder: names, kinds, modes, contents and the targets of links. Two values are equal if nothing
+/// changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TreeHash(BTreeMap<PathBuf, Entry>);
 
@@ -29,14 +31,14 @@ enum Entry {
     File { mode: u32, len: u64, hash: u64 },
 }
 
-/// A command that runs, its standard output read line by line.
+/// A running command whose standard output is read line by line.
 pub(crate) struct Live {
     child: Child,
     stdout: BufReader<Box<dyn Read>>,
 }
 
 impl Session {
-    /// A session whose workspace holds something: see the start of this file.
+    /// A session whose workspace is the project that the start of this file describes.
     pub(crate) fn with_project() -> Self {
         let session = Self::new();
         session.write("project/greeting.txt", "hello\nworld\n");
@@ -58,7 +60,7 @@ impl Session {
         session
     }
 
-    /// The text of a file in the workspace; `None` where there is none.
+    /// The text of a file in the workspace; `None` if there is no such file.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.workspace().join(path)).ok()
     }
@@ -67,19 +69,20 @@ impl Session {
         hash(&self.workspace())
     }
 
-    /// Puts a recording beside the workspace; gives the model that plays it.
+    /// Puts a recording next to the workspace, and returns the name of the model that plays it.
     pub(crate) fn recording(&self, recording: &Value) -> String {
         self.write("recording.json", recording.to_string());
         format!("replay:{}", self.home().with_file_name("recording.json").display())
     }
 
-    /// Puts a history beside the workspace; gives its path.
+    /// Puts a history next to the workspace, and returns its path.
     pub(crate) fn history(&self, history: &Value) -> String {
         self.write("history.json", history.to_string());
         self.home().with_file_name("history.json").display().to_string()
     }
 
-    /// `speculate --json` of a recording, in this mode. The id reads `[ID]` from now on.
+    /// Runs `speculate --json` with a recording in this mode, and returns the outcome and the id. The id is shown as
+    /// `[ID]` from now on.
     pub(crate) fn speculate(&mut self, recording: &Value, mode: &str) -> (Outcome, String) {
         let model = self.recording(recording);
         let outcome = self.run(&["speculate", "--json", "--mode", mode, "--model", &model, "say farewell"]);
@@ -88,32 +91,32 @@ impl Session {
         (outcome, id)
     }
 
-    /// Starts a command to be watched.
+    /// Starts a command that the test follows while it runs.
     pub(crate) fn live(&self, arguments: &[&str]) -> Live {
         let mut child = self.command(arguments).stderr(Stdio::null()).spawn().unwrap();
         let stdout = BufReader::new(Box::new(child.stdout.take().unwrap()) as Box<dyn Read>);
         Live { child, stdout }
     }
 
-    /// The one speculation that `list` knows of.
+    /// The only speculation that `list` shows; fails if there is not exactly one.
     pub(crate) fn only_row(&self) -> Value {
         let rows = self.run(&["list", "--json"]).json();
         assert_eq!(rows.len(), 1, "{rows:?}");
         rows.into_iter().next().unwrap()
     }
 
-    /// What is in the store; empty if there is none.
+    /// The entries of the folder in which speculations are kept; empty if there is no such folder.
     pub(crate) fn kept(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.store()) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Fails if a file of the user's home, where the state is, holds the text.
+    /// Fails if a file in the user's home, which includes the state folder, contains the text.
     pub(crate) fn assert_home_lacks(&self, secret: &str) {
         assert_lacks(&self.home(), secret);
     }
 
-    /// Fails if a file of the project holds the text.
+    /// Fails if a file of the project contains the text.
     pub(crate) fn assert_project_lacks(&self, secret: &str) {
         assert_lacks(&self.workspace(), secret);
     }
@@ -132,14 +135,14 @@ fn assert_lacks(folder: &Path, secret: &str) {
 }
 
 impl Outcome {
-    /// The last line of `speculate --json`.
+    /// The last line of `speculate --json`, which says how the work ended.
     pub(crate) fn finished(&self) -> Value {
         let last = self.json().pop().unwrap_or_default();
         assert_eq!(last["type"], "finished", "{self}");
         last
     }
 
-    /// Fails unless the command ended so and its words on standard error hold all of `words`.
+    /// Fails unless the command ended with this exit code and standard error contains all of `words`.
     pub(crate) fn assert_refused(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self}");
         for word in words {
@@ -165,13 +168,13 @@ impl Live {
         }
     }
 
-    /// SIGKILL: the program cannot do anything about it.
+    /// Kills the program with SIGKILL, to which no program can react.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// What Ctrl-C sends.
+    /// Sends the signal that Ctrl-C sends.
     pub(crate) fn interrupt(&self) {
         self.signal(Signal::INT);
     }
@@ -180,17 +183,17 @@ impl Live {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Reads no more of what it says.
+    /// Closes the pipe of the command's standard output, so that nobody reads it any more.
     pub(crate) fn hang_up(&mut self) {
         self.stdout = BufReader::new(Box::new(std::io::empty()));
     }
 
-    /// The signal that ended it, if one did.
+    /// Waits for the end, and returns the signal that ended the command, if one did.
     pub(crate) fn ended_by(self) -> Option<i32> {
         self.status().signal()
     }
 
-    /// Waits for the end; gives the exit code.
+    /// Waits for the end, and returns the exit code.
     pub(crate) fn exit_code(self) -> Option<i32> {
         self.status().code()
     }
@@ -210,12 +213,13 @@ impl Live {
     }
 }
 
-/// A call in a recording.
+/// A call as a recording has it.
 pub(crate) fn call(name: &str, args: &Value) -> Value {
     json!({"name": name, "args": args})
 }
 
-/// Reads, looks at git, edits one file, makes one, searches what it staged, says farewell.
+/// A recording that reads files, looks at git, edits one file, makes one, searches for what it staged, and says
+/// farewell.
 pub(crate) fn farewell() -> Value {
     json!({
         "turns": [
@@ -235,7 +239,7 @@ pub(crate) fn farewell() -> Value {
     })
 }
 
-/// Stages a file, then says nothing for a minute.
+/// A recording that stages a file and then says nothing for a minute.
 pub(crate) fn slow() -> Value {
     json!({"turns": [
         {"toolCalls": [call("write_file", &json!({"file_path": "half.txt", "content": "half\n"}))]},

@@ -1,4 +1,4 @@
-//! A program in a pseudo-terminal: keys are typed, the screen is read.
+//! Runs a program in a pseudo-terminal, so that a test can type keys and read the screen.
 
 #![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
 #![allow(dead_code, reason = "every test binary uses another part of this")]
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-/// Far more than any of the tests takes, so that a busy machine fails none of them.
+/// Much longer than any of the tests takes, so that a busy machine fails none of them.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const UNBROKEN: &str = "works because nobody panics while holding the lock";
 
-/// What the program has written, as a terminal shows it.
+/// What the program has written: its bytes, and the screen that they make.
 struct Display {
     parser: Mutex<vt100::Parser>,
     written: Mutex<Vec<u8>>,
     changed: Condvar,
 }
 
-/// A running program and the terminal that it runs in; dropped, it kills the program.
+/// A running program and the terminal in which it runs. Dropping it kills the program.
 pub(crate) struct Pty {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
@@ -56,7 +56,8 @@ impl Pty {
         Self { child, master: pair.master, keyboard, display, reading }
     }
 
-    /// Starts a command as it would be spawned, in a terminal of this size.
+    /// Starts a command in a terminal of this size, with the arguments, folder and environment that it would be spawned
+    /// with.
     pub(crate) fn of(command: &std::process::Command, columns: u16, rows: u16) -> Self {
         let mut builder = CommandBuilder::new(command.get_program());
         builder.args(command.get_args());
@@ -68,7 +69,7 @@ impl Pty {
         Self::spawn(builder, columns, rows)
     }
 
-    /// Types: `\r` is Enter, `\t` Tab, `\x1b` Esc, `\x03` Ctrl-C.
+    /// Types keys: `\r` is Enter, `\t` Tab, `\x1b` Esc and `\x03` Ctrl-C.
     pub(crate) fn send(&mut self, keys: &str) {
         self.keyboard
             .write_all(keys.as_bytes())
@@ -76,7 +77,7 @@ impl Pty {
             .expect("the program reads");
     }
 
-    /// The user drags the window's corner.
+    /// Changes the size of the terminal, as a user does by dragging the corner of a window.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.parser().set_size(nonzero(rows), nonzero(columns));
         self.master
@@ -84,40 +85,41 @@ impl Pty {
             .expect("a resize");
     }
 
-    /// Waits until the screen holds `text`; rows that the terminal broke by itself count as one line.
+    /// Waits until the screen contains `text`. Rows that the terminal wrapped count as one line.
     pub(crate) fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contents().contains(text));
     }
 
-    /// Waits until the screen is as `holds` wants it; `what` names it in the message of a failure.
+    /// Waits until `holds` is true of the screen; `what` names the condition in the message of a failure.
     pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
         let parser = self.parser();
         let waiting = |parser: &mut vt100::Parser| !holds(parser.screen());
         let waited = self.display.changed.wait_timeout_while(parser, PATIENCE, waiting);
         let (parser, timeout) = waited.expect(UNBROKEN);
         let contents = parser.screen().contents();
-        // The thread that reads must find the lock as nobody's who panics.
+        // The lock is released before the assertion, because a panic that holds it would poison it for the reading
+        // thread.
         drop(parser);
         assert!(!timeout.timed_out(), "waited in vain for {what:?}; the screen is:\n{contents}");
     }
 
-    /// What is on the screen now.
+    /// The text that is on the screen now.
     pub(crate) fn contents(&self) -> String {
         self.parser().screen().contents()
     }
 
-    /// All that the program has written, codes included.
+    /// Everything that the program has written, with its escape codes.
     pub(crate) fn written(&self) -> String {
         String::from_utf8_lossy(&self.display.written.lock().expect(UNBROKEN)).into_owned()
     }
 
-    /// The program's id.
+    /// The process id of the program.
     pub(crate) fn process_id(&self) -> u32 {
         self.child.process_id().expect("a child that runs has an id")
     }
 
-    /// Waits for the program's end; gives its exit code. Whatever it wrote has been read then, unless something that it started still has
-    /// the terminal.
+    /// Waits until the program ends, and returns its exit code. By then everything that it wrote has been read, unless
+    /// a process that it started still has the terminal open.
     pub(crate) fn exit_code(&mut self) -> u32 {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
@@ -137,7 +139,7 @@ impl Pty {
         self.display.parser.lock().expect(UNBROKEN)
     }
 
-    /// The terminal's mode: raw or not, echo or not.
+    /// The mode of the terminal, such as raw or not, and with or without echo. Meant to be compared only.
     #[cfg(unix)]
     pub(crate) fn mode(&self) -> String {
         format!("{:?}", self.master.get_termios().expect("a terminal").local_flags)
@@ -145,13 +147,13 @@ impl Pty {
 }
 
 fn nonzero(length: u16) -> NonZeroU16 {
-    // One that does not know its size says 0.
+    // A terminal that does not know its size says 0, and then 1 is used.
     length.max(1).try_into().expect("works because it is 1 at least")
 }
 
 impl Drop for Pty {
     fn drop(&mut self) {
-        // It may have ended.
+        // The program may have ended already, so a failure is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Records as another process would have left them.
+//! Writes records as another process would have left them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::Session;
 
-/// Three days ago, so that an age reads the same however slow the test is.
+/// A record is a little more than three days old, so that its age is shown as the same text however slow the test is.
 const AGE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 60);
 
-/// A speculation that ended well: one file changed, one made.
+/// A speculation that completed: one file is changed, and one is new.
 pub(crate) fn completed(id: &str) -> Finished {
     let mut transcript = Transcript::new("add a farewell");
     transcript.answer(vec![
@@ -62,7 +62,7 @@ pub(crate) fn completed(id: &str) -> Finished {
     }
 }
 
-/// A record that ended as `finished` says.
+/// The record of a speculation that ended as `finished` says.
 pub(crate) fn finished(session: &Session, finished: &Finished) -> Value {
     let mut record = dead(session, &finished.id);
     record["state"] = json!("finished");
@@ -71,7 +71,7 @@ pub(crate) fn finished(session: &Session, finished: &Finished) -> Value {
     record
 }
 
-/// A record whose process died at work.
+/// The record of a speculation whose process died while it was running.
 pub(crate) fn dead(session: &Session, id: &str) -> Value {
     let created = (SystemTime::now() - AGE).duration_since(SystemTime::UNIX_EPOCH).unwrap();
     json!({
@@ -88,7 +88,7 @@ pub(crate) fn dead(session: &Session, id: &str) -> Value {
     })
 }
 
-/// Puts a record where headstart keeps it; gives its file.
+/// Puts a record where headstart keeps it, and returns the path of its file.
 pub(crate) fn keep(session: &Session, record: &Value) -> PathBuf {
     let folder = session.store().join(record["id"].as_str().unwrap());
     fs::create_dir_all(&folder).unwrap();
@@ -102,7 +102,7 @@ fn read_file(id: &str, path: &str) -> Part {
     Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args })
 }
 
-/// A file with this content, new or in place of `base`.
+/// The change that writes a file with this content, either a new one or one that had the text `base`.
 pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Content>) -> Change {
     Change {
         path: WorkspacePath::parse(path).unwrap(),

@@ -1,4 +1,4 @@
-//! A repository of the session's user, whose name stands in their own settings.
+//! A git repository of the session's user, whose name is in the user's own git settings.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,12 +6,12 @@ use std::process::Command;
 use super::Session;
 
 impl Session {
-    /// What git says, run by the user in their workspace.
+    /// Runs git in the workspace as the user would, and returns what it prints.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         self.git_at(&self.workspace(), arguments)
     }
 
-    /// The same in another folder.
+    /// Runs git in `folder` as the user would, and returns what it prints.
     pub(crate) fn git_at(&self, folder: &Path, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .args(arguments)
@@ -25,7 +25,8 @@ impl Session {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Makes a repository of the workspace with all its files in one commit; the user's own settings hold a secret as well.
+    /// Makes the workspace a repository with all its files in one commit. The user's own git settings also contain a
+    /// secret.
     pub(crate) fn make_repository(&self, init: &[&str]) {
         let settings = "[user]\n\tname = Ada\n\temail = ada@example.com\n[url \"https://token@host/\"]\n\tinsteadOf = x:\n";
         self.write("home/.gitconfig", settings);
@@ -34,7 +35,7 @@ impl Session {
         self.git(&["commit", "-qm", "first"]);
     }
 
-    /// The repository is whole, and no lock is left in it.
+    /// Fails unless the repository is consistent and no lock file is left in it.
     pub(crate) fn repository_is_sound(&self) {
         self.git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
         let locks = self.tree().into_iter().filter(|(path, _)| {

@@ -1,4 +1,5 @@
-//! A provider on the loopback that speaks OpenAI's chat completions as a script says: well, slowly or wrongly.
+//! A provider on the loopback interface that speaks OpenAI's chat completions. It follows a script, so that it can
+//! answer correctly, slowly or wrongly.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,17 +11,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Far more than anything here takes, so that a busy machine fails no test.
+/// Much longer than anything here takes, so that a busy machine fails no test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One answer, to the request whose turn it is.
+/// The answer to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// A stream of server-sent events, chunked.
+    /// A stream of server-sent events with chunked encoding.
     Stream(Vec<Step>),
-    /// A response that is no stream.
+    /// A response that is not a stream.
     Whole { status: &'static str, headers: &'static str, body: String },
-    /// These bytes as they are, head and all, and then these steps.
+    /// These bytes unchanged, which include the head of the response, followed by these steps.
     Bytes(Vec<u8>, Vec<Step>),
 }
 
@@ -28,28 +29,28 @@ pub(crate) enum Answer {
 pub(crate) enum Step {
     /// A server-sent event.
     Data(String),
-    /// Bytes of the stream as they are, in a chunk of their own.
+    /// These bytes unchanged, as a chunk of the stream.
     Raw(String),
     Wait(Duration),
     /// Closes the connection in the middle of the stream.
     Cut,
-    /// Closes it so that the client hears of an error.
+    /// Resets the connection, so that the client gets an error.
     Reset,
-    /// Sends this chunk again and again, so far apart.
+    /// Sends this chunk again and again, with this time between two of them.
     ForEver(String, Duration),
-    /// Says nothing more until the client closes the connection, and tells the test that it did.
+    /// Sends nothing more until the client closes the connection, and then tells the test.
     UntilClientLeaves,
 }
 
-/// What a client sent.
+/// A request that a client sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// The request line and the headers, names in small letters.
+    /// The request line and the headers; the names of headers are in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-/// Answers requests in the order in which they come; when its script is over, with 500.
+/// Answers requests in the order in which they come. A request after the end of the script is answered with status 500.
 pub(crate) struct Server {
     pub(crate) base_url: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -57,7 +58,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The arguments of a speculation by this server's model that may write without being asked, with its others last.
+    /// The arguments of a speculation that uses `model` on this server and may write without asking; `more` comes last.
     pub(crate) fn speculation<'a>(&'a self, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let model = ["--model", model, "--base-url", &self.base_url];
         [&["speculate", "--json", "--mode", "auto-edit"], &model[..], more].concat()
@@ -68,7 +69,7 @@ impl Server {
         Self::answering(move |_| answers.lock().unwrap().pop_front().unwrap_or_else(script_is_over))
     }
 
-    /// One whose answers depend on what is asked.
+    /// Starts a server whose answers depend on the requests.
     pub(crate) fn answering(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -76,14 +77,14 @@ impl Server {
         let answer = Arc::new(answer);
         let (left, client_left) = channel();
         let log = Arc::clone(&requests);
-        // It ends with the test's process.
+        // The thread ends with the process of the test.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (log, answer, left) = (Arc::clone(&log), Arc::clone(&answer), left.clone());
                 std::thread::spawn(move || {
                     let Ok(request) = read_request(&stream) else { return };
                     log.lock().unwrap().push(request.clone());
-                    // A client that goes in the middle is no failure of the server.
+                    // A client that leaves in the middle of an answer is no failure of the server.
                     drop(serve(&stream, answer(&request), &left));
                 });
             }
@@ -91,12 +92,12 @@ impl Server {
         Self { base_url, requests, client_left }
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Waits until a client closed the connection of an answer with [`Step::UntilClientLeaves`].
+    /// Waits until a client has closed the connection of an answer with [`Step::UntilClientLeaves`].
     pub(crate) fn wait_until_client_left(&self) {
         self.client_left.recv_timeout(PATIENCE).expect("the client leaves");
     }
@@ -108,7 +109,7 @@ impl Request {
     }
 }
 
-/// An answer that says `text`, in pieces, and what it cost.
+/// An answer that says `text` in pieces, followed by its usage.
 pub(crate) fn says(text: &str) -> Answer {
     let mut steps = vec![delta(&json!({"role": "assistant", "content": ""}))];
     let letters: Vec<char> = text.chars().collect();
@@ -117,7 +118,7 @@ pub(crate) fn says(text: &str) -> Answer {
     Answer::Stream(steps)
 }
 
-/// An answer that calls tools in parallel, the pieces of their arguments interleaved.
+/// An answer that calls tools in parallel; the pieces of their arguments are interleaved.
 pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
     let mut steps = vec![delta(&json!({"role": "assistant", "content": "Let me see."}))];
     let arguments: Vec<Vec<char>> =
@@ -144,7 +145,8 @@ pub(crate) fn delta(delta: &Value) -> Step {
     chunk(&json!([{"index": 0, "delta": delta, "finish_reason": null}]), &Value::Null)
 }
 
-/// What ends an answer: the reason, the usage of 100 (80 cached) and 10 tokens, the mark.
+/// The end of an answer: its reason, a usage of 100 prompt tokens (80 of them cached) and 10 completion tokens, and
+/// `[DONE]`.
 pub(crate) fn end(reason: &str) -> [Step; 3] {
     let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110,
         "prompt_tokens_details": {"cached_tokens": 80}});
@@ -216,7 +218,7 @@ fn serve(mut stream: &TcpStream, answer: Answer, left: &Sender<()>) -> io::Resul
     stream.write_all(b"0\r\n\r\n")
 }
 
-/// An error ends the connection without the end of the body.
+/// Plays the steps of an answer. An error closes the connection before the body has ended.
 fn play(mut stream: &TcpStream, steps: Vec<Step>, left: &Sender<()>) -> io::Result<()> {
     for step in steps {
         match step {
@@ -230,9 +232,9 @@ fn play(mut stream: &TcpStream, steps: Vec<Step>, left: &Sender<()>) -> io::Resu
                 std::thread::sleep(apart);
             },
             Step::UntilClientLeaves => {
-                // Nothing comes but the end, or a reset.
+                // The client sends nothing more: this read ends when it closes or resets the connection.
                 let _ = stream.read(&mut [0; 64]);
-                // The test may have ended.
+                // The send fails if the test has ended, which is no failure.
                 let _ = left.send(());
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
@@ -241,7 +243,7 @@ fn play(mut stream: &TcpStream, steps: Vec<Step>, left: &Sender<()>) -> io::Resu
     Ok(())
 }
 
-/// From now on closing the connection is an error for the other end.
+/// Makes closing the connection an error for the client: the connection is reset instead of closed in order.
 fn reset(stream: &TcpStream) -> io::Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let _inside = runtime.enter();
@@ -251,7 +253,7 @@ fn reset(stream: &TcpStream) -> io::Error {
     io::ErrorKind::ConnectionReset.into()
 }
 
-/// A network cuts where it likes: here in the middle of an event.
+/// A network may split data anywhere, so an event is sent in two chunks, split in its middle.
 fn write_in_two_chunks(stream: &TcpStream, event: &str) -> io::Result<()> {
     let (start, rest) = event.as_bytes().split_at(event.len() / 2);
     write_chunk(stream, start)?;
@@ -266,7 +268,7 @@ fn write_chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     stream.flush()
 }
 
-/// An answer of the messages API that calls a tool.
+/// An answer of Anthropic's Messages API that calls a tool.
 pub(crate) fn messages_call(id: &str, tool: &str, args: &Value) -> Answer {
     messages_answer(
         &json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }),
@@ -275,7 +277,7 @@ pub(crate) fn messages_call(id: &str, tool: &str, args: &Value) -> Answer {
     )
 }
 
-/// An answer of the messages API in words.
+/// An answer of Anthropic's Messages API in words.
 pub(crate) fn messages_say(text: &str) -> Answer {
     let block = json!({ "type": "text", "text": "" });
     messages_answer(&block, &json!({ "type": "text_delta", "text": text }), "end_turn")
@@ -299,7 +301,7 @@ fn messages_answer(block: &Value, delta: &Value, reason: &str) -> Answer {
     named_events(&events)
 }
 
-/// An answer of the Responses API that calls a tool.
+/// An answer of OpenAI's Responses API that calls a tool.
 pub(crate) fn responses_call(tool: &str, args: &Value) -> Answer {
     let call = format!("call_{}", number());
     responses_answer(
@@ -308,7 +310,7 @@ pub(crate) fn responses_call(tool: &str, args: &Value) -> Answer {
     )
 }
 
-/// The same of a tool whose input is a text.
+/// An answer of OpenAI's Responses API that calls a tool whose input is a text.
 pub(crate) fn responses_text_call(tool: &str, input: &str) -> Answer {
     let call = format!("call_{}", number());
     responses_answer(
@@ -317,7 +319,7 @@ pub(crate) fn responses_text_call(tool: &str, input: &str) -> Answer {
     )
 }
 
-/// An answer of the Responses API in words.
+/// An answer of OpenAI's Responses API in words.
 pub(crate) fn responses_say(text: &str) -> Answer {
     responses_answer(&json!({ "type": "message", "id": format!("m_{}", number()), "role": "assistant",
         "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] }))
@@ -336,7 +338,7 @@ fn responses_answer(item: &Value) -> Answer {
     named_events(&events)
 }
 
-/// Pieces with the same id would be taken for one answer.
+/// A number for an id. Clients would take pieces with the same id for one answer.
 fn number() -> usize {
     static ANSWERS: AtomicUsize = AtomicUsize::new(1);
     ANSWERS.fetch_add(1, Ordering::Relaxed)
