@@ -1,4 +1,5 @@
-//! What no product should send, and every one may: no answer, one line of why, and never the exit code that refuses a call.
+//! No product should send these inputs, but every product may. They get no answer, one line that says why, and never
+//! the exit code that refuses a call.
 
 use std::fs;
 
@@ -59,7 +60,7 @@ fn what_is_not_understood_gets_no_answer_and_one_line() {
     let long = with("tool_input", json!({ "command": format!("echo {}", "x".repeat(16 * 1024 * 1024)) }));
     says_nothing(&session, &["hook", "claude-code"], long, "16 MiB");
     says_nothing(&session, &["hook", "codex"], vec![0xff, 0xfe], "not JSON");
-    // Nothing of this is an answer.
+    // No answer was given, so nothing is counted in a ledger.
     assert!(!session.home().join(".local/state/headstart/ledgers").exists());
 }
 
@@ -76,7 +77,7 @@ fn what_is_not_meant_gets_no_answer_and_no_line() {
         let outcome = hook(&session, &["claude-code"], &message);
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.code), ("", "", Some(0)));
     }
-    // Who wants it refuses where nobody would be asked.
+    // With `--deny`, a call that would be a question is refused in a mode in which nobody would be asked.
     let mut message = asks(&session, "cat .env");
     message["permission_mode"] = json!("bypassPermissions");
     let denied = hook(&session, &["claude-code", "--deny"], &message);
@@ -126,7 +127,7 @@ fn a_reader_that_went_away_is_no_failure() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes, and messages with something else in a place.
+    /// Random bytes, and messages with something else in one place, never get an allow or a refusal.
     #[test]
     fn no_input_is_an_allow_or_a_refusal_by_accident(
         host in prop::sample::select(&HOSTS[..]),

@@ -1,4 +1,4 @@
-//! Permission hooks of other products, and the command that they have run in place of one.
+//! Holds how `headstart` answers the permission hooks of other products, and how the command runs that replaces one.
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 
 mod bad_input;
@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 
 use support::{Outcome, Session};
 
-/// A loop that only reads, and that the products ask about.
+/// A loop that only reads, but about which the products ask.
 const LOOP: &str = r#"for f in *.txt; do awk 'END{print NR}' "$f"; done"#;
 
-/// A user whose shell is bash, and who has nothing else that would speak against a text.
+/// A user whose shell is bash and who has no files that would forbid to run a text.
 fn session() -> Session {
     Session::new().variable("SHELL", "/bin/bash").variable("PATH", "/usr/bin:/bin")
 }
 
-/// What Claude Code says before it runs a command.
+/// The message that Claude Code sends before it runs a command.
 fn asks(session: &Session, command: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse",
@@ -40,7 +40,7 @@ fn hook(session: &Session, arguments: &[&str], message: &Value) -> Outcome {
     session.run_with_input(&arguments, message.to_string())
 }
 
-/// The line that runs in place of a command, if the answer allows one.
+/// The line that runs in place of a command, if the answer allows the call.
 fn line_of(outcome: &Outcome) -> Option<String> {
     let answer = outcome.json().into_iter().next()?;
     let output = &answer["hookSpecificOutput"];

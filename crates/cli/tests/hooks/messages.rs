@@ -1,4 +1,4 @@
-//! What the products say, and what they are told: every file of `messages` is a case.
+//! Holds what products send and what they are answered: every file of the folder `messages` is a case.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,14 +14,14 @@ use super::session;
 #[serde(deny_unknown_fields)]
 struct Case {
     host: String,
-    /// Of the product that sent it, or where its form was read.
+    /// The version of the product that sent the message, or the page from which its form was read.
     source: String,
     #[serde(default)]
     flags: Vec<String>,
     #[serde(default)]
     variables: BTreeMap<String, String>,
     message: Value,
-    /// `null`: nothing.
+    /// The expected answer; `null` if there must be none.
     answer: Value,
 }
 

@@ -1,5 +1,5 @@
-//! The products themselves, which `.ci/install hosts` puts beside the build, against a model that says what it is told. Nothing of this
-//! leaves the machine, and no home but an empty one is touched.
+//! Runs the products themselves, which `.ci/install hosts` installs next to the build, with a model that repeats what
+//! it is told. Nothing of this leaves the machine, and the products see no home but an empty one.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -14,11 +14,11 @@ use crate::support::server::{
 };
 use crate::support::{Session, installed};
 
-/// A product that has to start and to ask a model twice.
+/// The limit for a product, which has to start and to ask a model twice.
 const PATIENCE: Duration = Duration::from_secs(90);
 const PROMPT: &str = "look at the files";
 
-/// What a command that the model asked for came to, as the model was told.
+/// The result of a command that the model asked for, as a request tells the model.
 fn result_in(request: &Request) -> Option<String> {
     let messages = request.json()["messages"].as_array()?.clone();
     let parts = messages.iter().flat_map(|message| match (&message["role"], &message["content"]) {
@@ -31,7 +31,7 @@ fn result_in(request: &Request) -> Option<String> {
     parts.map(|part| part.to_string()).next()
 }
 
-/// A model that has its first question about the prompt answered by a command, and then has done.
+/// A model that answers the first question about the prompt with a command, and then is done.
 fn model(tool: &'static str, command: &str) -> Server {
     let asked = Mutex::new(false);
     let args = json!({ "command": command, "description": "to see" });
@@ -54,7 +54,7 @@ fn model(tool: &'static str, command: &str) -> Server {
     })
 }
 
-/// A user with a file, and with the hook or without.
+/// A user with a file, and with the hook of `host` if there is one.
 fn user(host: Option<&str>) -> Session {
     let session = session();
     session.write("project/a.txt", "one\n");
@@ -70,7 +70,7 @@ fn user(host: Option<&str>) -> Session {
 fn environment(command: &mut Command, session: &Session) {
     let node = installed("node/bin");
     command.current_dir(session.workspace()).env_clear().env("HOME", session.home());
-    // What they leave in the folder for temporary files goes with the session.
+    // What the products leave in the folder for temporary files is removed with the session.
     std::fs::create_dir_all(session.home().join("tmp")).unwrap();
     command.env("TMPDIR", session.home().join("tmp"));
     command
@@ -79,7 +79,8 @@ fn environment(command: &mut Command, session: &Session) {
         .env("LANG", "C.UTF-8");
 }
 
-/// What the model of Claude Code is told of a command. Where nobody can be asked, what would be a question is refused.
+/// Runs a command in Claude Code, and returns what its model is told of it. Nobody can be asked here, so a command that
+/// would be a question is refused.
 fn in_claude_code(session: &Session, command: &str) -> String {
     let model = model("Bash", command);
     let mut claude = Command::new(installed(".bin/claude"));
@@ -106,8 +107,8 @@ fn claude_code_asks_about_what_writes_and_not_about_what_reads() {
         let writes = in_claude_code(&session, "touch x");
         assert!(writes.contains("\"is_error\":true") && !session.workspace().join("x").exists(), "{writes}");
     }
-    // The product runs this one without a question, and what its user's shell calls so writes. (Not awk, which the product itself
-    // runs in that shell.)
+    // The product runs `tac` without a question, so without the hook whatever the user's shell runs under that name may
+    // write. (The test does not use awk, because the product itself runs awk in that shell.)
     for (session, writes) in [(&hooked, false), (&user(None), true)] {
         session.write("home/.bashrc", "tac() { touch pwned; }\nalias tac='touch pwned'\n");
         let result = in_claude_code(session, "tac a.txt");
@@ -120,7 +121,8 @@ fn claude_code_asks_about_what_writes_and_not_about_what_reads() {
     assert!(stats.contains("3 questions not asked today"), "{stats}");
 }
 
-/// What `.ci/release-trial` measures comes before: the line that installs.
+/// Holds that after the one line that installs the hook the first question is not asked, and how long both take.
+/// `.ci/release-trial` measures what comes before: the line that installs headstart.
 #[test]
 #[ignore = "needs Claude Code; .ci/long installs it"]
 fn one_line_and_the_first_question_is_not_asked() {
@@ -138,7 +140,7 @@ fn one_line_and_the_first_question_is_not_asked() {
     assert!(asked < PATIENCE.as_secs_f64(), "{asked}");
 }
 
-/// What came of a command in Qwen Code: what the model was told, or the question.
+/// Runs a command in Qwen Code: `Ok` is what the model was told, `Err` the screen with the question.
 fn in_qwen_code(session: &Session, command: &str) -> Result<String, String> {
     let model = model("run_shell_command", command);
     let mut qwen = Command::new(installed("node/bin/node"));
@@ -177,7 +179,7 @@ fn qwen_code_asks_about_what_writes_and_not_about_what_reads() {
     assert!(stats.contains("1 question not asked today"), "{stats}");
 }
 
-/// A model of Codex that has a command run outside the sandbox, which is a question there, and then has done.
+/// A model of Codex that has a command run outside the sandbox, about which Codex asks, and then is done.
 fn model_of_codex(command: &str) -> Server {
     let asked = Mutex::new(false);
     let args =
@@ -188,7 +190,7 @@ fn model_of_codex(command: &str) -> Server {
         }
         let last =
             request.json()["input"].as_array().and_then(|input| input.last().cloned()).unwrap_or_default();
-        // It has the conversation named as well, in a request of its own.
+        // Codex also asks the model for a title of the conversation, in a separate request.
         let mut asked = asked.lock().unwrap();
         let begins = !*asked && last.to_string().contains(PROMPT) && !last.to_string().contains("title");
         *asked |= begins;
@@ -196,7 +198,7 @@ fn model_of_codex(command: &str) -> Server {
     })
 }
 
-/// What came of a command in Codex: what the model was told, or the question.
+/// Runs a command in Codex: `Ok` is what the model was told, `Err` the screen with the question.
 fn in_codex(session: &Session, command: &str) -> Result<String, String> {
     let model = model_of_codex(command);
     let (folder, url) = (session.workspace().display().to_string(), &model.base_url);
@@ -228,7 +230,7 @@ fn in_codex(session: &Session, command: &str) -> Result<String, String> {
         if shown.contains("Would you like to run the following command?") {
             return Err(shown);
         }
-        // It may show its question before it reads keys.
+        // Codex may show its question before it reads keys, so a key is sent again if nothing happens.
         let is_late = pressed.is_none_or(|pressed| Duration::from_secs(2) < pressed.elapsed());
         if is_late && shown.contains("2. Trust all and continue") {
             screen.send(if shown.contains("› 2. Trust all") { "\r" } else { "2" });

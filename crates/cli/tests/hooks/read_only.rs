@@ -1,4 +1,4 @@
-//! `headstart run --read-only`, by itself and as what a hook has run.
+//! Holds how `headstart run --read-only` runs a command, both directly and in place of a command that a hook answered.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -68,7 +68,7 @@ fn rules_of_both_files_count() {
     }
 }
 
-/// What the product's shell would do: read its user's files, and then run the line.
+/// Does what the shell of a product would do: reads the files of its user, and then runs the line.
 fn in_users_shell(session: &Session, line: &str) -> std::process::Output {
     let mut shell = Command::new("bash");
     shell.args([
@@ -97,7 +97,7 @@ fn aliases_and_functions_of_the_users_shell_do_nothing() {
         assert_eq!(String::from_utf8_lossy(&ran.stdout), printed, "{ran:?}");
         assert_eq!(session.tree(), before, "{command}");
     }
-    // What the hook is there for: the text itself would have written.
+    // This is why the hook exists: the text of the command itself would have written.
     in_users_shell(&session, "wc -l < a.txt");
     assert_ne!(session.tree(), before);
 }
@@ -107,7 +107,7 @@ fn git_runs_hardened() {
     let session = session();
     let project = session.workspace();
     session.write("project/a.txt", "one\n").make_repository(&["init", "-q"]);
-    // What the repository's own configuration would start.
+    // Programs that the repository's own configuration would start.
     session.git(&["config", "core.fsmonitor", "touch pwned; false"]);
     session.git(&["config", "core.pager", "touch pwned; cat"]);
     session.git(&["config", "pager.log", "touch pwned; cat"]);
@@ -143,7 +143,7 @@ fn the_workspace_is_the_products_project_or_headstarts_and_never_reached_through
     };
     let (root, src) = (place.to_str().unwrap(), place.join("src"));
     let src = src.to_str().unwrap();
-    // Nobody says that the folder is part of something larger.
+    // Without `CLAUDE_PROJECT_DIR`, nothing says that the folder is part of a larger project.
     assert_eq!(allows(&session, src, "cat ../b.txt"), None);
     let told = session.variable("CLAUDE_PROJECT_DIR", root);
     let line = allows(&told, src, "cat ../b.txt").unwrap();
@@ -152,7 +152,7 @@ fn the_workspace_is_the_products_project_or_headstarts_and_never_reached_through
         Command::new("bash").args(["-c", &line]).current_dir(src).env("HOME", told.home()).output().unwrap();
     assert_eq!(ran.stdout, b"b", "{ran:?}");
     assert_eq!(allows(&told, src, "cat ../../home/c.txt"), None);
-    // A project that does not hold the folder counts for nothing.
+    // A project that does not contain the folder is ignored.
     assert_eq!(
         allows(&told, told.home().canonicalize().unwrap().to_str().unwrap(), "cat ../project/b.txt"),
         None
@@ -164,7 +164,7 @@ fn the_workspace_is_the_products_project_or_headstarts_and_never_reached_through
         assert_eq!(allows(&told, folder, "ls"), None, "{folder}");
     }
 
-    // Rules of the project hold in its folders, too, whoever says what the project is.
+    // Rules of the project also hold in its subfolders, even if `CLAUDE_PROJECT_DIR` does not name the project.
     let session = super::session();
     session.write("project/.headstart/config.toml", "deny = ['src/a.txt']").write("project/src/a.txt", "a");
     let src = session.workspace().canonicalize().unwrap().join("src");

@@ -1,4 +1,4 @@
-//! What was answered, and how the user is told.
+//! Holds what is kept of the hook's answers, and how the user is told.
 
 use std::fs;
 

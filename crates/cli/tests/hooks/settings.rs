@@ -1,4 +1,4 @@
-//! The entry in a product's settings, as a user has it made and taken out.
+//! Holds how the hook's entry in a product's settings is made and removed.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

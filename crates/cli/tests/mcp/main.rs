@@ -1,4 +1,4 @@
-//! `headstart mcp`, asked by a client that knows nothing but lines.
+//! Holds how `headstart mcp` answers a client that reads and writes plain lines, without a library of the protocol.
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 #![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use client::Client;
 use support::{Session, installed, recorded};
 
-/// A user with a project of one file.
+/// A user whose project has one file.
 fn user() -> Session {
     let session = Session::new();
     session.write("project/notes.txt", "one\n");
@@ -40,7 +40,7 @@ fn here(session: &Session) -> Client {
     served(session, &["--workspace", workspace.to_str().unwrap()], json!({}))
 }
 
-/// The arguments of a server for the project.
+/// The arguments of a server for the user's project.
 fn here_arguments(session: &Session) -> [String; 3] {
     [
         "mcp".to_owned(),
@@ -53,7 +53,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     client.request("tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
-/// The structured answer of a call, which its text says, too.
+/// The structured answer of a call. Its text must say the same, because some clients read only the text.
 fn answer(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let answer = call(client, tool, arguments);
     let result = &answer["result"];
@@ -75,7 +75,7 @@ fn the_page_shows_a_judged_command_and_one_that_is_run() {
     recorded("mcp.md", &session.redact(&client.transcript()).replace(env!("CARGO_PKG_VERSION"), "[version]"));
 }
 
-/// Work that is kept: it writes a file.
+/// Runs work ahead that writes a file and is kept. Returns its id.
 fn speculated(session: &Session) -> String {
     speculated_by(session, json!({ "file_path": "new.txt", "content": "new\n" }))
 }
@@ -141,7 +141,7 @@ fn a_command_is_judged_and_runs_only_if_it_reads() {
     let not = answer(&mut client, "run_read_only", json!({ "command": "touch x" }));
     assert_eq!(not["ran"], false, "{not}");
     assert!(!not["why"].as_str().unwrap().is_empty() && !session.workspace().join("x").exists());
-    // The beginning of a long output is told.
+    // Only the beginning of a long output is returned.
     let long = answer(&mut client, "run_read_only", json!({ "command": "seq 100000" }));
     assert_eq!(long["truncated"], true);
     assert!(long["output"].as_str().unwrap().len() <= 64 * 1024);
@@ -203,7 +203,7 @@ fn a_language_server_says_what_work_ahead_would_break() {
     let old = &found["old"][0];
     assert_eq!((&old["path"], &old["line"]), (&json!("a.mock"), &json!(2)), "{found}");
     assert_eq!((&old["message"], &found["newErrors"]), (&json!("ERR here"), &json!(0)), "{found}");
-    // New errors are an answer, too.
+    // New errors are part of the answer, not a failure of the call.
     let found = answer(&mut client, "diagnostics", json!({ "files": ["new.mock"], "id": id }));
     assert_eq!((&found["newErrors"], &found["new"][0]["message"]), (&json!(1), &json!("ERR new")), "{found}");
     for files in [json!(["../a.mock"]), json!([])] {
@@ -236,13 +236,13 @@ fn what_cannot_be_called_is_an_error_and_the_next_call_is_answered() {
         let answer = call(&mut client, tool, arguments);
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    // The workspace is never another one.
+    // No command can leave the workspace for another folder.
     let out = answer(&mut client, "run_read_only", json!({ "command": "cat /etc/shadow" }));
     assert!(out["ran"] == false || out["exitCode"] != 0, "{out}");
     assert_eq!(answer(&mut client, "judge", json!({ "command": "ls" }))["decision"], "allow");
 }
 
-/// Waits until no process of a group of the server's is left.
+/// Waits until no process is left whose command line contains `marker`.
 fn wait_for_none(marker: &str) {
     let began = Instant::now();
     loop {
@@ -259,7 +259,7 @@ fn wait_for_none(marker: &str) {
 fn a_call_that_is_cancelled_or_too_long_leaves_nothing() {
     let session = user();
     let mut client = here(&session);
-    // Numbers that no other test sleeps for.
+    // The number contains the id of this process, so no other test sleeps for it.
     let marker = format!("sleep 7{}", std::process::id());
     let token = json!({ "progressToken": "p" });
     let call = json!({ "name": "try_in_shadow", "arguments": { "command": marker }, "_meta": token });
@@ -274,7 +274,7 @@ fn a_call_that_is_cancelled_or_too_long_leaves_nothing() {
     wait_for_none(&marker);
     client.ask("tools/call", json!({ "name": "try_in_shadow", "arguments": { "command": marker } }));
     std::thread::sleep(Duration::from_millis(300));
-    // A client that hangs up.
+    // A client that hangs up also ends its commands.
     client.end();
     wait_for_none(&marker);
 }
@@ -308,7 +308,7 @@ fn the_folder_is_the_one_root_of_the_client() {
     }
 }
 
-/// A program of node's, with nothing of this process's environment.
+/// A program that node runs. Its environment has nothing of this process.
 fn node(session: &Session) -> Command {
     let mut node = Command::new(installed("node/bin/node"));
     let given = session.command(&[]);
@@ -317,9 +317,9 @@ fn node(session: &Session) -> Command {
     node
 }
 
-/// The environment of a product whose user has an empty home.
+/// Sets up the environment of a product whose user has an empty home.
 fn node_environment(command: &mut Command, session: &Session) {
-    // What it leaves in the folder for temporary files goes with the session.
+    // What the product leaves in the folder for temporary files is removed with the session.
     std::fs::create_dir_all(session.home().join("tmp")).unwrap();
     command.current_dir(session.workspace()).env_clear().env("HOME", session.home());
     command.env("PATH", format!("{}:/usr/bin:/bin", installed("node/bin").display()));

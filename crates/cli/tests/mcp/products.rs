@@ -1,4 +1,5 @@
-//! Agents of others, which `.ci/install hosts` puts beside the build, with `headstart mcp` among their servers and a model that says what it is told.
+//! Agents of other projects, which `.ci/install hosts` installs next to the build, with `headstart mcp` among their
+//! servers and a model that repeats what it is told.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +11,7 @@ use crate::support::{Session, installed};
 
 const PROMPT: &str = "what would it do?";
 
-/// What the agent's model is told: of each call its result, as text.
+/// The results of calls, as text, that a request tells the agent's model.
 fn results(body: &Value) -> Vec<String> {
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     let parts = messages.into_iter().flat_map(|message| match (&message["role"], &message["content"]) {
@@ -23,7 +24,8 @@ fn results(body: &Value) -> Vec<String> {
     parts.map(|part| part.to_string()).collect()
 }
 
-/// A model that judges a command, has one run, and is done. The server's tools are offered with this before their names.
+/// A model that calls `judge` for a command, has another command run, and is done. The agent offers the server's tools
+/// with `prefix` before their names.
 fn model(prefix: &'static str) -> Server {
     Server::answering(move |request| {
         let is_messages = request.head.contains("/messages");
@@ -51,7 +53,7 @@ fn model(prefix: &'static str) -> Server {
     })
 }
 
-/// What its model was told in the end: the verdict, and what the other command printed.
+/// Holds what the model was told in the end: the verdict, and what the other command printed.
 fn check(model: &Server, output: &std::process::Output, session: &Session) {
     let requests = model.requests();
     let bodies = requests.iter().filter(|request| !request.body.is_empty());
@@ -74,7 +76,7 @@ fn claude_code_asks_for_a_verdict_and_a_read_only_run() {
     node_environment(&mut claude, &session);
     claude.args(["-p", PROMPT, "--strict-mcp-config", "--mcp-config"]).arg(session.home().join("mcp.json"));
     claude.args(["--allowedTools", "mcp__headstart__judge,mcp__headstart__run_read_only"]);
-    // Else it offers tools of servers only to a model that searches for them.
+    // Otherwise the product offers tools of servers only to a model that searches for them.
     claude.env("ENABLE_TOOL_SEARCH", "false");
     claude.env("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1")).env("ANTHROPIC_API_KEY", "none");
     claude.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
