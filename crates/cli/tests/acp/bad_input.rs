@@ -1,4 +1,4 @@
-//! What no client should send.
+//! Holds how messages are answered that no client should send.
 
 use serde_json::{Value, json};
 

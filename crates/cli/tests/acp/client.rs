@@ -1,4 +1,4 @@
-//! A client that writes lines and reads lines, and keeps all of them.
+//! A client that writes and reads lines, and keeps all messages.
 
 #![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
 #![allow(dead_code, reason = "every test binary uses another part of this")]
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::Session;
 
-/// Far more than anything here takes, so that a busy machine fails no test.
+/// Much longer than anything here takes, so that a busy machine fails no test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether a message is one that the program may send.
@@ -21,7 +21,7 @@ type Check = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
 static CHECK: OnceLock<Check> = OnceLock::new();
 
-/// From now on every message that any client reads is checked so.
+/// Checks every message that any client reads from now on. A message that fails the check fails the test.
 pub(crate) fn check_messages_with(check: Check) {
     assert!(CHECK.set(check).is_ok(), "it is set once");
 }
@@ -32,7 +32,7 @@ pub(crate) struct Client {
     lines: Receiver<String>,
     next: i64,
     patience: Duration,
-    /// Every message, the client's own with `true`.
+    /// Every message in order, with `true` if the client sent it.
     pub(crate) log: Vec<(bool, Value)>,
 }
 
@@ -43,7 +43,7 @@ impl Client {
         Self::of(session.command(&all))
     }
 
-    /// Starts a command that speaks on its standard input and output.
+    /// Starts a command that speaks the protocol on its standard input and output.
     pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -59,7 +59,7 @@ impl Client {
         Self { child, input, lines, next: 0, patience: PATIENCE, log: Vec::new() }
     }
 
-    /// The same, once it has said what it can.
+    /// Starts `headstart acp`, and says in `initialize` what the client can do.
     pub(crate) fn introduced(session: &Session, arguments: &[&str], can: Value) -> Self {
         let mut client = Self::start(session, arguments);
         let answer = client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": can }));
@@ -67,7 +67,7 @@ impl Client {
         client
     }
 
-    /// For a program that takes longer than ours do.
+    /// Sets how long to wait, for a program that takes longer than headstart does.
     pub(crate) fn wait_longer(&mut self, patience: Duration) {
         self.patience = patience;
     }
@@ -84,7 +84,7 @@ impl Client {
         self.log.push((true, message));
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request, and returns its id.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
         self.send(json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
@@ -100,7 +100,7 @@ impl Client {
         self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// The next message, if one comes in time.
+    /// The next message; `None` if none comes in this time.
     pub(crate) fn next_within(&mut self, patience: Duration) -> Option<Value> {
         let line = self.lines.recv_timeout(patience).ok()?;
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -110,7 +110,7 @@ impl Client {
         Some(message)
     }
 
-    /// Reads until a message fits.
+    /// Reads until a message fits, and returns it. `what` names it in the message of a failure.
     pub(crate) fn until(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + self.patience;
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
@@ -127,7 +127,7 @@ impl Client {
         self.until("an answer", |message| message["id"] == id && message.get("method").is_none())
     }
 
-    /// A session in the project.
+    /// Opens a session in the project, and returns its id.
     pub(crate) fn open(&mut self, session: &Session) -> String {
         let cwd = session.workspace().canonicalize().unwrap();
         let answer = self.request("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
@@ -141,14 +141,14 @@ impl Client {
         self.ask("session/prompt", json!({ "sessionId": session, "prompt": prompt }))
     }
 
-    /// Sends a prompt, and waits until it is answered. Gives why it stopped.
+    /// Sends a prompt, waits for its answer, and returns the reason why the turn stopped.
     pub(crate) fn said(&mut self, session: &str, text: &str) -> String {
         let id = self.prompt(session, text);
         let answer = self.answer_to(id);
         answer["result"]["stopReason"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// Waits until this is suggested and, where it is to have run ahead, how that stands.
+    /// Waits until `text` is suggested and, if a state is given, until the work ahead for it has this state.
     pub(crate) fn suggested(&mut self, text: &str, state: Option<&str>) {
         self.until(text, |message| {
             let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
@@ -157,7 +157,7 @@ impl Client {
         self.until("its command", |message| is_update(message, "available_commands_update"));
     }
 
-    /// Waits for a question, and answers it by this option.
+    /// Waits for a question, answers it with this option, and returns the question.
     pub(crate) fn answer_question(&mut self, option: &str) -> Value {
         let question = self.until("a question", |message| message["method"] == "session/request_permission");
         let outcome = json!({ "outcome": "selected", "optionId": option });
@@ -169,7 +169,7 @@ impl Client {
         self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
     }
 
-    /// Hangs up, and gives the exit code.
+    /// Hangs up, and returns the exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
         self.input = None;
         let deadline = Instant::now() + PATIENCE;
@@ -186,7 +186,8 @@ impl Client {
         self.child.id()
     }
 
-    /// All messages as text. Pieces of an answer are joined, and of what is said again about a suggestion the last counts.
+    /// All messages as text. Pieces of one answer are joined, and of several updates of a suggestion only the last is
+    /// shown.
     pub(crate) fn transcript(&self) -> String {
         let mut told: Vec<(bool, Value)> = Vec::new();
         for (own, message) in &self.log {
@@ -198,7 +199,8 @@ impl Client {
             });
             let mut message = message.clone();
             match (kind.as_str(), same) {
-                // How far a call is when it is told first, and each step of it, depends on who is faster.
+                // The state of a call in its first message and its further steps depend on timing, so they are left
+                // out.
                 ("tool_call_update", _) if update["status"] == "in_progress" => {}
                 ("tool_call", _) => {
                     message["params"]["update"].as_object_mut().unwrap().shift_remove("status");
@@ -209,7 +211,7 @@ impl Client {
                     let text = &mut told[same].1["params"]["update"]["content"]["text"];
                     *text = format!("{}{more}", text.as_str().unwrap()).into();
                 }
-                // A suggestion and the list of commands go together.
+                // A suggestion and the list of commands are sent together.
                 ("session_info_update" | "available_commands_update", Some(same))
                     if same + 2 == told.len() && update.get("title").is_none() =>
                 {
@@ -235,7 +237,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It may have ended.
+        // The program may have ended already, so a failure is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What `docs/acp.md` says of times and sizes.
+//! Holds the times and sizes that `docs/acp.md` states.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::User;
 use crate::client::{Client, is_update};
 
-/// From the prompt that takes finished work to its answer: what the user waits for.
+/// Measures the time from the prompt that takes finished work to its answer, because this is how long the user waits.
 #[test]
 fn finished_work_is_handed_over_at_once() {
     let mut times: Vec<Duration> = Vec::new();
@@ -26,7 +26,7 @@ fn finished_work_is_handed_over_at_once() {
     }
     times.sort();
     println!("from the prompt to its answer: {times:?}");
-    // Ten milliseconds on a machine that does nothing else; whoever asked the model again would wait for 800.
+    // This takes ten milliseconds on an idle machine. Asking the model again would take 800.
     assert!(times[0] < Duration::from_millis(300), "{times:?}");
 }
 

@@ -1,4 +1,4 @@
-//! `headstart acp`, asked by a client that knows nothing but lines.
+//! Holds how `headstart acp` answers a client that reads and writes plain lines, without a library of the protocol.
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 #![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use client::Client;
 use support::Session;
 
-/// A user with a project and a model that says what a recording has.
+/// A user with a project, and with a model that plays a recording.
 struct User {
     session: Session,
     turns: Vec<Value>,
@@ -30,7 +30,8 @@ impl User {
         Self { session, turns: Vec::new(), suggestions: Vec::new() }
     }
 
-    /// One whose first turn looks at a file and says `First answer.`, and whose next prompt is suggested: `add tests`.
+    /// A user whose first turn reads a file and answers `First answer.`; then `add tests` is suggested as the next
+    /// prompt.
     fn with_suggestion() -> Self {
         let look = json!({ "file_path": "notes.txt" });
         Self::new().calls("read_file", look).says("First answer.").suggests("add tests")
@@ -65,7 +66,7 @@ impl User {
         format!("replay:{}", self.session.home().join("recording.json").display())
     }
 
-    /// A client that has said what it can.
+    /// A client that has told the agent what it can do.
     fn client_that(&self, can: Value, mode: &str) -> Client {
         let model = self.model();
         Client::introduced(&self.session, &["--model", &model, "--mode", mode], can)
@@ -79,11 +80,11 @@ impl User {
         std::fs::read_to_string(self.session.workspace().join(path)).ok()
     }
 
-    /// What was said, without what differs from run to run.
+    /// All messages of a session, without what differs from run to run.
     fn shown(&mut self, client: &Client, session: &str) -> String {
         self.session.name("session", session);
         let text = client.transcript();
-        // One story shows how a session begins.
+        // Only one story, the one that says `Hello there.`, shows how a session begins; the others leave that part out.
         let text = match text.split_once("\n→ {\"jsonrpc\":\"2.0\",\"id\":3,") {
             Some((_, rest)) if !rest.contains("Hello there.") => {
                 format!("→ {{\"jsonrpc\":\"2.0\",\"id\":3,{rest}")

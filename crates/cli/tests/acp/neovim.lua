@@ -1,5 +1,6 @@
--- A user of codecompanion.nvim in an editor without a screen: types prompts into its chat, and answers its questions by its own keys. The folder of the
--- plugins comes first among the arguments, then the command of the agent.
+-- Plays a user of codecompanion.nvim in an editor without a screen: types prompts into the plugin's chat, and answers
+-- its questions with its own keys.
+-- Arguments: the folder of the plugins, and then the command of the agent.
 local arguments = vim.list_slice(_G.arg, 1)
 local plugins = table.remove(arguments, 1)
 for _, name in ipairs({ "plenary.nvim", "codecompanion.nvim" }) do
@@ -8,7 +9,7 @@ end
 vim.cmd("runtime! plugin/codecompanion.lua")
 vim.o.swapfile = false
 
--- As docs/acp.md says.
+-- The settings that docs/acp.md shows.
 require("codecompanion").setup({
   adapters = {
     acp = {
@@ -50,7 +51,7 @@ local function press(keys)
   vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(keys, true, false, true), "x", false)
 end
 
--- What the agent offers as a command of this name.
+-- Returns the description of the agent's command of this name, or an empty text if there is no such command.
 local function offered(name)
   local commands = require("codecompanion.interactions.chat.acp.commands")
   for _, command in ipairs(commands.get_commands_for_session(chat.acp_connection and chat.acp_connection.session_id)) do
@@ -61,13 +62,14 @@ local function offered(name)
   return ""
 end
 
--- The last heading is the user's, with nothing below it.
+-- Says whether the chat waits for a prompt: its last heading is the user's, and nothing follows it.
 local function awaits_prompt()
   local text = vim.trim(table.concat(lines(), "\n"))
   return text:find("## Me$") ~= nil
 end
 
--- Types a prompt and sends it, and gives these answers to its questions until all is said. Gives how many questions there were.
+-- Types a prompt, sends it, and gives these answers to its questions until the turn is over. Returns the number of
+-- questions.
 local function say(text, answers)
   wait("the place for a prompt", awaits_prompt)
   local done = (happened.CodeCompanionChatDone or 0) + 1

@@ -1,4 +1,5 @@
-//! Clients that others wrote, which `.ci/install hosts` puts beside the build, and the protocol's own schema.
+//! Runs clients of other projects, which `.ci/install hosts` installs next to the build, and compares messages with the
+//! protocol's own schema.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,15 +10,15 @@ use super::{User, stories};
 use crate::client::check_messages_with;
 use crate::support::{installed, neovim};
 
-/// The schema of version 1 as its npm package has it.
+/// The schema of version 1 of the protocol, from its npm package.
 fn schema() -> Value {
     let file = installed("@agentclientprotocol/sdk/schema/v1/schema.json");
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
-/// A program of others in the folder of the user's project.
+/// A program of another project, run in the folder of the user's project.
 fn program(user: &User, file: PathBuf) -> Command {
-    // It has no environment but this.
+    // The program's environment is only that of the user's session.
     let given = user.session.command(&[]);
     let mut program = Command::new(file);
     program.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -69,7 +70,7 @@ fn acpx_has_a_prompt_answered() {
     assert_eq!(user.read("made.txt").unwrap(), "made\n");
 }
 
-/// The client that the protocol's own crate has as an example says yes to every question.
+/// Runs the example client of the protocol's own crate, which says yes to every question.
 #[test]
 #[ignore = "needs an example of the crate agent-client-protocol; .ci/long installs it"]
 fn the_client_of_the_protocols_crate_has_a_prompt_answered() {
@@ -101,12 +102,12 @@ fn a_plugin_in_neovim_asks_writes_and_takes_what_ran_ahead() {
     let mut nvim = program(&user, editor);
     nvim.args(["--clean", "--headless", "-l", script]).arg(plugins).arg(env!("CARGO_BIN_EXE_headstart"));
     let output = nvim.args(["acp", "--model", &model]).output().unwrap();
-    // Its own messages go there as well.
+    // Neovim writes its own messages to both streams as well, so both are searched for the line with the result.
     let said =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{said}"));
     let told: Value = serde_json::from_str(line).unwrap();
-    // One was allowed, one refused, and what ran ahead is asked about once.
+    // Of two calls in a turn, one was allowed and one refused; about the work that ran ahead there is one question.
     assert_eq!(told["questions"], json!([2, 1]), "{told}");
     assert_eq!(told["suggestion"], "write the third · ready, 1 file");
     assert!(told["chat"].as_str().unwrap().contains("The third is written."), "{told}");
@@ -114,7 +115,8 @@ fn a_plugin_in_neovim_asks_writes_and_takes_what_ran_ahead() {
     assert_eq!(written, [Some("1\n".to_owned()), None, Some("3\n".to_owned())]);
 }
 
-/// A message as one of the whole schema may be of any kind: each is compared with what its method says, too.
+/// A message that is valid in the whole schema may be of any kind, so each is also compared with the part that its
+/// method names.
 #[test]
 #[ignore = "needs the protocol's npm package; .ci/long installs it"]
 fn every_message_of_the_stories_is_one_of_the_protocol() {
@@ -136,7 +138,7 @@ fn every_message_of_the_stories_is_one_of_the_protocol() {
         let is_error = message.get("error").is_none_or(|found| error.is_valid(found));
         all.is_valid(message) && is_part && is_error
     }));
-    // The others of this program are compared as well, from here on.
+    // Tests of this program that run later are compared as well.
     stories::a_prompt_is_answered();
     stories::the_tokens_of_a_session_are_told_with_each_answer();
     stories::an_edit_shows_both_sides();

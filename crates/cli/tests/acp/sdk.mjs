@@ -1,4 +1,5 @@
-// A session of `headstart acp` by the protocol's own client: what the agent writes goes to standard output, line by line.
+// Has a session of `headstart acp` through the protocol's own client, and writes to standard output what the agent
+// writes, line by line.
 // Arguments: the folder of node_modules, the workspace, and the command of the agent.
 import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";

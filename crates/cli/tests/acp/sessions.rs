@@ -1,4 +1,5 @@
-//! Sessions: modes, several at a time, and those that are kept.
+//! Holds what a client can do with sessions: set modes, have several at a time, and list, load and delete those that
+//! are kept.
 
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ pub(crate) fn modes_are_set_in_both_ways() {
     let mode = client.until("the mode", |message| is_update(message, "current_mode_update"));
     assert_eq!(mode["params"]["update"]["currentModeId"], "plan");
     client.request("session/set_mode", json!({ "sessionId": session, "modeId": "auto-edit" }));
-    // Nobody is asked.
+    // In this mode the agent may write without a question.
     assert_eq!(client.said(&session, "write it"), "end_turn");
     assert_eq!(user.read("a.txt").unwrap(), "a\n");
     for (option, value) in [("mode", "fast"), ("model", "openai:x"), ("headstart_ahead", "maybe"), ("x", "y")]
@@ -106,7 +107,7 @@ pub(crate) fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
     let loaded = client.request("session/load", named.clone());
     assert_eq!(loaded["result"]["modes"]["currentModeId"], "default", "{loaded}");
     assert_eq!(said(&client), ["first", "One.", "second", "read notes.txt", "Two."]);
-    // Nothing is told again by a resume, and what was open is open once.
+    // A resume does not send the conversation again, and a session that is already open is not opened twice.
     let before = client.log.len();
     client.request("session/resume", named);
     let told = client.log[before..].iter().filter(|(_, message)| is_update(message, "user_message_chunk"));
@@ -147,7 +148,7 @@ pub(crate) fn without_a_model_its_user_is_told_what_to_do() {
         assert!(answer["error"]["message"].as_str().unwrap().contains("HEADSTART_MODEL"), "{answer}");
     }
     let model = user.model();
-    // The protocol appends the method's arguments, the registry puts them in place of the agent's.
+    // The protocol appends the arguments of the login method, but the registry replaces the agent's arguments by them.
     for arguments in [&["acp", "--setup"][..], &["--setup"]] {
         let setup = user.session.run(arguments);
         assert!(setup.code != Some(0) && setup.stdout.contains("headstart chat"), "{setup}");
@@ -160,7 +161,7 @@ pub(crate) fn without_a_model_its_user_is_told_what_to_do() {
 pub(crate) fn the_check_of_the_registry_finds_a_way_to_log_in() {
     let user = User::new();
     for (can, finds) in [
-        // As its `client.py` introduces itself.
+        // The capabilities that the registry's `client.py` sends.
         (
             json!({
                 "terminal": true, "fs": { "readTextFile": true, "writeTextFile": true },
@@ -178,7 +179,7 @@ pub(crate) fn the_check_of_the_registry_finds_a_way_to_log_in() {
         let methods = answer["result"]["authMethods"].as_array().unwrap();
         assert_eq!(methods.iter().any(|method| method["type"] == "terminal"), finds, "{answer}");
         let Some(method) = methods.first() else { continue };
-        // What a client runs that knows the entry by its older name.
+        // Clients that know the login method by its older name run this command.
         let entry = &method["_meta"]["terminal-auth"];
         let mut command = user.session.command(&[]);
         assert_eq!(entry["command"], command.get_program().to_str().unwrap(), "{answer}");

@@ -1,4 +1,4 @@
-//! What a user of an editor does, and all that is said for it.
+//! Holds what a client is sent for each thing that the user of an editor does.
 
 use std::time::{Duration, Instant};
 
@@ -150,7 +150,7 @@ pub(crate) fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
         if !by_request {
             snapshot("cancel", &user.shown(&client, &session));
         }
-        // Nothing of it is left.
+        // No process of the cancelled command is left.
         let children = || {
             let process = client.process().to_string();
             std::process::Command::new("pgrep").args(["-P", &process]).output().unwrap().stdout
