@@ -1,4 +1,4 @@
-//! `headstart doctor`: what works here, and what to do about what does not.
+//! Holds that `headstart doctor` says what works on a machine, and what to do about what does not.
 
 use std::net::TcpListener;
 

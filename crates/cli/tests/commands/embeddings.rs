@@ -1,4 +1,5 @@
-//! Models that compare meanings: only by the user's own word, never in anybody's way, and without them as before.
+//! Holds how models that compare meanings are used: only if the user configures them, without delaying anything, and
+//! with the results of a plain search if they fail.
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::support::{Outcome, Session};
 
 const QUERY: &str = "how do people prove who they are";
 
-/// A project in which the query's words are in no file but the wrong one.
+/// A project in which only the wrong file contains words of the query.
 fn project() -> Session {
     let session = Session::new();
     session
@@ -34,7 +35,7 @@ fn configured(session: &Session, lines: &str) {
     );
 }
 
-/// Two directions: logins, and everything else. A text of neither has none.
+/// A vector with two directions, one for logins and one for totals. A text that is about neither gets zeros.
 fn vector(text: &str) -> [usize; 2] {
     let of_login = text.matches("login").count() + text.matches("who they are").count();
     let of_cart = text.matches("total").count();
@@ -49,7 +50,7 @@ fn texts(request: &Request, field: &str) -> Vec<String> {
     serde_json::from_value(request.json()[field].clone()).unwrap()
 }
 
-/// A server with both interfaces for vectors, and one for judgements.
+/// A server with both interfaces for vectors and one for judgements.
 fn good(request: &Request) -> Answer {
     let line = request.head.lines().next().unwrap();
     if line.contains("/api/embed ") {
@@ -96,7 +97,7 @@ fn vectors_of_a_server_find_what_words_do_not() {
         assert_eq!(paths(&outcome), ["src/cart.rs", "src/auth.rs"]);
         let why = &outcome.json()[1]["why"];
         assert_eq!(why[0]["field"], "vectors", "{outcome}");
-        // What is closed went nowhere, and neither did another provider's key.
+        // Nothing of closed files was sent, and no key of another provider.
         let sent = format!("{:?}", server.requests());
         assert!(
             sent.contains("check_login") && !sent.contains("boss") && !sent.contains("PASSWORD"),
@@ -108,7 +109,7 @@ fn vectors_of_a_server_find_what_words_do_not() {
             model.starts_with("openai"),
             "{sent}"
         );
-        // Only what is new is asked for again.
+        // Only new content is sent again.
         let before = server.requests().len();
         session.write("project/src/new.rs", "/// Another login.\npub fn again() {}\n");
         session.run(&["index"]);
@@ -141,7 +142,7 @@ fn a_query_for_a_name_is_sent_nowhere() {
 #[test]
 fn a_table_needs_no_server() {
     let session = project();
-    // Beside the file that names it.
+    // The table is next to the configuration file that names it.
     session.write(
         "home/.config/headstart/vectors.txt",
         "headstart-vectors 1 2\nprov 9 0\nlogin 9 0\nwho 9 0\ntotal 0 9\n",
@@ -173,7 +174,7 @@ fn a_judge_puts_the_best_first_and_a_bad_one_changes_nothing() {
     assert_eq!(judged[0], "src/door.rs");
     assert_eq!(judged.len(), plain.len());
     assert!(server.requests()[0].head.starts_with("POST /v1/rerank "), "{:?}", server.requests());
-    // A short query is clear by its words.
+    // The words of a short query are clear enough, so no judge is asked.
     search(&session, "people prove");
     assert_eq!(server.requests().len(), 1);
     let wrong = |body: &'static str| move |_: &Request| answer(&serde_json::from_str(body).unwrap());
@@ -352,7 +353,7 @@ fn a_setting_that_makes_no_sense_is_told_with_its_line() {
 
 #[test]
 fn work_ahead_sends_no_query_to_another_machine_and_a_turn_does() {
-    // A proxy of the environment stands for the other machine: what goes to it has left this one.
+    // A proxy in the environment stands for the other machine: a request that reaches the proxy has left this machine.
     let server = Server::answering(good);
     let proxy = server.base_url.trim_end_matches("/v1").to_owned();
     let mut session = project().variable("HTTP_PROXY", &proxy).variable("http_proxy", &proxy);
@@ -372,7 +373,7 @@ fn work_ahead_sends_no_query_to_another_machine_and_a_turn_does() {
     let of_query =
         |server: &Server| server.requests().iter().filter(|request| request.body.contains(&query)).count();
     assert_eq!(of_query(&server), 0, "{:?}", server.requests());
-    // The same call in a turn of the user's own.
+    // The same call in a turn of the user does send the query.
     session.write("recording.json", recording.to_string());
     let model = format!("replay:{}", session.workspace().join("../recording.json").display());
     let turn = session.run_with_input(&["chat", "--json", "--model", &model], "go\n");

@@ -1,4 +1,5 @@
-//! `headstart evaluate`: sessions of five products, and a model that guesses what a script says.
+//! Holds how `headstart evaluate` reads sessions of five products and compares their prompts with the guesses of a
+//! scripted model.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
@@ -14,14 +15,14 @@ use crate::support::server::{Answer, Server, says};
 use crate::support::{Outcome, Session, recorded, transcript};
 use story::{Format, STORY, lines};
 
-/// A user with the story as a file of a product, at the place where that product keeps it.
+/// A user with the story in a file of a product, at the place where the product keeps such files.
 fn user(format: Format) -> Session {
     let session = Session::new();
     session.write(format.place(), lines(format, &STORY));
     session
 }
 
-/// The arguments of an evaluation of all that there is, with a model that gives these guesses, one after the other.
+/// Evaluates everything in the home, with a model that gives these guesses in order.
 fn evaluate(session: &Session, suggestions: &[Value], more: &[&str]) -> Outcome {
     let model = session.recording(&json!({ "suggestions": suggestions }));
     let folder = session.home().display().to_string();
@@ -32,7 +33,7 @@ fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["type"] == kind).collect()
 }
 
-/// A guess for each prompt of the story that is asked about.
+/// One guess for each prompt of the story about which the model is asked.
 fn guesses() -> Vec<Value> {
     let usage = json!({ "inputTokens": 9_000, "cachedInputTokens": 3_000, "outputTokens": 12 });
     let guess = |text: &str| json!({ "text": text, "usage": usage });
@@ -61,7 +62,8 @@ fn one_story_has_the_same_figures_in_the_files_of_every_product() {
             })
             .collect();
         let total = of_type(&lines, "total")[0];
-        // The questions are the same, so only what a turn cost, which not all of them tell, may differ.
+        // The prompts are the same in every file. Only the number of turns whose cost is known may differ, because not
+        // every product writes costs.
         assert_eq!(total["runsInVainKnown"], if format.tells_costs() { 2 } else { 0 }, "{format:?} {total}");
         all.push((format, told));
     }
@@ -96,7 +98,7 @@ fn a_person_reads_how_often_and_what_for() {
     insta::assert_snapshot!(without_estimate(&transcript(&told)));
 }
 
-/// The text without what a question comes to at most, which is more with each word of a tool's description.
+/// Removes the upper estimate of what a question costs, because it changes with each word in the description of a tool.
 fn without_estimate(text: &str) -> String {
     let number = |text: &str| text.chars().take_while(|c| c.is_ascii_digit() || ",.$".contains(*c)).count();
     let mut pieces = text.split("at most about ");
@@ -138,7 +140,8 @@ fn a_program_reads_every_figure() {
     "#);
 }
 
-/// A line without the time that the question took, and without what it comes to at most.
+/// The line with the time of the question and its upper estimate set to zero, because both depend on the machine or the
+/// tools.
 fn without_machine(line: &Value) -> String {
     let mut line = line.clone();
     for field in ["tookMs", "mostInputTokens"] {
@@ -180,7 +183,7 @@ fn nothing_is_sent_without_a_yes_and_nothing_of_the_contents_is_printed() {
         !session.home().join(".local/state/headstart/ledgers").exists(),
         "it is no work ahead of this project's"
     );
-    // What the model is asked is the conversation up to the answer that its user had read, and no secret is in it.
+    // The model is sent the conversation up to the answer that its user had read. Secrets are scrubbed.
     let requests = server.requests();
     let first = requests[0].json();
     let messages = first["messages"].as_array().unwrap();
@@ -216,7 +219,7 @@ fn prices_say_what_it_costs_at_most_and_what_it_did() {
     ]);
     let lines = outcome.json();
     let (plan, total) = (of_type(&lines, "plan")[0], of_type(&lines, "total")[0]);
-    // Of each answer 100 tokens are read, 80 of them cached, and 10 written.
+    // Each of the four answers reads 100 tokens, 80 of them cached, and writes 10.
     assert_eq!(total["asking"]["inputTokens"], 400, "{total}");
     assert_eq!(total["asking"]["money"].as_f64(), Some(4.0 * (0.02 + 0.008 + 0.05)), "{total}");
     let (most, spent) = (plan["mostMoney"].as_f64().unwrap(), total["asking"]["money"].as_f64().unwrap());
@@ -239,7 +242,7 @@ fn a_model_that_fails_again_and_again_is_left_alone() {
     let session = user(Format::Codex).variable("OPENAI_API_KEY", "none");
     let folder = session.home().display().to_string();
     let arguments = ["evaluate", &folder, "--model", "openai:m", "--base-url", &server.base_url, "--yes"];
-    // What came of the first is told.
+    // The results of the questions before the failures are shown.
     let partly = session.run(&arguments);
     partly.assert_refused(1, &["not all could be asked", "no such model"]);
     assert!(partly.stdout.contains("1 of 1 suggested"), "{partly}");
@@ -251,7 +254,7 @@ fn a_model_that_fails_again_and_again_is_left_alone() {
 fn what_cannot_be_read_is_named_and_costs_nothing_else() {
     let session = user(Format::QwenCode);
     let text = lines(Format::QwenCode, &STORY);
-    // A line in the middle, and the last one without its end.
+    // A line in the middle of the file is damaged, and the last line lacks its end.
     let mut torn: Vec<_> = text.lines().map(str::to_owned).collect();
     torn[1] = "{\"uuid\":".to_owned();
     let last = torn.pop().unwrap();
@@ -315,7 +318,7 @@ fn nobody_saves_more_than_the_time_for_which_they_thought() {
     let outcome = evaluate(&session, &guesses(), &["--yes", "--json"]);
     let total = of_type(&outcome.json(), "total")[0].clone();
     assert_eq!(total["turnsMs"], 40_000, "{outcome}");
-    // Less the time that the suggestion took.
+    // The saving is at most the ten seconds for which the user thought, less the time that the suggestion took.
     let saved = total["savedMs"].as_u64().unwrap();
     assert!(0 < saved && saved <= 10_000, "{outcome}");
 }

@@ -1,4 +1,4 @@
-//! `headstart gate` as a service: one process, as many lines as there are, in constant memory.
+//! Holds that `headstart gate` works as a service: one process answers any number of lines in constant memory.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::Session;
 
-/// Lines of every kind, the malformed and the refused ones too.
+/// A line of one of eight kinds, which include malformed ones and commands that the gate refuses.
 fn line(number: usize) -> String {
     match number % 8 {
         0 => format!("{{\"cmd\":\"cat file-{number}.txt\"}}"),
@@ -94,7 +94,7 @@ fn each_answer_comes_before_the_next_question() {
         let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
         assert_eq!(answer["decision"], decision, "{question}");
     }
-    // A question in pieces is one question.
+    // A question that arrives in pieces is still one question.
     for piece in ["{\"cmd\"", ":\"ls", "\"}\n{\"cmd\":", "\"rm x\"}\n"] {
         questions.write_all(piece.as_bytes()).unwrap();
         questions.flush().unwrap();

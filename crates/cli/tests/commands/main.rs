@@ -1,4 +1,4 @@
-//! The binary, driven as a user or a script drives it.
+//! Runs the commands of the binary as a user or a script does.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! Policies as a user writes them, and as a repository would like to.
+//! Holds what policies do that a user writes, and what those of a repository may not do.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
@@ -109,7 +109,7 @@ fn what_is_wrong_with_a_policy_is_named_by_file_line_and_field() {
     insta::assert_snapshot!(transcript(&shown));
 }
 
-/// The configuration in a page of the documentation.
+/// The first configuration that a page of the documentation shows.
 fn documented(page: &str) -> &str {
     page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap()
 }

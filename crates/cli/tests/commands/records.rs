@@ -251,7 +251,7 @@ fn a_damaged_record_is_removed_by_an_abort_and_a_newer_one_is_not() {
     for id in ids {
         assert!(swept.stdout.contains(&format!("`headstart abort {id}` removes it")), "{swept}");
     }
-    // Somebody has it.
+    // Another process holds the lock of the record.
     let lock = File::create(file.with_file_name("lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(session.run(&["abort", ids[0]]).code, Some(1));
@@ -265,7 +265,7 @@ fn a_damaged_record_is_removed_by_an_abort_and_a_newer_one_is_not() {
     }
 }
 
-/// A process that holds the lock of a record is at work on it, whatever its number.
+/// A process that holds the lock of a record is working on it, whatever process id the record names.
 #[test]
 fn a_living_speculation_is_asked_to_stop_and_never_swept() {
     let mut session = Session::new();

@@ -36,7 +36,7 @@ fn a_name_is_found_where_it_is_defined() {
     let outcome = session.run(&["search", "where is check_login defined?"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stdout.starts_with("src/auth.rs:1-4  check_login  ("), "{outcome}");
-    // What holds a secret by its name, and what a compiler wrote, is not there.
+    // Files that contain secrets by their name, and files that a compiler wrote, are not found.
     assert!(!outcome.stdout.contains(".env") && !outcome.stdout.contains("target"), "{outcome}");
 }
 
@@ -119,7 +119,7 @@ fn what_a_file_says_of_the_index_counts_and_mistakes_are_named() {
         assert_eq!(outcome.code, Some(1), "{outcome}");
         assert!(outcome.stderr.contains(words), "{outcome}");
     }
-    // A project turns nothing on.
+    // The configuration of a project cannot turn anything on.
     session.write("project/.headstart/config.toml", "[code-index]\nenabled = true\n");
     let outcome = session.run(&["search", "login"]);
     assert!(outcome.stderr.contains("code-index.enabled: a project can only turn this off"), "{outcome}");
@@ -137,7 +137,7 @@ fn a_paused_index_says_so_until_it_is_resumed() {
         shown.stdout.starts_with("0 files in 0 chunks") && shown.stdout.ends_with(" (paused)\n"),
         "{shown}"
     );
-    // Who asks for it by hand gets it.
+    // A user who searches explicitly still gets an answer.
     assert!(session.run(&["search", "password"]).stdout.starts_with("src/auth.rs"));
     assert_eq!((paused("resume"), paused("status")), (false.into(), false.into()));
 }
@@ -197,7 +197,7 @@ fn a_hostile_project_starts_no_program_and_breaks_no_search() {
     let needles = session.run(&["search", "needle", "--json"]);
     assert_eq!(lines(&needles.stdout).len(), 4, "{needles}");
     assert!(session.run(&["search", "halfpennies"]).stdout.starts_with("src/"));
-    // What is printed for people is one line a place.
+    // For a person, each place is printed as one line.
     assert_eq!(session.run(&["search", "needle"]).stdout.lines().count(), 4);
     assert!(!marker.exists(), "the project had a program of its own run");
 }
@@ -229,7 +229,7 @@ fn clones_that_lack_something_are_searched_and_nothing_is_fetched() {
         let done = git.output().expect("git is needed for this test");
         assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
     };
-    // Of a shallow clone only the last subject is known, of a partial one all are, though it has no old content.
+    // A shallow clone knows only the last subject. A partial clone knows all of them, although it has no old content.
     for (how, known) in
         [("--depth=1", ["farthings"].as_slice()), ("--filter=blob:none", &["farthings", "halfpennies"])]
     {
@@ -244,7 +244,7 @@ fn clones_that_lack_something_are_searched_and_nothing_is_fetched() {
         }
         let origin = format!("file://{}", session.workspace().join("origin").display());
         git(&session, &["clone", "-q", how, &origin, "clone"]);
-        // From now on a fetch would fail.
+        // From now on a fetch would fail, because the origin is gone.
         std::fs::rename(session.workspace().join("origin"), session.home().join("gone")).unwrap();
         let search = |query: &str| session.run(&["search", query, "--workspace", "clone"]);
         assert!(search("total").stdout.starts_with("cart.rs:1-1"), "{how}: {}", search("total"));

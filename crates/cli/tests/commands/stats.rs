@@ -1,4 +1,4 @@
-//! `headstart stats`, and what the commands write into the ledger that it shows.
+//! Holds what `headstart stats` shows, and what the commands write into the ledger that it reads.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::project::{farewell, slow};
 use crate::support::{Session, transcript};
 
-/// Two weeks of an imaginary project, long ago.
+/// The ledger of an imaginary project, with days that are long over.
 const LEDGER: &str = r#"{"type":"turn","at":1767261600000,"model":"openai:big","inputTokens":40000,"cachedInputTokens":30000,"outputTokens":900,"money":0.025,"workMs":21000}
 {"type":"suggestion","id":"a","at":1767261601000,"kind":"verify","model":"openai:big","inputTokens":9000,"cachedInputTokens":8500,"outputTokens":12,"money":0.0018,"workMs":900}
 {"type":"speculation","id":"a","at":1767261609000,"kind":"verify","status":"completed","model":"openai:big","inputTokens":30000,"cachedInputTokens":27000,"outputTokens":400,"money":0.011,"workMs":8000,"stagedFiles":1,"stagedBytes":420,"modelMs":7000,"toolMs":900}
@@ -26,7 +26,7 @@ const LEDGER: &str = r#"{"type":"turn","at":1767261600000,"model":"openai:big","
 {"type":"outcome","id":"e","at":1767434509000,"outcome":"conflict"}
 "#;
 
-/// A session whose ledger holds these lines.
+/// A session whose ledger has these lines.
 fn with_ledger(lines: &str) -> Session {
     let mut session = Session::with_project();
     session.speculate(&farewell(), "auto-edit");
@@ -34,7 +34,7 @@ fn with_ledger(lines: &str) -> Session {
     session
 }
 
-/// The recording of a farewell, each answer with its usage.
+/// The recording of a farewell in which each answer has a usage.
 fn measured() -> Value {
     let mut recording = farewell();
     for turn in recording["turns"].as_array_mut().unwrap() {
@@ -171,7 +171,8 @@ fn what_a_script_speculates_accepts_and_gives_up_is_in_the_ledger_with_its_price
     let total = total(&session);
     assert_eq!(total["outcomes"], json!({"accepted": 1, "aborted": 1, "conflict": 1}));
     assert_eq!(total["hitRate"], 0.333);
-    // Four answers each: 1,600 tokens from the model, 2,400 from the cache, 200 written.
+    // Each of the three runs had four answers: 1,600 tokens were new to the model, 2,400 came from its cache, and 200
+    // were written.
     let each = (1_600.0 * 10.0 + 2_400.0 + 200.0 * 100.0) / 1e6;
     assert!((total["money"].as_f64().unwrap() - 3.0 * each).abs() < 1e-9, "{total}");
     assert!((total["wastedMoney"].as_f64().unwrap() - 2.0 * each).abs() < 1e-9, "{total}");
@@ -193,7 +194,7 @@ fn what_a_script_speculates_accepts_and_gives_up_is_in_the_ledger_with_its_price
 #[test]
 fn an_accept_that_was_taken_back_is_no_hit_until_it_is_made_again() {
     let mut session = Session::with_project();
-    // Two did the same work: the one that was accepted is the one that is undone.
+    // Two runs did the same work, and the one that was accepted is the one that is undone.
     let ids = [(); 2].map(|()| session.speculate(&measured(), "auto-edit").1);
     for id in &ids {
         assert_eq!(session.run(&["accept", id]).code, Some(0));
@@ -209,7 +210,7 @@ fn an_accept_that_was_taken_back_is_no_hit_until_it_is_made_again() {
     );
     assert_eq!(undone["wastedTokens"], 8_400);
 
-    // By its id, too; what is not undone is not told.
+    // An undo can also name its id. An undo that fails writes nothing into the ledger.
     assert_eq!(session.run(&["accept", &ids[0]]).code, Some(0));
     assert_eq!(total(&session)["outcomes"], json!({"accepted": 1, "undone": 1}));
     let lines_before = lines(&session).len();

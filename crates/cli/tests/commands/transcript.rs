@@ -1,4 +1,4 @@
-//! The check of an agent's transcript that docs/action.md has, as it stands there.
+//! Runs the check of an agent's transcript exactly as docs/action.md shows it.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::Session;
 
-/// The script of the last step, without what indents it.
+/// The script of the last step on the page, without its indentation.
 fn script() -> String {
     let page = include_str!("../../../../docs/action.md");
     let (_, step) = page.rsplit_once("run: |\n").unwrap();
@@ -18,7 +18,7 @@ fn script() -> String {
     lines.join("\n")
 }
 
-/// What the step says of an agent that called this.
+/// Runs the step on the transcript of an agent that made these calls.
 fn checked(calls: &[(&str, Value)]) -> Output {
     let session = Session::new();
     let said = json!({ "type": "user", "message": { "role": "user", "content": "mend it" } }).to_string();

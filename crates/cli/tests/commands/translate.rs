@@ -1,4 +1,5 @@
-//! A query in a language that the code is not in: the user's model is asked for English words once, and without it a search goes on.
+//! Holds how a query in another language than that of the code is handled: the user's model is asked once for English
+//! words, and without its answer the search goes on.
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
 use std::time::Duration;
@@ -8,11 +9,11 @@ use serde_json::json;
 use crate::support::server::{Answer, Request, Server, Step, calls, says};
 use crate::support::{Outcome, Session};
 
-/// The worked example: where is the login flow of users implemented?
+/// The worked example; it asks where the login flow of users is implemented.
 const QUERY: &str = "请帮我理解用户登录验证流程在哪里实现的";
 const WORDS: &str = r#"{"words": ["login", "user", "authentication", "verify"]}"#;
 
-/// Code in English, with a page about it in Chinese.
+/// Code in English, with a page about the code in Chinese.
 fn project() -> Session {
     let session = Session::new();
     session
@@ -59,16 +60,16 @@ fn a_question_in_chinese_finds_code_in_english() {
     assert!(outcome.stderr.contains(told), "{outcome}");
     let requests = server.requests();
     assert_eq!(requests.len(), 1, "{requests:?}");
-    // The query is sent, and nothing of the project.
+    // The query is sent, but nothing of the project.
     assert!(requests[0].body.contains(QUERY), "{requests:?}");
     for content in ["LoginService", "auth.middleware", "购物车", "project"] {
         let sent = requests[0].json()["messages"].to_string().replace("software project", "");
         assert!(!sent.contains(content), "{content}: {sent}");
     }
-    // The same query is asked about once, by whichever process.
+    // The same query is translated only once, even if another process searches for it.
     assert!(finds_the_login(&search(&session, &[])));
     assert_eq!(server.requests().len(), 1);
-    // Another model may know better words.
+    // Another model may know better words, so it is asked again.
     let text = std::fs::read_to_string(session.home().join(".config/headstart/config.toml")).unwrap();
     session.write("home/.config/headstart/config.toml", text.replace("small", "large"));
     search(&session, &[]);
@@ -99,7 +100,7 @@ fn who_wants_no_translation_has_none() {
     configured(&session, &server, "");
     let outcome = search(&session, &["--no-translate"]);
     assert!(plain(&outcome), "{outcome}");
-    // A project turns it off, and not on.
+    // A project can turn translation off, but not on.
     session.write("project/.headstart/config.toml", "[code-index]\ntranslate = false\n");
     assert!(plain(&search(&session, &[])));
     configured(&session, &server, "translate = false\n");
@@ -140,7 +141,7 @@ fn without_an_answer_a_search_goes_on_and_says_so() {
         assert_eq!(outcome.stderr.matches("the query is compared as it is written").count(), 1, "{outcome}");
         assert!(outcome.stderr.contains(told), "{told}: {outcome}");
     }
-    // Nobody to ask, and nobody with a key.
+    // First no model is configured, and then one without a key.
     session.write("home/.config/headstart/config.toml", "");
     let outcome = search(&session, &[]);
     assert!(outcome.stderr.contains("no model is named that could translate it"), "{outcome}");
@@ -150,7 +151,7 @@ fn without_an_answer_a_search_goes_on_and_says_so() {
     assert_eq!(paths(&outcome), ["README.zh.md"], "{outcome}");
 }
 
-/// A model that searches in Chinese, and translates if it is asked to.
+/// A model that searches in Chinese, and that translates if it is asked to.
 fn agent(request: &Request) -> Answer {
     let messages = request.json()["messages"].as_array().unwrap().clone();
     if request.body.contains("\\\"words\\\"") {
@@ -164,11 +165,11 @@ fn agent(request: &Request) -> Answer {
 fn the_models_own_search_is_translated_as_well() {
     let (session, server) = (project(), Server::answering(agent));
     configured(&session, &server, "");
-    // A server on this machine may be asked ahead of its user.
+    // Work ahead may ask a server on this machine.
     let ahead = session.run(&["speculate", "--json", "where do users log in?"]);
     assert!(ahead.stdout.contains("login.service.ts"), "{ahead}");
     assert!(ahead.stdout.contains("[searched for these words as well: login user"), "{ahead}");
-    // A recording answers only what it was asked.
+    // A recording has no answers to questions that were not recorded, so nothing is translated.
     let recording = json!({"turns": [
         {"toolCalls": [{"name": "codebase", "args": {"query": QUERY}}]}, {"text": "Done."}
     ]});
@@ -180,7 +181,7 @@ fn the_models_own_search_is_translated_as_well() {
 
 #[test]
 fn work_ahead_has_nothing_translated_on_another_machine_and_a_turn_does() {
-    // A proxy of the environment stands for the other machine: what goes to it has left this one.
+    // A proxy in the environment stands for the other machine: a request that reaches the proxy has left this machine.
     let server = Server::answering(agent);
     let proxy = server.base_url.trim_end_matches("/v1").to_owned();
     let session = project().variable("HTTP_PROXY", &proxy).variable("http_proxy", &proxy);

@@ -1,4 +1,5 @@
-//! Session files that the products themselves write, in a home of the test's own, against a model that says what it is told.
+//! Holds that session files are read which the products themselves write, in a home of the test's own and with a model
+//! that repeats what it is told.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,10 +13,10 @@ use crate::support::server::{
 };
 use crate::support::{Session, installed};
 
-/// What the user says, one after the other.
+/// The prompts of the user, in order.
 const PROMPTS: [&str; 3] = ["look at the files", "run the tests", "commit this"];
 
-/// A model that answers the first prompt by a command, and then has done.
+/// A model that answers the first prompt with a command, and then is done.
 fn model(tool: &'static str) -> Server {
     let asked = Mutex::new(false);
     Server::answering(move |request| {
@@ -44,7 +45,7 @@ fn model(tool: &'static str) -> Server {
     })
 }
 
-/// An answer of the Gemini API: a call, or a word.
+/// An answer of the Gemini API: the call, or a text if there is none.
 fn gemini_answer(call: Option<(&str, &Value)>) -> Answer {
     let part = match call {
         Some((tool, args)) => json!({ "functionCall": { "name": tool, "args": args } }),
@@ -58,7 +59,7 @@ fn gemini_answer(call: Option<(&str, &Value)>) -> Answer {
     Answer::Stream(vec![Step::Data(answer.to_string())])
 }
 
-/// What it says.
+/// Runs a command in the environment of the session, and returns what it prints.
 fn run(session: &Session, command: &mut Command) -> Vec<u8> {
     let node = installed("node/bin");
     std::fs::create_dir_all(session.home().join("tmp")).unwrap();
@@ -73,20 +74,21 @@ fn run(session: &Session, command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// A command of one of them, which has no environment yet.
+/// A command of a product, with an empty environment.
 fn product(program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
     command.env_clear();
     command
 }
 
-/// What was written is read: two prompts that a suggestion could have been for, with their times and costs.
+/// Checks that what the product wrote is read: two prompts for which a suggestion could have been made, with their
+/// times and costs.
 fn check(session: &Session, name: &str) {
     let outcome =
         evaluate(session, &["run the tests".into(), "push it".into()], &["--yes", "--json", "--show"]);
     let lines = outcome.json();
     let files = of_type(&lines, "file");
-    // Who goes on with a session may do so in another file.
+    // A product may continue a session in another file.
     assert!(!files.is_empty() && files.iter().all(|file| file["product"] == name), "{outcome}");
     assert!(of_type(&lines, "damaged").is_empty(), "{outcome}");
     let prompts = of_type(&lines, "prompt");
@@ -95,7 +97,8 @@ fn check(session: &Session, name: &str) {
     let matches: Vec<_> = prompts.iter().map(|prompt| prompt["match"].as_str().unwrap()).collect();
     assert_eq!(matches, ["exact", "none"], "{outcome}");
     for prompt in prompts {
-        // Gemini CLI goes on in another file where the minute is another one, and writes what was said before with the time of that.
+        // Gemini CLI continues in another file as soon as the minute has changed, and repeats what was said before with
+        // the time of that file, so the user's waiting time is unknown.
         let has_waited = prompt["waitedMs"].is_u64() || name == "gemini-cli";
         assert!(prompt["turnMs"].is_u64() && has_waited, "{outcome}");
     }
@@ -200,7 +203,7 @@ fn files_of_opencode() {
     };
     for (number, prompt) in PROMPTS.iter().enumerate() {
         let mut opencode = opencode();
-        // What has a space in it is a prompt in quotation marks for it, and several words are one without.
+        // OpenCode puts an argument that contains a space in quotation marks, but joins several arguments without them.
         opencode.arg("run").args((0 < number).then_some("--continue")).args(prompt.split(' '));
         run(&session, &mut opencode);
     }

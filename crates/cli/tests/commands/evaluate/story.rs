@@ -1,11 +1,12 @@
-//! One conversation as each product writes it. The fields are those of files that the products wrote; `products.rs` holds them against the products.
+//! One conversation as each product writes it. The fields are those of files that the products wrote; `products.rs`
+//! compares them with the products.
 
 use serde_json::{Value, json};
 
-/// A prompt, how many seconds after the answer before it it came, and how many its turn took.
+/// A prompt, the seconds from the previous answer to it, and the seconds that its turn took.
 pub(crate) type Turn = (&'static str, u64, u64);
 
-/// The first one calls two tools.
+/// The turns of the story; the first one calls two tools.
 pub(crate) const STORY: [Turn; 5] = [
     ("look at the files", 0, 5),
     ("run the tests", 60, 40),
@@ -15,9 +16,9 @@ pub(crate) const STORY: [Turn; 5] = [
 ];
 
 const ANSWER: &str = "Two files are there.";
-/// When it began, in seconds since the Unix epoch: 2026-03-01, at noon.
+/// The time when the story began, in seconds since the Unix epoch: 2026-03-01, at noon.
 const BEGAN: u64 = 1_772_366_400;
-/// What a tool found, and should not have: a token as a service makes them.
+/// What a tool found although it should not have: a token in the form in which a service makes them.
 pub(crate) fn secret() -> String {
     format!("ghp_{}", "a1B2".repeat(9))
 }
@@ -67,23 +68,23 @@ impl Format {
         }
     }
 
-    /// Whether its files say what a turn cost.
+    /// Whether files of the product say what a turn cost.
     pub(crate) fn tells_costs(self) -> bool {
         self != Self::Headstart
     }
 }
 
-/// What happens in the story.
+/// An event of the story.
 enum Told<'a> {
     Prompt(&'a str),
-    /// Words with two calls, and their results.
+    /// A text with two calls, and their results.
     Calls,
     Answer,
-    /// What was said from this prompt on is taken back: it is one of those before, counted from 0.
+    /// The user takes back everything from this prompt on; prompts are counted from 0.
     Back(usize),
 }
 
-/// The lines of a file.
+/// The lines of a session file.
 pub(crate) fn lines(format: Format, story: &[Turn]) -> String {
     let mut now = BEGAN;
     let mut told = Vec::new();
@@ -99,7 +100,7 @@ pub(crate) fn lines(format: Format, story: &[Turn]) -> String {
     write(format, &told)
 }
 
-/// A conversation of which one turn was taken back.
+/// A conversation in which one turn was taken back.
 pub(crate) fn taken_back(format: Format) -> String {
     let told = [
         Told::Prompt("look at the files"),
@@ -115,7 +116,7 @@ pub(crate) fn taken_back(format: Format) -> String {
     write(format, &told)
 }
 
-/// Seconds since the Unix epoch as products write them.
+/// A time in the text form that products write; `seconds` counts from the Unix epoch.
 fn stamp(seconds: u64) -> String {
     let of_day = seconds % 86_400;
     assert_eq!(seconds / 86_400, BEGAN / 86_400, "the story is of one day");
@@ -140,7 +141,7 @@ fn write(format: Format, told: &[(u64, Told<'_>)]) -> String {
     values.iter().fold(String::new(), |lines, value| lines + &value.to_string() + "\n")
 }
 
-/// Ids of lines that each name the one before, and where each prompt stands.
+/// The ids of lines, each of which names the line before it, and for each prompt the line after which it stands.
 #[derive(Default)]
 struct Chain {
     number: usize,
@@ -208,7 +209,7 @@ fn claude_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                     let block = json!({ "tool_use_id": call, "type": "tool_result", "content": output, "is_error": false });
                     lines.push(line(chain.next(), "user", json!({ "role": "user", "content": [block] })));
                 }
-                // What an agent of the agent does is beside the conversation.
+                // What a subagent does is not part of the conversation.
                 let beside = line(
                     ("side".to_owned(), None),
                     "user",
@@ -380,7 +381,7 @@ fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                         "status": "success", "timestamp": stamp(*at) })
                 };
                 let calls = json!([call("run_0", "a.txt", "one"), call("run_1", "b.txt", &secret())]);
-                // The same message again, with more in it, and then what the model was sent.
+                // The same message is written again with the calls in it, followed by what the model was sent.
                 lines.push(with(answer, json!({ "toolCalls": calls })));
                 let sent = [result("run_0", "one"), result("run_1", &secret())].map(|one| one[0].clone());
                 lines.push(with(
@@ -400,7 +401,7 @@ fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
     lines
 }
 
-/// What a user took back stays in the file until their next prompt takes its place.
+/// Messages that a user took back stay in the file until the next prompt replaces them.
 fn opencode(told: &[(u64, Told<'_>)]) -> Value {
     let tokens = json!({ "total": 935, "input": 30, "output": 5, "reasoning": 0, "cache": { "read": 900, "write": 0 } });
     let mut messages: Vec<Value> = Vec::new();
