@@ -1,4 +1,5 @@
-//! The attacks that a view of the shadow has to keep out, made by the second agent: its view has the machine's network, and folders that it shares with the first.
+//! Holds that the attacks which a view has to keep out fail as well when the second agent makes them. Its view has the
+//! network of the machine, and folders that it shares with the first agent.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,9 +13,10 @@ use crate::support::Session;
 
 const BATTERY: &str = include_str!("../../../shadow/tests/attacks/battery.py");
 const TOKEN: &str = "token-of-the-users-4711";
-/// As many as there are at least: fewer are a mistake of this test.
+/// The battery has at least this many attacks; if fewer are made, this test is wrong.
 const ATTACKS: usize = 250;
-/// What the page says that it has: the network of the machine, where it reaches its provider.
+/// The attacks that may succeed, because the documentation says that the view has the machine's network, through which
+/// the agent reaches its provider.
 const SHARED: [&str; 5] = [
     "connect_tcp_loopback",
     "connect_tcp_loopback_6",
@@ -22,7 +24,8 @@ const SHARED: [&str; 5] = [
     "connect_tcp_elsewhere",
     "interfaces",
 ];
-/// The battery in a process of its own, whose output the agent keeps where it keeps conversations.
+/// Runs the battery in a separate process, and writes its output into the folder in which the agent keeps
+/// conversations.
 const STEP: &str = "
 import subprocess
 variables = {**os.environ, 'ATTACKS': ABOUT}
@@ -86,7 +89,7 @@ fn a_hostile_second_agent_gets_through_no_wall_of_its_view() {
     println!("{} attacks, 0 leaks", rows.len());
 }
 
-/// What of the machine could be changed, without what the agent and the proxy keep.
+/// The state of everything on the machine that an attack could change, without what the agent and the proxy keep.
 fn look_at(machine: &Machine) -> Vec<String> {
     let kept = [".claude/projects", ".local"].map(|path| machine.home().join(path).display().to_string());
     let is_kept = |line: &String| kept.iter().any(|path| line.contains(path));

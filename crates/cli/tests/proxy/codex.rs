@@ -1,4 +1,4 @@
-//! codex-acp itself, which `.ci/install hosts` puts beside the build, against a model that says what it is told.
+//! Runs codex-acp itself, which `.ci/install hosts` installs next to the build, with a scripted model.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, responses_call, responses_say, responses_text_call};
 use crate::support::{Session, installed};
 
-/// The last words of the user's, and the results of tools that came after them.
+/// The last text of the user in a request, and the results of tools that follow it.
 fn asked(body: &Value) -> (String, Vec<Value>) {
     let (mut text, mut results) = (String::new(), Vec::new());
     for item in body["input"].as_array().into_iter().flatten() {
@@ -27,7 +27,8 @@ fn asked(body: &Value) -> (String, Vec<Value>) {
     (text, results)
 }
 
-/// The first request of a fork begins with all of the last one of the first agent, but for what names a request, a turn or an item.
+/// Checks that the first request of a fork begins with all of the first agent's last request, so that the provider's
+/// cache is hit. Ids of requests, turns and items may differ.
 fn begins_alike(model: &Server) {
     fn bare(value: &mut Value) {
         if let Some(fields) = value.as_object_mut() {
@@ -56,7 +57,7 @@ fn begins_alike(model: &Server) {
 
 const PATCH: &str = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-one\n+two\n*** End Patch\n";
 
-/// A model that suggests [`NEXT`], and calls what is given for it one after another.
+/// A model that suggests [`NEXT`], and then makes the calls of `work`, one after another.
 fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + 'static) -> Server {
     Server::answering(move |request| {
         if !request.head.contains("/responses") {
@@ -76,7 +77,7 @@ fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + '
     })
 }
 
-/// A user of it, with this model.
+/// A user of codex-acp with this model.
 fn user(model: &Server) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
@@ -101,7 +102,7 @@ fn log(session: &Session) -> String {
     fs::read_to_string(session.home().join("log")).unwrap_or_default()
 }
 
-/// An editor that has opened a session, and asked for two turns.
+/// An editor that has opened a session and has had two turns in it, and the id of the session.
 fn after_two_turns(session: &Session) -> (Client, String) {
     let program = installed("@agentclientprotocol/codex-acp/dist/index.js").display().to_string();
     let node = installed("node/bin/node").display().to_string();
@@ -132,7 +133,7 @@ fn codex_acp_works_ahead_and_its_work_is_taken() {
         (read("notes.txt").as_deref(), read("by-shell.txt").as_deref()),
         (Some("two\n"), Some("shell\n"))
     );
-    // What is asked after that begins with all that ran ahead.
+    // A later request begins with everything that ran ahead.
     assert_eq!(client.said(&id, "what now?"), "end_turn");
     let bodies: Vec<_> = model
         .requests()
@@ -148,7 +149,8 @@ fn codex_acp_works_ahead_and_its_work_is_taken() {
     assert_eq!(client.end(), Some(0));
 }
 
-/// The user's own rules let the command run outside its sandbox without a question, and the model calls it in answer to our question and in the work ahead.
+/// The user's own rules let the command run outside its sandbox without a question. The model calls it both in its
+/// answer to the proxy's question and in the work ahead; neither may run it.
 #[test]
 #[ignore = "needs codex-acp; .ci/long installs it"]
 fn codex_acp_runs_nothing_ahead_that_the_gate_does_not_allow() {
@@ -202,12 +204,12 @@ fn codex_acp_runs_nothing_ahead_that_the_gate_does_not_allow() {
     client.until("the end of that", |message| shown(message) == Some(true));
     assert!(!is_reached() && session.tree() == before);
     works.store(true, Ordering::Relaxed);
-    // It is a prompt as any other: the first agent does it, by the rules of its user.
+    // The suggestion is sent as any other prompt: the first agent does it, by the rules of its user.
     assert_eq!(client.said(&id, "/next"), "end_turn");
     assert!(session.workspace().join("made.txt").exists());
     assert_eq!(listed(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
-    // Codex archives what is deleted.
+    // Codex archives sessions that are deleted.
     let archived = fs::read_dir(session.home().join(".codex/archived_sessions")).unwrap().count();
     let mut folders = vec![session.home().join(".codex/sessions")];
     let mut kept = Vec::new();

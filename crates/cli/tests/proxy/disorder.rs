@@ -1,4 +1,4 @@
-//! What comes at a moment at which nobody expects it.
+//! Holds what happens when prompts, ends and kills come at moments at which nobody expects them.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::{NEXT, User, Value, json, kill, listed, with, words};
 use crate::client::Client;
 
-/// Long enough for what is to wait to come, if it did not.
+/// Long enough that something which should wait would have come by then if it did not wait.
 const MOMENT: Duration = Duration::from_millis(300);
 
 fn one_file() -> Value {
     json!([{ "write": "made.txt", "content": "made\n" }, { "say": "Made." }])
 }
 
-/// A client to whom work is shown as ready, in a mode in which its user is not asked about edits.
+/// A client that is shown work as ready, in a mode in which its user is not asked about edits; and its session.
 fn ready(user: &User) -> (Client, String) {
     let (mut client, session) = user.after_hello();
     client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
@@ -21,7 +21,7 @@ fn ready(user: &User) -> (Client, String) {
     (client, session)
 }
 
-/// What is suggested has no work any more.
+/// Whether a message suggests [`NEXT`] without work for it.
 fn is_bare(message: &Value) -> bool {
     let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
     first["text"] == NEXT && first.get("_meta").is_none()
@@ -31,7 +31,7 @@ fn is_answer(message: &Value) -> bool {
     message.get("id").is_some() && message.get("method").is_none()
 }
 
-/// Waits until the proxy has noted something of this kind for its next start, and gives that.
+/// Waits until the proxy has written something under this name into its notes for the next start, and returns it.
 fn noted(user: &User, what: &str) -> serde_json::Map<String, Value> {
     let file = user.session.home().join(".local/state/headstart/acp-proxy/claude-agent-acp.json");
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -45,7 +45,7 @@ fn noted(user: &User, what: &str) -> serde_json::Map<String, Value> {
     }
 }
 
-/// Nobody commits to the project as long as this is held.
+/// Takes the lock of the project; until it is dropped, nobody can commit to the project.
 fn commits_wait(user: &User) -> File {
     let folder = File::open(user.session.workspace()).unwrap();
     folder.lock().unwrap();
@@ -99,7 +99,7 @@ fn an_accept_is_not_disturbed_by_another_session() {
     let held = commits_wait(&user);
     let from = client.log.len();
     let ids = [client.prompt(&session, "/next"), client.prompt(&other, "hello")];
-    // The other one's turn ends while the first one waits, and something would be suggested for it.
+    // The turn of the other session ends while the first session waits, and then something would be suggested for it.
     let mut answers = vec![client.until("an answer", is_answer)];
     drop(held);
     answers.push(client.until("an answer", is_answer));
@@ -190,11 +190,11 @@ fn two_proxies_on_one_folder_take_one_after_the_other() {
     });
     let made = user.read("made.txt").unwrap();
     assert_eq!(made, "made\n", "{anew:?}");
-    // The second one has not had the fork deleted that the first one took.
+    // The second client's proxy has not deleted the fork that the first client took.
     let names = noted(&user, "names");
     let there = user.kept();
     assert!(names.values().all(|fork| there.iter().any(|name| fork == name)), "{names:?} of {there:?}");
-    // Each goes on in its own conversation, and neither sees one that is not its user's.
+    // Each client goes on in its own conversation, and neither is shown one that is not its user's.
     for (client, session) in [(&mut first, &session), (&mut second, &other)] {
         assert_eq!(client.said(session, "and now?"), "end_turn");
         let shown = listed(client);
@@ -223,7 +223,8 @@ fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
     assert!(strange.is_empty(), "{strange:?}");
 }
 
-/// Whether the turn that wrote the file is in the conversation that the next editor is given, which sees none of the others that the agent `kept` before.
+/// Whether the conversation that the next editor is given contains the turn that wrote the file. Fails if that editor
+/// is shown any of the other sessions that the agent had before (`kept`).
 fn is_in_the_conversation(user: &User, session: &str, kept: &[String]) -> bool {
     let mut next = user.client();
     let workspace = user.session.workspace().canonicalize().unwrap();
@@ -232,7 +233,7 @@ fn is_in_the_conversation(user: &User, session: &str, kept: &[String]) -> bool {
     assert!(answer.get("result").is_some(), "{answer}");
     let shown = listed(&mut next);
     assert!(shown.iter().any(|name| name == session), "{shown:?}");
-    // A fork that the agent made right before the proxy was killed is noted by nobody.
+    // A fork that the agent made immediately before the proxy was killed may be shown, because nobody has noted it.
     assert!(shown.iter().all(|name| name == session || !kept.contains(name)), "{shown:?}");
     assert_eq!(next.said(session, "and now?"), "end_turn");
     assert_eq!(next.end(), Some(0));
@@ -242,7 +243,7 @@ fn is_in_the_conversation(user: &User, session: &str, kept: &[String]) -> bool {
 
 #[test]
 fn an_editor_that_hangs_up_while_an_accept_commits_finds_all_of_it_or_nothing() {
-    // Before the proxy has lost its patience, and after it.
+    // The commit becomes possible first while the proxy still waits for it, and then after the proxy has given up.
     for (waits, is_taken) in [(MOMENT, true), (Duration::from_secs(8), false)] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
@@ -266,7 +267,7 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
         let (kept, held) = (user.kept(), commits_wait(&user));
         client.prompt(&session, "/next");
         noted(&user, "taking");
-        // Nobody writes which fork stands for a session as long as this is held.
+        // While this lock is held, nobody can write which fork stands for a session.
         let lock = user.session.home().join(".local/state/headstart/acp-proxy/lock");
         let lock = File::options().append(true).open(lock).unwrap();
         lock.lock().unwrap();
@@ -297,6 +298,6 @@ fn a_proxy_that_is_killed_before_its_commit_took_nothing() {
     drop((client, held));
     assert!(!is_in_the_conversation(&user, &session, &kept));
     assert_eq!(user.read("made.txt"), None);
-    // Its fork is gone, at the agent as well.
+    // The fork is gone, also from the agent's sessions.
     assert_eq!(user.kept(), [session]);
 }

@@ -1,4 +1,4 @@
-//! How it ends: the editor first, the agent first, or neither of them in order.
+//! Holds how the proxy ends: when the editor ends first, when the agent ends first, and when it is killed.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -33,7 +33,7 @@ fn an_agent_that_is_not_there_is_told_so() {
     assert_eq!(usage.code, Some(2), "{usage}");
 }
 
-/// A user whose Node.js is of this version, and whose agent wants 22 or later.
+/// A user whose Node.js has this version, and whose agent requires version 22 or later.
 fn user_of_node(version: &str) -> User {
     let user = User::with_agent("other", json!({ "die": [{ "say": "I go." }, { "exit": 7 }] }));
     let (session, home) = (&user.session, user.session.home());
@@ -98,7 +98,7 @@ fn an_agent_that_npm_would_choose_for_an_old_node_is_named_before_it_speaks() {
 #[test]
 fn it_ends_with_its_editor_and_so_does_the_agent() {
     let user = User::with_agent("some-agent", json!({ "wait": [{ "sleep": 600 }] }));
-    // In the middle of a turn, so that the end of its input tells the agent nothing.
+    // A turn is running, so the agent does not notice the end of its input.
     let mut client = user.start(&[], &["some-agent"]);
     client.request("initialize", json!({ "protocolVersion": 1 }));
     let session = client.open(&user.session);
@@ -123,7 +123,7 @@ fn it_ends_with_its_editor_and_so_does_the_agent() {
 
 #[test]
 fn a_killed_proxy_leaves_nothing_after_the_next_start() {
-    // Before, while and after the fork is made.
+    // The moments are before, while and after the fork is made.
     killed_after(&[0, 50, 150, 300, 600, 1200]);
 }
 
@@ -133,14 +133,15 @@ fn a_proxy_that_is_killed_at_fifty_moments_leaves_nothing() {
     let mut seed = 4711_u64;
     let mut moments = Vec::new();
     for _ in 0..50 {
-        // Numbers that are the same in each run.
+        // The numbers are the same in each run.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         moments.push((seed >> 33) % 1500);
     }
     killed_after(&moments);
 }
 
-/// Kills the proxy so long after the first turn, while a fork is made, asked and at work, or what it did is taken.
+/// Kills the proxy at each of these times (in milliseconds) after the first turn: while a fork is made, is asked or
+/// works, or while its work is taken.
 fn killed_after(moments: &[u64]) {
     let work = json!([{ "write": "made.txt", "content": "made\n" }, { "sleep": 0.2 }, { "run": "echo x > by-shell.txt" }, { "sleep": 600 }]);
     let user = User::with_next(work);
@@ -156,7 +157,7 @@ fn killed_after(moments: &[u64]) {
         nothing_is_left(&user.session);
         assert_eq!(user.session.tree(), before);
         let mut next = user.client();
-        // Forks that are left are deleted at the start; until then they are not listed.
+        // Forks that are left are deleted at the next start, and until then they are not listed.
         let listed = listed(&mut next);
         assert_eq!(listed.iter().filter(|id| **id == session).count(), 1);
         next.request("_flush", json!({}));

@@ -1,11 +1,12 @@
-//! What passes through is what it was.
+//! Holds that messages pass through the proxy unchanged.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use super::{User, json};
 
-/// What an editor sends, each line with what its answer has in common, and what comes back, by the agent alone or through the proxy.
+/// Sends lines as an editor does, and returns this many lines of the answer. The command is the agent alone or the
+/// agent behind the proxy.
 fn exchange(mut command: Command, lines: &[String], answers: usize) -> Vec<String> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -116,7 +117,7 @@ fn an_agent_that_suggests_is_shown_in_every_editor() {
         update(&told[3])["availableCommands"],
         json!([next, { "name": "own", "description": "a command of the agent's" }])
     );
-    // Nothing runs for it, so that taking it is a prompt with its words.
+    // Nothing runs ahead for the suggestion, so taking it sends its text as a prompt.
     let from = client.log.len();
     assert_eq!(client.said(&session, "/next"), "end_turn");
     assert_eq!(super::words(&client, from), "Hello there.");
@@ -149,7 +150,7 @@ fn what_is_switched_off_is_off() {
     }
 }
 
-/// Prints how fast they come; that all of them do is what has to hold.
+/// All updates have to arrive; how fast they do is only printed.
 #[test]
 fn thirty_thousand_updates_come_through() {
     let user = User::with_agent("some-agent", json!({ "go": [{ "many": 30_000 }] }));

@@ -1,4 +1,5 @@
-//! `headstart acp-proxy` between a client that knows nothing but lines and an agent that does what a test says.
+//! Holds how `headstart acp-proxy` works between a client that reads and writes plain lines and an agent that follows a
+//! script.
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 #![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
@@ -35,13 +36,13 @@ const AGENT: &str = include_str!("agent.py");
 /// The prompt that is suggested after the first turn.
 const NEXT: &str = "write it";
 
-/// A user with a project, and an agent that does what a script says.
+/// A user with a project, and with an agent that follows a script.
 struct User {
     session: Session,
 }
 
 impl User {
-    /// With an agent of this name.
+    /// A user whose agent has this name.
     fn with_agent(name: &str, script: Value) -> Self {
         let session = Session::new();
         session.write("project/notes.txt", "one\n");
@@ -55,13 +56,13 @@ impl User {
         Self { session }
     }
 
-    /// With an agent whose work can be taken over, where there are views.
+    /// A user whose agent's work can be taken over, with views turned on.
     fn new(script: Value) -> Self {
         let user = Self::with_agent("claude-agent-acp", script);
         Self { session: user.session.variable("HEADSTART_SHADOW", "on") }
     }
 
-    /// One to whom [`NEXT`] is suggested, for which this is done.
+    /// A user to whom [`NEXT`] is suggested; the agent does these steps for it.
     fn with_next(steps: Value) -> Self {
         let look = json!([{ "call": { "kind": "read", "title": "Read", "rawInput": { "path": "notes.txt" } }, "ask": false }, { "say": "First answer." }]);
         Self::new(
@@ -75,7 +76,7 @@ impl User {
         Client::of(self.session.command(&all))
     }
 
-    /// A client that has said what it can.
+    /// A client that has introduced itself to the agent.
     fn client(&self) -> Client {
         let mut client = self.start(&[], &["claude-agent-acp"]);
         let answer = client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
@@ -83,7 +84,7 @@ impl User {
         client
     }
 
-    /// A client after its first turn, and its session.
+    /// A client after its first turn, and the id of its session.
     fn after_hello(&self) -> (Client, String) {
         let mut client = self.client();
         let session = client.open(&self.session);
@@ -95,7 +96,7 @@ impl User {
         std::fs::read_to_string(self.session.workspace().join(path)).ok()
     }
 
-    /// The sessions that the agent keeps.
+    /// The ids of the sessions that the agent keeps, in order.
     fn kept(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.session.home().join(".claude/projects")).unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -106,10 +107,10 @@ impl User {
     }
 }
 
-/// A product that has to start, twice, and to ask a model several times.
+/// The limit for a product, which has to start twice and to ask a model several times.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An editor that has opened a session with a product behind the proxy, and the session.
+/// An editor that has opened a session with a product behind the proxy, and the id of the session.
 fn opened(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
     let all: Vec<_> = ["acp-proxy"].iter().chain(arguments).chain(&["--"]).chain(product).copied().collect();
     let mut client = Client::of(session.command(&all));
@@ -121,7 +122,7 @@ fn opened(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, S
     (client, id)
 }
 
-/// The same after two turns.
+/// Like [`opened`], after two turns.
 fn after_two_turns(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
     let (mut client, id) = opened(session, arguments, product);
     assert_eq!(client.said(&id, "hello"), "end_turn");
@@ -129,7 +130,7 @@ fn after_two_turns(session: &Session, arguments: &[&str], product: &[&str]) -> (
     (client, id)
 }
 
-/// What the agent does beside what its script says.
+/// Adds an entry to the script of the user's agent.
 fn with(user: User, name: &str, value: Value) -> User {
     let path = user.session.home().join(".claude/script.json");
     let mut script: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -138,7 +139,8 @@ fn with(user: User, name: &str, value: Value) -> User {
     user
 }
 
-/// Waits for a question, and answers it by its option of this kind, as a person does to whom the agent's names mean nothing.
+/// Waits for a question, and answers it with its option of this kind, as a person does who does not know the agent's
+/// names. Returns the question.
 fn answer_kind(client: &mut Client, kind: &str) -> Value {
     let question = client.until("a question", |message| message["method"] == "session/request_permission");
     let options = question["params"]["options"].as_array().unwrap();
@@ -148,7 +150,8 @@ fn answer_kind(client: &mut Client, kind: &str) -> Value {
     question
 }
 
-/// Waits until no process of this user's and no mount of theirs is left, in any view; and nothing that was prepared for an accept.
+/// Waits until no process and no mount of this user is left in any view. Then fails if a file that was prepared for an
+/// accept is left.
 fn nothing_is_left(session: &Session) {
     let root = session.workspace().parent().unwrap().display().to_string();
     let mounted = || {
@@ -171,7 +174,7 @@ fn nothing_is_left(session: &Session) {
     }
 }
 
-/// How many processes there are with this user's home in their environment.
+/// The number of processes that have this user's home in their environment.
 fn processes(session: &Session) -> usize {
     let mark = format!("HOME={}", session.home().display()).into_bytes();
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -181,7 +184,7 @@ fn processes(session: &Session) -> usize {
         .count()
 }
 
-/// The words of answers that came since message number `from`.
+/// The text of the answers since message number `from`.
 fn words(client: &Client, from: usize) -> String {
     let updates =
         client.log[from..].iter().filter(|(own, _)| !own).map(|(_, message)| &message["params"]["update"]);

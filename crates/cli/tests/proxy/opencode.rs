@@ -1,4 +1,4 @@
-//! `OpenCode` itself, which `.ci/install hosts` puts beside the build, against a model that says what it is told.
+//! Runs `OpenCode` itself, which `.ci/install hosts` installs next to the build, with a scripted model.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, calls, says};
 use crate::support::{Session, installed};
 
-/// The last words of the user's, and how many results of tools came after them.
+/// The last text of the user in a request, and the number of results of tools that follow it.
 fn asked(body: &Value) -> (String, usize) {
     let (mut text, mut results) = (String::new(), 0);
     for message in body["messages"].as_array().into_iter().flatten() {
@@ -24,7 +24,8 @@ fn asked(body: &Value) -> (String, usize) {
     (text, results)
 }
 
-/// A model that suggests [`NEXT`], and calls what is given for it one after another; for `change it`, an edit of what it wrote.
+/// A model that suggests [`NEXT`], and then makes the calls of `work`, one after another. For `change it`, it edits
+/// what it wrote.
 fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + 'static) -> Server {
     Server::answering(move |request| {
         if !request.head.contains("/chat/completions") {
@@ -49,7 +50,7 @@ fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + '
     })
 }
 
-/// A user of it, with this model.
+/// A user of `OpenCode` with this model.
 fn user(model: &Server) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
@@ -73,14 +74,14 @@ fn log(session: &Session) -> String {
     fs::read_to_string(session.home().join("log")).unwrap_or_default()
 }
 
-/// An editor that has opened a session, and asked for two turns.
+/// An editor that has opened a session and has had two turns in it, and the id of the session.
 fn after_two_turns(session: &Session) -> (Client, String) {
     let program = installed("opencode-linux-x64/bin/opencode").display().to_string();
     let log = session.home().join("log").display().to_string();
     super::after_two_turns(session, &["--log", &log], &[&program, "acp"])
 }
 
-/// The requests of turns whose last words are these.
+/// The requests of turns, which offer tools, whose last text of the user contains `words`.
 fn turns(model: &Server, words: &str) -> Vec<Value> {
     let requests = model.requests();
     let bodies =
@@ -123,7 +124,7 @@ fn opencode_works_ahead_and_its_work_is_taken() {
         (read("notes.txt").as_deref(), read("by-shell.txt").as_deref()),
         (Some("two\n"), Some("shell\n"))
     );
-    // The first agent knows the file that the second one wrote: it edits it without reading it again.
+    // The first agent knows the file that the second agent wrote, so it edits the file without reading it again.
     assert_eq!(client.said(&id, "change it"), "end_turn");
     assert_eq!(read("notes.txt").as_deref(), Some("three\n"));
     let now = turns(&model, "change it");

@@ -1,5 +1,5 @@
-//! A product itself, which `.ci/install hosts` puts beside the build, against a model that says what it is told. Nothing of this leaves the machine, and no home but an
-//! empty one is touched.
+//! Runs claude-agent-acp itself, which `.ci/install hosts` installs next to the build, with a scripted model. Nothing
+//! of this leaves the machine, and the product sees no home but an empty one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, messages_call, messages_say};
 use crate::support::{Session, installed};
 
-/// The parts of the user's messages, and how many results of tools came after the last words of theirs.
+/// The last text of the user in a request, and the number of results of tools that follow it.
 fn asked(body: &Value) -> (String, usize) {
     let (mut text, mut results) = (String::new(), 0);
     for message in
@@ -32,10 +32,10 @@ fn asked(body: &Value) -> (String, usize) {
     (text, results)
 }
 
-/// For a prompt with these words, what the model calls, one after another.
+/// A text in a prompt, and the calls that the model makes for it, one after another.
 type Work = (&'static str, Vec<(&'static str, Value)>);
 
-/// A model that suggests [`NEXT`], and does what is given for a prompt.
+/// A model that suggests [`NEXT`], and makes the calls that are given for a prompt.
 fn model(work: Vec<Work>) -> Server {
     let calls = AtomicUsize::new(0);
     Server::answering(move |request| {
@@ -66,7 +66,7 @@ fn command(line: &str) -> (&'static str, Value) {
     ("Bash", json!({ "command": line, "description": "to see" }))
 }
 
-/// A user of it, with a project.
+/// A user of the product with a project.
 fn user() -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
@@ -79,14 +79,14 @@ fn user() -> Session {
         .variable("DISABLE_AUTOUPDATER", "1")
 }
 
-/// An editor that has opened a session, and the session.
+/// An editor that has opened a session, and the id of the session.
 fn opened(session: &Session, arguments: &[&str]) -> (Client, String) {
     let program = installed("@agentclientprotocol/claude-agent-acp/dist/index.js").display().to_string();
     let node = installed("node/bin/node").display().to_string();
     super::opened(session, arguments, &[&node, &program])
 }
 
-/// The same after two turns, with this model.
+/// Like [`opened`], after two turns with this model.
 fn after_two_turns(session: Session, model: &Server) -> (Session, Client, String) {
     let session = session.variable("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"));
     let (mut client, id) = opened(&session, &[]);
@@ -96,7 +96,7 @@ fn after_two_turns(session: Session, model: &Server) -> (Session, Client, String
     (session, client, id)
 }
 
-/// The requests of turns, which offer tools, without what only says where a provider's cache is to begin.
+/// The requests of turns, which offer tools, for a text. The marks where a provider's cache is to begin are removed.
 fn turns(model: &Server, words: &str) -> Vec<Value> {
     fn bare(value: &mut Value) {
         if let Some(fields) = value.as_object_mut() {
@@ -154,7 +154,7 @@ fn claude_agent_acp_works_ahead_and_its_work_is_taken() {
     let before = session.tree();
     client.suggested(NEXT, Some("ready"));
     assert_eq!(session.tree(), before, "nothing is written before it is taken");
-    // The fork begins with what was sent before: system, tools and all of the history.
+    // The fork begins with what was sent before: the system prompt, the tools and all of the history.
     for words in ["A question from the program", NEXT] {
         begins_with(&turns(&model, words)[0], turns(&model, "hello again").last().unwrap());
     }
@@ -166,7 +166,7 @@ fn claude_agent_acp_works_ahead_and_its_work_is_taken() {
         (read("made.txt").as_deref(), read("by-shell.txt").as_deref()),
         (Some("made\n"), Some("shell\n"))
     );
-    // The first agent knows the file that the second one wrote: it edits it without reading it again.
+    // The first agent knows the file that the second agent wrote, so it edits the file without reading it again.
     let prompt = client.prompt(&id, "change it");
     answer_kind(&mut client, "allow_once");
     assert_eq!(client.answer_to(prompt)["result"]["stopReason"], "end_turn");
@@ -180,7 +180,8 @@ fn claude_agent_acp_works_ahead_and_its_work_is_taken() {
     assert_eq!(client.end(), Some(0));
 }
 
-/// Work stops at a command that only its user can allow, and is held so long before they answer.
+/// Has work stop at a command that only the user can allow, waits for `held`, and then answers with an option of this
+/// kind.
 fn answered_at_the_boundary(kind: &str, held: Duration) {
     let session = user();
     session.write("project/script.sh", "echo ran >> count.txt\n");
@@ -247,7 +248,7 @@ fn work_of_claude_agent_acp_that_is_not_taken_leaves_nothing() {
     assert_eq!(client.end(), Some(0));
     nothing_is_left(&session);
     assert_eq!(session.tree(), before);
-    // Its conversations: the one of its user.
+    // The agent keeps only one conversation, that of its user.
     let folders = std::fs::read_dir(session.home().join(".claude/projects")).unwrap().flatten();
     let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten());
     let names: Vec<_> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
@@ -268,7 +269,7 @@ fn what_claude_agent_acp_suggests_itself_is_shown_in_every_editor() {
     client.suggested("run the tests", None);
     let declared = client.log.iter().find(|(_, message)| message.to_string().contains("jetbrains"));
     assert!(declared.is_none(), "{declared:?}");
-    // It is a prompt as any other.
+    // The suggestion is sent as any other prompt.
     assert_eq!(client.said(&id, "/next"), "end_turn");
     assert!(!turns(&model, "run the tests").is_empty());
     assert!(turns(&model, "A question from the program").is_empty());

@@ -1,4 +1,5 @@
-//! Qwen Code itself, which `.ci/install hosts` puts beside the build: it suggests by a notification of its own.
+//! Runs Qwen Code itself, which `.ci/install hosts` installs next to the build. It makes suggestions itself, with a
+//! notification of its own.
 
 use super::after_two_turns;
 use crate::support::server::{Answer, Server, says};

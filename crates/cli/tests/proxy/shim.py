@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts the agent that AGENT names, and writes down each byte that passes to it and from it, where that can be written."""
+"""Starts the agent that AGENT names, and keeps each byte that passes to it and from it, if the files can be written."""
 
 import os, subprocess, sys, threading
 
@@ -8,7 +8,7 @@ def kept(name):
     try:
         return open(os.environ["AGENT_LOG"] + name, "ab", buffering=0)
     except OSError:
-        # The second agent, whose home is not shown.
+        # The second agent cannot write this file, because its view does not show the home.
         return open(os.devnull, "wb", buffering=0)
 
 

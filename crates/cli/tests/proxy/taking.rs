@@ -1,10 +1,10 @@
-//! What ran ahead, taken and not.
+//! Holds what happens when work that ran ahead is taken, and when it is not.
 
 use super::{NEXT, User, json, listed, nothing_is_left, with, words};
 use crate::client::Client;
 use crate::support::recorded;
 
-/// An edit by a tool and one by a shell.
+/// Steps that write one file with a tool and one with a shell.
 fn two_files() -> serde_json::Value {
     json!([
         { "write": "made.txt", "content": "made\n" },
@@ -31,7 +31,7 @@ fn the_page_shows_what_an_editor_sees_of_work_ahead() {
     let ready = client.log[..last].iter().rposition(|(_, message)| offer(message)["text"] == NEXT).unwrap();
     let ends = client.log.iter().position(|(own, message)| !own && message["id"] == id).unwrap();
     let own_id = offer(&client.log[ready].1)["_meta"]["headstart"]["id"].as_str().unwrap().to_owned();
-    // How often it is told how far the work is depends on the machine.
+    // How often the state of the work is sent depends on the machine, so these messages are left out.
     client.log.truncate(ends + 1);
     let mut number = 0;
     client.log.retain(|(own, message)| {
@@ -77,7 +77,7 @@ fn what_ran_ahead_is_taken_by_its_words_and_by_the_command() {
         let sessions =
             client.log[from..].iter().filter_map(|(_, message)| message["params"]["sessionId"].as_str());
         assert!(sessions.into_iter().all(|name| name == session), "it knows its session alone");
-        // The agent goes on with all that was done.
+        // The agent goes on from everything that was done.
         user.session.write("home/.claude/unused", "");
         let from = client.log.len();
         client.suggested(NEXT, Some("ready"));
@@ -92,7 +92,7 @@ fn what_ran_ahead_is_taken_by_its_words_and_by_the_command() {
         let order = ["hello", "write it", "Both are made.", "what is there?"];
         let places: Vec<_> = order.iter().map(|said| history.find(said).unwrap()).collect();
         assert!(places.is_sorted(), "{history}");
-        // So it does after a restart.
+        // The agent also does so after a restart.
         assert_eq!(client.end(), Some(0));
         let mut again = user.client();
         let cwd = user.session.workspace();
@@ -146,7 +146,7 @@ fn changes_that_are_not_wanted_are_not_written() {
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
     assert_eq!(words(&client, from), "Nothing was written.");
     assert_eq!((user.read("made.txt"), user.read("by-shell.txt")), (None, None));
-    // Where edits are not asked about in the agent, they are not here.
+    // In a mode in which the agent does not ask about edits, nobody asks when the work is taken.
     client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
     assert_eq!(client.said(&session, "hello"), "end_turn");
     client.suggested(NEXT, Some("ready"));
@@ -199,7 +199,7 @@ fn a_call_that_no_view_can_hold_is_the_first_agents() {
     client.suggested(NEXT, Some("boundary"));
     let from = client.log.len();
     let id = client.prompt(&session, "/next");
-    // The first agent asks as it always did, and does it.
+    // The first agent asks as it would without the proxy, and then acts.
     let question = client.answer_question("allow_once");
     assert!(question["id"].is_number(), "it is the agent's own question: {question}");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
@@ -243,7 +243,7 @@ fn what_its_user_changed_meanwhile_is_kept_and_the_prompt_runs_anew() {
     let from = client.log.len();
     let id = client.prompt(&session, "/next");
     client.answer_question("write");
-    // The first agent is asked, and asks itself.
+    // The first agent is sent the prompt, and asks the user itself.
     let question = client.answer_question("reject_once");
     assert!(question["id"].is_number(), "{question}");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
@@ -260,7 +260,7 @@ fn an_agent_that_does_not_adopt_a_fork_does_the_prompt_itself() {
     let user = with(User::with_next(two_files()), "resume", json!("fails"));
     let (mut client, session) = user.after_hello();
     client.suggested(NEXT, Some("running"));
-    // The work is gone, the suggestion stays.
+    // The work is gone, but the suggestion stays.
     client.until("the suggestion without work", |message| {
         let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
         first["text"] == NEXT && first.get("_meta").is_none()

@@ -1,4 +1,5 @@
-//! Five products, which `.ci/install hosts` puts beside the build: what an agent reads and writes is what the editor writes and reads.
+//! Holds for five products, which `.ci/install hosts` installs next to the build, that an agent reads and writes
+//! exactly what the editor writes and reads.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,7 +18,7 @@ use crate::support::{Session, installed};
 
 const SHIM: &str = include_str!("shim.py");
 const EXCHANGES: usize = 100;
-/// A product: the name that its shim has, and its command line.
+/// A product: the name of the shim that starts it, and its command line.
 struct Product {
     name: &'static str,
     program: &'static str,
@@ -58,7 +59,7 @@ const PRODUCTS: [Product; 5] = [
     },
 ];
 
-/// A model of four providers' APIs that greets, and calls a shell once when it is told to.
+/// A model with the APIs of four providers. It greets, and calls a shell once if it is told to.
 fn model() -> Server {
     Server::answering(|request| {
         let not_there = Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
@@ -114,7 +115,7 @@ fn of_gemini(part: &Value) -> Value {
     json!({ "candidates": [{ "content": content, "finishReason": "STOP", "index": 0 }], "usageMetadata": usage })
 }
 
-/// A user of all of them, with this model.
+/// A user of the product with this model.
 fn user(model: &Server, product: &Product) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
@@ -168,7 +169,7 @@ fn user(model: &Server, product: &Product) -> Session {
     .fold(session, |session, (name, value)| session.variable(name, value))
 }
 
-/// An editor that keeps each line as it was written and read.
+/// An editor that keeps each line exactly as it was written or read.
 struct Editor {
     child: Child,
     input: Option<ChildStdin>,
@@ -210,7 +211,7 @@ impl Editor {
         self.sent.push(line);
     }
 
-    /// Sends a request with these parameters, as they are written, and waits for its answer.
+    /// Sends a request with these parameters exactly as they are written, and waits for its answer.
     fn ask(&mut self, method: &str, params: &str) -> Value {
         self.next += 1;
         let id = self.next;
@@ -235,7 +236,7 @@ impl Editor {
         }
     }
 
-    /// Hangs up, and waits for all that is still said.
+    /// Hangs up, and reads everything that is still sent. Returns the lines that were sent and received.
     fn end(mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         self.input = None;
         self.received.extend(self.lines.iter());
@@ -244,7 +245,8 @@ impl Editor {
     }
 }
 
-/// What an editor says to an agent in a hundred requests, most of which no agent knows.
+/// Sends an agent a hundred requests, most of which no agent knows. Returns the id of the session and the lines that
+/// were sent and received.
 fn exchange(
     session: &Session,
     product: &Product,
@@ -289,13 +291,14 @@ fn exchange(
     (id, sent, received)
 }
 
-/// What the shim wrote down, line by line.
+/// The lines that the shim wrote down.
 fn passed(session: &Session, way: &str) -> Vec<Vec<u8>> {
     let bytes = fs::read(session.home().join(format!("passed{way}"))).unwrap();
     bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
-/// Whether a line is of what the proxy adds where it suggests: its own requests, their answers, what is said of its forks, and how a suggestion is shown.
+/// Whether a line is one that the proxy adds when it makes suggestions: its own requests, their answers, messages about
+/// its forks, and the display of a suggestion.
 fn is_added(line: &[u8], session: &str) -> bool {
     let message: Value = serde_json::from_slice(line).unwrap_or_default();
     let (params, update) = (&message["params"], &message["params"]["update"]);

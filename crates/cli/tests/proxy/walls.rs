@@ -1,9 +1,10 @@
-//! What a second agent cannot do, whatever its model says.
+//! Holds what a second agent cannot do, whatever its model says.
 
 use super::{NEXT, User, json};
 
-/// What a hostile model has its agent do by itself, without a question: each line is an attempt to change something outside the view, or to reach a program of the
-/// machine's. None may come through, and the last one shows that they were made.
+/// What a hostile model has its agent do without a question. Each line attempts to change something outside the view,
+/// or to reach a program of the machine. None may succeed; the last line writes a file in the view, which shows that
+/// the attempts were made.
 const ATTACKS: &str = r#"
 import socket, subprocess
 home = os.environ["HOME"]
@@ -89,7 +90,7 @@ fn a_hostile_agent_changes_nothing_but_its_view() {
     assert_eq!(change, Some(1), "the attempts were made, and their one file is of the view");
 }
 
-/// Every file of a home but those of the state, of which a proxy and its agent keep what they have to.
+/// Every file of a home without the state folders, in which a proxy and its agent have to keep things.
 fn tree(home: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![home.to_owned()];
