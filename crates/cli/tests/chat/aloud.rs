@@ -1,4 +1,5 @@
-//! A chat for somebody who listens: lines, each once, and answers by words.
+//! Holds how a chat works for a user who listens to it: it consists of lines, each written once, and questions are
+//! answered with words.
 
 use crate::fixture::{Chat, Project, project, project_with_suggestion};
 
@@ -38,7 +39,7 @@ fn a_question_is_answered_by_a_word_and_by_nothing_else() {
     chat.send("begin\n");
     chat.wait_for("question: run this? Answer with a word and Enter: yes;");
     assert_eq!(chat.written().matches('\x07').count(), 1);
-    // What came with the question is no answer to it.
+    // A word that arrives together with the question is no answer to it.
     chat.send("y\n");
     chat.wait_for("No answer. The question stands:");
     std::thread::sleep(std::time::Duration::from_millis(1_100));

@@ -1,4 +1,5 @@
-//! Default mode: edits are staged ahead, and asked about once, when the work is taken.
+//! Holds that in the default mode edits are staged ahead, and that the user is asked about them once, when the work is
+//! taken.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::json;
@@ -8,7 +9,7 @@ use crate::ledger::lines;
 
 const QUESTION: &str = "write this? [y]es / [d]iff / [n]o";
 
-/// What runs ahead edits a file, makes one, and is done.
+/// The work ahead edits a file, makes one, and is done.
 fn project() -> Project {
     project_with_suggestion()
         .calls(
@@ -20,7 +21,7 @@ fn project() -> Project {
         .says(0, "Tests are written.")
 }
 
-/// The user has pressed Tab, and is asked.
+/// A chat in which the user has pressed Tab and is asked.
 fn asked(project: Project) -> Chat {
     let mut chat = project.chat_with_ghost("default");
     let before = chat.project.session.tree();
@@ -76,7 +77,7 @@ fn early_keys_a_held_key_enter_tab_and_a_paste_answer_nothing() {
     let before = chat.project.session.tree();
     chat.wait_for("✓ ready");
     chat.take();
-    // A key that is held, from before the question on: no time at which the keyboard was quiet.
+    // A key is held from before the question on, so the keyboard is never quiet.
     for _ in 0..40 {
         chat.send("y");
         std::thread::sleep(std::time::Duration::from_millis(30));
@@ -88,7 +89,7 @@ fn early_keys_a_held_key_enter_tab_and_a_paste_answer_nothing() {
     assert_eq!(chat.project.session.tree(), before);
     chat.answer_about_changes("y");
     chat.wait_for("of this was done ahead");
-    // What came before the question was typed into the prompt.
+    // The keys that came before the question were typed into the prompt.
     chat.send("\x15");
     chat.leave();
 }
@@ -107,7 +108,8 @@ fn a_long_diff_is_shown_as_far_as_it_fits_and_d_shows_all() {
     assert_eq!(chat.count("+ line 59"), 0);
     chat.answer_about_changes("d");
     chat.wait_for("what would be written · ");
-    // Keys are those of the reader, and a letter right behind the one that leaves it is none for the question.
+    // While the reader is open, keys belong to it, and a letter immediately after the key that leaves it does not
+    // answer the question.
     chat.send("yG");
     chat.wait_for("60 + line 59\n");
     chat.send("qy");
@@ -167,7 +169,7 @@ fn an_edit_while_the_question_stands_is_kept() {
     chat.answer_about_changes("y");
     chat.wait_for("Not written: 1 file changed since it ran ahead\n  notes.txt was changed meanwhile\n");
     assert_eq!(chat.read("tests.txt"), None);
-    // The yes counts for what comes after the choice, too.
+    // The yes also counts after the choice, so the user is not asked again.
     chat.answer_to("[m]ine / [t]heirs", "m");
     chat.wait_for("of this was done ahead");
     assert_eq!(chat.count("write this?"), 0);
@@ -229,7 +231,7 @@ fn whoever_prefers_it_has_tab_insert_and_a_second_tab_or_enter_take() {
         let mut chat = project.chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
         chat.wait_for("ahead ✓ ready · 2 files +3 -1");
-        // Held, it is one key.
+        // A key that is held counts as one key.
         chat.send("\t\t");
         chat.wait_for_row("> add tests");
         chat.settle();
@@ -256,7 +258,7 @@ fn several_calls_of_an_answer_say_which_of_them_is_asked_about() {
     chat.send("begin\r");
     chat.answer_to("run this? (1 of 2)", "n");
     chat.answer_to("run this? (2 of 2)", "y");
-    // One alone is not counted.
+    // A single question is not counted.
     chat.wait_for("create three.txt");
     chat.answer_to("run this?\n", "y");
     chat.wait_for("Two of three.");

@@ -1,11 +1,11 @@
-//! Work that stopped at a call which needs the user's consent.
+//! Holds what happens with work that stopped at a call which needs the user's consent.
 
 use serde_json::json;
 
 use crate::fixture::{Chat, project, project_with_suggestion};
 use crate::support::server::{Server, calls, says};
 
-/// The work ahead staged a file and stopped at a command; the user took it, and is asked.
+/// Work ahead staged a file and stopped at a command. The user took it, and is asked about the command.
 fn asked_for_the_command() -> Chat {
     let mut chat = project_with_suggestion()
         .writes(0, "tests.txt", "tests\n")
@@ -19,7 +19,7 @@ fn asked_for_the_command() -> Chat {
     chat.take();
     chat.wait_for("shell wants to run\n  command: touch made.txt && echo done\n");
     chat.wait_for("run this?");
-    // What was finished is applied, the command did not run, and it is shown once.
+    // The finished work is applied. The command did not run, and no result of it is shown.
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("made.txt"), None);
     assert_eq!(chat.count("✓ shell"), 0);
@@ -49,7 +49,7 @@ fn no_tells_the_model() {
     chat.leave();
 }
 
-/// With `after_decline = "stop"` the model is not asked again, and reads of the no with the next prompt.
+/// With `after_decline = "stop"` the model is not asked again after a no, and reads of the no with the next prompt.
 // Row: S4
 #[test]
 fn no_ends_the_turn_where_its_user_wants_that() {
@@ -63,7 +63,7 @@ fn no_ends_the_turn_where_its_user_wants_that() {
     chat.answer("n");
     chat.wait_for("  no\ninterrupted\n>");
     assert_eq!(server.requests().len(), 1);
-    // Why not is for the model in any case.
+    // The reason for a no always goes to the model.
     chat.send("once more\r");
     chat.wait_for("once more\n");
     chat.answer("w");
@@ -81,7 +81,7 @@ fn no_ends_the_turn_where_its_user_wants_that() {
 #[test]
 fn enter_and_early_keys_answer_nothing_and_ctrl_c_interrupts() {
     let mut chat = asked_for_the_command();
-    // Typed before the question could be read.
+    // These keys were typed before the question could be read.
     chat.send("\ry\r");
     chat.answer("\r\t x");
     chat.settle();

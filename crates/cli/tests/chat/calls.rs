@@ -1,4 +1,4 @@
-//! A call on the screen, from its first letter to its result, and a question about one.
+//! Holds what the screen shows of a call, from its first letter to its result, and of a question about a call.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ fn a_yes_for_the_session_is_what_was_shown_and_can_be_taken_back() {
     chat.wait_for("run this? [y]es / [a]lways `make all *` this session / [n]o / [w]hy not");
     chat.answer("a");
     chat.wait_for("  always: `make all *`, until this session ends; /permissions lists it\n");
-    // The second one was not asked about, and the third one is: half of it was never agreed to.
+    // The second call was not asked about. The third one is, because the rule covers only half of it.
     chat.wait_for("command: make all; touch made.txt\n");
     chat.wait_for("run this? [y]es / [n]o / [w]hy not");
     assert_eq!(chat.count("wants to run"), 2);
@@ -117,7 +117,7 @@ fn a_long_command_is_read_from_its_first_line_before_it_is_asked_about_and_told_
     chat.send("begin\r");
     chat.wait_for("shell wants to run\n  command: cat > made.txt <<EOF\n    line 1\n");
     chat.wait_for("what is asked about · 23/44 · q leaves");
-    // No letter answers here.
+    // In the reader, no letter answers the question.
     chat.settle();
     chat.send("y");
     chat.settle();
@@ -149,7 +149,7 @@ fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {
     chat.send("use another name\r");
     chat.wait_for("  no: use another name\n– shell touch made.txt\nI see.");
     assert_eq!(chat.read("made.txt"), None);
-    // What the model reads is part of the conversation.
+    // What the model reads of the no is part of the conversation that is kept.
     chat.leave_keeping(|session| {
         let state = session.home().join(".local/state/headstart/sessions");
         let folder = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
@@ -218,7 +218,7 @@ fn a_command_of_the_users_own_runs_unasked_and_the_model_is_told_with_the_next_p
     chat.wait_for_processes(1);
     chat.send("what now?\r");
     chat.wait_for("I see it.");
-    // The turn ends a moment after its last words.
+    // The turn ends shortly after its last text.
     chat.settle();
     chat.send("/retry\r");
     chat.wait_for("> what now?\nOnce more.");

@@ -1,4 +1,5 @@
-//! Several suggestions in a chat: turning to another one, narrowing them by typing, taking one.
+//! Holds how a user works with several suggestions in a chat: turning to another one, narrowing them by typing, taking
+//! one.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ const DOWN: &str = "\x1b[B";
 const UP: &str = "\x1b[A";
 const EMPTY_THE_LINE: &str = "\x15";
 
-/// A project whose first turn says `First answer.` and then suggests three things; what runs ahead stages a file.
+/// A project whose first turn says `First answer.` and then suggests three prompts. The work ahead stages a file.
 fn project_with_three() -> Project {
     let project = project()
         .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
@@ -36,14 +37,14 @@ fn begun(project: Project) -> Chat {
     chat
 }
 
-/// The lines of the ledger of one type.
+/// The lines of one type in the ledger.
 fn lines(chat: &Chat, kind: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(chat.project.session.ledger()).expect("a ledger");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     lines.filter(|line| line["type"] == kind).collect()
 }
 
-/// What became of the suggestions, in the order in which they came.
+/// The outcome of each suggestion, in the order in which the suggestions came.
 fn outcomes(chat: &Chat) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -53,7 +54,7 @@ fn outcomes(chat: &Chat) -> Vec<String> {
         let of = |id: Value| decided.iter().rev().find(|line| line["id"] == id);
         let word = |id| of(id).map_or("open", |line| line["outcome"].as_str().expect("a word")).to_owned();
         let outcomes: Vec<_> = ids.map(word).collect();
-        // The screen may show what was taken a moment before the ledger has it.
+        // The screen may show shortly before the ledger that a suggestion was taken.
         if !outcomes.iter().any(|outcome| outcome == "open") || deadline < Instant::now() {
             return outcomes;
         }
@@ -70,7 +71,7 @@ fn keys_turn_to_the_other_suggestions_round_and_round() {
         (DOWN, "> Commit and push  [Tab] 3/3"),
         (NEXT, "> add tests  [Tab] 1/3"),
         (PREVIOUS, "> Commit and push  [Tab] 3/3"),
-        // The history is where it was.
+        // The keys of the history still work.
         (UP, "> begin"),
         (DOWN, "> Commit and push  [Tab] 3/3"),
         (PREVIOUS, "> commit this  [Tab] 2/3"),
@@ -93,7 +94,7 @@ fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
     let before = chat.project.session.tree();
     chat.send(NEXT);
     chat.wait_for_row("> commit this  [Tab] 2/3");
-    // The work ahead is that of another one.
+    // The work ahead was done for another suggestion.
     chat.wait_until_gone("✓ ready");
     chat.take();
     chat.wait_for("> commit this\nIt is committed.");
@@ -120,7 +121,7 @@ fn typing_narrows_them_and_the_rest_of_one_shows() {
         chat.send(keys);
         chat.wait_for_row(row);
     }
-    // Only what is not typed is dim.
+    // Only the part that is not typed is dim.
     chat.wait_until("the rest is dim", |screen| {
         let (row, column) = screen.cursor_position();
         let dim = |column| screen.cell(row, column).is_some_and(vt100::Cell::dim);
@@ -146,7 +147,7 @@ fn tab_brings_the_suggestions_own_spelling_so_that_its_work_is_taken() {
 
 #[test]
 fn who_types_a_suggestion_to_its_end_takes_its_work() {
-    // Typed, pasted, typed with a full stop after Tab has put nothing there.
+    // The suggestion is typed, pasted, typed with a pause before Enter, or typed and pasted in parts.
     for keys in ["add tests\r", "\x1b[200~add tests\x1b[201~\r", "add tests", "add te\x1b[200~sts\x1b[201~\r"]
     {
         let mut chat = begun(project_with_three());
@@ -188,7 +189,7 @@ fn what_none_begins_with_gives_all_of_them_up() {
 #[test]
 fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
     let mut chat = begun(project_with_three());
-    // A beginning that becomes a command.
+    // The beginning of a suggestion becomes a command.
     chat.send("c");
     chat.wait_for_row("> commit this  [Tab] 1/2");
     chat.send("\x01/diff \x0b\r");
@@ -208,7 +209,7 @@ fn one_query_is_one_query_in_the_ledger() {
     assert_eq!(suggestions[2]["kind"], "commit");
     chat.leave_keeping(|session| {
         let total = session.run(&["stats", "--json"]).json().remove(0);
-        // One for the three, and one for what comes after.
+        // Two are counted: one for the three suggestions, and one for what comes after them.
         assert_eq!((&total["speculations"], &total["suggestions"]), (&json!(2), &json!(2)));
     });
 }

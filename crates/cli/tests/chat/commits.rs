@@ -1,4 +1,4 @@
-//! Commits that are made ahead, and taken with the work.
+//! Holds that commits can be made ahead, and are taken together with the work.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::fixture::{Chat, Project, project_with_suggestion};
 
 const QUESTION: &str = "write this? [y]es / [d]iff / [n]o";
 
-/// Work that writes tests and commits them.
+/// The work ahead writes tests and commits them.
 fn project() -> Project {
     let project = project_with_suggestion()
         .variable("HEADSTART_SHADOW", "")
@@ -66,7 +66,7 @@ fn no_leaves_nothing_of_a_commit() {
     });
 }
 
-/// The second step commits on top of the first one's commit, and each is taken by itself.
+/// The second step commits on top of the first step's commit, and each step is taken separately.
 #[test]
 fn a_step_commits_on_the_commit_of_the_step_below() {
     let project = project()
@@ -76,7 +76,7 @@ fn a_step_commits_on_the_commit_of_the_step_below() {
         .calls(0, "shell", json!({ "command": "git log --format=%s" }))
         .says(0, "More is committed.");
     project.session.write("home/.config/headstart/config.toml", "[limits]\ndepth = 2\n");
-    // Wide enough for all that the row above the prompt may say on a busy machine.
+    // Wide enough for everything that the row above the prompt may say on a busy machine.
     let mut chat = project.variable("HEADSTART_BACKGROUND", "always").chat_with_ghost_in("auto-edit", 120);
     let before = chat.project.session.tree();
     chat.wait_for("next step ready");
@@ -95,7 +95,8 @@ fn a_step_commits_on_the_commit_of_the_step_below() {
     chat.leave();
 }
 
-/// The question is about the call as it runs for its user; why it did not run ahead is another matter.
+/// The question is about the call as it runs for its user. The reason why the call did not run ahead is shown before
+/// the question, because it is another matter.
 #[test]
 fn what_a_view_did_not_give_is_said_before_the_question() {
     let project = project_with_suggestion()
@@ -112,7 +113,7 @@ fn what_a_view_did_not_give_is_said_before_the_question() {
     chat.leave();
 }
 
-/// Theirs is kept whatever they answer; the commit made ahead is kept beside it, or dropped.
+/// The user's commit is kept whatever they answer. The commit that was made ahead is kept next to it, or dropped.
 #[test]
 fn a_commit_of_the_users_meanwhile_is_asked_about_and_stays() {
     for (key, kept) in [("y", true), ("\x1b", false), ("a", false)] {

@@ -1,4 +1,4 @@
-//! What could be meant by a `/` or an `@` that is being typed.
+//! Holds what is proposed while a `/` or an `@` is typed.
 
 use crate::fixture::{Chat, GHOST, project, project_with_suggestion};
 use crate::support::server::{Server, says};
@@ -18,7 +18,7 @@ fn a_slash_lists_the_commands_and_tab_takes_the_marked_one() {
     chat.wait_for("the mode is auto-edit from now on");
     chat.send("/qui");
     chat.wait_for("> /qui\n> /quit");
-    // Esc closes the list and nothing else, and Enter sends what is typed.
+    // Esc closes only the list, and Enter sends what is typed.
     chat.send("\x1b");
     chat.wait_until_gone("leave (also");
     chat.send("\r");
@@ -60,7 +60,7 @@ fn an_at_lists_files_folders_and_rules_and_what_is_chosen_is_told() {
     chat.wait_for_row("> see @\"src/my parser.rs\"");
     chat.send("and @src");
     chat.wait_for("and @src\n> @src/\n");
-    // Behind a folder the list goes on.
+    // After a folder, the list goes on with what is in it.
     chat.send("\t");
     chat.wait_for("@src/lib.rs");
     chat.send("\x17this\r");
@@ -77,10 +77,10 @@ fn a_question_mark_alone_lists_the_keys_and_takes_nothing_from_what_is_suggested
     chat.send("?");
     chat.wait_for("> ?\n> Tab        takes the suggestion and what ran ahead for it\n  Right ");
     chat.wait_for("\n  Ctrl-O ");
-    // Tab chooses none of them, and the suggestion is there again.
+    // Tab chooses none of the listed keys; the list goes and the suggestion is shown again.
     chat.send("\t");
     chat.wait_for_row(GHOST);
-    // With more behind it, it is the beginning of a prompt.
+    // If more follows the `?`, it is the beginning of a prompt.
     chat.send("?!");
     chat.wait_for_row("> ?!");
     assert_eq!(chat.count("takes the suggestion"), 0, "{}", chat.contents());
@@ -106,7 +106,7 @@ fn a_file_that_is_dropped_on_the_terminal_is_mentioned_where_it_may_be() {
     chat.send(&paste(&workspace.join("my shot.png")));
     chat.send(&paste(&workspace.join("lib.rs")));
     chat.wait_for("> see @\"my shot.png\" @lib.rs");
-    // What is closed to the model, or no part of the project, stays what was pasted.
+    // The path of a file that is closed to the model, or outside the project, stays as it was pasted.
     for path in [workspace.join(".env"), home.join("elsewhere.txt")] {
         chat.send("\x15");
         chat.send(&paste(&path));
@@ -114,7 +114,7 @@ fn a_file_that_is_dropped_on_the_terminal_is_mentioned_where_it_may_be() {
         chat.wait_for(&name);
         assert_eq!(chat.count("@"), 0, "{}", chat.contents());
     }
-    // A command of one's own has the path itself.
+    // A command that the user runs gets the path itself.
     chat.send("\x15!cat ");
     chat.send(&paste(&workspace.join("lib.rs")));
     chat.wait_for("lib.rs");

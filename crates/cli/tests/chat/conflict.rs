@@ -1,4 +1,4 @@
-//! Files that the user changed while work on them ran ahead.
+//! Holds what happens with files that the user changed while work on them ran ahead.
 
 use serde_json::json;
 
@@ -7,7 +7,8 @@ use crate::ledger::lines;
 
 const QUESTION: &str = "notes.txt:\n[m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff";
 
-/// The work ahead changes the notes, which the user changes as well, and makes a file; the user takes it.
+/// Work ahead changes the notes, which the user changes as well, and makes a file. The user takes the work and is
+/// asked.
 fn asked() -> Chat {
     let mut chat = project_with_suggestion()
         .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
@@ -39,7 +40,7 @@ fn each_way_on_writes_all_in_one_and_nothing_before() {
         assert_eq!(chat.read("notes.txt").as_deref(), Some(notes), "{key}");
         assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"), "{key}");
         assert_eq!(outcome(&chat), "accepted", "{key}");
-        // One accept, so one undo brings all of it back.
+        // It was one accept, so one undo takes all of it back.
         let undone = chat.project.session.run(&["undo"]);
         assert_eq!(undone.code, Some(0), "{key}: {undone}");
         assert_eq!(
@@ -60,7 +61,7 @@ fn the_model_may_be_asked_again() {
     );
     chat.wait_for("I leave the notes to you.");
     assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine\n"), None));
-    // What was not applied is not told as if it had been.
+    // Work that was not applied is not shown as if it had been.
     assert_eq!(chat.count("The notes say two."), 0);
     assert_eq!(outcome(&chat), "conflict");
     chat.leave();

@@ -1,23 +1,23 @@
-//! What a chat costs the machine and the line to its terminal: figures that `docs/chat.md` promises.
+//! Holds what a chat costs the machine and the connection to its terminal, as promised in `docs/chat.md`.
 
 use std::time::Duration;
 
 use crate::fixture::{Chat, project, project_with_suggestion};
 
-/// A key redraws what it changes of an ordinary frame, and no more than this in bytes.
+/// The most bytes that a key may cause to be written; only what it changes of an ordinary frame is drawn again.
 const BYTES_OF_A_KEY: usize = 700;
-/// So long is looked how often an idle chat wakes up.
+/// How long an idle chat is watched for wake-ups.
 const IDLE: Duration = Duration::from_secs(5);
-/// What a kernel's own timers may add in that time.
+/// The most wake-ups in that time, which leaves room for the kernel's own timers.
 const WAKE_UPS: u64 = 3;
 /// How many times the chat is looked at for that long until it must have been idle.
 const LOOKS: usize = 8;
 
-/// An answer of so many lines may take so much memory.
+/// An answer with this many lines may take at most [`MOST_KEPT`] bytes of memory.
 const LINES_TO_KEEP: usize = 10_000;
 const MOST_KEPT: u64 = 20 << 20;
 
-/// How many bytes of memory a process has.
+/// The memory of the chat's process, in bytes.
 #[cfg(target_os = "linux")]
 fn memory(chat: &Chat) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", chat.process_id())).expect("it runs");
@@ -47,11 +47,11 @@ fn ten_thousand_lines_of_an_answer_take_little_memory() {
     chat.leave();
 }
 
-/// How often the threads of a process have gone to sleep by themselves.
+/// How often the threads of the chat's process have gone to sleep voluntarily.
 fn sleeps(chat: &Chat) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", chat.process_id())).expect("it runs");
     let of_task = |task: std::fs::DirEntry| {
-        // A thread may end meanwhile.
+        // A thread may end while the threads are read; then it counts as 0.
         let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
@@ -96,7 +96,8 @@ fn a_key_writes_few_bytes() {
     chat.leave();
 }
 
-/// Codes by which a program takes the screen or the scrollback from its user: partial scroll regions, lines put in and taken out, and clearing.
+/// Holds that the chat writes no codes by which a program takes the screen or the scrollback from its user: partial
+/// scroll regions, inserted and deleted lines, and clearing.
 #[test]
 fn a_long_answer_is_written_once_and_nothing_is_cleared() {
     const LINES: usize = 2_000;

@@ -1,4 +1,5 @@
-//! What a newcomer types first: `headstart` alone, a chat without a model, the recording that is bundled, a prompt at once.
+//! Holds what a newcomer sees who types `headstart` alone, begins a chat without a model, plays the bundled recording,
+//! or gives a prompt at once.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,14 +9,14 @@ use crate::fixture::{Chat, project};
 use crate::pty::Pty;
 use crate::support::Session;
 
-/// The bundled recording, played fast.
+/// The arguments that play the bundled recording fast.
 const RECORDED: [&str; 5] = ["chat", "--model", "replay:demo", "--speed", "20"];
 
 fn terminal(session: &Session, arguments: &[&str], columns: u16) -> Pty {
     Pty::of(&session.command(arguments), columns, 40)
 }
 
-/// A server on this machine that lists one model, as Ollama does; gives `OLLAMA_HOST`.
+/// Starts a server on this machine that lists one model, as Ollama does. Returns the value of `OLLAMA_HOST`.
 fn ollama() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let host = listener.local_addr().expect("a port").to_string();
@@ -85,7 +86,7 @@ fn a_chat_without_a_model_says_what_there_is_and_what_to_type() {
     assert!(json.json()[0]["message"].as_str().unwrap().contains("ollama:qwen3:8b"), "{json}");
 }
 
-/// From an empty home to an answer: a number, a yes, a prompt.
+/// Holds that a user with an empty home gets to an answer with a number, a yes and a prompt.
 #[test]
 fn a_chat_without_a_model_lets_its_user_choose_one_by_a_number() {
     let session = Session::with_project().variable("OLLAMA_HOST", &ollama());
@@ -106,7 +107,7 @@ fn a_chat_without_a_model_lets_its_user_choose_one_by_a_number() {
     assert!(kept.starts_with("model = \"ollama:qwen3:8b\"\nbase_url = \"http://localhost:"), "{kept}");
     pty.send("\x04");
     assert_eq!(pty.exit_code(), 0);
-    // It is not asked about again, and `headstart` alone is the chat now.
+    // The question is not asked again, and `headstart` alone now begins a chat.
     let mut pty = terminal(&session, &[], 80);
     pty.wait_for("headstart: qwen3:8b · default");
     pty.send("\x04");
@@ -123,7 +124,7 @@ fn whoever_chooses_no_model_is_told_what_to_type_and_what_their_file_says_stays(
     assert_eq!(pty.exit_code(), 2);
     pty.wait_for("To keep a choice: HEADSTART_MODEL");
     assert!(!file.exists());
-    // One that is named; the file has tables already.
+    // The user names a model; the file already has tables.
     session.write("home/.config/headstart/config.toml", "[limits]\nturns = 3\n");
     let mut pty = terminal(&session, &["chat"], 80);
     pty.wait_for("to leave: ");
@@ -164,7 +165,7 @@ fn a_prompt_on_the_command_line_of_a_script_is_one_turn() {
     project.session.run(&["chat", "  "]).assert_refused(2, &["it holds no word"]);
 }
 
-/// Enter, and Tab three times.
+/// The recording is played with Enter and with Tab three times.
 #[test]
 fn the_recording_is_played_by_whoever_presses_the_keys() {
     let temporary = tempfile::tempdir().unwrap();
@@ -181,7 +182,7 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     pty.wait_for("I am a recording, not a model");
     for suggestion in ["add tests for top", "update the changelog", "commit and push"] {
         pty.wait_for(&format!("> {suggestion}  [Tab]"));
-        // A key that was on its way when the suggestion appeared takes nothing.
+        // A key that was on its way when the suggestion appeared takes nothing, so the test waits.
         std::thread::sleep(std::time::Duration::from_millis(450));
         pty.send("\t");
         pty.wait_until("the suggestion taken", |screen| {
@@ -209,13 +210,13 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     assert_eq!(pty.exit_code(), 0);
     pty.wait_for("5 turns · ");
     pty.wait_for("What to do next");
-    // Nothing of the user's was touched, and nothing is left.
+    // No file of the user was touched, and nothing is left behind.
     assert_eq!(session.hash(), before);
     assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
 
-/// The prompt to begin with is no text that somebody typed: it makes room for what they type, and only Enter sends it.
+/// Nobody has typed the recording's first prompt: it makes room for what the user types, and only Enter sends it.
 #[test]
 fn what_is_typed_takes_the_place_of_the_first_prompt_of_the_recording() {
     let temporary = tempfile::tempdir().unwrap();
@@ -226,7 +227,7 @@ fn what_is_typed_takes_the_place_of_the_first_prompt_of_the_recording() {
     pty.send("what");
     pty.wait_until("what is typed alone", |screen| screen.contents().contains("> what\n"));
     assert!(!pty.contents().contains("most frequent"), "{}", pty.contents());
-    // Nothing is typed any more: it stands there again, and Tab lets it be changed.
+    // When nothing is typed any more, the first prompt is shown again, and Tab lets the user change it.
     pty.send("\x15");
     pty.wait_for("[Enter]");
     pty.send("\tX");

@@ -1,5 +1,5 @@
-//! A user's first hour: from an empty home, with nothing configured, suggestions show and run ahead, and what that may cost is
-//! as promised. The servers are real ones on the loopback.
+//! Holds how a user's first hour goes: from an empty home, with nothing configured, suggestions are shown and run
+//! ahead, and they cost at most what is promised. The servers are real ones on the loopback interface.
 
 #![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
 
@@ -15,51 +15,51 @@ use crate::ledger::lines;
 use crate::provider::read_request;
 
 const MODEL: &str = "some-model";
-/// What runs ahead and then says nothing more.
+/// A prompt whose run begins and then says nothing more.
 const ENDLESS: &str = "look at everything";
 
-/// What the server speaks.
+/// The wire format of the server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Format {
     Chat,
     Ollama,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, PartialEq)]
 enum Asked {
     Question,
-    /// The user's own turn.
+    /// A turn of the user.
     Turn,
-    /// A prompt that runs ahead.
+    /// A prompt that runs ahead of the user.
     Ahead,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
     asked: Vec<Asked>,
-    /// Background connections whose client may still listen.
+    /// Background connections whose client may still be listening.
     open: Vec<TcpStream>,
-    /// Requests that came while another one in the background was open.
+    /// Requests that came while another background request was open.
     overlaps: Vec<String>,
 }
 
-/// A model server that answers a turn in words, asks for `look at part N` when it is asked what comes next, and reads a file
-/// when that runs.
+/// A model server. It answers a turn in words, suggests `look at part N` when it is asked for a suggestion, and reads a
+/// file when that prompt runs.
 struct Server {
     url: String,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Server {
-    /// Each question is told to have read so many tokens, none of them from a cache.
+    /// Starts a server. It says of each question that `question_tokens` tokens were read, none of them from a cache.
     fn start(format: Format, question_tokens: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let path = if format == Format::Chat { "/v1" } else { "" };
         let url = format!("http://{}{path}", listener.local_addr().unwrap());
         let seen = Arc::<Mutex<Seen>>::default();
         let shared = Arc::clone(&seen);
-        // It ends with the test's process.
+        // The thread ends with the process of the test.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 answer(stream, format, question_tokens, &mut shared.lock().unwrap());
@@ -73,7 +73,7 @@ impl Server {
     }
 }
 
-/// Whether the client has closed the connection: then there is an end to read, or an error.
+/// Whether the client has closed the connection: then a read finds its end or an error.
 fn is_closed(stream: &mut TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let read = stream.read(&mut [0; 16]);
@@ -82,7 +82,8 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 }
 
 fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, seen: &mut Seen) {
-    // One request is answered before the next connection is taken: what is open now was open when this one came.
+    // A request is answered before the next connection is accepted, so what is open now was open when this request
+    // came.
     seen.open.retain_mut(|open| !is_closed(open));
     let request = read_request(&stream);
     let messages = request["messages"].as_array().unwrap();
@@ -101,7 +102,7 @@ fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, seen: &mu
     seen.asked.push(asked.clone());
     let usage = if asked == Asked::Question { (question_tokens, 0, 12) } else { (6_100, 5_500, 100) };
     let write = |stream: &mut TcpStream, text: &str, call: Option<&Value>, usage| {
-        // Whoever has hung up meanwhile is no failure.
+        // A client that has hung up meanwhile is no failure.
         let _ = stream.write_all(response(format, text, call, usage).as_bytes());
     };
     match (asked, has_read) {
@@ -125,7 +126,7 @@ fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, seen: &mu
     }
 }
 
-/// An answer, which ends where its usage is told: tokens read, of these cached, written.
+/// An answer. It ends with its usage if there is one: the tokens read, those of them cached, and the tokens written.
 fn response(format: Format, text: &str, call: Option<&Value>, usage: Option<(u64, u64, u64)>) -> String {
     let mut lines = Vec::new();
     let head = match format {
@@ -167,7 +168,7 @@ fn response(format: Format, text: &str, call: Option<&Value>, usage: Option<(u64
     format!("HTTP/1.1 200 OK\r\ncontent-type: {head}\r\nconnection: close\r\n\r\n{body}{end}")
 }
 
-/// A chat by this server's model, of which the user's file says what is given.
+/// A chat with this server's model; `settings` is the content of the user's configuration file.
 fn chat(server: &Server, format: Format, settings: &str) -> Chat {
     let project = project().variable("OPENAI_API_KEY", "test");
     if !settings.is_empty() {
@@ -185,7 +186,7 @@ fn plain_turn(chat: &mut Chat, prompt: &str) {
     chat.wait_for(&format!("This is the answer to {prompt}."));
 }
 
-/// Sends a prompt, waits for the answer, and then for a suggestion that is ready; whether they came.
+/// Sends a prompt and waits for the answer. Returns whether a suggestion is shown then, and whether its work is ready.
 fn turn(chat: &mut Chat, prompt: &str) -> (bool, bool) {
     plain_turn(chat, prompt);
     let comes = |text: &str| {
@@ -209,7 +210,8 @@ fn of_priced(input: f64) -> String {
     )
 }
 
-/// Eight short turns of words alone, nothing taken: as the conversation is too young after the first, seven is all there can be.
+/// Has eight short turns that consist of words alone, and takes nothing. After the first turn the conversation is too
+/// young for a suggestion, so seven is the most.
 fn eight_turns(format: Format, settings: &str) {
     let server = Server::start(format, 2_300);
     let mut chat = chat(&server, format, settings);
@@ -221,18 +223,19 @@ fn eight_turns(format: Format, settings: &str) {
     assert!(7 <= shown && 7 <= ran, "{shown} shown, {ran} ran: {came:?}\n{}", chat.contents());
     let policy_says = "· /background";
     assert_eq!(chat.count(policy_says), 0, "nothing was held back: {}", chat.contents());
-    // What the screen says is in the ledger.
+    // The ledger says the same as the screen.
     assert_eq!(lines(&chat, "speculation", 7).len(), 7);
     let stats = chat.project.session.run(&["stats", "--json"]).json();
     let of = |kind: &str| stats.iter().find(|line| line["type"] == kind).unwrap().clone();
     assert_eq!(of("total")["shown"], 7, "{stats:?}");
-    // Those that follow a run which nobody takes are asked, too.
+    // Questions are also asked after a run that nobody takes.
     assert!(7 <= of("total")["suggestions"].as_u64().unwrap(), "{stats:?}");
     let is_free = settings.is_empty();
     assert_eq!(of("model")["free"], json!(is_free));
     let is_priced = settings.contains("prices");
     assert_eq!(of("total")["money"].is_null(), !is_free && !is_priced, "unknown, and never 0");
-    // Each question and run was lost: seven times what is read and written, weighed as the provider charges.
+    // Each question and each run counts as lost: seven times the tokens read and written, weighted as the provider
+    // charges.
     let lost = of("total")["lost"].as_f64().unwrap();
     assert_eq!(is_free, lost < 1.0, "{lost}");
     chat.leave();
@@ -258,7 +261,7 @@ fn a_compatible_server_on_this_machine_suggests_and_runs_ahead_from_the_start() 
     eight_turns(Format::Chat, "");
 }
 
-/// Questions that cost $0.60 each: after the first one nothing is left of the start of $0.75 for another.
+/// Each question costs $0.60, so after the first one too little of the starting $0.75 is left for another.
 #[test]
 fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
     const LINE: &str = "ahead – held back · $0.60 lost, 0 of 1 taken · /background more";
@@ -291,7 +294,7 @@ fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
     chat.leave();
 }
 
-/// Who works ahead on this machine is gone from it before the user's own request comes.
+/// Holds that work ahead has left the server before the user's own request comes.
 #[test]
 fn the_users_request_comes_when_the_background_connection_is_closed() {
     for format in [Format::Ollama, Format::Chat] {
@@ -342,7 +345,7 @@ fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
     chat.leave();
 }
 
-/// A server that answers so many questions with `look at part N`, and refuses the others.
+/// A server that answers this many questions with `look at part N`, and refuses the rest.
 fn refusing_questions(answered: usize) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -370,7 +373,7 @@ fn refusing_questions(answered: usize) -> Server {
     Server { url, seen: Arc::default() }
 }
 
-/// A background question that fails says so once, with its cause, and the ledger keeps the code.
+/// Holds that a background question that fails says so once, with its cause, and that the ledger keeps the code.
 #[test]
 fn a_question_that_fails_says_so_once() {
     let server = refusing_questions(0);
@@ -395,7 +398,7 @@ fn a_question_that_fails_says_so_once() {
     chat.leave();
 }
 
-/// So does the question that accepted work asks by itself.
+/// Holds the same for the question that is asked by itself after accepted work.
 #[test]
 fn a_question_that_fails_after_accepted_work_says_so_too() {
     let server = refusing_questions(1);

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::pty::Pty;
 use crate::support::Session;
 
-/// How the ghost text `add tests` looks.
+/// The row that shows the suggestion `add tests` as ghost text.
 pub(crate) const GHOST: &str = "> add tests  [Tab]";
 
-/// A user, a project and a recording.
+/// A user with a project, and the recording that answers them.
 pub(crate) struct Project {
     pub(crate) session: Session,
     turns: Vec<Value>,
@@ -22,25 +22,25 @@ pub(crate) fn project() -> Project {
     Project { session, turns: Vec::new(), suggestions: Vec::new() }
 }
 
-/// A project whose first turn looks, says `First answer.`, and then suggests `add tests`; what that would do is to be
-/// added.
+/// A project whose first turn reads a file, says `First answer.`, and then suggests `add tests`. A test adds the
+/// answers for that prompt.
 pub(crate) fn project_with_suggestion() -> Project {
     let look = json!({ "file_path": "notes.txt" });
     project().calls(0, "read_file", look).says(0, "First answer.").suggests("add tests")
 }
 
 impl Project {
-    /// The model's next answer: words.
+    /// Adds the model's next answer, which is a text.
     pub(crate) fn says(self, delay: u64, text: &str) -> Self {
         self.turn(delay, text, &[])
     }
 
-    /// The model's next answer: a call.
+    /// Adds the model's next answer, which is a call.
     pub(crate) fn calls(self, delay: u64, name: &str, args: Value) -> Self {
         self.turn(delay, "", &[(name, args)])
     }
 
-    /// The model's next answer, after `delay` milliseconds.
+    /// Adds the model's next answer, which comes after `delay` milliseconds.
     pub(crate) fn turn(mut self, delay: u64, text: &str, calls: &[(&str, Value)]) -> Self {
         let calls: Vec<_> = calls.iter().map(|(name, args)| json!({ "name": name, "args": args })).collect();
         self.turns.push(json!({ "text": text, "toolCalls": calls, "delayMs": delay }));
@@ -55,7 +55,7 @@ impl Project {
         self.calls(delay, "shell", json!({ "command": command }))
     }
 
-    /// The next suggestion.
+    /// Adds the next suggestion.
     pub(crate) fn suggests(mut self, text: &str) -> Self {
         self.suggestions.push(text.to_owned());
         self
@@ -66,7 +66,7 @@ impl Project {
         self
     }
 
-    /// Has the recording count as a model that costs something, of unknown price.
+    /// Makes the recording count as a model that is not free and whose price is unknown.
     pub(crate) fn paid(self) -> Self {
         let model = self.model();
         let settings = format!("[models.'{model}']\nfree = false\n");
@@ -74,7 +74,8 @@ impl Project {
         self
     }
 
-    /// What is known of the user from other projects: suggestions in a row that they saw and did not take.
+    /// Sets what is known of the user from other projects: the number of suggestions in a row that they saw and did not
+    /// take.
     pub(crate) fn row(self, row: u32) -> Self {
         let habits = json!({ "row": row, "decided": row }).to_string();
         self.session.write("home/.local/state/headstart/user/habits.json", habits);
@@ -85,7 +86,7 @@ impl Project {
         format!("replay:{}", self.session.home().join("recording.json").display())
     }
 
-    /// Writes the recording and gives the arguments of a chat with it.
+    /// Writes the recording, and returns the arguments of a chat that plays it.
     pub(crate) fn arguments(&self, mode: &str) -> Vec<String> {
         let recording = json!({ "turns": self.turns, "suggestions": self.suggestions });
         self.session.write("home/recording.json", recording.to_string());
@@ -108,7 +109,7 @@ impl Project {
         self.chat_with_ghost_in(mode, 72)
     }
 
-    /// The same in a terminal of so many columns.
+    /// Like [`chat_with_ghost`](Self::chat_with_ghost), in a terminal with this many columns.
     pub(crate) fn chat_with_ghost_in(self, mode: &str, columns: u16) -> Chat {
         let mut chat = self.chat_in(mode, columns, 40);
         chat.send("begin\r");
@@ -122,7 +123,7 @@ impl Project {
     }
 }
 
-/// A chat that runs.
+/// A running chat.
 pub(crate) struct Chat {
     pub(crate) project: Project,
     pty: Pty,
@@ -149,30 +150,31 @@ impl Chat {
         chat
     }
 
-    /// The same without waiting for a prompt that is drawn.
+    /// Begins a chat without waiting for a prompt to be drawn.
     pub(crate) fn without_prompt(project: Project, arguments: &[String], columns: u16, rows: u16) -> Self {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let pty = Pty::of(&project.session.command(&arguments), columns, rows);
         Self { project, pty }
     }
 
-    /// Waits until a row of the screen is exactly this, but for blanks at its end.
+    /// Waits until a row of the screen is exactly `row`, apart from blanks at its end.
     pub(crate) fn wait_for_row(&self, row: &str) {
         self.wait_until(row, |screen| rows(screen).any(|found| found == row));
     }
 
-    /// Waits until the screen no longer holds `text`.
+    /// Waits until the screen does not contain `text` any more.
     pub(crate) fn wait_until_gone(&self, text: &str) {
         self.wait_until(&format!("no {text}"), |screen| !screen.contents().contains(text));
     }
 
-    /// Gives what should not happen the time to happen, longer than the show delay; then looks at the screen.
+    /// Waits longer than the delay before something is shown, so that what should not happen has time to happen.
+    /// Returns the screen.
     pub(crate) fn settle(&self) -> String {
         std::thread::sleep(Duration::from_millis(400));
         self.contents()
     }
 
-    /// How often `text` is on the screen.
+    /// How many times `text` is on the screen.
     pub(crate) fn count(&self, text: &str) -> usize {
         self.contents().matches(text).count()
     }
@@ -181,57 +183,58 @@ impl Chat {
         self.project.read(path)
     }
 
-    /// Tab takes the suggestion, when it has been on screen for as long as a key that was meant for something else takes.
+    /// Takes the suggestion with Tab. Waits first, because a key that comes too early counts as meant for something
+    /// else.
     pub(crate) fn take(&mut self) {
         self.wait_for("[Tab]");
         std::thread::sleep(Duration::from_millis(450));
         self.send("\t");
     }
 
-    /// Right puts the suggestion into the prompt.
+    /// Puts the suggestion into the prompt, with Right.
     pub(crate) fn insert(&mut self) {
         self.wait_for("[Tab]");
         self.send("\x1b[C");
     }
 
-    /// Sends a key to a question, when it is no longer deaf to keys that were typed for something else.
+    /// Sends a key to the question about a call. Waits first, because a question ignores keys that come too early.
     pub(crate) fn answer(&mut self, key: &str) {
         self.answer_to("run this?", key);
     }
 
-    /// The same to the question about the changes of work ahead.
+    /// Sends a key to the question about the changes of work ahead, in the same way.
     pub(crate) fn answer_about_changes(&mut self, key: &str) {
         self.answer_to("write this? [y]es / [d]iff / [n]o", key);
     }
 
-    /// The same to any question.
+    /// Sends a key to a question that contains `question`, in the same way.
     pub(crate) fn answer_to(&mut self, question: &str, key: &str) {
         self.wait_for(question);
         std::thread::sleep(Duration::from_millis(500));
         self.send(key);
     }
 
-    /// Empties the prompt, in which something stands, while nothing is at work.
+    /// Empties a prompt that is not empty. Nothing may be running.
     pub(crate) fn empty_the_prompt(&mut self) {
         self.send("\x03");
         self.wait_for_row(">");
     }
 
-    /// Leaves, and looks that nothing is left of work that ran ahead.
+    /// Leaves, and checks that nothing is left of work that ran ahead.
     pub(crate) fn leave(mut self) {
         self.send("\x04");
         assert_eq!(self.exit_code(), 0);
         self.nothing_is_left();
     }
 
-    /// Leaves, and looks at what the chat has left in the state.
+    /// Leaves, and has `look` check what the chat has left in the state folder.
     pub(crate) fn leave_keeping(mut self, look: impl FnOnce(&Session)) {
         self.send("\x04");
         assert_eq!(self.exit_code(), 0);
         look(&self.project.session);
     }
 
-    /// No folder of the state holds anything, and no command is at work in the project.
+    /// Checks that the state folder keeps no record and that no command runs in the project.
     pub(crate) fn nothing_is_left(&self) {
         let store = self.project.session.store();
         let records = std::fs::read_dir(&store).map_or(0, Iterator::count);
@@ -239,7 +242,7 @@ impl Chat {
         self.wait_for_processes(0);
     }
 
-    /// Waits until so many processes work in the project: one that was killed may need a moment to go.
+    /// Waits until this many processes run in the project; a process that was killed may need a moment to end.
     pub(crate) fn wait_for_processes(&self, number: usize) {
         let started = Instant::now();
         while self.processes().len() != number {
@@ -248,7 +251,7 @@ impl Chat {
         }
     }
 
-    /// Waits until a command whose line holds this works in the project.
+    /// Waits until a command whose line contains `command` runs in the project.
     pub(crate) fn wait_for_command(&self, command: &str) {
         let started = Instant::now();
         while !self.processes().iter().any(|process| process.contains(command)) {
@@ -257,7 +260,7 @@ impl Chat {
         }
     }
 
-    /// The processes that work in the project: the chat and its commands.
+    /// The command lines of the processes that run in the project: the chat and its commands.
     pub(crate) fn processes(&self) -> Vec<String> {
         processes_in(&self.project.session.workspace())
     }
@@ -268,7 +271,7 @@ fn rows(screen: &vt100::Screen) -> impl Iterator<Item = String> {
     screen.rows(0, columns).map(|row| row.trim_end().to_owned())
 }
 
-/// The processes whose current folder this is, where the system tells.
+/// The command lines of the processes whose current folder is `folder`; empty if the system has no `/proc`.
 fn processes_in(folder: &std::path::Path) -> Vec<String> {
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let folder = folder.canonicalize().expect("the project is there");
@@ -279,11 +282,11 @@ fn processes_in(folder: &std::path::Path) -> Vec<String> {
         String::from_utf8_lossy(&line).replace('\0', " ")
     };
     let processes = processes.flatten().map(|entry| entry.path());
-    // A process that has ended and waits for its parent has no command line.
+    // A process that has ended and that its parent has not collected has no command line.
     processes.filter(works_there).map(command).filter(|line| !line.is_empty()).collect()
 }
 
-/// Waits until these files are there.
+/// Waits until all of these files exist.
 pub(crate) fn wait_for_files(files: &[&std::path::Path]) {
     let started = Instant::now();
     while !files.iter().all(|file| file.exists()) {

@@ -23,7 +23,7 @@ fn a_turn_shows_its_calls_as_they_run_and_then_suggests_and_works_ahead() {
     chat.wait_for("First answer.");
     chat.wait_for("working · 1 file +1 -0");
     chat.wait_for(GHOST);
-    // The answer came after its delay, the ghost after another 300 ms.
+    // The answer came after its delay, and the ghost text another 300 ms later.
     assert!(Duration::from_millis(900) <= started.elapsed());
     chat.settle();
     assert_eq!(chat.project.session.tree(), before);
@@ -52,7 +52,7 @@ fn tab_hands_the_work_over_and_right_with_enter_does_and_the_next_suggestion_is_
 
     chat.wait_for("ready · 1 file +1 -0");
     assert_eq!(chat.read("lint.txt"), None);
-    // Right puts it into the prompt only.
+    // Right only puts the suggestion into the prompt.
     chat.send("\x1b[C");
     chat.wait_for_row("> run the linter");
     chat.send("\r");
@@ -73,7 +73,7 @@ fn enter_on_an_empty_line_accepts_and_sends_nothing() {
     chat.send("\r\r");
     chat.settle();
     chat.wait_for(GHOST);
-    // Blanks are typed, so they dismiss it.
+    // Blanks are typed text, so they dismiss the suggestion.
     chat.send("  \r\r");
     chat.settle();
     assert_eq!(chat.project.session.tree(), before);

@@ -1,8 +1,8 @@
-//! What ran ahead and is not wanted leaves no trace.
+//! Holds that work which ran ahead and is not wanted leaves no trace.
 
 use crate::fixture::{GHOST, project, project_with_suggestion};
 
-/// The work ahead has staged a file and is still at work when the user presses these keys.
+/// Checks this for `keys`, which the user presses when the work ahead has staged a file and is still running.
 fn leaves_no_trace(keys: &str, expected_row: &str) {
     let mut chat = project_with_suggestion()
         .writes(0, "tests.txt", "tests\n")
@@ -16,7 +16,7 @@ fn leaves_no_trace(keys: &str, expected_row: &str) {
     chat.wait_for_row(expected_row);
     chat.settle();
     assert_eq!(chat.count("[Tab]"), 0);
-    // It does not come back with the empty line.
+    // The suggestion does not come back when the line is empty again.
     chat.send("\x05\x15/diff\r");
     chat.wait_for("nothing is staged");
     chat.send("\t\x1b[C\r");
@@ -106,7 +106,7 @@ fn a_command_leaves_the_suggestion_where_it_is() {
     chat.wait_for_row(GHOST);
     chat.send("/nothing\r");
     chat.wait_for("there is no command /nothing");
-    // A command that is taken back, and one of the history.
+    // A command is typed and deleted, and one is called back from the history.
     chat.send("/d\x7f\x7f");
     chat.wait_for_row(GHOST);
     chat.send("\x1b[A");
@@ -151,7 +151,7 @@ fn whoever_types_already_is_not_disturbed() {
     chat.settle();
     chat.wait_for_row("> and the");
     assert_eq!(chat.count("ahead") + chat.count("[Tab]"), 0);
-    // Nor later: it was not even asked for.
+    // Nor is anything shown later, because no suggestion was asked for.
     chat.send("\x15");
     chat.settle();
     assert_eq!(chat.count("ahead") + chat.count("[Tab]"), 0);

@@ -1,4 +1,5 @@
-//! Language servers in a chat: in turns, ahead, for several that run at the same time, and gone with it.
+//! Holds how language servers work in a chat: in turns, ahead, for several runs at the same time, and that they end
+//! with the chat.
 
 #![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
 
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const SERVER: &str = include_str!("../support/language_server.py");
 
-/// With a server for the files of a made-up language, and patience for a busy machine.
+/// Configures a server for the files of a made-up language, with time limits that a busy machine does not reach.
 fn with_server(project: Project, settings: &str) -> Project {
     let session = &project.session;
     session.write("server/mock", SERVER);
@@ -49,7 +50,7 @@ fn looks(project: Project) -> Project {
     project.calls(0, "diagnostics", json!({ "paths": ["a.mock"] }))
 }
 
-/// Each edit of a turn is on disk before the next one: the server's view follows.
+/// Each edit of a turn is on disk before the next one, and the server's view follows.
 #[test]
 fn a_turn_tells_the_errors_that_each_of_its_edits_brought() {
     let project = looks(with_server(project(), ""));
@@ -86,7 +87,7 @@ fn an_edit_of_the_users_is_known_to_the_server() {
     chat.leave();
 }
 
-/// A checker runs anew for each question, over the file that is there then.
+/// A checker runs anew for each question, on the file as it is then.
 #[test]
 fn an_edit_of_the_users_is_known_to_a_checker() {
     let mut project = with_server(project(), "mode = 'check'");
@@ -98,7 +99,7 @@ fn an_edit_of_the_users_is_known_to_a_checker() {
     chat.send("begin\r");
     chat.wait_for("First.");
     let file = chat.project.session.workspace().join("a.mock");
-    // As editors save.
+    // The file is replaced, as editors do when they save.
     fs::write(file.with_extension("new"), "one\ntwo\n").unwrap();
     fs::rename(file.with_extension("new"), &file).unwrap();
     chat.send("go on\r");
@@ -140,10 +141,11 @@ fn work_ahead_is_told_and_the_disk_shows_nothing_before_tab() {
     chat.leave();
 }
 
-/// What was read by whoever works on each prompt.
+/// For each prompt, the results that its run has read.
 type Read = Arc<(Mutex<BTreeMap<String, Vec<String>>>, Condvar)>;
 
-/// Two at the same time write a file each; when both have, each looks what the one server for both sees.
+/// Two prompts run at the same time and write one file each. When both have done so, each looks at what the one server
+/// for both sees.
 fn serve(mut stream: TcpStream, read: &Read) {
     let request = read_request(&stream);
     let messages = request["messages"].as_array().unwrap();
@@ -192,7 +194,7 @@ fn two_that_run_ahead_at_the_same_time_see_nothing_of_each_other() {
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let read = Read::default();
     let kept = Arc::clone(&read);
-    // It ends with the test's process.
+    // The thread ends with the process of the test.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let read = Arc::clone(&kept);

@@ -1,4 +1,5 @@
-//! Keys beyond letters: the editor, the shell, other modes, keys of the user's own.
+//! Holds what keys beyond letters do: those for the editor, the shell and other modes, and keys that the user
+//! configures.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -102,7 +103,7 @@ fn a_terminal_that_can_is_asked_to_tell_shift_enter_apart_and_asked_no_more_at_t
     assert_eq!(chat.written().matches("\x1b[>1u").count(), 1);
     chat.send("one\x1b[13;2utwo\\\rthree");
     chat.wait_for("> one\n  two\n  three");
-    // Ctrl-M, which has no byte of Enter's there.
+    // This is Ctrl-M, which in this protocol does not arrive as the byte of Enter.
     chat.send("\x1b[109;5u");
     chat.wait_for("It is.");
     chat.send("\x04");
@@ -124,7 +125,7 @@ fn enter_in_an_empty_prompt_takes_the_suggestion_of_whoever_binds_it_so_and_of_n
         project.session.write("home/.config/headstart/config.toml", settings);
         let mut chat = project.says(0, "It is.").chat_with_ghost("auto-edit");
         chat.wait_for("✓ ready");
-        // Right away the key may be one that was meant for something else.
+        // Immediately after the suggestion appears, a key may have been meant for something else, so the test waits.
         chat.settle();
         chat.settle();
         chat.send("\r");

@@ -22,7 +22,7 @@ fn leaving_while_a_command_runs_in_the_foreground_ends_it() {
     chat.nothing_is_left();
 }
 
-/// The mode of a terminal whose program touches nothing.
+/// The mode of a terminal whose program does not change it.
 fn untouched_mode() -> String {
     let mut cat = CommandBuilder::new("cat");
     cat.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -55,7 +55,8 @@ fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
         let id = chat.process_id().to_string();
         let sent = std::process::Command::new("kill").args(["-s", signal, &id]).status();
         assert!(sent.expect("kill is there").success());
-        // What a terminal's library makes of the end by a signal.
+        // The terminal's library decides which exit code an end by a signal has, so the test only expects that it is
+        // not 0.
         assert_ne!(chat.exit_code(), 0, "{signal}");
         chat.wait_for(&format!("headstart: ended by SIG{signal}"));
         chat.wait_until("no bracketed paste", |screen| !screen.bracketed_paste());
@@ -70,7 +71,7 @@ fn ctrl_c_at_the_prompt_leaves_when_it_is_pressed_twice_and_nothing_between() {
     let mut chat = project().says(0, "Still here.").chat("auto-edit");
     chat.send("\x03");
     chat.wait_for("Ctrl-C again, Ctrl-D or /quit leaves.");
-    // The second one empties the prompt, and the third is the first of two.
+    // The second Ctrl-C empties the prompt, so the third is the first of two again.
     chat.send("half a word\x03");
     chat.wait_for_row(">");
     chat.send("\x03hello\r");

@@ -1,4 +1,4 @@
-//! What a chat writes down, and what it makes of what earlier ones wrote.
+//! Holds what a chat writes into the ledger, and how it uses what earlier chats wrote.
 
 #![expect(clippy::unwrap_used, reason = "what is not there stops the test")]
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Chat, GHOST, Project, project_with_suggestion, wait_for_files};
 
-/// The lines of the project's ledger, once there are as many with this type as expected.
+/// The lines of this type in the project's ledger, once there are as many as expected.
 pub(crate) fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         let folder = chat.project.session.home().join(".local/state/headstart/ledgers");
         let file = folder.is_dir().then(|| chat.project.session.ledger());
         let text = file.map(|file| fs::read_to_string(file).unwrap()).unwrap_or_default();
-        // The last line may be half written at this moment.
+        // The last line may be only half written at this moment.
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         let lines: Vec<Value> = whole.map(|line| serde_json::from_str(line).unwrap()).collect();
         let found: Vec<Value> = lines.iter().filter(|line| line["type"] == kind).cloned().collect();
@@ -32,7 +32,7 @@ fn outcome(chat: &Chat) -> Value {
     lines(chat, "outcome", 1).remove(0)
 }
 
-/// A suggestion whose work ends at once.
+/// A suggestion whose work ends immediately.
 fn quick() -> Project {
     project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Tests are written.")
 }
@@ -46,7 +46,7 @@ fn slow() -> Project {
 fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
     let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
-    // What it cost is there before the user decides.
+    // The cost of the work is in the ledger before the user decides.
     let ran = lines(&chat, "speculation", 1).remove(0);
     assert_eq!(
         (&ran["status"], &ran["stagedFiles"], &ran["stagedBytes"]),
@@ -67,7 +67,7 @@ fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
     chat.leave();
 }
 
-/// Nothing but the ledger is kept of what a chat accepted.
+/// Of work that a chat accepted, only the ledger is kept.
 #[test]
 fn an_accept_that_is_undone_afterwards_is_no_hit() {
     let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
@@ -107,7 +107,7 @@ fn work_that_is_taken_while_it_runs_is_joined() {
 
 #[test]
 fn what_the_user_does_instead_is_told_apart() {
-    // Keys, and the outcome.
+    // The keys that the user presses, and the outcome.
     let cases = [
         ("xy", "ignored"),
         ("\x1b", "ignored"),
@@ -217,11 +217,11 @@ fn suggestions_not_taken_in_other_projects_bring_a_pause_here() {
     chat.send("begin\r");
     chat.wait_for("First answer.");
     chat.settle();
-    // Nothing was shown in this session: there is nothing to explain.
+    // Nothing was shown in this chat, so there is nothing to explain.
     assert_eq!(chat.count("[Tab]") + chat.count("/background"), 0, "{}", chat.contents());
     let held = lines(&chat, "suggestion", 1).remove(0);
     assert_eq!(held["suppressed"], "backing_off");
-    // One turn has passed: the next one is tried.
+    // After one turn without a suggestion, the next one is tried.
     chat.send("again\r");
     chat.wait_for("[Tab]");
     assert_eq!(chat.count("✓ ready"), 0);
@@ -247,7 +247,7 @@ fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
         assert_eq!(chat.count(GHOST), 1);
         chat.leave();
     }
-    // What costs nothing runs every second time.
+    // Work that costs nothing runs ahead every second time.
     for (row, runs) in [(8, false), (9, true)] {
         let chat = quick().row(row).chat_with_ghost("auto-edit");
         chat.settle();
@@ -267,7 +267,7 @@ fn habits_that_cannot_be_read_are_told_once_and_stop_nothing() {
     assert_eq!(outcome(&chat)["outcome"], "ignored");
     assert_eq!(chat.count("is unknown"), 1);
     let folder = chat.project.session.home().join(".local/state/headstart/user");
-    // What was learned is kept after the ledger.
+    // What was learned is written after the ledger, so the test waits for the files.
     wait_for_files(&[&folder.join("habits.json.damaged"), &folder.join("habits.json")]);
     assert_eq!(fs::read_to_string(folder.join("habits.json.damaged")).unwrap(), "{\"row\":");
     assert!(fs::read_to_string(folder.join("habits.json")).unwrap().contains("\"row\":1"));

@@ -1,4 +1,4 @@
-//! What `--log` writes of a chat: what each port did, and never a key.
+//! Holds that `--log` writes what each port of a chat did, and never a key.
 
 #![expect(clippy::unwrap_used, reason = "a log that is not there stops the test")]
 
@@ -8,11 +8,12 @@ use crate::fixture::{Chat, project};
 use crate::provider::{Answer, serve};
 use crate::support::Session;
 
-/// Words of the prompt, an answer, the arguments of a call, a suggestion, and the answer to it.
+/// Texts from the prompt, an answer, the arguments of a call, a suggestion, and the answer to the suggestion.
 const CONTENT: [&str; 5] = ["a raspberry", "A quince", "elderberry.txt", "eat the quince", "Eaten ahead"];
 const KEY: &str = "walnut-key-of-mine-1";
 
-/// A chat of a refused request, a call, an answer and a suggestion. Gives the events of its log, and its text.
+/// Has a chat with a refused request, a call, an answer and a suggestion. Returns the events of its log, and the log's
+/// text.
 fn logged(more: &[&str]) -> (Vec<Value>, String) {
     let answers = vec![
         Answer::Refuse(503),

@@ -1,4 +1,4 @@
-//! What is on the screen, in terminals of other sizes and without colors.
+//! Holds what the screen shows in terminals of other sizes and without colors.
 
 use serde_json::json;
 
@@ -53,13 +53,15 @@ fn a_resize_breaks_nothing() {
         .writes(0, "tests.txt", "tests\n")
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
-    // What is drawn for one size and arrives when the terminal has another stays as it is: no program can know.
+    // The frame must be complete before the size changes: a frame that is drawn for one size and arrives when the
+    // terminal has another stays as it is, because no program can know of it.
     chat.wait_for("ready");
     chat.settle();
-    // As wide as what is redrawn or wider: this test's terminal does not break rows anew, as others do.
+    // The widths are at least that of what is redrawn, because the terminal of this test does not wrap rows anew, as
+    // others do.
     for columns in [50, 100, 56, 72] {
         chat.resize(columns, 30);
-        // A key that changes nothing; a terminal redraws by itself when it is told of its size.
+        // A key that changes nothing in the line. A terminal redraws by itself when it is told its size.
         chat.send("\x01");
         chat.settle();
         assert_eq!(chat.count("[Tab]"), 1, "{columns} columns:\n{}", chat.contents());
@@ -113,7 +115,7 @@ fn the_answer_of_the_terminal_chooses_the_theme_and_is_not_typed() {
     chat.wait_until("the colour for a light background", |screen| {
         color_of(screen, "It is code.", 6) == accent
     });
-    // What begins like one is a key.
+    // A sequence that only begins like such an answer is a key.
     chat.send("\x1b]x");
     chat.wait_for_row("> x");
     chat.empty_the_prompt();
@@ -138,7 +140,7 @@ fn what_a_terminal_answers_to_somebody_else_is_not_typed() {
     chat.leave();
 }
 
-/// The colour in a column of the first row that holds a text.
+/// The colour in a column of the first row that contains a text.
 fn color_of(screen: &vt100::Screen, text: &str, column: u16) -> Option<vt100::Color> {
     let rows = screen.rows(0, screen.size().1.get());
     let (row, _) = rows.enumerate().find(|(_, row)| row.contains(text))?;

@@ -1,4 +1,4 @@
-//! `headstart chat` in a pseudo-terminal: keys are typed, the screen is read, the project is looked at.
+//! Runs `headstart chat` in a pseudo-terminal: the tests type keys, read the screen and look at the project.
 
 #[path = "../support/pty.rs"]
 mod pty;

@@ -39,7 +39,7 @@ fn an_edit_is_asked_about_and_told_as_what_it_changes() {
     chat.wait_for("edit notes.txt  +1 -1\n    1 - one\n    1 + t\\u{1b}[2Jwo\n");
     assert_eq!(chat.read("notes.txt").as_deref(), Some("one\n"), "looking writes nothing");
     chat.answer("y");
-    // One that cannot be made is not asked about.
+    // An edit that cannot be made is not asked about.
     chat.wait_for("  yes\n✓ edit notes.txt  +1 -1\n✗ edit notes.txt\n  ");
     chat.wait_for("Both are tried.");
     assert_eq!(chat.read("notes.txt").as_deref(), Some(evil));
@@ -183,7 +183,8 @@ fn a_denied_path_is_not_even_asked_for() {
     chat.leave();
 }
 
-/// A rule that a model writes is told to models from then on, so the tool is there on request, and asks in every mode but one.
+/// From then on models are told a rule that a model wrote. So the tool is offered only on request, and asks in every
+/// mode but one.
 // Row: S41
 #[test]
 fn a_rule_is_written_after_a_yes_where_its_user_has_the_tool() {

@@ -1,4 +1,4 @@
-//! Several suggestions that run ahead at the same time, against a server that sees who asks and who hangs up.
+//! Holds how several suggestions run ahead at the same time. The server of these tests sees who asks and who hangs up.
 
 #![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
 
@@ -15,11 +15,11 @@ use crate::provider::read_request;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server that answers by what it is asked, many at the same time. What runs ahead writes a file named after its prompt,
-/// and then lets wait for its last word until it is released.
+/// A server whose answers depend on what it is asked, and which answers many requests at the same time. A run ahead
+/// writes a file named after its prompt, and then waits for the end of its last answer until the test releases it.
 struct Server {
     url: String,
-    /// The prompts whose last word was waited for when the client hung up.
+    /// The prompts whose last answer was not complete when the client hung up.
     left: mpsc::Receiver<String>,
     asked: Arc<Mutex<BTreeSet<String>>>,
     released: Arc<(Mutex<bool>, Condvar)>,
@@ -33,7 +33,7 @@ impl Server {
         let asked = Arc::<Mutex<BTreeSet<String>>>::default();
         let released = Arc::<(Mutex<bool>, Condvar)>::default();
         let (prompts, gate) = (Arc::clone(&asked), Arc::clone(&released));
-        // It ends with the test's process.
+        // The thread ends with the process of the test.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (prompts, gate, left) = (Arc::clone(&prompts), Arc::clone(&gate), sender.clone());
@@ -43,18 +43,18 @@ impl Server {
         Self { url, left, asked, released }
     }
 
-    /// The prompts that were asked for.
+    /// The prompts for which the server was asked.
     fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().cloned().collect()
     }
 
-    /// Lets those who wait have their last word.
+    /// Lets all runs that wait have the end of their last answer.
     fn release(&self) {
         *self.released.0.lock().unwrap() = true;
         self.released.1.notify_all();
     }
 
-    /// The prompts of the next so many whose client hangs up, and how long that took.
+    /// Waits until the client has hung up on this many requests. Returns their prompts, and how long it took.
     fn left(&self, number: usize) -> (BTreeSet<String>, Duration) {
         let started = Instant::now();
         let left = (0..number).map(|_| self.left.recv_timeout(PATIENCE).expect("the client hangs up"));
@@ -75,9 +75,9 @@ fn serve(
     let asks = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
     let prompt = asks["content"].as_str().unwrap().to_owned();
     let _ = write!(stream, "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n");
-    // The question of the program around the conversation, for several.
+    // This is the question for several suggestions.
     if prompt.contains("Give up to three guesses") {
-        // Not in the order of the letters, numbered, one of them twice.
+        // The suggestions are not in alphabetical order, they are numbered, and one of them is there twice.
         return text(
             &mut stream,
             "1. write the tests\n2. commit this\n3. write the tests.\n4. add a changelog",
@@ -97,7 +97,7 @@ fn serve(
             let waiting = stream.try_clone().unwrap();
             let (prompt, left) = (prompt.clone(), left.clone());
             std::thread::spawn(move || {
-                // Nothing comes but the end, or a reset.
+                // The client sends nothing more: this read ends when it closes or resets the connection.
                 let _ = (&waiting).read(&mut [0; 64]);
                 let _ = left.send(prompt);
             });
@@ -126,10 +126,10 @@ fn piece(delta: &Value) -> String {
     format!("data: {chunk}\n\n")
 }
 
-/// A chat in which three suggestions are there and two of them run ahead, as far as they can.
+/// A chat that shows three suggestions, two of which run ahead until they wait for the server.
 fn two_run(server: &Server) -> Chat {
     let project = project().variable("OPENAI_API_KEY", "test");
-    // A server on this machine would be asked for one at a time.
+    // Without `free = false`, a server on this machine would be asked for one suggestion at a time.
     let settings = "candidates = 3\nparallel = 2\nbackground = 'always'\n[models.some-model]\nfree = false\n";
     project.session.write("home/.config/headstart/config.toml", settings);
     let arguments =
@@ -147,7 +147,7 @@ fn two_run(server: &Server) -> Chat {
     chat
 }
 
-/// What the ledger has for each suggestion that ran: its kind, status and outcome.
+/// What the ledger says of each suggestion that ran: its kind, status and outcome.
 fn ran(chat: &Chat) -> Vec<[String; 3]> {
     let text = std::fs::read_to_string(chat.project.session.ledger()).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -183,9 +183,9 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     assert_eq!(chat.read("commit-this.txt"), None);
     let change = row(["change", "completed", "joined"]);
     let commit = row(["commit", "aborted", "replaced"]);
-    // What is suggested next may run already.
+    // The next suggestion may already be running; it has no outcome.
     let decided = || ran(&chat).into_iter().filter(|[.., outcome]| !outcome.is_empty()).collect::<Vec<_>>();
-    // The screen may show what was taken a moment before the ledger has it.
+    // The screen may show shortly before the ledger that a suggestion was taken.
     let deadline = Instant::now() + Duration::from_secs(10);
     while decided().len() < 2 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! A chat that somebody pipes into.
+//! Holds how a chat works whose input is a pipe.
 
 use crate::fixture::{Project, project, project_with_suggestion};
 use crate::support::Outcome;

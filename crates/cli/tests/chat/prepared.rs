@@ -1,4 +1,4 @@
-//! The processes of a view wait before a command of work ahead wants it, and go with the chat.
+//! Holds that the processes of a view are started before a command of work ahead needs them, and end with the chat.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::fixture::project_with_suggestion;
 const LINE: &str = "sleep 2; echo made > made.txt";
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The processes of views that a process has started, each the first of its view.
+/// The first process of each view that this process has started.
 fn views_of(process: u32) -> Vec<u64> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let children = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! A chat with a server that speaks a provider's wire format.
+//! Holds how a chat talks to a server that speaks the wire format of a provider.
 
 #![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
 
@@ -10,25 +10,26 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Chat, project};
 
-/// What the server does with the next request.
+/// What the server does with one request.
 pub(crate) enum Answer {
-    /// This status, with a message.
+    /// Refuses it with this status and a message.
     Refuse(u16),
-    /// A rate limit for so many seconds.
+    /// Refuses it with a rate limit for this many seconds.
     Later(u32),
-    /// Two pieces of text, the second one when the test says so.
+    /// Answers with two pieces of text; the second one is sent when the test says so.
     Stream(&'static str, mpsc::Receiver<()>, &'static str),
-    /// A text.
+    /// Answers with a text.
     Says(&'static str),
-    /// A suggestion, or none.
+    /// Answers with a suggestion, or with none.
     Suggests(&'static str),
-    /// A call of `write_file` for this path.
+    /// Answers with a call of `write_file` for this path.
     Write(&'static str),
-    /// The first piece, and then the connection breaks.
+    /// Sends the first piece, and then breaks the connection.
     Cut(&'static str),
 }
 
-/// A server on loopback; gives its base URL and what it is asked. After the last answer it takes no connection.
+/// Starts a server on the loopback interface. Returns its base URL and the requests that it gets. After the last answer
+/// it accepts no connection.
 pub(crate) fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -36,7 +37,7 @@ pub(crate) fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
     std::thread::spawn(move || {
         for answer in answers {
             let (stream, _) = listener.accept().unwrap();
-            // A test that does not read the requests is fine.
+            // A test may leave the requests unread.
             let _ = sender.send(read_request(&stream));
             respond(stream, answer);
         }
@@ -61,7 +62,7 @@ fn respond(mut stream: TcpStream, answer: Answer) {
         Answer::Stream(first, go_on, second) => {
             let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
             let _ = stream.flush();
-            // A test that failed meanwhile has hung up.
+            // If the test has failed meanwhile, nobody says so any more.
             let _ = go_on.recv();
             let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
             let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(second));
@@ -197,7 +198,7 @@ fn what_a_prompt_mentions_goes_with_it_and_what_is_not_there_is_not_sent() {
     let (mut chat, requests) = chat_and_requests(vec![Answer::Says("I read it.")], "default");
     chat.send("sum up @docs/none.md\r");
     chat.wait_for("@docs/none.md: there is no such file; a backslash before the @");
-    // It is in the prompt again; Ctrl-C empties it.
+    // The text is in the prompt again; Ctrl-C empties the prompt.
     chat.wait_for("\n> sum up @docs/none.md");
     chat.send("\x03");
     chat.send("sum up @notes.txt\r");
@@ -247,17 +248,17 @@ fn a_provider_that_is_busy_is_asked_again() {
     chat.leave();
 }
 
-/// Whoever waits is told for what, and how long still.
+/// Holds that a user who waits for the provider is told so, and for how many more seconds.
 #[test]
 fn a_turn_that_waits_for_the_provider_says_so() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
     let mut chat = chat_with(vec![Answer::Later(8), Answer::Stream("It ", wait, "works.")]);
     chat.send("begin\r");
-    // On a busy machine a second may pass unseen.
+    // On a busy machine a second may pass without being seen, so the test accepts any number.
     chat.wait_until("a wait of so many seconds", |screen| seconds_to_wait(&screen.contents()).is_some());
     let first = seconds_to_wait(&chat.contents()).unwrap();
-    // Somewhat more than was asked for, so that not all come back in one moment.
+    // The wait is somewhat longer than the server asked for, so that not all clients come back at the same moment.
     assert!((1..=10).contains(&first), "{first}");
     chat.wait_until("fewer seconds", |screen| {
         seconds_to_wait(&screen.contents()).is_some_and(|seconds| seconds < first)
@@ -266,7 +267,7 @@ fn a_turn_that_waits_for_the_provider_says_so() {
     chat.leave();
 }
 
-/// What the screen says of it.
+/// The seconds that the screen shows for the wait.
 fn seconds_to_wait(screen: &str) -> Option<u32> {
     let (_, rest) = screen.split_once("the provider limits requests: trying again in ")?;
     rest.split_once(" s (Ctrl-C interrupts)")?.0.parse().ok()
@@ -321,7 +322,7 @@ fn a_server_that_is_not_there_is_told() {
     chat.leave();
 }
 
-/// The messages of a request after the system's: who speaks, and what.
+/// The role and the text of each message in a request, without the system message.
 fn messages(request: &Value) -> Vec<(String, String)> {
     let messages = request["messages"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -344,7 +345,7 @@ fn the_model_is_told_what_an_interrupted_turn_has_done() {
     chat.wait_for("Half of\nworking");
     chat.send("\x03");
     chat.wait_for("interrupted\n>");
-    // The server looks whether anybody listens only when it has something to say.
+    // The server notices that nobody is listening only when it sends something.
     drop(never);
     chat.send("go on\r");
     chat.wait_for("We go on.");
@@ -373,7 +374,8 @@ fn the_model_is_told_that_the_user_declined() {
     chat.leave();
 }
 
-/// The conversation after steps that ran ahead is, byte for byte, the one after the same prompts without speculation.
+/// Holds that the conversation after steps that ran ahead is, byte for byte, the same as after the same prompts without
+/// speculation.
 #[test]
 fn after_accepts_the_next_request_is_what_it_would_have_been() {
     use Answer::{Says, Suggests, Write};
@@ -426,7 +428,7 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
         chat.wait_for_row(">");
     }
     let without = asked(&requests, 7);
-    // Each is in a folder of its own.
+    // Each chat has a folder of its own, so its path is replaced.
     let elsewhere = |request: &Value, chat: &Chat| {
         request.to_string().replace(chat.project.session.workspace().to_str().unwrap(), "WORKSPACE")
     };
@@ -434,7 +436,8 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
     assert_eq!(made, files(&chat));
 }
 
-/// What the conversation says that the model wrote is not there where the user kept their own: the model hears so, once.
+/// If the user kept their own version of a file, the file does not hold what the conversation says that the model
+/// wrote. The model is told so, once.
 #[test]
 fn the_model_is_told_which_files_the_user_has_kept() {
     use Answer::{Says, Suggests, Write};
@@ -462,7 +465,7 @@ fn the_model_is_told_which_files_the_user_has_kept() {
     chat.settle();
     chat.send("go on\r");
     chat.wait_for("I see.");
-    // The query for a suggestion is answered by then: typing would drop it.
+    // Typing would drop the query for a suggestion, so the test waits until the query is answered.
     chat.settle();
     chat.send("and now\r");
     chat.wait_for("Bye.");
@@ -479,8 +482,8 @@ fn the_model_is_told_which_files_the_user_has_kept() {
     assert!(words(6).contains("go on") && !words(8).contains("kept their own"), "{}", words(8));
 }
 
-/// The conversation says that the model wrote a file. When the user takes that back behind it, the next prompt says so, once,
-/// and what was sent before stays as it was.
+/// The conversation says that the model wrote a file. If the user undoes that afterwards, the next prompt says so,
+/// once, and what was sent before stays as it was.
 #[test]
 fn the_model_is_told_what_the_user_has_undone() {
     let answers = ["It is made.", "I see.", "Yes.", "And again."].map(Answer::Says);

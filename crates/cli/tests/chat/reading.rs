@@ -1,4 +1,4 @@
-//! The conversation on a screen of its own.
+//! Holds how the conversation is read on a screen of its own.
 
 use serde_json::json;
 
@@ -30,12 +30,12 @@ fn the_whole_conversation_is_read_unfolded_and_the_lines_are_as_before() {
     chat.resize(80, 20);
     chat.send("q");
     chat.wait_until_gone("conversation · ");
-    // A terminal that grows may bring back rows that had scrolled away.
+    // A terminal that grows may bring back rows that had scrolled away, so only the end is compared.
     let after = chat.settle();
     assert!(after.ends_with(&before), "{after}\n---\n{before}");
     chat.send("more\r\x14");
     chat.wait_for("conversation · ");
-    // What comes meanwhile is shown when its reader is back.
+    // Output that comes meanwhile is shown when the user leaves the reader.
     chat.settle();
     chat.send("q");
     chat.wait_for("> more\nLater.");
@@ -76,13 +76,14 @@ fn what_was_folded_is_whole_in_the_conversation_also_changes_and_commands_of_one
     chat.wait_for("It is longer.");
     assert_eq!(chat.count("+ 159"), 0, "{}", chat.contents());
     chat.send("!seq 1000 1200\r");
-    // The line of the fold has left the screen at the top when the last line is there.
+    // When the last line is on the screen, the line of the fold has scrolled away, so the test looks at what was
+    // written.
     chat.wait_for("  1200\n");
     chat.settle();
     let written = chat.written();
     assert!(written.contains("… 121 more lines (Ctrl-T)"), "{written}");
     assert!(!written.contains("1050"), "{written}");
-    // The newest of both.
+    // Of the two outputs that could be read, the newest is shown.
     chat.send("\x0f");
     chat.wait_for("the last output · ");
     chat.send("/1050\r");
@@ -135,7 +136,7 @@ fn a_file_that_changed_is_named_once_above_its_lines() {
         assert_eq!((chat.count(name), chat.count(line)), (1, 1), "{}", chat.contents());
     }
     chat.send("q\x0f");
-    // By itself it has its name.
+    // Shown alone, the output has its name.
     chat.wait_for("the last output · ");
     chat.wait_for("notes.txt");
     chat.send("q");

@@ -1,4 +1,4 @@
-//! Logins to tool servers, from a chat and from a shell; the browser is the test.
+//! Holds how a user logs in to tool servers, from a chat and from a shell. The test plays the browser.
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::login_web::{Site, browse};
 use crate::login_world::{Authority, Tools};
 use crate::pty::Pty;
 
-/// An authorization server and a server of tools, which run as long as this value lives.
+/// An authorization server and tool servers, which run as long as this value lives.
 struct World {
     runtime: Runtime,
     authority: Site,
@@ -44,16 +44,16 @@ fn name(project: &Project, file: &str, server: &Site) {
 
 const OWN: &str = "home/.config/headstart/config.toml";
 
-/// Wide enough for an address in one row.
+/// Wide enough for an address to fit in one row.
 const COLUMNS: u16 = 1000;
 
-/// The address that a login shows.
+/// The address that a login shows for the browser.
 fn address(shown: &str) -> String {
     let mut rows = shown.lines().map(str::trim);
     rows.rfind(|row| row.starts_with("http://") && row.contains("&resource=")).unwrap().to_owned()
 }
 
-/// All files below a folder that hold one of the tokens.
+/// All files below a folder that contain one of the tokens.
 fn holding_tokens(folder: PathBuf) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -126,7 +126,8 @@ fn a_login_in_a_shell_is_for_one_file_and_one_address() {
     let tried = project.session.run(&["tool-servers", "test", "docs"]).to_string();
     assert!(tried.contains("mcp__docs__look"), "{tried}");
 
-    // A project that names the same server by the same address has a login of its own, and one that names another address gets no token.
+    // A project that names the same server by the same address needs a login of its own, and one that names another
+    // address gets no token.
     project.session.write(OWN, "");
     for server in [&world.tools, &world.other] {
         name(&project, "project/.headstart/config.toml", server);

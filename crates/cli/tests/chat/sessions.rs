@@ -1,4 +1,4 @@
-//! Conversations that a later chat goes on with.
+//! Holds how a later chat goes on with a conversation.
 
 #![expect(clippy::unwrap_used, reason = "what is not there stops the test")]
 
@@ -21,7 +21,7 @@ pub(crate) fn listed(project: &Project) -> Vec<Value> {
     project.session.run(&["sessions", "--json"]).json()
 }
 
-/// The folder of the sessions of the only workspace that has any.
+/// The folder with the sessions of the only workspace that has any.
 pub(crate) fn folder(project: &Project) -> std::path::PathBuf {
     let sessions = project.session.home().join(".local/state/headstart/sessions");
     std::fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path()
@@ -42,12 +42,12 @@ fn a_chat_goes_on_where_the_last_one_was_left() {
     assert_eq!((row["title"].as_str(), row["prompts"].as_u64()), (Some("the parser"), Some(1)));
     let id = row["id"].as_str().unwrap().to_owned();
 
-    // The recording begins anew, so the model's first answer is the second one of the conversation.
+    // The recording begins again, so its first answer is the second one of the conversation.
     let arguments = [project.arguments("auto-edit"), vec!["--continue".to_owned()]].concat();
     let mut chat = Chat::spawn(project, &arguments, 72, 40);
     chat.wait_for("> one\nFirst answer.\n");
     chat.wait_for("This conversation goes on here.");
-    // Its prompts can be called back.
+    // The prompts of the conversation can be called back.
     chat.send("\x1b[A");
     chat.wait_for_row("> one");
     chat.empty_the_prompt();
@@ -78,7 +78,7 @@ fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
     let outcome = pipe(&project, "one\n", &["--resume", "nothing"]);
     assert!(outcome.stderr.contains("there is no session \"nothing\" in "), "{outcome}");
     assert_eq!(outcome.code, Some(1));
-    // With none to go on with, a new one begins.
+    // If there is no session to go on with, a new one begins.
     assert_eq!(pipe(&project, "one\n", &["--continue"]).code, Some(0));
     let mut files = std::fs::read_dir(folder(&project)).unwrap().map(|file| file.unwrap().path());
     let file = files.find(|file| file.extension().is_some_and(|end| end == "jsonl")).unwrap();
@@ -96,7 +96,7 @@ fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
         let outcome = project.session.run(&["sessions"]);
         assert!(outcome.stderr.contains("skipped: ") && outcome.code == Some(0), "{outcome}");
     }
-    // Killed while it wrote: what is whole goes on.
+    // The chat was killed while it wrote. The complete lines are still used.
     std::fs::write(&file, format!("{whole}{{\"type\":\"mess")).unwrap();
     let outcome = pipe(&project, "two\n", &["--continue"]);
     assert!(outcome.stderr.contains("was not whole") && outcome.code == Some(0), "{outcome}");
@@ -116,7 +116,7 @@ fn two_chats_do_not_write_into_one_conversation() {
     assert_eq!(outcome.code, Some(1));
     let id = listed(&chat.project)[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(chat.project.session.run(&["sessions", "remove", &id]).code, Some(1));
-    // Another one of its own is no trouble.
+    // A second chat with a conversation of its own is allowed.
     assert_eq!(pipe(&chat.project, "two\n", &[]).code, Some(0));
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
@@ -139,7 +139,7 @@ fn whoever_wants_nothing_kept_has_nothing_kept() {
     }
 }
 
-/// A project in which chats with these prompts were kept, the last one the newest.
+/// A project in which one chat was kept for each list of prompts; the last chat is the newest.
 fn kept(chats: &[&[&str]]) -> Project {
     let project = two_answers();
     for prompts in chats {
@@ -167,12 +167,12 @@ fn a_conversation_is_chosen_from_a_list_that_typing_narrows() {
     chat.send("\r");
     chat.wait_for("> fix the parser\nFirst answer.");
     chat.wait_for("This conversation goes on here.");
-    // Another one, from within, and back.
+    // The user opens another session from within the chat.
     chat.send("/resume\r");
     chat.wait_for("Resume: type to narrow");
     chat.send("notes\r");
     chat.wait_for("> write notes\nFirst answer.");
-    // Whoever chooses none has the same one again.
+    // A user who chooses no session gets the same one again.
     chat.send("/resume\r");
     chat.wait_until("the list", |screen| screen.contents().contains("fix the parser"));
     chat.send("\x1b");

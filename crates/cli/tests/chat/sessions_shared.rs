@@ -1,5 +1,6 @@
-//! Sessions that other hosts write, and that they read: `crates/wasm/fixtures/session.jsonl` is what this chat and the npm package's `Agent` both write
-//! of the same conversation (`crates/wasm/npm/test/sessions.test.mjs`), but for ids and times.
+//! Holds that hosts read each other's sessions. `crates/wasm/fixtures/session.jsonl` is what this chat and the npm
+//! package's `Agent` both write of the same conversation, apart from ids and times; for the package see
+//! `crates/wasm/npm/test/sessions.test.mjs`.
 
 #![expect(clippy::unwrap_used, reason = "what is not there stops the test")]
 
@@ -13,7 +14,7 @@ fn fixture() -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// Without what is another one each time.
+/// The lines without the fields whose values differ each time.
 fn alike(lines: &str) -> Vec<Value> {
     let own = ["id", "model", "created", "workspace", "at", "ended"];
     let mut values: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -38,7 +39,7 @@ fn a_chat_writes_what_the_npm_package_reads() {
 #[test]
 fn a_chat_goes_on_with_what_the_npm_package_has_written() {
     let project = project().says(0, "Third answer.").says(0, "Another answer.");
-    // The folder is there once something was said.
+    // The folder exists only after something was said.
     pipe(&project, "zero\n", &[]);
     std::fs::write(folder(&project).join("shared1.jsonl"), fixture()).unwrap();
     let rows = listed(&project);

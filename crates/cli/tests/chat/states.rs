@@ -1,8 +1,8 @@
-//! The user takes work ahead that has not come to its end.
+//! Holds what happens when the user takes work ahead that has not ended.
 
 use crate::fixture::{Project, project_with_suggestion};
 
-/// A chat whose configuration file holds this.
+/// Writes this text into the user's configuration file.
 fn configured(project: Project, text: &str) -> Project {
     project.session.write("home/.config/headstart/config.toml", text);
     project
@@ -17,7 +17,7 @@ fn a_joined_run_that_comes_to_a_boundary_asks_in_place_and_goes_on() {
         .chat_with_ghost("auto-edit");
     chat.wait_for("working · 1 file +1 -0");
     chat.take();
-    // What is done already is shown at once, and the rest as it comes.
+    // What is done already is shown immediately, and the rest as it comes.
     chat.wait_for("✓ write tests.txt\nfinishing what runs already");
     chat.answer("y");
     chat.wait_for("  yes\n✓ shell touch made.txt\nThe model was asked once more.");

@@ -1,4 +1,4 @@
-//! The last row of the screen.
+//! Holds what the last row of the screen says.
 
 use std::process::Command;
 
@@ -32,7 +32,7 @@ fn the_last_row_says_what_the_conversation_is() {
     chat.send("begin\r");
     chat.wait_for("It is.");
     chat.wait_for("yolo · recording.json · other* · ");
-    // What a recording answers costs nothing, which is not 0.
+    // Answers of a recording cost nothing; this is shown as free, not as 0.
     chat.wait_for(" · free");
     chat.resize(40, 30);
     chat.wait_until("mode and context alone", |screen| {

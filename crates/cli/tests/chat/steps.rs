@@ -1,17 +1,17 @@
-//! The next steps run ahead as well, on top of work that nobody has accepted yet.
+//! Holds that the next steps run ahead as well, on top of work that nobody has accepted yet.
 
 use serde_json::json;
 
 use crate::fixture::{Chat, Project, project_with_suggestion};
 use crate::ledger::lines;
 
-/// A chat that runs so many steps ahead, whatever they cost.
+/// Makes the chat run this many steps ahead, whatever they cost.
 fn with_depth(project: Project, depth: u32) -> Project {
     project.session.write("home/.config/headstart/config.toml", format!("[limits]\ndepth = {depth}\n"));
     project.variable("HEADSTART_BACKGROUND", "always")
 }
 
-/// Three steps that are done at once, and a fourth that takes long.
+/// Three steps that end immediately, and a fourth that takes long.
 fn steps(depth: u32) -> Project {
     let project = project_with_suggestion()
         .writes(0, "tests.txt", "tests\n")
@@ -33,7 +33,7 @@ fn take(chat: &mut Chat, suggestion: &str, said: &str, made: &str) {
     assert_eq!(chat.read(made), None);
     chat.take();
     chat.wait_for(said);
-    // What was taken before says that it was done ahead, too; this tells that it is applied.
+    // The text of an earlier step also says that it was done ahead, so the test waits for the change of this step.
     chat.wait_for(&format!("{made}  +1"));
     assert!(chat.read(made).is_some(), "{made}");
 }
@@ -48,7 +48,7 @@ fn tab_tab_tab_takes_three_steps_that_are_done_already() {
             _ => "ready · 1 file +1 -0 · next 2 steps ready",
         });
         assert_eq!(chat.project.session.tree(), before);
-        // What they cost is there before the user decides.
+        // The costs of the steps are in the ledger before the user decides.
         lines(&chat, "speculation", depth as usize);
         take(&mut chat, "add tests", "Tests are written.", "tests.txt");
         take(&mut chat, "run the linter", "The linter is content.", "lint.txt");
@@ -116,7 +116,7 @@ fn after_an_accept_the_user_may_still_give_the_next_steps_up() {
     let mut chat = steps(3).chat_with_ghost("auto-edit");
     chat.wait_for("next 2 steps ready");
     take(&mut chat, "add tests", "Tests are written.", "tests.txt");
-    // The accept made room for one more.
+    // The accept made room for one more step.
     chat.wait_for("ready · 1 file +1 -0 · next 2 steps working · Ctrl-O shows it\n> run the linter  [Tab]");
     chat.send("\x1b");
     let outcomes = lines(&chat, "outcome", 4);

@@ -1,5 +1,6 @@
-//! The stories of `crates/agent/tests/stories`, in the terminal: a user does by keys what they say, sees what they wait for, and in the end the project, the
-//! ledger and the conversation are as they say. What a terminal does otherwise stands in the story, as `without.terminal`.
+//! Plays the stories of `crates/agent/tests/stories` in the terminal. A user does with keys what a story says and sees
+//! what the story waits for; in the end the project, the ledger and the conversation must be as the story says. If the
+//! terminal differs, the story says so in `without.terminal`.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -15,9 +16,9 @@ use crate::ledger::lines;
 struct Player {
     chat: Chat,
     arguments: Vec<String>,
-    /// What the line holds, so far as it was typed.
+    /// The text that was typed into the line.
     line: String,
-    /// What the user is asked.
+    /// The question that the user is asked.
     question: String,
 }
 
@@ -56,7 +57,7 @@ impl Player {
             "pass" => std::thread::sleep(Duration::from_millis(about.as_u64().unwrap())),
             "until" => self.until(about),
             "restart" => return self.again(),
-            // What it is like is looked at where it is data.
+            // The view is checked by hosts that have it as data.
             "view" => {}
             other => panic!("there is no step {other:?}"),
         }
@@ -121,13 +122,13 @@ impl Player {
             chat.wait_for(&format!("> {draft}"));
             draft.clone_into(&mut self.line);
         }
-        // What shows nothing has its time to happen.
+        // A wait that shows nothing on the screen gets time to happen.
         if wanted["items"].as_array().is_none_or(|items| items.iter().all(|item| item["text"].is_null())) {
             chat.settle();
         }
     }
 
-    /// The same conversation, in a new process.
+    /// Goes on with the same conversation in a new process.
     fn again(self) -> Self {
         let Self { mut chat, mut arguments, .. } = self;
         chat.send("\x04");
@@ -135,7 +136,7 @@ impl Player {
         if !arguments.contains(&"--continue".to_owned()) {
             arguments.push("--continue".to_owned());
         }
-        // The recording goes on where it was.
+        // The recording has to go on where it was, so the turns that were played are removed.
         let recording = chat.project.session.home().join("recording.json");
         let mut left: Value = serde_json::from_str(&fs::read_to_string(&recording).unwrap()).unwrap();
         left["turns"].as_array_mut().unwrap().drain(..6);
@@ -152,7 +153,7 @@ impl Player {
 
     fn end(self) -> Chat {
         let Self { mut chat, .. } = self;
-        // What is in the line goes before the chat does.
+        // The text in the line has to be deleted before the chat can be left.
         chat.send("\x15\x04");
         assert_eq!(chat.exit_code(), 0);
         chat
@@ -171,7 +172,7 @@ fn play(file: &Path) {
     let chat = Chat::spawn(project, &arguments, 100, 60);
     let mut player = Player { chat, arguments, line: String::new(), question: String::new() };
     for step in story["steps"].as_array().unwrap() {
-        // Here a user can do nothing that would be refused.
+        // A step that would be refused is left out, because a user of the terminal cannot do it.
         if step["refused"].is_null() {
             let (verb, about) = step.as_object().unwrap().iter().next().unwrap();
             player = player.act(verb, about);
@@ -203,7 +204,7 @@ fn play(file: &Path) {
     assert_eq!(told_in(&chat.project.session.home().join(".local/state/headstart/sessions")), told, "{says}");
 }
 
-/// What the model was told by its user, in the one conversation that is kept.
+/// What the user's messages told the model, in the only conversation that is kept.
 fn told_in(folder: &Path) -> Vec<String> {
     let mut folders = vec![folder.to_owned()];
     let mut told = Vec::new();
@@ -245,7 +246,8 @@ fn every_story_goes_in_a_terminal_as_it_is_told() {
     });
     let played: Vec<_> = played.collect();
     assert!(12 <= played.len(), "{}", played.len());
-    // Each has a terminal and a project of its own; a machine may have few processors.
+    // Each story has a terminal and a project of its own. Eight run at a time, because a machine may have few
+    // processors.
     let mut failed = Vec::new();
     for some in played.chunks(8) {
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Turns that are interrupted, fail, or wait for the one before.
+//! Holds what happens with turns that are interrupted, fail, or wait for the turn before them.
 
 use serde_json::json;
 
@@ -62,7 +62,7 @@ fn ctrl_c_ends_the_command_of_a_turn() {
     chat.wait_for("● shell sleep 9");
     chat.wait_for_command("sleep 9");
     chat.send("\x03");
-    // Nothing has come of the prompt: it can be sent again as it is.
+    // The prompt had no result, so it is in the line again and can be sent as it is.
     chat.wait_for("interrupted\n> begin");
     chat.wait_for_processes(1);
     chat.empty_the_prompt();
@@ -132,7 +132,7 @@ fn ctrl_c_interrupts_also_while_something_is_typed_and_keeps_it() {
     chat.send("\x03");
     chat.wait_for("interrupted\n> begin\n  half a word");
     chat.wait_for_processes(1);
-    // With nothing at work it empties the line.
+    // If nothing is running, Ctrl-C empties the line.
     chat.empty_the_prompt();
     chat.send("go on\r");
     chat.wait_for("We go on.");

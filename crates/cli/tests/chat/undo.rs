@@ -1,4 +1,4 @@
-//! `/undo`, `/model` and `/copy`.
+//! Holds what `/undo`, `/model` and `/copy` do.
 
 use std::os::unix::fs::PermissionsExt;
 

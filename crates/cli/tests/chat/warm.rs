@@ -1,4 +1,4 @@
-//! Build output that is made in idle time, once work was accepted.
+//! Holds that build output is made in idle time after work was accepted.
 
 use std::time::{Duration, Instant};
 

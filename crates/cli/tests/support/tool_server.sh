@@ -1,4 +1,4 @@
-# A tool server over standard input and output. Each line that comes is in the file that LOG names.
+# A tool server over standard input and output. It adds each line that it reads to the file that LOG names.
 echo "started" >> "$LOG"
 changed=
 while IFS= read -r line; do
@@ -31,7 +31,7 @@ while IFS= read -r line; do
     *) continue ;;
   esac
   printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-  # Behind the answer, when the turn may have ended.
+  # This is sent after the answer, when the turn may have ended.
   [[ -z $changed ]] || { sleep .3; printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; }
   changed=
 done
