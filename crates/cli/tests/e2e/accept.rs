@@ -1,4 +1,4 @@
-//! What an accept does, and what it refuses to do.
+//! Holds what an accept does, and what it refuses to do.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -25,13 +25,13 @@ fn accepted_line_with(outcome: &Outcome, code: i32) -> Value {
 fn the_workspace_is_what_the_work_made_of_it_and_nothing_else() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&farewell(), "auto-edit");
-    // The same work by hand, in a workspace of its own.
+    // The same work is done by hand in a second workspace.
     let twin = Session::with_project();
     twin.write("project/greeting.txt", "hello\nmoon\n").write("project/src/farewell.txt", "bye\n");
     let outcome = session.run(&["accept", &id, "--json"]);
     accepted_line(&outcome);
     insta::assert_snapshot!(session.redact(&outcome.stdout), @r#"{"type":"accepted","id":"[ID]","status":"completed","changes":[{"path":"greeting.txt","type":"modify","added":1,"removed":1,"binary":false},{"path":"src/farewell.txt","type":"create","added":1,"removed":0,"binary":false}],"merged":[],"transcript":[{"role":"user","parts":[{"type":"text","text":"say farewell"}]},{"role":"model","parts":[{"type":"text","text":"I'll look first."},{"type":"toolCall","id":"replay-1-1","name":"read_file","args":{"file_path":"greeting.txt"}},{"type":"toolCall","id":"replay-1-2","name":"read_file","args":{"file_path":"notes.txt"}},{"type":"toolCall","id":"replay-1-3","name":"shell","args":{"command":"git status --short"}}]},{"role":"tool","parts":[{"type":"toolResult","id":"replay-1-1","name":"read_file","output":"hello\nworld\n"},{"type":"toolResult","id":"replay-1-2","name":"read_file","output":"remember the milk\n"},{"type":"toolResult","id":"replay-1-3","name":"shell","output":"[no output]"}]},{"role":"model","parts":[{"type":"toolCall","id":"replay-2-1","name":"edit","args":{"file_path":"greeting.txt","old_string":"world","new_string":"moon"}},{"type":"toolCall","id":"replay-2-2","name":"write_file","args":{"file_path":"src/farewell.txt","content":"bye\n"}}]},{"role":"tool","parts":[{"type":"toolResult","id":"replay-2-1","name":"edit","output":"replaced 1 occurrence in greeting.txt (line 2)"},{"type":"toolResult","id":"replay-2-2","name":"write_file","output":"created src/farewell.txt (1 line)"}]},{"role":"model","parts":[{"type":"toolCall","id":"replay-3-1","name":"grep","args":{"pattern":"bye|moon"}}]},{"role":"tool","parts":[{"type":"toolResult","id":"replay-3-1","name":"grep","output":"greeting.txt:2:moon\nsrc/farewell.txt:1:bye"}]},{"role":"model","parts":[{"type":"text","text":"Done."}]}],"pendingCall":null,"next":"run the tests","timeSavedMs":[TIME]}"#);
-    // Git notes the times of files, so its own files differ from twin to twin.
+    // Git notes the times of files, so its own files differ between the two workspaces.
     for session in [&session, &twin] {
         fs::remove_dir_all(session.workspace().join(".git")).unwrap();
     }
@@ -84,7 +84,7 @@ fn a_boundarys_prefix_is_applied_and_the_pending_call_is_handed_back() {
     assert!(session.text("src/run.sh").is_some());
     assert_eq!(open_calls(&line["transcript"]), 0, "{line}");
     assert_eq!(session.only_row()["status"], "accepted");
-    // It is 3 without --json, too, and the same accept again is none that is done.
+    // The exit code is also 3 without --json. A second accept is refused, because it would do nothing.
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
     let told = session.run(&["accept", &id]);
     assert_eq!(told.code, Some(3), "{told}");
@@ -93,7 +93,7 @@ fn a_boundarys_prefix_is_applied_and_the_pending_call_is_handed_back() {
     session.run(&["accept", &id]).assert_refused(1, &["accepted", &id]);
 }
 
-/// An accepted transcript, appended to a history, must be a history.
+/// An accepted transcript that is appended to a history must again be a valid history.
 #[test]
 fn the_transcript_continues_the_conversation() {
     let mut session = Session::with_project();
@@ -137,7 +137,7 @@ fn edits_in_different_places_of_a_text_are_merged_and_the_user_is_told() {
     assert_eq!(session.text("list.txt").as_deref(), Some("ONE\ntwo\nthree\n"));
 }
 
-/// What the user does meanwhile.
+/// Something that the user does between the work and its accept.
 type Meanwhile = fn(&Session);
 
 #[test]
@@ -179,7 +179,7 @@ fn what_the_user_did_meanwhile_wins() {
             assert!(paths.iter().any(|found| *found == path), "{what}: {outcome}");
             assert!(outcome.stderr.contains("nothing was changed"), "{what}: {outcome}");
         }
-        // Nothing is lost: it waits for another decision.
+        // Nothing is lost: the work waits for another decision.
         assert_eq!(session.only_row()["status"], "completed", "{what}");
     }
 }
@@ -188,7 +188,7 @@ fn what_the_user_did_meanwhile_wins() {
 fn what_it_never_looked_at_may_change() {
     let mut session = Session::with_project();
     let mut recording = farewell();
-    // A search reads everything.
+    // A search reads every file, so this recording has none.
     recording["turns"].as_array_mut().unwrap().remove(2);
     recording["turns"][0]["toolCalls"].as_array_mut().unwrap().pop();
     let (_, id) = session.speculate(&recording, "auto-edit");
@@ -211,7 +211,7 @@ fn a_mode_withdrawn_meanwhile_counts() {
     let line = withdrawn.json().pop().unwrap();
     assert_eq!((&line["type"], &line["call"]["name"]), (&json!("withdrawn"), &json!("edit")), "{withdrawn}");
     assert_eq!(session.hash(), before);
-    // The environment changed its mind: the mode was no flag, so it counts as it is now.
+    // The environment changes. The mode was not set by a flag, so the one that is in force now counts.
     let session = session.variable("HEADSTART_MODE", "plan");
     assert_eq!(session.run(&["accept", id.as_str().unwrap()]).code, Some(3));
     assert_eq!(session.hash(), before);
@@ -219,7 +219,8 @@ fn a_mode_withdrawn_meanwhile_counts() {
     accepted_line(&session.run(&["accept", id.as_str().unwrap(), "--json"]));
 }
 
-/// In default mode edits are staged and asked about when they are applied; who names the work to `accept` has answered.
+/// In default mode edits are staged, and the user is asked when they are applied. A user who names the work to `accept`
+/// has answered that question.
 #[test]
 fn in_default_mode_the_command_is_the_yes_unless_writes_ahead_are_a_boundary() {
     let mut session = Session::with_project();
@@ -341,14 +342,14 @@ fn where_the_workspace_is_gone_no_flag_is_named_that_would_not_help() {
     }
 }
 
-/// The names of the staging folders of the only workspace that has some.
+/// The staging folders of the only workspace that has some.
 fn stagings(session: &Session) -> Vec<PathBuf> {
     let homes = session.home().join(".local/state/headstart/staging");
     let inside = |at: &Path| fs::read_dir(at).into_iter().flatten().map(|entry| entry.unwrap().path());
     inside(&homes).flat_map(|home| inside(&home).collect::<Vec<_>>()).filter(|at| at.is_dir()).collect()
 }
 
-/// Work waits on the disk for an accept by another process, however its own one ended since.
+/// Prepared work waits on the disk for an accept by another process, however its own process has ended since.
 #[test]
 fn what_one_process_prepared_another_one_moves() {
     let mut session = Session::with_project();
@@ -377,7 +378,7 @@ fn what_is_not_wanted_does_not_wait() {
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
     assert_eq!(stagings(&session), Vec::<PathBuf>::new());
 
-    // A record that is gone without a word.
+    // The record of the work has disappeared without an abort.
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     fs::remove_dir_all(session.store().join(id)).unwrap();
     assert_eq!(stagings(&session).len(), 1);

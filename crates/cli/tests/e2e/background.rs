@@ -1,4 +1,4 @@
-//! Commands that run on while a conversation goes on, and end with it.
+//! Holds that commands run on while a conversation goes on, and end with it.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use crate::support::Session;
 use crate::support::server::{Answer, Server, Step, calls, says};
 
 const USER: &str = "home/.config/headstart/config.toml";
-/// Writes its own id and that of a child, and runs longer than any test.
+/// A command that writes its own process id and that of a child, and runs longer than any test.
 const LONG: &str = "echo up; sleep 300 & echo $! > child.txt; echo $$ > own.txt; wait";
 
 fn session() -> Session {
@@ -28,13 +28,13 @@ fn chat(server: &Server) -> [&str; 6] {
     ["--json", "chat", "--model", "openai:test", "--base-url", &server.base_url]
 }
 
-/// The last message of a request: what a call was answered.
+/// The last message of a request, which is the answer to a call.
 fn told(server: &Server, request: usize) -> String {
     let body: Value = server.requests()[request].json();
     body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
-/// Whether a process runs whose id stands in a file (a zombie does not).
+/// Whether the process runs whose id is in a file; a zombie does not count.
 fn runs(session: &Session, file: &str) -> bool {
     let id = session.text(file).unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
@@ -86,7 +86,7 @@ fn what_runs_ends_with_the_conversation() {
     is_gone(&session);
 }
 
-/// However headstart ends: here it has no time to do anything about it.
+/// Holds that commands end however headstart ends. Here it is killed, so it cannot do anything about them.
 // Row: X25
 #[test]
 fn what_runs_ends_with_a_killed_headstart() {
@@ -116,7 +116,7 @@ fn nothing_runs_in_the_background_ahead_or_unasked() {
             assert_eq!(outcome.finished()["status"], "boundary", "{mode} {tool} {outcome}");
         }
     }
-    // A pipe has nobody to ask, and a rule for some commands is about whole lines.
+    // Behind a pipe there is nobody to ask, and a rule for certain commands only covers whole lines.
     for settings in [
         "",
         "[[tools.rule]]\ntool = 'run_in_background'\nwhen = { command = 'npm *' }\npolicy = 'automatic'\n",

@@ -1,4 +1,4 @@
-//! Whatever is wrong: an error that names it, nothing lost, nothing changed.
+//! Holds that whatever is wrong, the error names it, nothing is lost, and nothing is changed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use crate::support::project::{call, farewell};
 use crate::support::server::{Server, says};
 use crate::support::{Outcome, Session};
 
-/// Runs a command that must be refused and change nothing.
+/// Runs a command that must be refused and must change nothing.
 fn refused(session: &Session, arguments: &[&str], code: i32, words: &[&str]) {
     let (before, kept) = (session.hash(), session.kept());
     let outcome = session.run(arguments);
@@ -113,7 +113,7 @@ fn workspaces_modes_models_and_prompts() {
     refused(&session, &["speculate", "go"], 2, &["no model is chosen", "--model", "HEADSTART_MODEL"]);
 }
 
-/// The results that the model got for its calls, in order.
+/// The results of the model's calls, in order.
 fn results(session: &Session, id: &str) -> Vec<Value> {
     let shown = session.run(&["show", id, "--json"]).json().pop().unwrap();
     let messages = shown["transcript"].as_array().unwrap().iter();
@@ -177,7 +177,7 @@ fn a_file_that_may_not_be_read_is_an_error_for_the_model() {
     let secret = session.workspace().join("notes.txt");
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&secret).is_ok() {
-        // The superuser may read everything.
+        // The superuser may read every file, so there is nothing to test.
         return;
     }
     let read = call("read_file", &json!({"file_path": "notes.txt"}));
@@ -238,7 +238,7 @@ fn a_state_folder_that_is_a_file_or_read_only_is_named() {
     }
 }
 
-/// A deny rule is about a file, not about a name for it.
+/// A deny rule is about a file, not about one of its names.
 #[test]
 fn a_link_is_no_way_around_a_deny_rule() {
     for (tool, args) in [
@@ -255,13 +255,13 @@ fn a_link_is_no_way_around_a_deny_rule() {
     }
 }
 
-/// Runs a command for which no file can grow beyond `kib` KiB: what a full disk is like, without one.
+/// Runs a command with a limit of `kib` KiB for the size of a file, which has the same effect as a full disk.
 fn on_a_full_disk(session: &Session, kib: u32, arguments: &[&str]) -> Outcome {
-    // Without the trap the first write too many would kill the program.
+    // Without the trap, the first write beyond the limit would kill the program.
     after(session, &format!("trap '' XFSZ; ulimit -f {kib}"), arguments)
 }
 
-/// Runs a command in a shell that was told something before.
+/// Runs a command in a shell that first executes `what`.
 fn after(session: &Session, what: &str, arguments: &[&str]) -> Outcome {
     let plain = session.command(arguments);
     let mut command = Command::new("bash");
@@ -272,7 +272,7 @@ fn after(session: &Session, what: &str, arguments: &[&str]) -> Outcome {
     session.outcome(arguments, command.spawn().unwrap())
 }
 
-/// A small file and one of 8 KiB.
+/// A recording that writes a small file and one of 8 KiB.
 fn large() -> Value {
     json!({"turns": [
         {"toolCalls": [
@@ -296,7 +296,7 @@ fn a_full_disk_under_the_state_is_an_error_and_loses_nothing() {
         outcome.assert_refused(1, &["record.json", "File too large"]);
         assert_eq!(session.hash(), before, "{kib}");
     }
-    // What it could still note is for a sweep, and hides no work.
+    // Records that could still be written are removed by a sweep, and hide no work.
     let rows = session.run(&["list", "--json"]).json();
     assert!(rows.iter().all(|row| row["status"] == "interrupted"), "{rows:?}");
     assert_eq!(session.run(&["sweep"]).code, Some(0));
@@ -308,13 +308,13 @@ fn a_full_disk_under_the_state_is_an_error_and_loses_nothing() {
 fn a_full_disk_under_the_workspace_leaves_it_as_it_was() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&large(), "auto-edit");
-    // Without it there is room for nothing but the marks.
+    // Without the prepared files, there is only room for the marks of the accept.
     fs::remove_dir_all(session.home().join(".local/state/headstart/staging")).unwrap();
     let before = session.hash();
     let outcome = on_a_full_disk(&session, 4, &["accept", &id]);
     outcome.assert_refused(1, &["z-large.txt"]);
     assert_eq!(session.hash(), before);
-    // With room again, the work is still there.
+    // When there is room again, the work is still there.
     let outcome = session.run(&["accept", &id]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
@@ -342,7 +342,8 @@ fn where_no_folder_is_private_nothing_is_accepted_and_the_error_says_why() {
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     fs::remove_dir_all(session.home().join(".local/state/headstart/staging")).unwrap();
     let before = session.hash();
-    // As on a file system without permissions: a new folder has other bits than those it was made with.
+    // The effect is that of a file system without permissions: a new folder has other permission bits than it was made
+    // with.
     let outcome = after(&session, "umask 0100", &["accept", &id]);
     outcome
         .assert_refused(1, &["cannot be made private", "600, not 700", "without permissions", "as a patch"]);
@@ -367,7 +368,8 @@ fn standard_output_that_takes_nothing_is_an_error() {
     assert_eq!(session.hash(), before);
 }
 
-/// Runs a command as a user whom permissions bind, also where the tests run as the superuser; `None` where that cannot be.
+/// Runs a command as a user who is bound by permissions, even if the tests run as the superuser; `None` if that is not
+/// possible.
 fn bound_by_permissions(session: &Session, arguments: &[&str]) -> Option<Outcome> {
     if !rustix::process::geteuid().is_root() {
         return Some(session.run(arguments));
@@ -427,7 +429,8 @@ fn an_accept_where_nothing_can_be_written_says_where_and_what_to_do() {
     assert_eq!(session.run(&["accept", &id]).code, Some(0));
 }
 
-/// A folder too large to tell, a pipe that nobody writes to, and a device without an end.
+/// The prompt names a folder with too many entries to list, a pipe to which nobody writes, and a device that never
+/// ends.
 #[test]
 fn what_a_prompt_mentions_is_bounded_on_a_real_disk() {
     let session = Session::with_project().variable("OPENAI_API_KEY", "sk-mentions-0123456789");
@@ -443,7 +446,7 @@ fn what_a_prompt_mentions_is_bounded_on_a_real_disk() {
     let chat = ["--json", "chat", "--model", "openai:test", "--base-url", &server.base_url];
     let outcome =
         session.run_with_input(&chat, "what is in @many/\nread @./pipe\nread @./zero\nread @./pipe:1-2\n");
-    // What cannot be told is not sent, and nobody waits for it.
+    // What cannot be read is not sent, and nobody waits for it.
     let requests = server.requests();
     assert_eq!(requests.len(), 1, "{outcome}");
     for words in ["@./pipe: is no regular file", "@./zero: leads out of the workspace"] {

@@ -1,4 +1,4 @@
-//! A model of Amazon Bedrock, played by a server on the loopback from recorded messages.
+//! Holds how a model of Amazon Bedrock is used. A server on the loopback interface plays it with recorded messages.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What a first trial meets: a fresh project, perhaps without a `.gitignore`, whose tests run ahead.
+//! Holds what a first trial meets: a fresh project, perhaps without a `.gitignore`, whose tests run ahead.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,8 @@ pub(crate) fn run(session: &Session, program: &str, words: &[&str]) {
     assert!(status.success(), "{program} {words:?}");
 }
 
-/// Runs the command ahead, twice, and accepts; the paths that the accept brought.
+/// Runs the command ahead twice and accepts the work. Returns the paths that the accept brought. `tests` is what must
+/// be said of the tests, or empty.
 fn accepted(session: &mut Session, command: &str, tests: &str) -> Vec<String> {
     let before = session.hash();
     let recording = json!({"turns": [
@@ -71,7 +72,7 @@ fn tests_of_python_run_ahead_without_a_gitignore() {
     let python =
         ["/usr/bin/python3", "/usr/local/bin/python3"].into_iter().find(|path| Path::new(path).exists());
     let python = python.expect("this test needs a python3 of the system");
-    // As `pytest` leaves them.
+    // Writes files as `pytest` leaves them.
     let line = format!("{python} -m unittest -q && mkdir -p .pytest_cache/v && echo x > .pytest_cache/v/x");
     assert_eq!(accepted(&mut session, &line, "1 passed"), [""; 0]);
     assert!(!session.workspace().join("tests/__pycache__").exists());
@@ -91,14 +92,14 @@ fn tests_of_node_run_ahead_beside_modules_that_nobody_ignores() {
              fs.mkdirSync('node_modules/.cache', { recursive: true });\nfs.writeFileSync('node_modules/.cache/x', 'x');\n",
         );
     run(&session, "git", &["init", "--quiet"]);
-    // What several projects share has several names.
+    // Modules that several projects share have several names.
     let modules = session.workspace().join("node_modules");
     fs::hard_link(modules.join("one/index.js"), session.home().join("index.js")).unwrap();
     assert_eq!(accepted(&mut session, "npm test", ""), [""; 0]);
     assert!(!modules.join(".cache").exists());
 }
 
-/// A program that was told to stay offline asks no network, so only its words say that it lacked one.
+/// A program that was told to stay offline does not try the network, so only its output tells that it needed one.
 #[test]
 fn packages_that_would_have_to_be_fetched_are_no_failure_of_the_code() {
     let mut session = session();
@@ -120,7 +121,7 @@ fn packages_that_would_have_to_be_fetched_are_no_failure_of_the_code() {
     }
 }
 
-/// A crate with a lock file, whose `target` nobody has built.
+/// A crate with a lock file, whose `target` has not been built.
 pub(crate) fn fresh_crate() -> Session {
     let session = session();
     run(&session, "cargo", &["init", "--quiet", "--lib", "--name", "sample", "--vcs", "git"]);
@@ -134,7 +135,7 @@ fn lines(session: &Session, arguments: &[&str]) -> Vec<Value> {
     outcome.json()
 }
 
-/// JSON as it is promised, without what differs from run to run.
+/// The promised JSON, without what differs from run to run.
 fn shape(session: &Session, mut lines: Vec<Value>) -> String {
     for line in &mut lines {
         for (name, value) in line.as_object_mut().unwrap() {
@@ -175,20 +176,20 @@ fn what_is_built_ahead_serves_every_view_until_its_user_builds() {
     insta::assert_snapshot!(shape(&session, warmed), @r#"{"type":"shadowWarmed","exitCode":0,"end":{"type":"exited","code":0},"millis":"[number]","output":"[output]","folders":["target"],"bytes":"[number]","kept":true}"#);
     assert!(!built(&session, "cargo test --no-run"));
     insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "list", "--json"])), @r#"{"type":"warm","workspace":"/project","folders":["target"],"bytes":"[number]","used":"[number]","current":true}"#);
-    // What differs from the files on disk is built anew, and is nobody else's.
+    // A view whose files differ from those on disk builds again, and no other view uses what it built.
     let line = "sed -i 's/left + right/left - right/' src/lib.rs && cargo test --lib";
     let failed = session.run(&["shadow", "run", "--", "bash", "-c", line]);
     assert!(failed.code == Some(101) && failed.stdout.contains("1 failed"), "{failed}");
     assert!(!built(&session, "cargo test --lib | grep '1 passed'"));
     assert_eq!(session.hash(), before);
-    // A file with a time of long ago, in place of that of which the layer was built.
+    // The file now has an old time, but other text than the one for which the layer was built.
     let lib = session.workspace().join("src/lib.rs");
     fs::write(&lib, session.text("src/lib.rs").unwrap().replace("left + right", "left / right")).unwrap();
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
     fs::File::options().write(true).open(&lib).unwrap().set_modified(old).unwrap();
     let failed = session.run(&["shadow", "run", "--", "cargo", "test", "--lib"]);
     assert!(failed.code == Some(101) && failed.stdout.contains("1 failed"), "{failed}");
-    // Once its user builds, that counts.
+    // As soon as the user builds, the user's build output counts.
     run(&session, "cargo", &["check", "--quiet", "--offline"]);
     assert_eq!(lines(&session, &["shadow", "list", "--json"])[0]["current"], json!(false));
     assert!(built(&session, "cargo test --no-run"));
@@ -202,7 +203,8 @@ fn what_is_kept_for_views_is_removed_when_its_user_says_so() {
     lines(&session, &["shadow", "warm", "--json", "--", "cargo", "check"]);
     insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "clean", "--json"])), @r#"{"type":"cleaned","workspace":"/project","bytes":"[number]","left":false}"#);
     assert!(lines(&session, &["shadow", "list", "--json"]).is_empty());
-    // What a build rests on and only its view has is not kept.
+    // The command changes a file besides the build output. The build depends on that file and only the view has it, so
+    // nothing is kept.
     fs::remove_file(session.workspace().join("Cargo.lock")).unwrap();
     let refused = session.run(&["shadow", "warm", "--", "cargo", "check"]);
     assert_eq!(refused.code, Some(1), "{refused}");
@@ -239,7 +241,7 @@ fn a_view_is_listed_and_what_a_killed_process_left_is_swept() {
     assert_eq!(listed[0]["owner"], json!(child.id()));
     listed.truncate(1);
     insta::assert_snapshot!(shape(&session, listed), @r#"{"type":"view","id":"command","workspace":"/project","tier":"kernel","owner":"[number]","started":"[number]","used":"[number]","running":true,"processes":"[number]","memoryBytes":"[number]","diskBytes":"[number]"}"#);
-    // What a view lies over stays.
+    // The layer below a view stays while the view exists.
     assert_eq!(lines(&session, &["shadow", "clean", "--json"])[0]["left"], json!(true));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -259,7 +261,7 @@ fn a_command_that_removes_its_build_output_as_a_whole_runs_as_anywhere() {
     assert!(session.workspace().join("target").exists());
 }
 
-/// That there are views is found once; where one is refused after all, it is found anew.
+/// The answer that there are views is kept. If a view is refused after all, the answer is found again.
 #[test]
 fn whether_there_are_views_is_kept_until_something_changes() {
     let session = session();
@@ -272,7 +274,7 @@ fn whether_there_are_views_is_kept_until_something_changes() {
     let found = fs::read(&kept).unwrap();
     check("kernel");
     assert_eq!(fs::read(&kept).unwrap(), found);
-    // As in a container, whose mounts and namespaces are others.
+    // In a container, mounts and namespaces are different.
     let mut unshare = Command::new("unshare");
     unshare.args([
         "--mount",
@@ -286,7 +288,7 @@ fn whether_there_are_views_is_kept_until_something_changes() {
     let inside = inside.current_dir(session.workspace()).output();
     inside.unwrap_or_else(|error| panic!("this test needs unshare: {error}"));
     assert_ne!(fs::read(&kept).unwrap(), found, "a container is noticed");
-    // What was found of other rules for the process says nothing.
+    // An answer that was found under other rules for the process does not count.
     let rules =
         String::from_utf8(fs::read(&kept).unwrap()).unwrap().replace("rests_on\":\"", "rests_on\":\"0");
     fs::write(&kept, &rules).unwrap();

@@ -1,4 +1,4 @@
-//! Work ahead that the project's own check looks at before it counts as ready: with a real compiler.
+//! Holds that work ahead counts as ready only after the project's own check has run; the check uses a real compiler.
 
 use serde_json::{Value, json};
 

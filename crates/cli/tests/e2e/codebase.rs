@@ -1,4 +1,5 @@
-//! The index as the model of work ahead has it: over what is staged, without what is closed, and never in anybody's way.
+//! Holds how the model of work ahead uses the index: it contains what is staged, leaves out closed files, and never
+//! delays the work.
 
 use std::fs;
 
@@ -20,7 +21,7 @@ pub(crate) fn recording(turns: &[Value]) -> Value {
     json!({"turns": turns})
 }
 
-/// What the model read of each call.
+/// What the model read as the result of each call.
 pub(crate) fn results(outcome: &Outcome) -> Vec<String> {
     let lines = outcome.json().into_iter().filter(|line| line["type"] == "toolResult");
     let text = |line: Value| {
@@ -30,7 +31,8 @@ pub(crate) fn results(outcome: &Outcome) -> Vec<String> {
     lines.map(text).collect()
 }
 
-/// Does something again until the index was open in time. A search waits 300 ms for that and then does without, which a busy machine may need.
+/// Repeats an attempt until the index was open in time. A search waits 300 ms for the index and then does without it,
+/// which may happen on a busy machine.
 fn with_open_index(mut attempt: impl FnMut() -> Outcome) -> Outcome {
     let mut outcome = attempt();
     for _ in 0..10 {
@@ -102,12 +104,12 @@ fn what_is_accepted_by_a_command_is_in_the_index() {
     let before = files(&session).as_u64().unwrap();
     let work = call("write_file", json!({"file_path": "src/refund.rs", "content": "pub fn refund() {}\n"}));
     let (_, id) = session.speculate(&recording(&[work]), "auto-edit");
-    // The work ahead has an index of its own thread; what it brought in is not of this.
+    // Work ahead has an index in a thread of its own; what it added is not in this index.
     assert_eq!(files(&session), before);
     let accepted = session.run(&["accept", &id]);
     assert!(accepted.stdout.contains("src/refund.rs") && accepted.stderr.is_empty(), "{accepted}");
     assert_eq!(files(&session), before + 1);
-    // An index that cannot be written keeps nobody from an accept.
+    // An index that cannot be written does not prevent an accept.
     let work = call("write_file", json!({"file_path": "src/more.rs", "content": "pub fn more() {}\n"}));
     let (_, id) = session.speculate(&recording(&[work]), "auto-edit");
     fs::remove_dir_all(index_of(&session)).unwrap();
@@ -155,7 +157,7 @@ fn what_a_link_in_the_place_of_a_folder_leads_to_is_not_shown() {
     assert!(!results[0].contains("auth.rs"), "{}", results[0]);
 }
 
-/// What is told, and how it comes to that.
+/// The message that is shown, and how the test damages the index.
 type Harm = (&'static str, fn(&Session));
 
 #[test]
@@ -215,7 +217,7 @@ fn a_turn_finds_what_it_has_just_written_and_the_work_after_it_as_well() {
     ];
     let model = session.recording(&recording(&turns));
     let outcome = with_open_index(|| {
-        // That of an attempt before is none that this one has read.
+        // The file of an earlier attempt must go, because this attempt has not read it.
         let _ = fs::remove_file(session.workspace().join("src/pay.rs"));
         session.run_with_input(&["chat", "--json", "--mode", "yolo", "--model", &model], "pay\n")
     });
@@ -224,7 +226,7 @@ fn a_turn_finds_what_it_has_just_written_and_the_work_after_it_as_well() {
     assert!(results[1].starts_with("src/pay.rs:1-1 retry_payment\n"), "{}", results[1]);
     assert!(results[3].starts_with("src/pay.rs:1-1 repeat_payment\n"), "{}", results[3]);
     assert!(!results[4].contains("fn retry_payment"), "{}", results[4]);
-    // What the turn wrote is in the index, or is found anew.
+    // What the turn wrote is in the index, or a search finds it without.
     assert!(session.run(&["search", "repeat_payment"]).stdout.starts_with("src/pay.rs:1-1"));
 }
 
@@ -238,7 +240,7 @@ fn on_a_full_disk_the_index_says_so_and_the_work_goes_on() {
     }
     fs::create_dir_all(index_of(&session)).unwrap();
     let model = session.recording(&recording(&[codebase("where is check_login defined?")]));
-    // Whose index alone is on the small disk.
+    // Only the folder of the index is on the small disk.
     let mount = format!(
         "mount -t tmpfs -o size=512k,mode=700 tmpfs '{}' && exec \"$0\" \"$@\"",
         index_of(&session).display()
@@ -257,7 +259,7 @@ fn on_a_full_disk_the_index_says_so_and_the_work_goes_on() {
     let outcome = session.outcome(&arguments, child.expect("this test needs unshare (util-linux)"));
     assert_eq!(outcome.code, Some(0), "this test needs user namespaces and tmpfs: {outcome}");
     let results = results(&outcome);
-    // By the index, which had got so far, or by the search of the other files.
+    // The answer comes either from the index, as far as it got, or from the search of the other files.
     assert!(
         results[0].contains("src/auth.rs:") && results[0].contains("pub fn check_login() -> bool {"),
         "{}",

@@ -1,4 +1,5 @@
-//! Commits made ahead, by the user's own git in views of a real repository: nothing of them is there before the accept, all of them after it.
+//! Holds that commits can be made ahead, by the user's own git in views of a real repository: before the accept nothing
+//! of them exists, and after it all of them do.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::project::call;
 use crate::support::{Outcome, Session};
 
-/// A repository with one commit on main, of a user whose name stands in their own settings.
+/// A repository with one commit on main. The user's name is in the user's own git settings.
 fn repository() -> Session {
     repository_of(&["init", "-q", "-b", "main"])
 }
@@ -28,7 +29,7 @@ fn writes(path: &str, content: &str) -> Value {
     call("write_file", &json!({ "file_path": path, "content": content }))
 }
 
-/// Work of these calls, each in an answer of its own.
+/// Runs work that makes these calls, each in an answer of its own.
 fn work(session: &mut Session, calls: Vec<Value>, mode: &str) -> (Outcome, String) {
     let turns = calls.into_iter().map(|call| json!({ "toolCalls": [call] }));
     let turns: Vec<_> = turns.chain([json!({ "text": "Done." })]).collect();
@@ -95,7 +96,7 @@ fn a_commit_is_made_ahead_taken_with_its_files_and_taken_back() {
     }
 }
 
-/// The user's own edits are committed as they are, and what they staged themselves stays staged.
+/// The user's own edits are committed as they are, and a file that the user has staged stays staged.
 #[test]
 fn the_users_edits_are_committed_and_their_staged_file_stays_staged() {
     let mut session = repository();
@@ -119,7 +120,7 @@ fn the_users_edits_are_committed_and_their_staged_file_stays_staged() {
     session.repository_is_sound();
 }
 
-/// Several commands of one step are one change; so are a branch, a tag and a stash.
+/// All commands of one step are one change: several commits, but also a branch, a tag and a stash.
 #[test]
 fn all_git_commands_of_a_step_are_one_change() {
     let mut session = repository();
@@ -175,7 +176,7 @@ fn a_detached_head_packed_refs_and_tables_of_refs_are_all_the_same() {
     }
 }
 
-/// A hook of the repository runs where the command runs, and can write nowhere else.
+/// A hook of the repository runs in the view of its command, and can write nowhere else.
 #[test]
 fn a_hook_runs_in_the_view_only() {
     let mut session = repository();
@@ -199,7 +200,7 @@ fn a_hook_runs_in_the_view_only() {
     assert!(!outside.exists(), "an accept runs no hook");
 }
 
-/// What is not done for a user, and what cannot be done, stops the work with its reason; nothing of it stays.
+/// What is not done for a user, and what cannot be done, stops the work with its reason, and nothing of it stays.
 #[test]
 fn what_is_not_done_for_a_user_is_a_boundary() {
     for (command, reason, words) in [
@@ -210,7 +211,7 @@ fn what_is_not_done_for_a_user_is_a_boundary() {
         ("git push", "network", "opens a connection"),
         ("git fetch origin", "network", "opens a connection"),
         ("git commit -q --allow-empty -S -m signed", "needs_host", "your key to sign with"),
-        // The commit has what no file of the work tree shows.
+        // The commit contains a file that is not in the work tree.
         (
             "b=$(echo x | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$b,.headstart/config.toml; git commit -qm x",
             "protected_path",
@@ -232,14 +233,14 @@ fn what_is_not_done_for_a_user_is_a_boundary() {
     }
 }
 
-/// A view does not show a file that may hold a secret, so a commit of all changes would remove it.
+/// A view does not show a file that may contain a secret, so a commit of all changes would remove the file.
 #[test]
 fn a_secret_that_is_committed_is_not_removed_by_a_commit_ahead() {
     let mut session = repository();
     session.write("project/keys/server.pem", "secret\n");
     session.git(&["add", "."]);
     session.git(&["commit", "-qm", "keys"]);
-    // Whoever has git look at it anyway records that it is gone.
+    // Each of these lines makes git look at the file anyway, and so records that it is gone.
     for line in [
         "git update-index --no-skip-worktree keys/server.pem && git add -A && git commit -qm all",
         "git rm -q --cached --sparse keys/server.pem && git commit -qm all",
@@ -272,7 +273,7 @@ fn what_the_users_own_settings_leave_out_is_not_committed() {
     assert_eq!(session.git(&["status", "--porcelain"]), "");
 }
 
-/// Git's folder is outside the workspace.
+/// In these repositories, git's folder is outside the workspace.
 #[test]
 fn a_linked_worktree_a_submodule_and_a_folder_of_a_repository_are_boundaries() {
     let mut session = repository();
@@ -356,7 +357,7 @@ fn a_command_of_the_users_own_shows_its_commits_and_applies_them_if_they_say_so(
     assert_eq!(session.git(&["branch", "--show-current"]), "main\n");
 }
 
-/// A command over work that committed sees its commit.
+/// A command on top of work that committed sees the commit of that work.
 #[test]
 fn a_command_of_the_users_own_sees_the_commits_of_work_ahead() {
     let mut session = repository();

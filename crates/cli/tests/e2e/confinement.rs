@@ -1,4 +1,4 @@
-//! The second wall, as the binary has it: what it closes to a command that nobody was asked about.
+//! Holds what the confinement closes to a command about which nobody was asked, as the binary sets it up.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use headstart_shadow::Confinement;
 
-/// What a command prints that the shell tool runs when nobody was asked.
+/// What a command prints that the shell tool runs without asking anybody.
 fn confined(command: &str, closes: bool) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = folder.path().canonicalize().expect("its path");
@@ -29,7 +29,8 @@ fn confined(command: &str, closes: bool) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Secrets at three depths, a form of one, and two other names for one.
+/// Writes secrets at three depths, one of them with another form of its name, and files that are none. A link leads to
+/// a secret, and a file that is none has a second name.
 fn with_secrets(workspace: &Path) {
     for folder in ["src/deep", "keys", "docs", "node_modules/x"] {
         fs::create_dir_all(workspace.join(folder)).expect("a folder");
@@ -69,7 +70,7 @@ fn what_holds_a_secret_by_its_name_is_not_read_whatever_the_command() {
         let said = confined(command, true);
         assert!(!said.contains("hush"), "{command}: {said}");
     }
-    // All else is there, and so are the names.
+    // All other files can be read, and all names are shown.
     let said = confined("grep -rh KEY . | sort | uniq -c; ls -A", true);
     assert!(said.contains(" 7 KEY=shown") && said.contains(".env\n"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! The first command that a newcomer runs.
+//! Holds what the first command of a newcomer does.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -52,7 +52,8 @@ fn without_views_the_tests_and_the_commit_ask_after_tab() {
     );
 }
 
-/// The demo as JSON: every line is an object, what is told comes in this order, and the timeline closes it.
+/// Runs the demo with JSON output, and checks that every line is an object, that the steps come in this order, and that
+/// the timeline is last.
 fn plays(session: &Session, story: &[(&str, &str)]) {
     let outcome = session.run(&["demo", "--speed", "20", "--json"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -67,7 +68,7 @@ fn plays(session: &Session, story: &[(&str, &str)]) {
         assert!(0.0 < ms("workMs") && 0.0 < ms("readingMs") && 0.0 < ms("tabToDoneMs"), "{row}");
         assert!(0.0 < ms("withoutMs"), "{row}");
     }
-    // The flow, in its order.
+    // The steps of the story come in this order.
     let told: Vec<_> =
         steps.iter().map(|step| (step["who"].as_str().unwrap(), step["text"].as_str().unwrap())).collect();
     let mut rest = told.iter();
@@ -106,7 +107,7 @@ fn people_are_told_that_a_recording_stands_in_and_how_to_use_a_real_model() {
     assert!(outcome.stdout.lines().all(|line| line.chars().count() <= 80), "{outcome}");
     assert!(!outcome.stdout.contains('\u{1b}'), "{outcome}");
     assert_eq!(outcome.stderr, "");
-    // It works in a folder of its own, and keeps nothing.
+    // The demo works in a folder of its own, and keeps nothing.
     assert_eq!(session.tree(), []);
     assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
 }
@@ -128,7 +129,7 @@ fn however_the_demo_ends_its_folders_are_gone() {
     for signal in [Some(Signal::INT), Some(Signal::TERM), None] {
         let mut live = session.live(&["demo", "--json", "--speed", "2"]);
         live.wait_for("step");
-        // Beside the two projects there may be a folder of a command that runs at this moment.
+        // Besides the two projects there may be a folder of a command that is running at this moment.
         let deadline = Instant::now() + Duration::from_secs(20);
         while left().len() != 2 {
             assert!(Instant::now() < deadline, "{:?}", left());

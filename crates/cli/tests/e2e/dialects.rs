@@ -1,4 +1,4 @@
-//! What a user's configuration says of one model, from the file to the request.
+//! Holds that what a user's configuration says of one model reaches the request.
 
 use serde_json::{Value, json};
 
@@ -104,7 +104,8 @@ fn a_header_that_wants_a_variable_that_is_not_set_is_told_before_anything_is_sen
     assert!(server.requests().is_empty());
 }
 
-/// The server would cut the conversation at its beginning, without a word: it is summed up before.
+/// The server would cut off the beginning of the conversation without saying so, so the conversation is summed up
+/// before.
 // Row: S26
 #[test]
 fn a_conversation_that_ollama_would_cut_is_summed_up() {
@@ -139,7 +140,7 @@ fn a_conversation_that_ollama_would_cut_is_summed_up() {
     assert!(after[1]["content"].to_string().contains("[Summary so far"), "{}", after[1]);
     let longest = bodies.iter().map(|body| body.to_string().len() / 4).max();
     assert!(longest < Some(20_000), "{longest:?}");
-    // A later chat goes on with the shorter one.
+    // A later chat goes on with the shorter conversation.
     let outcome =
         session.run_with_input(&["chat", "--continue", "--model", &model, "--base-url", url], "go on\n");
     assert_eq!(outcome.code, Some(0), "{outcome}");

@@ -1,11 +1,12 @@
-//! How a speculation can end, as a program sees it and as a person does. Whatever the end, the workspace is as it was.
+//! Holds how a speculation can end, as a program and as a person see it. However it ends, the workspace is unchanged.
 
 use serde_json::json;
 
 use crate::support::project::{call, farewell};
 use crate::support::{Outcome, Session};
 
-/// Speculates; the workspace must not notice. Gives what it said, without what differs from run to run.
+/// Speculates, and checks that the workspace is unchanged. Returns the outcome, and its output without what differs
+/// from run to run.
 fn told(session: &mut Session, recording: &serde_json::Value, mode: &str) -> (Outcome, String) {
     let before = session.hash();
     let (outcome, _) = session.speculate(recording, mode);
@@ -131,7 +132,7 @@ fn a_recording_that_ends_too_early_is_a_failure_and_no_completion() {
     insta::assert_snapshot!(told.lines().last().unwrap(), @r#"{"type":"finished","id":"[ID]","status":"failed","changes":[{"path":"greeting.txt","type":"modify","added":1,"removed":1,"binary":false},{"path":"src/farewell.txt","type":"create","added":1,"removed":0,"binary":false}],"boundary":null,"error":"the recording has no turn left after 2","code":"recording_exhausted","next":null,"usage":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"turns":3,"toolCalls":5,"stagedFiles":2,"stagedBytes":27,"modelMs":[TIME],"toolMs":[TIME],"workMs":[TIME]}}"#);
 }
 
-/// What the other commands say of it, each from a process of its own.
+/// What other commands, each in a process of its own, say of the work.
 #[test]
 fn another_process_lists_shows_and_diffs() {
     let mut session = Session::with_project();
@@ -145,7 +146,7 @@ fn another_process_lists_shows_and_diffs() {
         told += &outcome.to_string();
     }
     insta::assert_snapshot!(told);
-    // The same diff for people is one that git takes.
+    // Git accepts the same diff as it is printed for people.
     session.write("change.diff", session.run(&["diff", &id]).stdout);
     let mut git = std::process::Command::new("git");
     assert!(

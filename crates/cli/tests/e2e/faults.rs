@@ -1,4 +1,5 @@
-//! A provider that goes wrong in the middle of a speculation: the status says so, what is staged is kept, nothing is applied.
+//! Holds what happens if a provider fails in the middle of a speculation: the status says so, staged work is kept, and
+//! nothing is applied.
 
 use std::time::Duration;
 
@@ -9,14 +10,14 @@ use crate::support::server::{Answer, Server, Step, calls, delta, end, says};
 
 const KEY: &str = "sk-faults-0123456789abcdef";
 
-/// Far more than any limit below.
+/// Much longer than any limit below.
 const LONG: Duration = Duration::from_secs(25);
 
 struct Fault {
     name: &'static str,
-    /// What comes in place of the model's second answer, each for a request; the last one for ever.
+    /// The answers in place of the model's second one, one for each request.
     answers: Vec<Answer>,
-    /// The words of the error, or none where the work is done all the same.
+    /// Text that the error must contain; `None` if the work is done all the same.
     says: Option<&'static str>,
 }
 
@@ -24,7 +25,7 @@ fn half() -> Step {
     delta(&json!({"content": "I will"}))
 }
 
-/// What an answer that says something is made of.
+/// The steps of an answer in words.
 fn steps(text: &str) -> Vec<Step> {
     let Answer::Stream(steps) = says(text) else { unreachable!("an answer in words is a stream") };
     steps
@@ -34,7 +35,7 @@ fn head(more: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{more}\r\n").into_bytes()
 }
 
-/// The events of a short answer, as bytes.
+/// The events of an answer in words, as bytes.
 fn bytes(text: &str) -> String {
     let events = steps(text).into_iter().map(|step| match step {
         Step::Data(data) => format!("data: {data}\n\n"),
@@ -69,7 +70,7 @@ fn faults() -> Vec<Fault> {
         passes("silence after the end", Answer::Stream([steps("Done."), vec![Step::Wait(LONG)]].concat())),
         fault("hangs up", stream(&[half(), Step::Cut]), "cut the answer short"),
         fault("ends too early", stream(&[half()]), "cut the answer short"),
-        // Before the first byte it is asked again.
+        // A request of whose answer no byte came is sent again.
         Fault {
             name: "hangs up before it says anything, each time",
             answers: vec![stream(&[Step::Cut]), stream(&[Step::Cut]), stream(&[Step::Cut])],
@@ -175,11 +176,11 @@ fn every_fault_has_its_status_and_nothing_staged_is_lost_or_applied() {
         let paths: Vec<&Value> =
             finished["changes"].as_array().unwrap().iter().map(|change| &change["path"]).collect();
         assert_eq!(paths, [&json!("bye.txt"), &json!("greeting.txt")], "{name}: {outcome}");
-        // After a failure nobody is asked for a suggestion.
+        // After a failure nobody asks for a suggestion.
         let requests = 1 + count + usize::from(fault.says.is_none());
         assert_eq!(server.requests().len(), requests, "{name}");
 
-        // The staged work is whole: it can be taken as far as it came.
+        // The staged work is complete as far as it came, and can be taken.
         let accept = session.run(&["accept", finished["id"].as_str().unwrap()]);
         assert_eq!(accept.code, Some(0), "{name}: {accept}");
         assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n", "{name}");
@@ -187,7 +188,7 @@ fn every_fault_has_its_status_and_nothing_staged_is_lost_or_applied() {
     }
 }
 
-/// The end of an answer is the end of its events, whatever the server says of its usage afterwards.
+/// An answer that only has an end is a failure, even if the server sends its usage with it.
 #[test]
 fn an_answer_of_nothing_is_a_failure() {
     let session = Session::with_project().variable("OPENAI_API_KEY", KEY);

@@ -1,4 +1,5 @@
-//! Each provider's own wire format, from the command line to the accepted file; and where its key is to be found: nowhere.
+//! Holds how each provider's wire format works from the command line to the accepted file, and that the provider's key
+//! can be found nowhere.
 
 use serde_json::{Value, json};
 
@@ -7,17 +8,17 @@ use crate::support::{Outcome, Session};
 
 pub(crate) const KEY: &str = "sk-formats-0123456789abcdef";
 
-/// A provider on the command line, how its key is brought and how it is sent.
+/// A provider on the command line, and how its key is given and sent.
 pub(crate) struct Format {
     pub(crate) prefix: &'static str,
     pub(crate) variable: &'static str,
     header: &'static str,
-    /// The list in the body that holds the conversation.
+    /// The list in the body that contains the conversation.
     conversation: &'static str,
     answer: Events,
 }
 
-/// The events of an answer that says something and calls tools.
+/// Makes the events of an answer that has a text and calls tools.
 type Events = fn(&str, &[(&str, Value)]) -> Vec<Value>;
 
 pub(crate) const FORMATS: [Format; 6] = [
@@ -156,7 +157,7 @@ impl Format {
         self.framed(&(self.answer)(text, calls))
     }
 
-    /// These events, as the format frames them.
+    /// An answer of these events, framed as the format requires.
     pub(crate) fn framed(&self, events: &[Value]) -> Answer {
         let frame = |event: &Value| match self.prefix {
             "ollama" => Step::Raw(format!("{event}\n")),
@@ -165,7 +166,7 @@ impl Format {
         Answer::Stream(events.iter().map(frame).collect())
     }
 
-    /// Reads and searches at once, writes, says so; then the suggestion query.
+    /// The answers that read and search at once, write, say so, and answer the question for a suggestion.
     fn script(&self) -> Vec<Answer> {
         vec![
             self.stream(
@@ -190,7 +191,7 @@ impl Format {
     }
 }
 
-/// Neither what a command says nor a file that it wrote holds the key.
+/// Fails if what a command printed, or a file that it wrote, contains the key.
 fn assert_no_key(session: &Session, outcome: &Outcome) {
     assert!(!outcome.stdout.contains(KEY) && !outcome.stderr.contains(KEY), "{outcome}");
     session.write("home/.looked", "");
@@ -262,7 +263,7 @@ fn a_speculation_in_each_format_from_the_prompt_to_the_file() {
     }
 }
 
-/// A newer model of Gemini's refuses its own calls without the signatures that it gave with them.
+/// A newer Gemini model refuses its own calls without the signatures that came with them.
 #[test]
 fn the_signatures_of_calls_go_back_with_them() {
     let format = &FORMATS[1];
@@ -317,7 +318,8 @@ fn what_goes_wrong_shows_no_key_either() {
     }
 }
 
-/// A fast model has not seen the conversation: it is told who did the work, and nothing of what it found cached.
+/// A fast model has not seen the conversation. So the user is told which model did the work, and nothing about cached
+/// tokens.
 #[test]
 fn the_work_of_a_fast_model_is_not_said_to_be_cached() {
     let format = &FORMATS[2];

@@ -1,4 +1,5 @@
-//! What happens to the workspace's folder, the state folder and the record between a speculation and its accept.
+//! Holds what happens if the workspace's folder, the state folder or the record changes between a speculation and its
+//! accept.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -39,7 +40,7 @@ fn what_an_accept_made_and_could_not_note_is_not_aborted_as_if_nothing_were_left
     let before = session.hash();
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     assert_eq!(session.run(&["accept", &id]).code, Some(0));
-    // As if the process had died before it could note what it did.
+    // The state is as if the process had died before it could note what it did.
     let file = session.store().join(&id).join("record.json");
     let record = fs::read_to_string(&file).unwrap();
     fs::write(&file, record.replace(r#""state":"accepted""#, r#""state":"finished""#)).unwrap();
@@ -49,7 +50,7 @@ fn what_an_accept_made_and_could_not_note_is_not_aborted_as_if_nothing_were_left
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
     assert_eq!(session.hash(), before);
 
-    // An accept that began and changed nothing is no accept.
+    // An accept that began but changed nothing does not count as an accept.
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     fs::write(session.store().join(&id).join("accepting"), "").unwrap();
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
@@ -134,7 +135,7 @@ fn a_file_of_another_user(bits: u32, may_be_written: bool) {
     let file = session.workspace().join("greeting.txt");
     fs::set_permissions(&file, fs::Permissions::from_mode(bits)).unwrap();
     let can_be_given = chown(&file, Some(12_345), Some(12_345)).is_ok();
-    // With a user namespace even the superuser is no more than the owner of their own files.
+    // In a user namespace, even the superuser is only the owner of their own files.
     let alone = ["--user", "--map-root-user", "--"];
     let works = Command::new("unshare").args(alone).arg("true").output();
     if !can_be_given || !works.is_ok_and(|done| done.status.success()) {

@@ -1,4 +1,5 @@
-//! A commit that work ahead made in a view: accepted, and taken back, by other processes than the one that kept it.
+//! Holds that a commit which work ahead made in a view can be accepted and undone by other processes than the one that
+//! kept it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -25,7 +26,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A record of work that changed a file and committed it.
+/// Keeps a record of work that changed a file and committed the change.
 fn kept(session: &Session) {
     let (user, view) = (session.workspace().canonicalize().unwrap(), session.home().join("view"));
     session.write("project/greeting.txt", "hello\n");
@@ -85,7 +86,7 @@ fn a_commit_of_the_users_meanwhile_is_a_conflict() {
     assert_eq!(git(&user, &["log", "--format=%s"]), "theirs\nfirst\n");
     assert_eq!(git(&user, &["status", "--porcelain"]), "");
 
-    // The commit can be kept beside theirs, and nothing of theirs is touched.
+    // The commit can be kept next to the user's, and nothing of the user's is touched.
     let told = session.run(&["accept", ID, "--mode", "auto-edit"]);
     assert_eq!(told.code, Some(4), "{told}");
     assert!(told.stderr.contains("the branch main has moved since the work began"), "{told}");
@@ -104,7 +105,8 @@ fn a_commit_of_the_users_meanwhile_is_a_conflict() {
     assert_eq!(git(&user, &["status", "--porcelain"]), "");
 }
 
-/// A process that dies at any moment of an accept leaves files and refs together or neither; the next one ends what was begun.
+/// If a process dies at any moment of an accept, the files and the refs are both changed or both unchanged, because the
+/// next process finishes what was begun.
 #[test]
 fn an_accept_that_is_killed_leaves_files_and_refs_together() {
     let session = Session::new();
@@ -119,7 +121,7 @@ fn an_accept_that_is_killed_leaves_files_and_refs_together() {
         }
         let _ = child.kill();
         child.wait().unwrap();
-        // Whoever opens the workspace next ends what was begun.
+        // The next process that opens the workspace finishes what was begun.
         let undone = session.run(&["undo", ID]);
         let is_taken = undone.code == Some(0);
         *if is_taken { &mut after } else { &mut before } += 1;

@@ -1,4 +1,5 @@
-//! Images that a prompt names: to every provider, in a turn, ahead, and in a conversation that is taken up again.
+//! Holds that images which a prompt names reach every provider: in a turn, ahead, and in a conversation that is
+//! continued.
 
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use crate::support::Session;
 use crate::support::server::{Answer, Server};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and what follows";
-/// The same in base64.
+/// The content of [`PNG`] in base64.
 const DATA: &str = "iVBORw0KGgogYW5kIHdoYXQgZm9sbG93cw==";
 
 fn session(variable: &str, settings: &str) -> Session {

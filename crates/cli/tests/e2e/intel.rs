@@ -1,4 +1,5 @@
-//! Language servers for the binary: each in a view of its own, of small servers that are scripted, and one real one.
+//! Holds how the binary uses language servers, each in a view of its own. The servers are small and scripted, but for
+//! one real one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +13,7 @@ use crate::support::{Outcome, Session};
 
 const SERVER: &str = include_str!("../support/language_server.py");
 
-/// A project with two files of a language whose server plays this part, and settings for it.
+/// A project with two files of a language whose server behaves as `part` says, with these settings.
 pub(crate) fn session(part: &str, settings: &str) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("server/mock", SERVER);
@@ -79,15 +80,15 @@ fn work_ahead_reads_the_errors_of_its_own_edits_and_the_workspace_shows_nothing(
     assert_eq!(read[0], "nothing new");
     let told = |text: &str| text.split_once('\n').map(|(_, told)| told.to_owned()).unwrap_or_default();
     assert_eq!(told(&read[1]), "[mock: 1 new error in a.mock]\na.mock:1:1: error: ERR");
-    // What was told is not told again.
+    // An error that was reported is not reported again.
     assert_eq!(told(&read[2]), "[mock: 1 new error in a.mock]\na.mock:2:1: error: use c.mock");
-    // A new file is found on disk in the server's view.
+    // The server finds a new file on the disk of its view.
     assert_eq!(
         (told(&read[3]).as_str(), told(&read[4]).as_str(), read[5].as_str()),
         ("", "", "nothing new"),
         "{outcome}"
     );
-    // The accept judges the calls again.
+    // The accept judges the calls again and lets all of them pass.
     let accepted = session.run(&["accept", &id, "--json"]);
     assert_eq!(accepted.code, Some(0), "{accepted}");
     assert_eq!(session.text("a.mock").as_deref(), Some("one\nuse c.mock\n"));
@@ -109,7 +110,7 @@ fn nothing_of_a_closed_file_is_answered_even_by_a_server_that_looks_for_it() {
         "{outcome}"
     );
     assert!(read[1].contains("b.mock: three") && !read[1].contains(".env"), "{outcome}");
-    // To ask about a closed file is no call that runs ahead.
+    // A question about a closed file is a call that does not run ahead.
     assert_eq!(read.len(), 2, "{outcome}");
     assert_eq!(outcome.finished()["boundary"]["verdict"]["reason"], "secret_path", "{outcome}");
     assert!(!outcome.stdout.contains("hidden"), "{outcome}");
@@ -134,7 +135,8 @@ fn a_rename_is_staged_in_one_step_and_one_that_leads_out_is_refused() {
     }
 }
 
-/// In `default` mode an edit of work ahead is asked about when it is taken, and so is a rename; `plan` stages nothing.
+/// In `default` mode an edit of work ahead is asked about when it is taken, and so is a rename. In `plan` mode nothing
+/// is staged.
 #[test]
 fn a_rename_asks_where_an_edit_would() {
     let rename =
@@ -176,7 +178,8 @@ fn a_server_that_misbehaves_leaves_the_work_usable() {
     }
 }
 
-/// What a project brings may be anybody's: it runs in a view, and never in the place of a program that its user has.
+/// A server that a project brings may come from anybody. So it runs in a view, and never in place of a program that the
+/// user has.
 #[test]
 fn a_server_of_the_project_runs_in_a_view_and_the_users_own_comes_first() {
     let session = session("outside", "");
@@ -215,7 +218,7 @@ fn a_server_of_the_project_runs_in_a_view_and_the_users_own_comes_first() {
 fn a_server_that_ends_with_each_edit_is_started_four_times() {
     let mut session = session("crashes on ERR", "");
     let mut calls = vec![edit("one", "ERR one")];
-    // The same call again and again would end the work.
+    // Repeating exactly the same call would end the work.
     let asked = |times| call("diagnostics", &json!({ "paths": vec!["a.mock"; times] }));
     calls.extend((1..=6).map(asked));
     let (outcome, _) = session.speculate(&turns(&calls), "auto-edit");
@@ -224,7 +227,8 @@ fn a_server_that_ends_with_each_edit_is_started_four_times() {
     assert!(last.contains("mock ended 4 times within 10 min and is left alone"), "{outcome}");
 }
 
-/// What a server is asked about, by whom it may not be: nothing runs where servers are off, missing or too large for the machine.
+/// Holds that there are no tools, and nothing runs, if servers are off, missing, not needed by any file, or too large
+/// for the machine.
 #[test]
 fn without_a_server_there_are_no_tools() {
     let offered = |session: &mut Session| {
@@ -286,7 +290,7 @@ fn diagnostics_of_files_and_of_a_speculation_are_printed() {
     assert!(mock["program"].as_str().unwrap().ends_with("server/mock") && mock["wanted"] == true, "{mock}");
 }
 
-/// A crate without dependencies, cold.
+/// The server starts without anything prepared, on a crate without dependencies.
 #[test]
 fn rust_analyzer_tells_the_errors_of_work_ahead() {
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());

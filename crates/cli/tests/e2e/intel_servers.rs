@@ -1,4 +1,5 @@
-//! The known servers in real views, one of each beside those that every change waits for (`intel.rs`).
+//! Runs the known language servers in real views, one of each. They are tested in addition to those of `intel.rs`, for
+//! which every change waits.
 
 use std::path::PathBuf;
 
@@ -8,25 +9,26 @@ use super::intel::{read, turns};
 use crate::support::Session;
 use crate::support::project::call;
 
-/// A project and its edits: one that is wrong, the same taken back, and a new file that the first one uses.
+/// A project and its edits: one that is wrong, one that takes it back, and a new file that the first file then uses.
 struct Trial {
-    /// How the answer to the wrong one begins: the server of the language, and how much is new.
+    /// The beginning of the answer to the wrong edit: the server of the language, and how many errors are new.
     header: &'static str,
-    /// A program that it needs.
+    /// A program that the server needs.
     program: &'static str,
-    /// Servers of the same files that are not asked.
+    /// Servers for the same files that are turned off.
     without: &'static [&'static str],
     files: &'static [(&'static str, &'static str)],
     main: &'static str,
     right: &'static str,
     wrong: &'static str,
-    /// What is told of the wrong one.
+    /// What is reported of the wrong edit.
     told: &'static str,
-    /// A file that is not there, and the edit that uses it; none for a server that knows one file at a time.
+    /// A file that does not exist yet, its text, and the edit that uses it; `None` for a server that knows only one
+    /// file at a time.
     new: Option<(&'static str, &'static str, &'static str)>,
 }
 
-/// The folders in which `.ci/install all-servers` puts what it installs.
+/// The folders into which `.ci/install all-servers` installs servers.
 fn installed() -> Vec<PathBuf> {
     let build = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
@@ -46,7 +48,7 @@ impl Trial {
         );
         let mut session =
             Session::new().variable("HEADSTART_SHADOW", "").variable("PATH", path.to_str().unwrap());
-        // Where Python is that of pyenv, the folder of a virtual environment only has links to it.
+        // If Python comes from pyenv, the folder of a virtual environment only contains links to pyenv's.
         let pyenv = PathBuf::from(std::env::var_os("HOME").unwrap()).join(".pyenv");
         if pyenv.is_dir() {
             session = session.variable("PYENV_ROOT", pyenv.to_str().unwrap());
@@ -68,7 +70,7 @@ impl Trial {
             call("edit", &json!({"file_path": self.main, "old_string": from, "new_string": to}))
         };
         let look = call("diagnostics", &json!({"paths": [self.main]}));
-        // A cold one may still be loading when it is asked first.
+        // A server that was just started may still be loading when it is asked first, so it is asked twice.
         let mut calls = vec![look.clone(), look, edit(self.right, self.wrong), edit(self.wrong, self.right)];
         if let Some((name, text, used)) = self.new {
             calls.push(call("write_file", &json!({"file_path": name, "content": text})));

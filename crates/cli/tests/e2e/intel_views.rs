@@ -1,4 +1,4 @@
-//! What the views of language servers keep on the disk, and how they are listed.
+//! Holds what the views of language servers keep on the disk, and how they are listed.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::intel::{at_one, diagnostics, edit, read, session, turns};
 use crate::support::Session;
 use crate::support::project::call;
 
-/// A project with a folder of build output, whose server plays this part, and settings of views.
+/// A project with a folder of build output, whose server behaves as `part` says, and with these settings for views.
 fn building(part: &str, settings: &str) -> Session {
     let session = session(part, "");
     let config = session.home().join(".config/headstart/config.toml");
@@ -21,14 +21,15 @@ fn building(part: &str, settings: &str) -> Session {
     session
 }
 
-/// The views that are listed.
+/// The views that `shadow list` shows.
 fn listed(session: &Session) -> Vec<Value> {
     let listed = session.run(&["shadow", "list", "--json"]);
     assert_eq!(listed.code, Some(0), "{listed}");
     listed.json().into_iter().filter(|line| line["type"] == "view").collect()
 }
 
-/// A server writes more than the memory of a view holds, begins over what was built ahead, and leaves room for what is staged.
+/// A server writes more than fits into the memory of a view. It begins on top of what was built ahead, and leaves room
+/// for what is staged.
 #[test]
 fn a_server_builds_on_the_disk_over_what_was_built_ahead() {
     let mut session = building("builds", "bytes = '16MiB'");
@@ -89,7 +90,7 @@ fn a_view_of_a_server_is_listed_while_the_server_lives() {
     }
 }
 
-/// What is kept although git ignores it is written to memory with all else.
+/// A file that is kept although git ignores it is written to memory, as all others are.
 #[test]
 fn a_view_in_memory_is_listed() {
     let session = building("good", "");

@@ -1,4 +1,5 @@
-//! Gemini is asked to keep the beginning of a conversation by name, used under that name, and told to forget it.
+//! Holds that Gemini is asked to keep the beginning of a conversation under a name, that the name is used, and that
+//! Gemini is told to forget it.
 
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ fn work() -> Vec<Answer> {
     ]
 }
 
-/// Which resource was asked for, and under which name its beginning is kept.
+/// For each request, the resource it asks for and the name under which its beginning is kept.
 fn gist(requests: &[Request]) -> Vec<(String, Value)> {
     let told = requests.iter().map(|request| {
         let line = request.head.lines().next().unwrap().to_lowercase();
@@ -40,7 +41,7 @@ fn session() -> Session {
     session
 }
 
-/// Two turns of a chat that is piped into.
+/// Has two turns of a chat whose input is a pipe.
 fn chat(session: &Session, server: &Server) -> Outcome {
     let model = gemini().model();
     let chat =
@@ -93,7 +94,7 @@ fn a_prefix_that_is_refused_is_no_trouble() {
     assert_eq!(server.requests().len(), 4);
 }
 
-/// What runs ahead of the user is not what anybody asked to pay storage for.
+/// Work ahead keeps nothing at the provider, because the user has not asked to pay for storing it.
 #[test]
 fn work_ahead_has_nothing_kept() {
     let session = session();

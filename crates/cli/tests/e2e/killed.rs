@@ -1,4 +1,4 @@
-//! A speculation whose process dies, or is told to stop.
+//! Holds what happens if the process of a speculation dies, or is told to stop.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::support::Session;
 use crate::support::project::{Live, slow};
 
-/// A speculation in the middle of its work, a file staged.
+/// A speculation that is still running and has staged a file.
 fn working(session: &Session) -> Live {
     let model = session.recording(&slow());
     let mut live =
@@ -38,7 +38,8 @@ fn killed_in_the_middle_it_leaves_the_workspace_and_a_sweep_takes_the_rest() {
     assert_eq!(session.hash(), before);
 }
 
-/// A process that was being started when it was killed holds its locks until that one is another program.
+/// Waits until the killed process is noticed: a child that was just being started holds its locks until it has become
+/// another program.
 fn once_it_is_noticed(session: &Session) -> serde_json::Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {

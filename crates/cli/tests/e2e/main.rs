@@ -1,4 +1,5 @@
-//! The binary from the first prompt to the last accept: against recordings, and against a server on the loopback.
+//! Runs the binary from the first prompt to the last accept, with recordings and with a server on the loopback
+//! interface.
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 

@@ -1,4 +1,5 @@
-//! A system that refuses views to the binary: here a user namespace in which no other can be made.
+//! Holds what happens if the system refuses views to the binary. Here it runs in a user namespace in which no other can
+//! be made.
 
 use std::process::{Command, Stdio};
 
@@ -7,8 +8,8 @@ use serde_json::json;
 use crate::shadow::{crate_session, events, shell};
 use crate::support::{Outcome, Session};
 
-/// Takes a user namespace of its own, allows no further one in it, and becomes the program that it is given. The setting is that namespace's alone; where none could
-/// be made, nothing is set.
+/// A script that checks that it has a user namespace of its own, forbids further ones in it, and becomes the program
+/// that it is given. The setting belongs to that namespace only; if no namespace could be made, nothing is set.
 const REFUSING: &str = "[ \"$(readlink /proc/self/ns/user)\" != \"$0\" ] || exit 99\n\
                         echo 0 > /proc/sys/user/max_user_namespaces || exit 98\n\
                         exec \"$@\"";
@@ -56,10 +57,10 @@ fn where_the_system_refuses_views_a_command_that_writes_is_a_boundary_and_nothin
     assert_eq!(finished["boundary"]["verdict"]["decision"], "boundary", "{outcome}");
     assert_ne!(finished["boundary"]["verdict"]["reason"], json!(null), "{outcome}");
     assert!(events(&outcome, "shadowRan").is_empty(), "{outcome}");
-    // What only reads is confined on the real files, which needs no namespace.
+    // A command that only reads is confined on the real files, which needs no namespace.
     let results = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
     assert!(results.contains("edition = "), "{results}");
     assert_eq!(session.hash(), before);
-    // And with them all of it runs.
+    // Where views are allowed, the same command runs.
     assert_eq!(session.run(&run).code, Some(0));
 }

@@ -1,4 +1,5 @@
-//! What a policy of the user lets run ahead runs confined, and only as long as the policy stands.
+//! Holds that a command which a policy of the user lets run ahead is confined, and that it counts only while the policy
+//! exists.
 
 use serde_json::json;
 
@@ -8,7 +9,7 @@ use crate::support::project::{call, farewell};
 const USER: &str = "home/.config/headstart/config.toml";
 const PROJECT: &str = "project/.headstart/config.toml";
 
-/// Two programs that the gate does not know; the second would write.
+/// Policies for two programs that the gate does not know; the second program would write.
 const POLICIES: &str = r#"
 [[policy]]
 program = "tsort"
@@ -47,7 +48,7 @@ fn an_allowed_program_runs_and_writes_nothing_even_if_it_would() {
     assert!(text(0).contains("hello\\nworld") || text(0).contains("world\\nhello"), "{}", text(0));
     assert!(text(1).contains("ended with 1"), "the kernel lets it write nothing: {}", text(1));
 
-    // The project came to object: what ran by the policy is not handed over.
+    // The project objects afterwards, so work that ran because of the policy is not handed over.
     session.write(PROJECT, "[[policy]]\nprogram = 'tsort'\ndecision = 'boundary'\n");
     let withdrawn = session.run(&["accept", &id, "--json"]);
     assert_eq!(withdrawn.code, Some(3), "{withdrawn}");

@@ -1,4 +1,4 @@
-//! Against a real server that speaks a provider's wire format.
+//! Runs the binary with a real server that speaks the wire format of a provider.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn history() -> Value {
     ])
 }
 
-/// Reads two files and searches, stages two, says so; then the suggestion query.
+/// Answers that read two files and search, stage two files, say so, and answer the question for a suggestion.
 fn farewell() -> Vec<Answer> {
     vec![
         calls(&[
@@ -109,7 +109,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
 
     let requests = server.requests();
     assert_eq!(requests.len(), 5);
-    // Up to the end of the shared history, which is the model's last word in it.
+    // The shared part ends with the history, whose last text is the model's.
     let shared =
         requests[0].body.find("I could add a farewell.").unwrap() + "I could add a farewell.\"}".len();
     for request in &requests {
@@ -170,7 +170,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
     "#);
 }
 
-/// The messages that each request added, and all of the last one but messages and tools.
+/// For each request, the messages that it added; then the body of the last request without messages and tools.
 fn shown(requests: &[Request]) -> String {
     let mut lines = String::new();
     let mut known = 0;
@@ -182,7 +182,7 @@ fn shown(requests: &[Request]) -> String {
         let messages = messages.as_array().unwrap();
         for message in &messages[known..] {
             let text = message.to_string();
-            // The system instruction and the question about a suggestion have tests of their own.
+            // The system instruction and the question for a suggestion have tests of their own.
             let own =
                 message["role"] != "system" && (number + 1 < requests.len() || message["role"] != "user");
             lines.extend(["  ", if own { text.as_str() } else { "…" }, "\n"]);
@@ -268,7 +268,7 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
         let error = finished["error"].as_str().unwrap();
         assert!(error.contains(expected), "{answer:?}: {error}");
         assert_eq!(finished["changes"].as_array().unwrap().len(), 2, "{answer:?}: {outcome}");
-        // No retry where there are to be none, and no suggestion after a failure.
+        // There is no retry because none is allowed, and no suggestion after a failure.
         assert_eq!(server.requests().len(), 2, "{answer:?}");
     }
 }

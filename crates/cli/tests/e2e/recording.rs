@@ -1,4 +1,4 @@
-//! `--record` and `replay:`: what was said, and how fast, without a secret in it.
+//! Holds that `--record` and `replay:` keep what was said and how fast, without any secret.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const KEY: &str = "a-key-that-nobody-must-see";
 const OTHER: &str = "0ther-value-of-the-environment";
 const SHAPED: &str = "ghp_aB3dE5fG7haB3dE5fG7haB3dE5fG7h";
 
-/// Every secret, with other words around it.
+/// A text with every secret in it.
 fn words() -> String {
     format!("I found {KEY}, {OTHER} and {SHAPED}; send Authorization: Basic dXNlcjpwYXNzd29yZA== then.")
 }
@@ -22,7 +22,8 @@ fn chunk(delta: &Value, finish: Option<&str>) -> Step {
     Step::Data(json!({"choices": [choice]}).to_string())
 }
 
-/// An answer in the pieces of a provider: words, split in the middle of every secret, and a call with all of them in it.
+/// An answer in the pieces that a provider sends: a text that is split in the middle of every secret, and perhaps a
+/// call that contains all secrets.
 fn answer(call: bool, wait: Duration) -> Answer {
     let words = words();
     let mut steps = vec![Step::Wait(wait)];
@@ -65,7 +66,7 @@ fn a_recording_holds_no_secret_and_can_be_played() {
     let session = session();
     let model = ["--model", "openai:m", "--base-url", &server.base_url, "--record", "../record.json"];
     let live = session.run(&[&["speculate", "--json", "say hello"][..], &model].concat());
-    // The name of the tool is none: the model is told, and says its last word.
+    // The call names no tool that exists, so the model is told, and then says its last text.
     assert_eq!(live.finished()["status"], "completed", "{live}");
     assert_clean(&recorded(&session));
     let recording: Value = serde_json::from_str(&recorded(&session)).unwrap();
@@ -127,7 +128,7 @@ fn the_timing_is_recorded_and_speed_divides_it() {
     let (slow, fast) = (time("1"), time("100"));
     assert!(700 <= slow.1 && fast.1 < 700, "{slow:?} {fast:?}");
     assert!(Duration::from_millis(700) <= slow.0, "{slow:?}");
-    // What is no factor is usage.
+    // A speed that is not a factor is an error of usage.
     assert_eq!(
         session.run(&["speculate", "--speed", "0", "--model", "replay:../record.json", "x"]).code,
         Some(2)
@@ -165,7 +166,7 @@ fn a_recording_replaces_a_recording_and_an_empty_one_nothing() {
     let model = session.recording(&json!({"turns": [{"text": "Done."}]}));
     let old = r#"{"turns":[{"text":"an older one"}]}"#;
     session.write("record.json", old);
-    // Nothing is asked, nothing is said.
+    // The chat has no input, so it asks nothing and keeps the old recording.
     let outcome = session.run(&["chat", "--model", &model, "--record", "../record.json"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(recorded(&session), old);

@@ -1,4 +1,5 @@
-//! What each provider says, recorded and played again: the same work, as fast, and no key in it wherever it was.
+//! Holds for each provider that its answers, recorded and played again, do the same work at the same speed, and that no
+//! key is in the recording wherever it was in the answers.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use crate::support::{Outcome, Session};
 
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// The answer with a pause before its first event and before its last.
+/// The answer with a pause before its first event and one before its last.
 fn slowly(answer: Answer) -> Answer {
     let Answer::Stream(mut steps) = answer else { unreachable!("an answer in words is a stream") };
     steps.insert(steps.len() - 1, Step::Wait(PAUSE));
@@ -24,7 +25,7 @@ fn refusal() -> Answer {
     Answer::Whole { status: "429 Too Many Requests", headers: "retry-after: 0\r\n", body }
 }
 
-/// Reads a file with the key in it, tells what it found and writes it, and says where the key could be sent.
+/// Answers that read a file with the key in it, say and write what they found, and say where the key could be sent.
 fn script(format: &Format) -> Vec<Answer> {
     let url = format!("https://example.com/v1/models/x:streamGenerateContent?alt=sse&key={KEY}");
     vec![
@@ -46,7 +47,7 @@ fn speculate(session: &Session, arguments: &[&str]) -> (Outcome, Duration) {
     (outcome, started.elapsed())
 }
 
-/// The names of the events, the calls, and how it ended.
+/// The events without texts: the calls, the results, and how the work ended.
 fn gist(outcome: &Outcome) -> Vec<Value> {
     let lines = outcome.json().into_iter().filter(|line| line["type"] != "text");
     let told = lines.map(|line| match line["type"].as_str().unwrap() {
@@ -75,7 +76,7 @@ fn every_format_is_recorded_and_played_with_its_timing_and_without_its_key() {
         let (live, _) = speculate(&session, &model);
         assert_eq!(live.code, Some(0), "{name}: {live}");
         assert_eq!(server.requests().len(), 5, "{name}");
-        // The key was there: in the head of each request, in a tool's output, in the answers.
+        // The key was in the head of each request, in the output of a tool, and in the answers.
         assert!(server.requests().iter().all(|request| request.head.contains(KEY)), "{name}");
         assert!(server.requests()[2].body.contains(&format!("production: {KEY}")), "{name}");
 
@@ -98,7 +99,7 @@ fn every_format_is_recorded_and_played_with_its_timing_and_without_its_key() {
             "{content}"
         );
         assert!(turns[1]["text"].as_str().unwrap().starts_with("I found [scrubbed]; curl"), "{name}: {text}");
-        // How long the refusal took is no part of the answer's time that the provider would take again.
+        // The time of the refusal is not counted, because the provider would not take it again.
         let pause = |field: &str| turns[0][field].as_u64().unwrap();
         assert!((250..5_000).contains(&pause("delayMs")), "{name}: {text}");
         assert!((250..5_000).contains(&pause("streamMs")), "{name}: {text}");

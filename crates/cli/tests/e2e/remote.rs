@@ -1,4 +1,4 @@
-//! Views on another machine: a real process that serves them, with a home of its own, and ones that lie.
+//! Holds how views on another machine work. A real process with a home of its own serves them, and other ones lie.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,23 @@ use serde_json::{Value, json};
 use crate::shadow::{edit, events, session, shell};
 use crate::support::{Outcome, Session};
 
-/// Far more than anything here takes.
+/// Much longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Another machine, as far as the binary can tell: an environment and a home of its own.
+/// The home of the other machine. For the binary it is another machine, because it has another environment and home.
 fn there(session: &Session) -> PathBuf {
     session.home().with_file_name("there")
 }
 
-/// Names a program in the user's own file.
+/// Writes the program that reaches the other machine into the user's own configuration file.
 fn reach_by(session: &Session, words: &[&str]) {
     let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
     session
         .write("home/.config/headstart/config.toml", format!("[shadow]\nremote = [{}]\n", words.join(", ")));
 }
 
-/// Views of a process of this machine. What crosses is noted, and the process that serves.
+/// A session whose views are in another process of this machine. What is sent to that process is noted, and its process
+/// id.
 fn served() -> Session {
     let session = session();
     let there = there(&session);
@@ -44,7 +45,7 @@ fn served() -> Session {
     session
 }
 
-/// A side of the exchange that greets, says that it has the workspace, and answers a command with these lines.
+/// A session whose other machine greets, says that it has the workspace, and answers a command with these lines.
 fn lying(answer: &str) -> Session {
     let session = session();
     session.write("project/a.txt", "a\n").write("answer", answer);
@@ -62,7 +63,7 @@ fn asked(session: &Session) -> String {
     fs::read_to_string(there(session).join("asked")).unwrap()
 }
 
-/// Waits until no process is left of those that served, and until it left nothing on its disk but the copy.
+/// Waits until the serving process has ended and has left nothing but the copy on its disk.
 fn wait_until_over(session: &Session) {
     let folder = there(session);
     let pid = fs::read_to_string(folder.join("pid")).unwrap();
@@ -126,7 +127,7 @@ fn tests_run_ahead_on_another_machine_and_are_accepted_here() {
         ],
         "{outcome}"
     );
-    // The model reads the paths of the workspace, and none of the other machine's.
+    // The model reads the paths of the workspace, and none of the other machine.
     let results = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
     let workspace = session.workspace().canonicalize().unwrap();
     assert!(results.contains(workspace.to_str().unwrap()) && !results.contains("copies"), "{results}");
@@ -167,7 +168,7 @@ fn only_what_changed_is_sent_again() {
         third.contains("sent-later") && !third.contains("sent-once"),
         "a moved file is there already: {third}"
     );
-    // Whoever serves died in the middle of a change: it looks at its copy, and asks for what it lacks.
+    // The serving process died in the middle of a change. The next one checks its copy, and asks for what it lacks.
     let copies = there(&session).join(".local/state/headstart/copies");
     let copy = fs::read_dir(&copies).unwrap().next().unwrap().unwrap().path();
     fs::write(copy.join("tree/d/c.txt"), "half").unwrap();
@@ -220,7 +221,7 @@ fn what_cannot_be_reached_is_a_boundary_with_its_reason() {
     assert!(session.text("ran").is_none(), "no program of the workspace is started");
 }
 
-/// An answer to a command that changes this.
+/// The answer to a command that made these changes.
 fn ran(changes: &Value) -> String {
     json!({"type": "ran", "id": 2, "output": "", "exitCode": 0, "changes": changes, "timeUs": 0, "processorUs": 0, "peakBytes": 0})
         .to_string()
@@ -228,12 +229,12 @@ fn ran(changes: &Value) -> String {
 }
 
 fn written(path: &str) -> Value {
-    // The hash of nothing.
+    // The hash of empty content.
     let content = "99aa06d3014798d86001c324468d497f";
     json!([{"path": path, "kind": {"type": "write", "content": content, "executable": true}}])
 }
 
-/// Whatever another machine says, no file of this one changes.
+/// Whatever another machine says, no file of this machine changes.
 #[test]
 fn a_machine_that_lies_is_not_believed() {
     let empty = json!({"type": "content", "id": 2, "hash": "99aa06d3014798d86001c324468d497f", "bytes": ""});
@@ -281,7 +282,7 @@ fn a_machine_that_lies_is_not_believed() {
         assert_eq!(session.hash(), before, "{start}");
         assert!(!session.home().with_file_name("outside.txt").exists(), "{start}");
     }
-    // What a view here would not be let do either.
+    // What a view on this machine would not be allowed to do is not allowed here either.
     for (path, reason) in [(".env", "secret_path"), (".headstart/config.toml", "protected_path")] {
         let mut session = lying(&with(path));
         let before = session.hash();
@@ -313,7 +314,7 @@ fn a_connection_that_breaks_in_a_command_is_a_boundary_and_nothing_is_staged() {
     assert_eq!((session.hash(), &outcome.finished()["changes"]), (before, &json!([])));
 }
 
-/// What kills this side ends all on the other: the command, its view, the process that serves.
+/// If this side is killed, everything on the other side ends: the command, its view, and the serving process.
 #[test]
 fn a_command_ends_with_the_one_who_asked_for_it() {
     let session = served();
@@ -326,7 +327,7 @@ fn a_command_ends_with_the_one_who_asked_for_it() {
     live.kill();
     wait_for("the command has ended", || !is_running("sleep\u{0}61.5"));
     wait_until_over(&session);
-    // A limit of time, which the other side keeps.
+    // The other side keeps the limit of time.
     session.write(
         "home/.config/headstart/config.toml",
         fs::read_to_string(session.home().join(".config/headstart/config.toml")).unwrap() + "time = '1s'\n",
@@ -366,7 +367,7 @@ fn git_runs_here_for_the_repository_stays_here() {
     assert_eq!(views, [json!("kernel"), json!("remote")], "{outcome}");
     let results = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
     assert!(results.contains("b\\\\n M a.txt") || results.contains("b\\n M a.txt"), "{results}");
-    // A program that asks git by itself cannot be told apart before.
+    // That a program asks git itself cannot be known before it runs.
     session.write("project/ask.sh", "g=gi; ${g}t log\n");
     let recording = json!({"turns": [{"toolCalls": [shell("bash ask.sh")]}, {"text": "never said"}]});
     let (outcome, _) = session.speculate(&recording, "auto-edit");
@@ -395,9 +396,9 @@ fn what_is_there_is_told_and_removed() {
     let clean = other.run(&["shadow", "clean", "--all"]);
     assert!(clean.code == Some(0) && clean.stdout.contains("removed"), "{clean}");
     assert_eq!(fs::read_dir(there(&session).join(".local/state/headstart/copies")).unwrap().count(), 0);
-    // The other side sees another copy from now on, and is sent all of it.
+    // The other side has a new copy from now on, and is sent all of it.
     assert_eq!(session.run(&["shadow", "run", "--", "cat", "a.txt"]).stdout, "a\n");
-    // What is unreachable is told by the check, too.
+    // `shadow check` also says if the other machine cannot be reached.
     reach_by(&session, &["false"]);
     let check = session.run(&["shadow", "check"]);
     assert!(
@@ -445,7 +446,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A side that stops in the middle is given up after a minute, and its program killed.
+/// A side that stops in the middle is given up after a minute, and its program is killed.
 #[test]
 #[ignore = "takes a minute and a half; .ci/long runs it"]
 fn a_side_that_hangs_is_given_up() {
@@ -463,12 +464,12 @@ fn a_side_that_hangs_is_given_up() {
     assert!(said.contains("nothing was heard of it for 60 s"), "{said}");
     assert!(started.elapsed() < Duration::from_secs(80));
     wait_for("the command has ended", || !is_running("sleep\u{0}64.5"));
-    // What it kept on its disk goes with the next that serves.
+    // What the killed side kept on its disk is removed by the next process that serves.
     assert_eq!(session.run(&["shadow", "run", "--", "true"]).code, Some(0));
     wait_until_over(&session);
 }
 
-/// The same over a real `sshd` on the loopback.
+/// Holds the same with a real `sshd` on the loopback interface.
 #[test]
 #[ignore = "needs openssh-server; .ci/long installs it"]
 fn commands_run_over_ssh() {
@@ -512,7 +513,7 @@ fn commands_run_over_ssh() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a\n"), "{ran}");
     assert!(ran.stderr.contains("create           b.txt"), "{ran}");
     wait_until_over(&session);
-    // Who asks is killed: the command there ends with it.
+    // The asking process is killed, and the command on the other side ends with it.
     let mut child = session.command(&["shadow", "run", "--", "bash", "wait.sh"]).spawn().unwrap();
     wait_for("the command runs", || is_running("sleep\u{0}65.5"));
     child.kill().unwrap();

@@ -1,4 +1,4 @@
-//! What the model is told of the project: the system text, and the project's own rules.
+//! Holds what the model is told of the project: the system text, and the project's own rules.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn system(request: &Request) -> String {
     messages(request)[0]["content"].as_str().unwrap().to_owned()
 }
 
-/// What the user's messages hold, the oldest first.
+/// The texts of the user's messages, the oldest first.
 fn prompts(request: &Request) -> Vec<String> {
     let messages = messages(request);
     let users = messages.iter().filter(|message| message["role"] == "user");
@@ -41,7 +41,7 @@ fn read(path: &str) -> Answer {
 #[test]
 fn a_conversation_with_rules_only_ever_grows() {
     let session = session();
-    // The model edits a rule itself; what it edits is told to it as anybody's edit is.
+    // The model edits a rule itself, and is told of this edit as of anybody's.
     let edit = json!({"file_path": "AGENTS.md", "old_string": "verse", "new_string": "prose"});
     let server = Server::start(vec![
         read("src/run.sh"),
@@ -72,7 +72,7 @@ fn a_conversation_with_rules_only_ever_grows() {
         let end = pair[0].body.rfind("],\"tools\"").or_else(|| pair[0].body.rfind(']')).unwrap();
         assert_eq!(pair[1].body[..end], pair[0].body[..end]);
     }
-    // Its user hears of each once, and sees what is new.
+    // The user is told of each rule once, and sees what is new.
     for words in
         ["the project's rules go to the model: ", "Write in verse.", "shell.md, src/AGENTS.md", "set -eu"]
     {

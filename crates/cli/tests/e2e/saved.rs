@@ -1,4 +1,5 @@
-//! What its user saves while work goes ahead: no later command of the work, and no check, says anything of what was there before.
+//! Holds that if the user saves files while work runs ahead, no later command of the work and no check says anything
+//! about the old files.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +10,13 @@ use super::shadow::{events, session};
 use crate::support::server::{Answer, Server, calls, says};
 use crate::support::{Outcome, Session};
 
-/// Prints what a command finds in the workspace, and writes, so that it runs in a view.
+/// A command that prints what it finds in the workspace. It also writes, so that it runs in a view.
 const LOOK: &str = "bash -c 'cat a.txt b.txt c.txt link d/e.txt 2>/dev/null; ls -A . d; test -x a.txt && echo may run; echo x > made.txt'";
 
-/// Something that its user does in a workspace, and what it is called.
+/// A name, and something that the user does in a workspace.
 type Deed = (&'static str, fn(&Path));
 
-/// The ways in which a file changes: those of editors, shells and git.
+/// The ways in which editors, shells and git change a file.
 const DEEDS: [Deed; 9] = [
     ("saved by rename", |at| by_rename(at, "a.txt", "saved\n")),
     ("saved in place", |at| fs::write(at.join("a.txt"), "saved\n").unwrap()),
@@ -58,7 +59,7 @@ fn project() -> Session {
     session
 }
 
-/// What a command finds on disk where `made.txt` was staged before.
+/// What the command finds on disk, with the name of `made.txt`, which the work has staged.
 fn on_disk(session: &Session) -> String {
     let line =
         LOOK.replace("echo x > made.txt", "true").replace("ls -A . d", "{ ls -A . d; echo made.txt; }");
@@ -73,7 +74,7 @@ fn sorted(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Work in which its user does something before the model's second answer, of two.
+/// Runs work during which the user does something before the model's second of two answers.
 fn work(session: &Session, deed: fn(&Path), second: Option<&'static str>) -> (Outcome, String) {
     work_of(session, LOOK, deed, second)
 }
@@ -131,7 +132,7 @@ fn what_it_saved_before_the_first_command_is_seen_by_that() {
     assert_eq!(sorted(&results(&outcome)[1]), on_disk(&session).replace("made.txt\n", ""), "{outcome}");
 }
 
-/// The work would say that its check passes, of a text that was replaced.
+/// Without this, the work would say that its check passes, although the text that it checked was replaced.
 #[test]
 fn the_check_of_the_project_sees_what_its_user_saved_after_the_last_command() {
     for (name, deed, passes) in [
@@ -178,7 +179,7 @@ fn the_model_is_told_what_a_new_view_lacks() {
     let second = "bash -c 'cat out/file; echo x > made.txt'";
     for (deed, lost) in [
         ((|at| by_rename(at, "a.txt", "saved\n")) as fn(&Path), true),
-        // What git ignores is not looked at.
+        // Files that git ignores are not compared.
         (|at| fs::create_dir_all(at.join("out/of/its/user")).unwrap(), false),
         (|_| {}, false),
     ] {
@@ -206,7 +207,7 @@ fn git_in_a_view_sees_the_commits_of_its_user_and_those_of_the_work() {
     }
 }
 
-/// A commit of the user's, in their workspace.
+/// Makes a commit of the user in the workspace.
 fn commit(at: &Path) {
     let mut git = std::process::Command::new("git");
     git.args(["commit", "-q", "--allow-empty", "-m", "theirs"]).current_dir(at);

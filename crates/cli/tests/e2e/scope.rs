@@ -1,4 +1,4 @@
-//! Commands about speculations stay in the workspace that their user stands in.
+//! Holds that commands about speculations are about the workspace in which their user is.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use crate::pty::Pty;
 use crate::support::project::farewell;
 use crate::support::{Outcome, Session, records};
 
-/// A session whose work is done in `project`, with a second folder `home/other` to stand in.
+/// A session with work in `project`, and a second folder `home/other` to run commands in.
 fn session() -> (Session, String) {
     let mut session = Session::with_project();
     fs::create_dir(session.home().join("other")).unwrap();
@@ -17,7 +17,7 @@ fn session() -> (Session, String) {
     (session, id)
 }
 
-/// Runs a command in the other folder.
+/// Runs a command in the second folder.
 fn elsewhere(session: &Session, arguments: &[&str]) -> Outcome {
     let mut command = session.command(arguments);
     session.outcome(arguments, command.current_dir(session.home().join("other")).spawn().unwrap())
@@ -82,13 +82,13 @@ fn the_start_of_an_id_is_looked_for_here_first() {
     records::keep(&session, &records::dead(&session, "aaaa000000"));
     assert!(session.run(&["show", "aaa"]).stdout.contains("aaaa000000"));
     session.run(&["show", "aaa", "--all"]).assert_refused(1, &["the start of several ids"]);
-    // The line to type is one for a shell.
+    // The line that is proposed can be typed into a shell.
     let blank = session.home().canonicalize().unwrap().join("a b's");
     fs::create_dir(&blank).unwrap();
     other["workspace"] = json!(blank);
     records::keep(&session, &other);
     session.run(&["abort", "aaab"]).assert_refused(1, &[r"a b'\''s'"]);
-    // Nobody can stand in one that is gone.
+    // Nobody can be in a folder that is gone, so the command works from elsewhere.
     fs::remove_dir(&blank).unwrap();
     assert_eq!(session.run(&["abort", "aaab"]).code, Some(0));
 }

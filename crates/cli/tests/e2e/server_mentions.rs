@@ -1,4 +1,4 @@
-//! What servers have, mentioned in a prompt.
+//! Holds how resources and prompts of tool servers are mentioned in a prompt.
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ fn a_resource_goes_with_the_prompt_in_a_fence_that_it_cannot_end() {
         "{first}"
     );
     assert_eq!(told(&server, 1), "and @other:memo://plan", "nobody has such a server");
-    // Nobody sees a prompt of a server here, so it is none of the user's.
+    // Nobody at a terminal sees the server's prompt here, so it is not taken for the user's.
     assert_eq!(server.requests().len(), 2, "{outcome}");
     assert!(outcome.to_string().contains("nobody sits at a terminal here"), "{outcome}");
 }

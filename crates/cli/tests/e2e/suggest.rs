@@ -1,4 +1,4 @@
-//! `suggest`: a suggestion, or why there is none.
+//! Holds that `suggest` prints a suggestion, or the reason why there is none.
 
 use serde_json::{Value, json};
 

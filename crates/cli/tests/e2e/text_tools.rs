@@ -1,4 +1,4 @@
-//! Tools for a model whose server takes none: in a turn of the user's and ahead of them.
+//! Holds how tools are offered to a model whose server accepts none: in a turn of the user, and ahead.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::formats::{FORMATS, Format, KEY};
 use crate::support::Session;
 use crate::support::server::{Answer, Request, Server};
 
-/// What Ollama answers where a model's template has no place for tools.
+/// Ollama's answer if the template of a model has no place for tools.
 const REFUSAL: &str = r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#;
 
 const CALL: &str = "I write it.\n\n```tool_call\n{\"name\": \"write_file\", \"arguments\": {\"file_path\": \"made.txt\", \"content\": \"made\\n\"}}\n```\n";
@@ -22,7 +22,8 @@ fn session(settings: &str) -> Session {
     session
 }
 
-/// Refuses tools as Ollama does; without them it calls one in words, and says what it was told of it.
+/// A server that refuses tools as Ollama does. Without tools it calls one in words, and says what it was told of the
+/// result.
 fn server() -> Server {
     Server::answering(|request| {
         let body = request.json();
@@ -61,7 +62,7 @@ fn a_turn_goes_on_in_words_and_its_user_is_told() {
 
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|request| offers(request)).count(), 1, "it is refused once: {outcome}");
-    // Each request begins with the one before.
+    // Each request begins with the messages of the one before.
     let asked: Vec<Vec<Value>> = requests.iter().filter(|request| !offers(request)).map(messages).collect();
     assert!(4 <= asked.len(), "{outcome}");
     for pair in asked.windows(2) {

@@ -1,4 +1,5 @@
-//! What a model wants back with its answers, from a history to the request, and what another model is asked without.
+//! Holds that what a model wants back with its answers goes from a history into the request, and that another model is
+//! not sent it.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use crate::formats::{FORMATS, Format, KEY};
 use crate::support::Session;
 use crate::support::server::Server;
 
-/// A conversation whose answers are this model's.
+/// A conversation whose answers are by this model.
 fn history(session: &Session, format: &str, model: &str) -> String {
     let opaque = |thought: &str| {
         let raw = json!({"type": "thinking", "thinking": thought, "signature": "c2ln"});
@@ -22,7 +23,7 @@ fn history(session: &Session, format: &str, model: &str) -> String {
     ]))
 }
 
-/// The body of a question, and the lines of the ledger that say what it was asked without.
+/// The body of a question for a suggestion, and the lines of the ledger that say what was left out of it.
 fn ask(format: &Format, settings: &str, history: impl Fn(&Session) -> String) -> (Value, Vec<Value>) {
     let session = Session::with_project().variable(format.variable, KEY);
     session.write("home/.config/headstart/config.toml", settings);
@@ -51,7 +52,7 @@ fn thoughts_go_back_to_their_model_and_another_one_is_asked_without_them_which_t
     assert_eq!((&line["model"], &line["answers"]), (&json!(format.model()), &json!(2)));
 }
 
-/// Another `thinking` than that of the turns would miss the cached messages.
+/// A `thinking` that differs from that of the turns would miss the provider's cache of the messages.
 #[test]
 fn a_question_asks_anthropic_for_the_thinking_of_the_turns_and_has_room_for_it() {
     let format = FORMATS.iter().find(|format| format.prefix == "anthropic").unwrap();

@@ -1,4 +1,4 @@
-//! `[tools]` of the configuration, from the file to what runs.
+//! Holds that what `[tools]` in the configuration says decides what runs.
 
 use serde_json::json;
 
@@ -77,7 +77,7 @@ fn tools_are_listed_with_what_is_said_of_them() {
     assert_eq!((&row["tool"], &row["policy"]), (&json!("shell"), &json!("ask")));
 }
 
-/// A pipe has nobody to ask: what is not automatic does not run there.
+/// Behind a pipe there is nobody to ask, so a call that is not automatic does not run.
 // Row: X24
 #[test]
 fn a_rule_answers_for_its_user_and_for_whole_lines_only() {
@@ -101,7 +101,7 @@ fn a_rule_answers_for_its_user_and_for_whole_lines_only() {
         assert!(session.text(file).is_none(), "{file}");
     }
     assert!(session.text("one").is_some());
-    // The same line ahead: there a policy frees nothing.
+    // The same line does not run ahead, because a policy frees nothing there.
     let session = session.variable("HEADSTART_SHADOW", "off");
     let server = Server::start(vec![calls(&[("shell", json!({ "command": "touch seven" }))])]);
     let outcome = session.run(&server.speculation("openai:test", &["go"]));

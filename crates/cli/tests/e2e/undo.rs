@@ -1,4 +1,4 @@
-//! An accept taken back, and what happens when a process died before it could note what it had done.
+//! Holds that an accept can be taken back, and what happens if a process died before it could note what it had done.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn accepted(session: &mut Session) -> String {
     id
 }
 
-/// As if the process had died before it could note what it did.
+/// Sets the state of the record as if the process had died before it could note what it did.
 fn mark(session: &Session, id: &str, state: &str) {
     let file = session.store().join(id).join("record.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
@@ -108,7 +108,7 @@ fn what_was_not_noted_can_be_undone_all_the_same() {
     mark(&session, &id, "finished");
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
     assert_eq!(session.hash(), before);
-    // And an undo that was not noted is told again.
+    // An undo that was not noted is reported again.
     mark(&session, &id, "accepted");
     let outcome = session.run(&["undo", &id]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -125,7 +125,7 @@ fn what_is_kept_for_an_undo_is_outside_the_workspace() {
     assert!(outcome.stdout.contains("headstart undo"), "{outcome}");
 }
 
-/// What a sweep that is started beside the workspace says.
+/// The outcome of a sweep that runs outside the workspace.
 fn sweep_from_home(session: &Session, days: &str) -> Outcome {
     let arguments = ["sweep", "--older-than", days];
     let child = session.command(&arguments).current_dir(session.home()).spawn().unwrap();
@@ -134,7 +134,7 @@ fn sweep_from_home(session: &Session, days: &str) -> Outcome {
     outcome
 }
 
-/// The folders with what was replaced, of every workspace.
+/// The folders with replaced files, of every workspace.
 fn kept_for_undo(session: &Session) -> Vec<PathBuf> {
     let folders = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let homes = folders(session.home().join(".local/state/headstart/staging"));
@@ -146,7 +146,7 @@ fn what_is_kept_goes_after_a_while_when_its_workspace_is_gone() {
     let mut session = Session::with_project();
     accepted(&mut session);
     let homes = session.home().join(".local/state/headstart/staging");
-    // As long as the workspace is there, and for some days after, it stays.
+    // The folders stay while the workspace exists, and for some days after it is gone.
     sweep_from_home(&session, "0");
     assert_eq!(kept_for_undo(&session).len(), 1);
     let moved = session.home().join("moved");
@@ -154,13 +154,13 @@ fn what_is_kept_goes_after_a_while_when_its_workspace_is_gone() {
     let young = sweep_from_home(&session, "7");
     assert!(young.stdout.contains("in use not long ago, and what is younger than 7 days stays"), "{young}");
     assert_eq!(kept_for_undo(&session).len(), 1);
-    // A command in the moved workspace is enough for a sweep to know it again.
+    // After a command in the moved workspace, a sweep knows the workspace again.
     let arguments = ["undo"];
     let child = session.command(&arguments).current_dir(&moved).spawn().unwrap();
     assert_eq!(session.outcome(&arguments, child).code, Some(0));
     fs::rename(&moved, session.workspace()).unwrap();
     accepted(&mut session);
-    // Another folder at its path is another workspace.
+    // Another folder at the same path is another workspace.
     fs::remove_dir_all(session.workspace()).unwrap();
     session.write("project/other.txt", "");
     let swept = sweep_from_home(&session, "0");

@@ -1,4 +1,4 @@
-//! What work cost where the server does not say it.
+//! Holds what is said of the cost of work if the server does not state it.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What differs from the last commit, as the model of work ahead and of a turn reads it.
+//! Holds how the model of work ahead and of a turn reads what differs from the last commit.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::codebase::{call, recording, results};
 use crate::support::Session;
 use crate::support::server::{Server, calls, says};
 
-/// A project with edits of its user that are on disk.
+/// A project with edits of its user on disk.
 fn project() -> Session {
     let session = Session::with_project();
     session
@@ -90,7 +90,7 @@ fn a_folder_without_a_repository_or_a_commit_says_so() {
     }
 }
 
-/// The same words stand beside a prompt that mentions it.
+/// A prompt that mentions the diff gets the same text.
 #[test]
 fn a_mention_is_answered_by_the_tool() {
     let session = project().variable("OPENAI_API_KEY", "sk-diff-0123456789");

@@ -1,4 +1,4 @@
-//! The machine's network in a view: only where its user says so, and never ahead.
+//! Holds that a view has the machine's network only if the user says so, and never ahead.
 
 use std::io::{ErrorKind, Read as _};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use crate::pty::Pty;
 use crate::shadow::{events, session, shell};
 use crate::support::Session;
 
-/// Somebody of this machine to be called.
+/// A server on this machine that a command may connect to.
 struct Server(TcpListener);
 
 impl Server {
@@ -20,13 +20,13 @@ impl Server {
         Self(listener)
     }
 
-    /// A line of the shell that calls.
+    /// A line for a shell that connects to the server.
     fn call(&self) -> String {
         let port = self.0.local_addr().unwrap().port();
         format!("echo said > /dev/tcp/127.0.0.1/{port} && echo called > made.txt && env")
     }
 
-    /// What a caller said, if there was one.
+    /// What a client sent, if one connected.
     fn heard(&self) -> Option<String> {
         match self.0.accept() {
             Ok((mut caller, _)) => {
@@ -115,7 +115,7 @@ fn work_ahead_has_no_network_whatever_the_files_say() {
         json!({"turns": [{"toolCalls": [shell("touch x; bash ./call.sh")]}, {"text": "Nobody is there."}]});
     let before = session.hash();
     let (outcome, _) = session.speculate(&recording, "auto-edit");
-    // A view has a loopback of its own, on which nobody listens.
+    // A view has a loopback interface of its own, on which nobody listens.
     let results = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
     assert!(results.contains("Connection refused"), "{outcome}");
     assert_eq!((server.heard(), session.hash() == before), (None, true), "{outcome}");

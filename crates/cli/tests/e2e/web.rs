@@ -1,4 +1,4 @@
-//! The tools of the web: what asks, what is refused, and what a search answers.
+//! Holds how the tools for the web behave: what asks, what is refused, and what a search answers.
 
 use serde_json::{Value, json};
 
@@ -39,14 +39,14 @@ fn nothing_of_the_web_is_asked_ahead_or_unasked() {
             assert_eq!(outcome.finished()["boundary"]["verdict"]["reason"], "network", "{outcome}");
         }
     }
-    // A pipe has nobody to ask.
+    // Behind a pipe there is nobody to ask.
     let page = Server::start(vec![]);
     let server = Server::start(vec![calls(&[("fetch_url", json!({"url": page.base_url}))]), says("Done.")]);
     chat(session, &server, "read it\n");
     assert!(page.requests().is_empty());
 }
 
-/// Agreed to in advance, this machine is not fetched all the same.
+/// Even if fetching is allowed in advance, this machine is not fetched.
 // Row: X13
 #[test]
 fn this_machine_is_no_page_of_the_web() {
@@ -56,11 +56,11 @@ fn this_machine_is_no_page_of_the_web() {
     let server = Server::start(vec![calls(&[("fetch_url", json!({"url": page.base_url}))]), says("Done.")]);
     let outcome = chat(&session, &server, "read it\n");
     assert!(last(&server, 1).as_str().unwrap().contains("127.0.0.1, which is this machine"), "{outcome}");
-    // Neither where its user names it; then the prompt is not sent.
+    // Nor is it fetched if the user names it; then the prompt is not sent.
     let outcome = chat(&session, &server, &format!("what says @{}?\n", page.base_url));
     assert!(outcome.to_string().contains("which is this machine"), "{outcome}");
     assert_eq!((server.requests().len(), page.requests().len()), (2, 0));
-    // Not encrypted, unless its user's file says so.
+    // A page without encryption is not fetched unless the user's file allows it.
     session.write(USER, "");
     let outcome = chat(&session, &server, "what says @http://example.org?\n");
     assert!(outcome.to_string().contains("`http = true` in [web] of your own file allows it"), "{outcome}");
@@ -107,7 +107,7 @@ fn a_search_is_offered_where_it_is_configured_and_has_its_key() {
     );
     let (named, said) = tools(&session);
     assert!(!named && said.contains("search_web is not offered: the variable NO_KEY is not set"), "{said}");
-    // An accept offers nobody a tool.
+    // An accept offers no tools, so it does not say which are missing.
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     let accepted = session.run(&["accept", &id, "--mode", "auto-edit"]);
     assert_eq!(accepted.code, Some(0), "{accepted}");

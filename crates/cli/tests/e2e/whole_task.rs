@@ -1,4 +1,5 @@
-//! One task from the search to the passing test, in a real repository: as a turn, and ahead of its user.
+//! Holds that a task, from the search to the passing test, works in a real repository both as a turn and ahead of its
+//! user.
 
 use std::process::Command;
 
@@ -8,7 +9,7 @@ use crate::shadow::{crate_session, edit, events, shell};
 use crate::support::project::call;
 use crate::support::{Outcome, Session};
 
-/// The model looks around, makes a mistake, reads from the tests that it did, and mends it.
+/// A recording in which the model looks around, makes a mistake, reads of it in the output of the tests, and fixes it.
 fn task() -> Value {
     let calls = [
         call("grep", &json!({"pattern": "fn one"})),
@@ -42,7 +43,7 @@ fn results(outcome: &Outcome) -> Vec<String> {
     events(outcome, "toolResult").iter().map(text).collect()
 }
 
-/// What the model read on its way, whichever way it was.
+/// Checks what the model read on its way, whether in a turn or ahead.
 fn goes_as_told(outcome: &Outcome) {
     let read = results(outcome);
     assert_eq!(read.len(), 7, "{outcome}");
