@@ -10,7 +10,7 @@ const BYTES_OF_A_KEY: usize = 700;
 const IDLE: Duration = Duration::from_secs(5);
 /// The most wake-ups in that time, which leaves room for the kernel's own timers.
 const WAKE_UPS: u64 = 3;
-/// How many times the chat is looked at for that long until it must have been idle.
+/// How many times the chat is watched for that long. In one of these times it must be idle.
 const LOOKS: usize = 8;
 
 /// An answer with this many lines may take at most [`MOST_KEPT`] bytes of memory.

@@ -19,7 +19,7 @@ use support::{Outcome, Session};
 /// A loop that only reads, but about which the products ask.
 const LOOP: &str = r#"for f in *.txt; do awk 'END{print NR}' "$f"; done"#;
 
-/// A user whose shell is bash and who has no files that would forbid to run a text.
+/// A user whose shell is bash, and who has nothing else that would be a reason not to allow a command.
 fn session() -> Session {
     Session::new().variable("SHELL", "/bin/bash").variable("PATH", "/usr/bin:/bin")
 }

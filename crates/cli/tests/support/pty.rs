@@ -139,7 +139,7 @@ impl Pty {
         self.display.parser.lock().expect(UNBROKEN)
     }
 
-    /// The mode of the terminal, such as raw or not, and with or without echo. Meant to be compared only.
+    /// The mode of the terminal, such as raw or not, and with or without echo.
     #[cfg(unix)]
     pub(crate) fn mode(&self) -> String {
         format!("{:?}", self.master.get_termios().expect("a terminal").local_flags)
