@@ -88,8 +88,7 @@ def answer(method, params):
         if PART == "flood":
             while True:
                 send({"method": "window/logMessage", "params": {"message": "x" * 60000}})
-        # Shows what the server can read of files that are closed to the model, and of files that another process
-        # staged.
+        # Shows what the server can read of files that are closed to the model, and of files that somebody else staged.
         names = sorted(os.listdir(path_of(folder)))
         return {"contents": "; ".join(f"{name}: {on_disk(os.path.join(path_of(folder), name))}" for name in names)}
     if method == "textDocument/definition":
