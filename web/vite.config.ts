@@ -1,7 +1,10 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { type Plugin, defineConfig } from "vite";
 
-/** What of the module a conversation begins with begins to be fetched with the page, and not when its code has come. For developers it is in one piece. */
+/**
+ * Has the browser fetch the first part of the module together with the page, so that it need not wait for the code that
+ * asks for it. In development the module is in one piece.
+ */
 const preloadModule: Plugin = {
   name: "preload-module",
   transformIndexHtml: {
@@ -15,7 +18,7 @@ const preloadModule: Plugin = {
   },
 };
 
-/** The licences of what the module is made of; those of the code beside it are written by `build.license`. */
+/** Adds the licences of the parts of the module. The licences of the code beside it are written by `build.license`. */
 const licences: Plugin = {
   name: "licences",
   generateBundle() {
@@ -23,14 +26,17 @@ const licences: Plugin = {
   },
 };
 
-/** Where the repository is, as `cargo xtask release address` has written it; until then what stands for it in the docs, too. */
+/**
+ * The address of the repository that `cargo xtask release address` has written. Before that it is the placeholder that
+ * the docs use, too.
+ */
 const { repository } = JSON.parse(readFileSync("node_modules/headstart/package.json", "utf8")) as { repository?: { url: string } };
 const home = repository?.url.replace(/^git\+|\.git$/g, "") ?? "https://github.com/OWNER/headstart";
-/** Where the page is published: a picture to be shared needs a whole address. */
+/** The address at which the page is published, because a preview picture needs an absolute address. */
 const [, owner, name] = /^https:\/\/github\.com\/([^/]+)\/([^/]+)$/.exec(home) ?? [];
 const published = repository && owner ? `https://${owner.toLowerCase()}.github.io/${name}/playground/` : "./";
 
-/** The addresses in the page, and the picture of it that others show beside a link. */
+/** Puts the addresses into the page, and adds the picture that other sites show beside a link to it. */
 const addresses: Plugin = {
   name: "addresses",
   transformIndexHtml: { order: "pre", handler: (text) => text.replaceAll("%REPOSITORY%", home).replaceAll("%PAGE%", published) },
@@ -41,17 +47,17 @@ const addresses: Plugin = {
 
 export default defineConfig({
   plugins: [addresses, preloadModule, licences],
-  // Relative addresses: the built page can lie in any folder of a server.
+  // Addresses are relative, so that the built page works in any folder of a server.
   base: "./",
   build: {
     target: "es2022",
-    // One module for a page that needs all of it at once: mostly the editor.
+    // The limit is raised because one module, which is mostly the editor, is needed as a whole.
     chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
     license: { fileName: "licences-code.md" },
     rolldownOptions: { input: ["index.html", "connect.html"] },
   },
-  // The package is a link to where `cargo xtask wasm` puts it.
+  // The folder of the package is allowed because the package is a link to where `cargo xtask wasm` puts it.
   server: { host: "127.0.0.1", fs: { allow: [".", realpathSync("node_modules/headstart")] } },
   preview: { host: "127.0.0.1" },
 });

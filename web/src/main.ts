@@ -24,7 +24,7 @@ const LOST: Readonly<Record<Lost, string>> = {
   damaged: "What was saved before could not be read; this is a clean start.",
   tooMuch: "The page was loaded again. What it held was more than the browser keeps for a page, so this is a clean start.",
 };
-/** How many announcements stay where a screen reader finds them. */
+/** How many announcements stay in the live region for a screen reader. */
 const MOST_LINES = 4;
 type ViewName = keyof typeof VIEWS;
 
@@ -71,7 +71,7 @@ class App {
     void this.#fetchGate();
   }
 
-  /** The view of the gate is not there at first, for a conversation needs none of it. */
+  /** Fetches the view of the gate, which is not loaded at first because a conversation does not need it. */
   #fetchGate(): Promise<void> {
     this.#fetchedGate ??= Promise.all([import("./views/gate.js"), init()]).then(
       ([{ GateView }]) => {
@@ -84,7 +84,10 @@ class App {
     return this.#fetchedGate;
   }
 
-  /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */
+  /**
+   * Makes a session and its view, and draws the view once. Throws if the saved state has another shape than the one
+   * that is saved now.
+   */
   #open(given: Partial<SessionOptions> = {}): [Session, PlayView] {
     const session = this.#make(given);
     try {
@@ -115,7 +118,7 @@ class App {
     this.#announce("Started over.");
   }
 
-  /** Goes on with a conversation that was kept, with its files. */
+  /** Continues a conversation that was kept, with its files. */
   #goOn(id: string): void {
     const saved = take(id);
     try {
@@ -128,12 +131,12 @@ class App {
     }
   }
 
-  /** The visitor's own model, where one answers. */
+  /** The visitor's own model, if one answers. */
   get #answering(): Partial<SessionOptions> {
     return this.#remote ? { model: this.#remote.model, modelName: this.#modelName } : {};
   }
 
-  /** The conversation so far stays among those that are kept. */
+  /** Leaves the conversation, which stays among those that are kept. */
   #leave(): void {
     this.#session.saveNow();
     this.#session.dispose();
@@ -153,7 +156,7 @@ class App {
     this.#remote?.close();
     const remote = choice.kind === "remote" ? remoteModel(choice.baseUrl, choice.key) : undefined;
     this.#remote = remote;
-    // A model that is not a recording searches the project by its index.
+    // A real model searches the project by its index; the recording needs none.
     const session = this.#session;
     const load = () => session.search.load().catch(() => session.note("The index of the project could not be fetched: the model searches without it.", "plain"));
     const name = choice.kind === "remote" ? choice.model : undefined;
@@ -189,7 +192,7 @@ class App {
   }
 
   #route(byUser: boolean): void {
-    // A dialog belongs to the view that it was opened in.
+    // A dialog belongs to the view in which it was opened, so it is closed.
     for (const dialog of document.querySelectorAll("dialog")) dialog.close();
     const asked = location.hash.slice(1);
     const view = viewAsked();
@@ -206,7 +209,10 @@ class App {
     this.#draw();
   }
 
-  /** Each line stands by itself, so that one that follows at once does not take the former from a screen reader's mouth. */
+  /**
+   * Announces a text in a line of its own, so that a text right after it does not interrupt a screen reader that reads
+   * the first.
+   */
   #announce(text: string): void {
     const line = document.createElement("p");
     line.textContent = text;
@@ -221,7 +227,7 @@ function element(id: string): HTMLElement {
   return found;
 }
 
-/** The view that the address names. */
+/** The view that the address names; the playground if it names none. */
 function viewAsked(): ViewName {
   const asked = location.hash.slice(1);
   return Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";

@@ -9,7 +9,7 @@ let site;
 before(async () => (site = await start()));
 after(() => site.close());
 
-/** Looks at the page as it is now. */
+/** Checks the page as it is now. */
 async function check({ page }, where) {
   const found = await page.evaluate(async () => {
     const { violations, incomplete } = await window.axe.run(document, { resultTypes: ["violations", "incomplete"] });
@@ -24,7 +24,7 @@ for (const colorScheme of ["light", "dark"]) {
   test(`no view has a barrier, and every text has contrast, in ${colorScheme}`, async () => {
     const visitor = await site.open({ colorScheme });
     const { page } = visitor;
-    // By the test's own hand, past the page's policy.
+    // The script is injected by the test, because the page's own policy would not let it in.
     await page.evaluate(await (await import("node:fs/promises")).readFile(AXE, "utf8"));
     await check(visitor, "the first screen");
     await visitor.firstTurn();
@@ -92,7 +92,7 @@ for (const colorScheme of ["light", "dark"]) {
   });
 }
 
-/** The ratio as WCAG defines it. */
+/** The contrast ratio of two colours, as WCAG defines it. */
 function contrast(left, right) {
   const luminance = (written) => {
     const colour = written.length === 4 ? written.replace(/[0-9a-f]/gi, "$&$&") : written;
@@ -149,7 +149,8 @@ for (const [width, height] of [[400, 800], [360, 640]]) {
       });
       assert.ok(0 <= top && bottom <= height && keys <= height, `${where}: ${top} ${bottom} ${keys}`);
     };
-    // The prompt grows once the browser has told it of its new size, in a frame after the one in which a line breaks.
+    // The prompt grows in the frame after the one in which a line breaks, when the browser reports its new size, so the
+    // check waits for that.
     const fits = async (where) => {
       const isAllShown = () => {
         const [input, ghost] = [document.querySelector("#prompt"), document.querySelector(".ghost")];
@@ -248,7 +249,7 @@ test("every control is reached by Tab, and what has the focus shows it", async (
       const holder = element.closest(".editor, .gate-editor") ?? element;
       return { name: element.textContent.trim().slice(0, 30) || element.id || element.getAttribute("aria-label") || element.tagName, outline: getComputedStyle(holder).outlineStyle, isBody: element === document.body };
     });
-    // Behind the last control comes the browser's own, then the first one again.
+    // After the last control the focus goes to the browser's own controls, and then to the first one again.
     if (at.isBody) continue;
     if (at.outline === "none") blind.push(at.name);
     reached.add(at.name);

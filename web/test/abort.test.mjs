@@ -49,7 +49,8 @@ test("Tab takes nothing that has only just come on screen", async () => {
   const visitor = await site.open({});
   const { page } = visitor;
   await visitor.press("Enter");
-  // At the moment at which it shows, whatever the machine is busy with.
+  // The key is pressed inside the page at the moment at which the suggestion shows, so that the load of the machine
+  // does not matter.
   await page.evaluate(() => new Promise((resolve) => {
     const tell = () => {
       if (!document.querySelector(".ghost .rest")) return;

@@ -1,4 +1,4 @@
-// Conversations that the browser keeps: titled, listed, gone on with, removed.
+// Conversations that the browser keeps can be titled, listed, continued and removed.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "./support.mjs";
@@ -25,7 +25,7 @@ test("a conversation that was left is kept with its files, and can be renamed, g
   await title.fill("the option");
   await visitor.press("Tab");
   await page.getByRole("button", { name: "Close" }).click();
-  // Another tab has it, too: it is the browser's.
+  // Another tab lists the conversation, too, because the browser keeps it and not the tab.
   const other = await page.context().newPage();
   await other.goto(page.url());
   await other.waitForFunction(() => document.querySelector("#prompt") && !document.querySelector("[data-opening]"));
@@ -51,7 +51,7 @@ test("a conversation that was left is kept with its files, and can be renamed, g
   await page.getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Start over" }).click();
   await page.waitForSelector(".intro");
-  // One that somebody has damaged is told.
+  // A damaged conversation must be reported, and must not break the page.
   await page.evaluate(() => {
     const saved = JSON.parse(localStorage[Object.keys(localStorage)[0]]);
     const lines = `${saved.lines}{"type":"title","text":"damaged"}\n`;

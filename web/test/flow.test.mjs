@@ -6,7 +6,7 @@ let site;
 before(async () => (site = await start()));
 after(() => site.close());
 
-/** A time as the page shows it. */
+/** A duration as the page shows it. */
 const shown = (ms) => (ms < 95 ? `${ms < 9.95 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 test("Tab while the work still runs waits for its end, and Right takes the suggestion into the line", async () => {

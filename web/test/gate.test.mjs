@@ -8,13 +8,13 @@ after(() => site.close());
 
 const verdict = (page) => page.locator(".verdict");
 
-/** Replaces the command by keyboard. */
+/** Replaces the command with the keyboard. */
 async function type(visitor, command) {
   await visitor.press("Control+a");
   await visitor.page.keyboard.type(command);
 }
 
-/** The marked parts, as text and kind. */
+/** The marked parts, each as its text and kind. */
 const marked = (page) =>
   page.locator(".gate-editor .effect").evaluateAll((spans) => spans.map((span) => [span.textContent, span.className.replace("effect ", "")]));
 

@@ -1,4 +1,4 @@
-// What a call found stands below it as rows, and a place opens.
+// The items that a call found are listed below it as rows, and a row opens its place.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -6,14 +6,14 @@ import { after, before, test } from "node:test";
 import { listen, start } from "./support.mjs";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-/** One turns the letters behind it, one would be a picture if it were read as HTML. */
+/** Hostile names: the first reverses the letters behind it, the second would be a picture if it were read as HTML. */
 const HOSTILE = ["src/\u202egnp.js", "src/<img src=x onerror=alert(1)>.js"];
 
 let site;
 before(async () => (site = await start()));
 after(() => site.close());
 
-/** A server that speaks chat completions: each prompt is the arguments of a call, or of several. */
+/** A server that speaks chat completions. It takes each prompt as the arguments of one call, or of several. */
 async function calling() {
   const { server, origin } = await listen(async (request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
@@ -39,7 +39,7 @@ async function calling() {
   return { origin, close: () => (server.closeAllConnections(), server.close()) };
 }
 
-/** Opens the page with that model; `ask` has calls made and waits for the answer behind them. */
+/** Opens the page with that model. `ask` has calls made and waits for the answer after them. */
 async function begin(t, options) {
   const api = await calling();
   t.after(api.close);

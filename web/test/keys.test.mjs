@@ -1,4 +1,5 @@
-// Tab takes a suggestion, and what is left of that Tab leads nowhere; else it leads on as ever.
+// Tab takes a suggestion, and further events of the same Tab do not move the focus. Without a suggestion Tab moves the
+// focus as usual.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "./support.mjs";
@@ -80,7 +81,10 @@ test("Tab is kept while the work is being handed over, and the visitor is not sh
   await visitor.done();
 });
 
-/** More repeats of a held Tab than there are stops between the log and the prompt: calls, and places that they found. */
+/**
+ * A number of key repeats that is larger than the number of stops between the log and the prompt: calls, and places
+ * that they found.
+ */
 const STOPS = 10;
 
 test("Tab that is held to go through the page takes nothing by chance, and goes on where there is nothing to take", async () => {

@@ -1,4 +1,4 @@
-// How soon the page can be used over a usual connection: 10 Mbit/s, 40 ms there and back, nothing kept from before.
+// How soon the page can be used over a typical connection: 10 Mbit/s, a round trip of 40 ms, and an empty cache.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -9,9 +9,12 @@ import { CHROMIUM, TYPES, listen } from "./support.mjs";
 
 const BYTES_PER_SECOND = 10_000_000 / 8;
 const ROUND_TRIP_MS = 40;
-/** When the line takes a prompt at the latest, the machine's own time included. */
+/** The latest time at which the line has to take a prompt. The machine's own time is included. */
 const USABLE_MS = 1_500;
-/** When the engine is there that answers it, as far as it is the network's; the rest is the machine's, which nothing here can hold. */
+/**
+ * The latest time at which the engine has to be there, as far as the network decides it. The machine's own time is not
+ * included, because a test cannot bound it.
+ */
 const NETWORK_MS = 1_250;
 
 let site;
@@ -27,7 +30,7 @@ after(async () => {
 });
 
 const packed = new Map();
-/** As a server of static files does it: each packed once. */
+/** Serves files as a server of static files does, compressed; each file is compressed once. */
 async function serve(request, response) {
   const path = new URL(request.url, "http://page").pathname;
   const file = fileURLToPath(new URL(`../dist${path === "/" ? "/index.html" : path}`, import.meta.url));
@@ -55,7 +58,7 @@ test("a prompt can be sent before engine, editor, diff and gate are fetched", as
   network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
     if (!isThere) got.push({ url: began.get(requestId), bytes: encodedDataLength });
   });
-  // From the page's own clock: when the prompt has the keys, and when the conversation is the engine's.
+  // The page's own clock tells when the prompt has the focus, and when the engine has taken over the conversation.
   await page.addInitScript(() => {
     const look = new MutationObserver(() => {
       if (document.activeElement?.id === "prompt") globalThis.usableMs ??= performance.now();
@@ -79,14 +82,15 @@ test("a prompt can be sent before engine, editor, diff and gate are fetched", as
 
   const bytes = got.reduce((sum, one) => sum + one.bytes, 0);
   const names = got.map(({ url, bytes }) => `${new URL(url).pathname.slice(1) || "index.html"} ${Math.round(bytes / 1024)} KiB`);
-  // A connection, the page, and what it names, all of it beside each other.
+  // Three round trips: for the connection, for the page, and for the files that it names, which are fetched in
+  // parallel.
   const networkMs = (bytes / BYTES_PER_SECOND) * 1_000 + 3 * ROUND_TRIP_MS;
   const { usableMs, answersMs } = await page.evaluate(() => ({ usableMs: globalThis.usableMs, answersMs: globalThis.answersMs }));
   t.diagnostic(`a prompt can be sent after ${Math.round(usableMs)} ms; the engine is there after ${Math.round(answersMs)} ms, of which the network takes ${Math.round(networkMs)} ms: ${names.join(", ")}`);
   assert.ok(usableMs < USABLE_MS, `${Math.round(usableMs)} ms`);
   assert.deepEqual(got.filter(({ url }) => /(file-editor|diff-view|gate)-/.test(url)), [], "what comes later");
   assert.ok(networkMs < NETWORK_MS, `${Math.round(networkMs)} ms: ${names.join(", ")}`);
-  // All of it comes by itself, and Chromium fetched nothing twice.
+  // The rest must load without a user action, and Chromium must not fetch anything twice.
   await page.waitForSelector(".editor .cm-content");
   await page.waitForSelector(".gate", { state: "attached" });
   const urls = [...began.values()].filter((url) => url.startsWith(site.origin));

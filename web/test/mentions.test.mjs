@@ -1,4 +1,4 @@
-// A mention is completed while it is typed, and one that cannot be told is not sent.
+// A mention is completed while it is typed, and a prompt with a mention that cannot be resolved is not sent.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "./support.mjs";

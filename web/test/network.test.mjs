@@ -70,7 +70,7 @@ it("makes no code from text", () => {
   await visitor.done();
 });
 
-/** A server that speaks chat completions, as a page may ask it. */
+/** A server that speaks chat completions and allows requests from a page. */
 async function completions() {
   const asked = [];
   const api = { asked, fails: 0, slow: 0 };
@@ -86,7 +86,7 @@ async function completions() {
     }
     if (0 < api.fails) {
       api.fails -= 1;
-      // Late enough that somebody can type in the meantime.
+      // The answer is late enough that the user can type in the meantime.
       await new Promise((resolve) => setTimeout(resolve, 300));
       return response.writeHead(400, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"out of order"}}');
     }

@@ -1,4 +1,5 @@
-// What is around the conversation: links, the picture beside a shared link, marked lines, keys for whoever has some, and an end that leads on.
+// The parts around the conversation: links, the picture beside a shared link, marked lines, hints about keys for
+// visitors with a keyboard, and the end of the recording, which says how to go on.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "./support.mjs";
@@ -27,7 +28,7 @@ test("lines that the work wrote are marked until they are edited or something el
   await page.waitForSelector("[data-applied]");
   assert.deepEqual(await marked(page), [], "the turn before is read");
   await page.locator("[data-applied] button", { hasText: "test/slugify.test.js" }).click();
-  // What is out of sight is not drawn.
+  // The editor draws only lines in sight, so the test goes to the end of the file.
   await visitor.press("Control+End");
   await page.waitForFunction(() => document.querySelectorAll(".editor .cm-applied").length === 8, undefined, { timeout: 5_000 }).catch(() => {});
   const tests = await marked(page);

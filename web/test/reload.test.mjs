@@ -70,7 +70,7 @@ test("a reload in the middle of a turn tells so", async () => {
   await visitor.done();
 });
 
-/** Loads the page again, with another text in the storage than the one that the page leaves there. */
+/** Reloads the page with another text in the storage than the one that the page leaves there. */
 async function reloadWith({ page }, saved) {
   await page.evaluate((text) => (window.name = text), typeof saved === "string" ? saved : JSON.stringify(saved));
   await page.reload();
@@ -127,7 +127,7 @@ test("half a character in a file does no harm", async () => {
   const end = async () => (await visitor.files())["README.md"].slice(-4);
   await visitor.openFile("README.md");
   await visitor.press("Control+End");
-  // Some input methods give one half after the other.
+  // Some input methods give the two halves of a character one after the other.
   await type("x\ud83c");
   assert.ok((await end()).endsWith("\nx\ufffd"));
   await type("\udf89");

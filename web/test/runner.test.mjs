@@ -1,4 +1,5 @@
-// The page's own test runner against Node's, on the same files; and the page's few programs.
+// Compares the page's own test runner with Node's on the same files, and the page's few programs with those of the
+// machine.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
@@ -11,18 +12,18 @@ let site;
 before(async () => (site = await start()));
 after(() => site.close());
 
-/** Edits a file of the project as the visitor: all of it. */
+/** Replaces the whole content of a file of the project, as the visitor would do it. */
 async function replace(visitor, path, text) {
   await visitor.openFile(path);
   await visitor.press("Control+a");
   await visitor.page.keyboard.insertText(text);
 }
 
-/** Has the page run `npm test` and gives what it printed. */
+/** Has the page run `npm test`, and gives its output. */
 async function npmTest(visitor) {
   const { page } = visitor;
   await page.locator("#prompt").focus();
-  // Work that has read a file as it was before the edit would be a conflict.
+  // The work ahead is dismissed, because work that had read a file before the edit would be a conflict.
   await visitor.press("Escape");
   await page.locator("#prompt").fill("run the tests");
   await visitor.press("Enter");
@@ -33,7 +34,10 @@ async function npmTest(visitor) {
   return messages.flatMap(({ parts }) => parts).filter(({ type, name }) => type === "toolResult" && name === "shell").at(-1).output;
 }
 
-/** The files of the page in a folder of this machine, and what a program there prints and ends with. */
+/**
+ * Puts the files of the page into a folder of this machine. `run` gets a function that runs a program there and gives
+ * its output and exit code.
+ */
 async function onDisk(files, run) {
   const folder = await mkdtemp(join(tmpdir(), "web-runner-"));
   for (const [path, text] of Object.entries(files)) {
@@ -53,7 +57,7 @@ async function onDisk(files, run) {
   }
 }
 
-/** What Node says of the same files. */
+/** The output of Node's test runner for the same files. */
 const inNode = (files) =>
   onDisk(files, async (execute) => (await execute(process.execPath, ["--test", "--test-reporter=spec"])).output);
 
@@ -198,7 +202,8 @@ test("the page's programs print what those of a system print", async (t) => {
     }
     return told;
   });
-  // Where a file is missing, pages and systems differ in whether that is told before or behind the others.
+  // The lines are sorted, because systems differ in whether an error about a missing file comes before or after other
+  // output.
   const sorted = (text) => text.split("\n").sort().join("\n");
   COMMANDS.forEach((command, index) => {
     const wanted = expected[index] === "[exit code 1]" ? "[no output]\n[exit code 1]" : expected[index];

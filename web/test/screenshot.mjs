@@ -1,4 +1,5 @@
-// Makes the picture of the README, from the built page at its real pace: node test/screenshot.mjs ../docs/playground.png
+// Makes the picture of the README from the built page at its normal speed: node test/screenshot.mjs
+// ../docs/playground.png
 import { start } from "./support.mjs";
 
 const [target] = process.argv.slice(2);

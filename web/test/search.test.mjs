@@ -10,7 +10,7 @@ let site;
 before(async () => (site = await start()));
 after(() => site.close());
 
-/** Types a query and waits until its answer stands there. */
+/** Types a query, and waits until its result is shown. */
 async function search({ page }, query, answer) {
   await page.locator("#search").fill(query);
   await page.waitForFunction((wanted) => document.querySelector(".search-results [role=status]")?.textContent.includes(wanted), answer, { timeout: 10_000 });
@@ -55,7 +55,7 @@ test("an edit of the visitor's and one that is staged are found a moment after, 
   await search(visitor, "zebraCrossing", "1 place");
   assert.deepEqual(await places(visitor), ["src/fold.js:1"]);
 
-  // What runs ahead stages tests: they are found before anything of them is in the project.
+  // Work ahead stages tests. The search has to find them before they are in the project.
   await search(visitor, "cuts a long slug", "place");
   const staged = page.locator(".hits .mark.staged");
   assert.equal(await staged.count(), 0);
@@ -72,7 +72,7 @@ test("an edit of the visitor's and one that is staged are found a moment after, 
   await page.waitForSelector("dialog.diff[open] .cm-changedLine");
   await visitor.press("Escape");
 
-  // Given up, it is found no more.
+  // Once the work is dismissed, the search must not find it any more.
   await page.locator("#prompt").focus();
   await visitor.press("Escape");
   await visitor.ahead("none");
@@ -120,7 +120,10 @@ for (const [width, height, colorScheme] of [[1280, 860, "light"], [1280, 860, "d
   });
 }
 
-/** A server that speaks chat completions: it stages a file, searches for what is in it, and tells what the search said. */
+/**
+ * A server that speaks chat completions. It stages a file, searches for the content, and tells what the search has
+ * found.
+ */
 async function searching() {
   const asked = [];
   const { server, origin } = await listen(async (request, response) => {

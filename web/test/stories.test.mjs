@@ -1,5 +1,6 @@
-// The stories of `crates/agent/tests/stories`, by the page's session: what a visitor does here goes through it, and the conversation behind it has to be
-// the same as everywhere. The page has one mode, so a story of another one is none of its.
+// Plays the stories of `crates/agent/tests/stories` through the page's session. What a visitor does goes through the
+// session, and the conversation behind it has to be the same as in all other front ends. The page has only one mode, so
+// stories of other modes are left out.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ const PATIENCE_MS = 20_000;
 const web = fileURLToPath(new URL("..", import.meta.url));
 const folder = new URL("../../crates/agent/tests/stories/", import.meta.url);
 
-// Beside the packages, so that those of the page are found.
+// The code is built beside the packages, so that its imports of the page's packages are found.
 const made = mkdtempSync(join(web, "node_modules/.stories-"));
 after(() => rmSync(made, { recursive: true }));
 await build({
@@ -31,7 +32,7 @@ const [{ Session }, { load, forget }, { seen, recordedModel }] = await Promise.a
 
 class Played {
   views = {};
-  /** The line of the prompt. */
+  /** The text of the prompt line. */
   prompt = "";
   #model;
   #files;
@@ -52,7 +53,7 @@ class Played {
     this.session.begin();
   }
 
-  /** What the page does, which offers nothing that is not there. */
+  /** Does what the page does for this step. The page offers only actions that are possible. */
   async act(verb, about) {
     const { session } = this;
     switch (verb) {
@@ -65,7 +66,7 @@ class Played {
         return;
       case "interrupt":
         return session.stop();
-      // In place of it there is a button of the prompt's own.
+      // The page has no such command. A button that belongs to the prompt does the same.
       case "retry": {
         const last = seen.agent.view.items.findLast(({ type }) => type === "prompt");
         if (session.phase === "idle" && last) session.send(last.text);
@@ -87,7 +88,7 @@ class Played {
         return this.#until(about);
       case "view": {
         this.views[about] = plain(seen.agent.view);
-        // After a reload the page asks for a suggestion, of which the recording has no more.
+        // After a reload the page asks for a suggestion, but the recording has no further one.
         if (this.#isReloaded) delete this.views[about].unsuggested;
         return;
       }
@@ -107,7 +108,7 @@ class Played {
     }
   }
 
-  /** What the session says of the conversation is what the conversation is. */
+  /** Checks that the session and the conversation behind it agree. */
   check() {
     const { session } = this;
     const { view } = seen.agent;
@@ -130,7 +131,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") &
       const before = seen.agent.view.phase;
       await played.act(verb, about);
       if (refused !== undefined) assert.equal(seen.agent.view.phase, before, `step ${step}: ${JSON.stringify(said)} does nothing`);
-      // What the agent tells comes to the session a moment later.
+      // The updates of the agent reach the session a moment later.
       await sleep(0);
       played.check();
     }

@@ -1,4 +1,4 @@
-// A browser, a server for the built page, and words for what a visitor does.
+// A browser, a server for the built page, and functions for what a visitor does.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -9,9 +9,9 @@ import { chromium } from "playwright-core";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 export const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", svg: "image/svg+xml", png: "image/png" };
-/** Where Chromium is; Debian's place by default. */
+/** The path of Chromium; by default the one on Debian. */
 export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-/** Where screenshots go; none are made without it. */
+/** The folder for screenshots; none are made without it. */
 export const SHOTS = process.env.SCREENSHOTS;
 
 /** Listens on a free port of this machine, and gives the origin. */
@@ -34,7 +34,7 @@ const serveDist = async (request, response) => {
   }
 };
 
-/** A browser and the page's server for one test file; `close` ends both. */
+/** Starts a browser and the page's server for one test file; `close` ends both. */
 export async function start() {
   const { server, origin } = await listen(serveDist);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
@@ -50,7 +50,10 @@ export async function start() {
   };
 }
 
-/** Opens the page as a new visitor. What a page must never do, errors and refused requests, fails the test at `done`. */
+/**
+ * Opens the page as a new visitor. Errors and refused requests, which the page must never cause, fail the test at
+ * `done`.
+ */
 async function open(browser, origin, { speed = 8, view = "", path = "", width = 1280, height = 860, colorScheme = "light", allow = [] } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
   const page = await context.newPage();
@@ -73,7 +76,7 @@ async function open(browser, origin, { speed = 8, view = "", path = "", width = 
   return visitor;
 }
 
-/** What a visitor does and sees. */
+/** The actions of a visitor, and what the visitor sees. */
 export class Visitor {
   constructor(page, requests) {
     this.page = page;
@@ -84,23 +87,26 @@ export class Visitor {
     return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
   }
 
-  /** Waits for the ghost text, and until Tab takes it: not a key that was meant for something else. */
+  /** Waits for the ghost text, and then until Tab takes it: the page ignores keys right after a suggestion appears. */
   async suggestion(text) {
     await this.page.waitForFunction((wanted) => document.querySelector(".ghost .rest")?.textContent === wanted, text, { timeout: 15_000 });
     await this.page.waitForTimeout(450);
   }
 
-  /** Waits until the work ahead is `completed`, `boundary`, `none`, … */
+  /** Waits until the work ahead has this status: `completed`, `boundary`, `none`, … */
   ahead(status) {
     return this.page.waitForSelector(`[data-ahead="${status}"]`, { timeout: 15_000 });
   }
 
-  /** Waits for words in the conversation. */
+  /** Waits until the conversation has this text. */
   said(text) {
     return this.page.waitForFunction((wanted) => document.querySelector(".log")?.textContent.includes(wanted), text, { timeout: 20_000 });
   }
 
-  /** The first turn is over and its suggestion taken: the next one, `run the tests`, has stopped at its boundary. */
+  /**
+   * Ends the first turn and takes its suggestion; then the work for the next one, `run the tests`, has stopped at its
+   * boundary.
+   */
   async toBoundary() {
     await this.firstTurn();
     await this.press("Tab");
@@ -108,14 +114,14 @@ export class Visitor {
     await this.ahead("boundary");
   }
 
-  /** That one is taken, too: the page asks whether the tests may run. */
+  /** Takes that suggestion, too, so that the page asks whether the tests may run. */
   async toQuestion() {
     await this.toBoundary();
     await this.press("Tab");
     await this.page.waitForFunction(() => document.activeElement?.id === "question");
   }
 
-  /** Answers a question by a key, not before it has been there for a moment. */
+  /** Answers a question by a key. It waits first, because the page ignores keys right after a question appears. */
   async answer(key) {
     await this.page.waitForTimeout(450);
     await this.press(key);
@@ -125,17 +131,17 @@ export class Visitor {
     return this.page.locator(".log").innerText();
   }
 
-  /** What the screen reader was told last. */
+  /** The text that was announced last to screen readers. */
   live() {
     return this.page.evaluate(() => document.querySelector("#live").lastElementChild?.textContent ?? "");
   }
 
-  /** What it was told of late. */
+  /** The latest texts that were announced to screen readers. */
   told() {
     return this.page.locator("#live > *").allInnerTexts();
   }
 
-  /** What the session is, as it survives a reload; `messages` are those of the conversation's lines. */
+  /** The session as it survives a reload; `messages` are those in the lines of the conversation. */
   async saved() {
     await this.page.waitForTimeout(250);
     const saved = JSON.parse(await this.page.evaluate(() => sessionStorage.getItem("headstart.session")));
@@ -163,7 +169,7 @@ export class Visitor {
     await this.page.screenshot({ path: join(SHOTS, `${name}.png`) });
   }
 
-  /** Chooses a model at an address. */
+  /** Chooses a model at an address in the settings. */
   async useOwn({ baseUrl, model, key }) {
     const { page } = this;
     await page.getByRole("button", { name: /^Model:/ }).click();
@@ -174,7 +180,7 @@ export class Visitor {
     await page.getByRole("button", { name: "Use it" }).click();
   }
 
-  /** The first turn, up to the suggestion and the work behind it. */
+  /** Does the first turn, until the suggestion is shown and the work behind it has ended. */
   async firstTurn() {
     await this.press("Enter");
     await this.suggestion("add tests for maxLength");

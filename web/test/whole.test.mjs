@@ -1,4 +1,4 @@
-// One path from end to end: what `npm run smoke` runs alone.
+// One path through the page from end to end; `npm run smoke` runs only this file.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "./support.mjs";
@@ -7,7 +7,7 @@ let site;
 before(async () => (site = await start()));
 after(() => site.close());
 
-/** A time as the page shows it. */
+/** A duration as the page shows it. */
 const shown = (ms) => (ms < 95 ? `${ms < 9.95 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 test("the licences of others go along with the page", async () => {

@@ -4,7 +4,7 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import { languageOf } from "./language.js";
 import { theme } from "./theme.js";
 
-/** What a file was and will be, as one text. */
+/** An editor that shows the text of a file before and after a change as one text. */
 export function diffView(path: string, before: string, after: string): EditorView {
   return new EditorView({
     state: EditorState.create({

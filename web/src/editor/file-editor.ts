@@ -7,7 +7,7 @@ import { languageOf } from "./language.js";
 import { lineChanges } from "./line-changes.js";
 import { theme } from "./theme.js";
 
-/** One editor for all files of the project; each file keeps its history and cursor while another one is open. */
+/** One editor for all files of the project. A file keeps its history and cursor while another one is open. */
 export class FileEditor {
   readonly dom: HTMLElement;
   readonly #view: EditorView;
@@ -25,7 +25,7 @@ export class FileEditor {
     return this.#path;
   }
 
-  /** The files of another project. */
+  /** Takes the files of another project. */
   load(files: ReadonlyMap<string, string>): void {
     this.#path = "";
     this.#states.clear();
@@ -38,7 +38,10 @@ export class FileEditor {
     this.#view.setState(this.#states.get(path) ?? this.#state(path, ""));
   }
 
-  /** The work has given the file another content. Only what differs is replaced, so that the cursor stays and an undo takes it back; it is marked. */
+  /**
+   * Shows the content that the work has given the file, and marks the changed lines. Only what differs is replaced, so
+   * that the cursor keeps its place and the user can undo the change.
+   */
   show(path: string, text: string | undefined): void {
     this.#keep();
     if (text === undefined) {
@@ -50,20 +53,24 @@ export class FileEditor {
     if (now === text) return;
     const changes = lineChanges(now, text);
     this.#change(path, state, { changes, annotations: fromWork.of(true) });
-    // Whoever is writing stays where they are; anybody else sees what was written. The page itself stays where it is.
+    // While the user is writing, nothing scrolls. Otherwise the editor scrolls to the first change, but the page does
+    // not.
     const [first] = changes;
     if (path !== this.#path || first === undefined || this.#view.hasFocus) return;
     const { scrollDOM } = this.#view;
     scrollDOM.scrollTop = this.#view.lineBlockAt(first.from).top - scrollDOM.clientHeight / 3;
   }
 
-  /** What the work has changed so far is marked no more. */
+  /** Removes the marks from what the work has changed so far. */
   unmark(): void {
     this.#keep();
     for (const [path, state] of this.#states) this.#change(path, state, { effects: unmark.of(null) });
   }
 
-  /** Puts the cursor to the beginning of a line, from 1, and shows it at the top; the last line, where there are fewer. */
+  /**
+   * Puts the cursor at the beginning of a line, counted from 1, and scrolls it to the top. A file with fewer lines
+   * shows its last line.
+   */
   reveal(line: number): void {
     const { doc } = this.#view.state;
     const { from } = doc.line(Math.min(line, doc.lines));
@@ -93,7 +100,7 @@ export class FileEditor {
         indentOnInput(),
         bracketMatching(),
         highlightActiveLine(),
-        // Tab is left to the browser: it leads out of the editor.
+        // Tab is left to the browser, so that users of the keyboard can leave the editor.
         keymap.of([...defaultKeymap, ...historyKeymap]),
         languageOf(path),
         theme,

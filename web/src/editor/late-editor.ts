@@ -1,6 +1,9 @@
 import type { FileEditor } from "./file-editor.js";
 
-/** The editor of the project's files. It is fetched once the page can be used; until then the open file is only shown. */
+/**
+ * The editor of the project's files. It is fetched when the page can already be used; until then the open file is shown
+ * as plain text.
+ */
 export class LateEditor {
   readonly dom = document.createElement("div");
   readonly #onEdit: (path: string, text: string) => void;
@@ -8,7 +11,7 @@ export class LateEditor {
   #editor: FileEditor | undefined;
   #files: ReadonlyMap<string, string> = new Map();
   #path = "";
-  /** What is to be done with the editor when it is there, and not before. */
+  /** What is to be done with the editor as soon as it has been fetched. */
   #after: ((editor: FileEditor) => void)[] = [];
 
   constructor(onEdit: (path: string, text: string) => void) {
@@ -31,7 +34,7 @@ export class LateEditor {
     for (const act of this.#after.splice(0)) act(this.#editor);
   }
 
-  /** The files of another project. */
+  /** Takes the files of another project. */
   load(files: ReadonlyMap<string, string>): void {
     this.#files = files;
     this.#editor?.load(files);
@@ -43,14 +46,14 @@ export class LateEditor {
     this.#editor?.open(path);
   }
 
-  /** The files after the work has changed this one. */
+  /** Shows a file that the work has changed; `files` are all files after the change. */
   show(path: string, files: ReadonlyMap<string, string>): void {
     this.#files = files;
     if (path === this.#path) this.#shown.textContent = files.get(path) ?? "";
     this.#editor?.show(path, files.get(path));
   }
 
-  /** What the work has changed so far is marked no more. */
+  /** Removes the marks from what the work has changed so far. */
   unmark(): void {
     this.#editor?.unmark();
   }

@@ -1,9 +1,12 @@
 import { diff } from "@codemirror/merge";
 
-/** What has to be replaced in `before`, whole lines at a time: a comparison of characters would find pieces of old lines in new ones. */
+/**
+ * The replacements that turn `before` into `after`. Whole lines are compared, because a comparison of characters would
+ * find pieces of old lines in new ones.
+ */
 export function lineChanges(before: string, after: string): { from: number; to: number; insert: string }[] {
   const known = new Map<string, string>();
-  // Each different line is one character of what is compared.
+  // Each distinct line is represented by one character of the texts that are compared.
   const coded = (lines: readonly string[]) =>
     lines.map((line) => {
       const code = known.get(line) ?? String.fromCharCode(known.size);
@@ -19,7 +22,7 @@ export function lineChanges(before: string, after: string): { from: number; to: 
   }));
 }
 
-/** Each with its end. */
+/** The lines of a text, each with its line end. */
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
 function offsets(lines: readonly string[]): number[] {

@@ -3,7 +3,7 @@ import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-// All colours are the page's own variables, so that both themes hold here, too.
+// All colours are variables of the page, so that the light and the dark theme apply here, too.
 const look = EditorView.theme({
   "&": { color: "var(--ink)", backgroundColor: "var(--surface)", fontSize: "13px", height: "100%" },
   "&.cm-focused": { outline: "none" },

@@ -1,6 +1,6 @@
 import type { Ask, Told } from "./wire.js";
 
-// The frame's side: makes one request for each message and passes the answer on, piece by piece.
+// Runs in the frame. Makes one request for each message of the page, and passes the response on in pieces.
 
 window.addEventListener("message", (event: MessageEvent<Ask>) => {
   const [port] = event.ports;
@@ -21,7 +21,7 @@ async function answer({ url, method, headers, body }: Ask, port: MessagePort): P
       signal: unwanted.signal,
       credentials: "omit",
       referrerPolicy: "no-referrer",
-      // A key must not follow to wherever a server points.
+      // A redirect is an error, because the key must not be sent to another server.
       redirect: "error",
     });
     tell({ type: "head", status: response.status, statusText: response.statusText, headers: [...response.headers] });

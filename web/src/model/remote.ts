@@ -1,14 +1,14 @@
 import { type Model, fetchModel } from "headstart";
 import type { Ask, Told } from "./wire.js";
 
-/** A model behind an address of the user's. */
+/** A model behind an address that the user has entered. */
 export interface Remote {
   model: Model;
-  /** Takes the connection away, and the key with it. */
+  /** Removes the connection, and the key with it. */
   close(): void;
 }
 
-/** A model at any server that speaks chat completions. The key is held by this object alone. */
+/** A model at any server that speaks chat completions. Only this object holds the key. */
 export function remoteModel(baseUrl: string, key: string): Remote {
   const frame = document.createElement("iframe");
   frame.src = "./connect.html";
@@ -33,7 +33,7 @@ export function remoteModel(baseUrl: string, key: string): Remote {
   return { model, close: () => frame.remove() };
 }
 
-/** One request by the frame, as the response that `fetch` would have given. */
+/** Makes one request through the frame, and gives the response that `fetch` would have given. */
 function through(frame: HTMLIFrameElement, ask: Ask, signal: AbortSignal): Promise<Response> {
   const { port1: port, port2 } = new MessageChannel();
   frame.contentWindow?.postMessage(ask, window.location.origin, [port2]);

@@ -1,6 +1,6 @@
-// What the page and the frame that asks the model say to each other.
+// The messages between the page and the frame that makes the requests to the model.
 
-/** To the frame, with a port for the answer. */
+/** A request to the frame. A port for the response is sent with it. */
 export interface Ask {
   url: string;
   method: string;
@@ -8,7 +8,7 @@ export interface Ask {
   body: string;
 }
 
-/** From the frame, over the port. Anything from the page over the port means: not wanted any more. */
+/** A message of the frame over the port. Any message of the page over the port cancels the request. */
 export type Told =
   | { type: "head"; status: number; statusText: string; headers: [string, string][] }
   | { type: "bytes"; bytes: Uint8Array<ArrayBuffer> }

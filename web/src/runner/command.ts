@@ -7,8 +7,8 @@ const NOT_FOUND = 127;
 const KNOWN = [...Object.keys(PROGRAMS), "npm test", "node --test"].join(", ");
 
 /**
- * The shell of this page. It knows a handful of programs that read, and how to run the project's tests; what it prints is what happened.
- * Of everything else it says that there is no such program here.
+ * The shell of this page. It knows a few programs that read, and it runs the project's tests. Its output is that of
+ * real runs. For every other command it says that there is no such program here.
  */
 export async function runCommand(request: CommandRequest, files: ReadonlyMap<string, string>, signal: AbortSignal): Promise<CommandOutput> {
   const words = plainWords(request.command);

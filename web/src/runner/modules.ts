@@ -2,7 +2,7 @@ import { init, parse } from "es-module-lexer";
 import assertSource from "./guest/assert.js?raw";
 import testSource from "./guest/test.js?raw";
 
-/** Why a file cannot be loaded, in words for whoever reads the output of the run. */
+/** A file cannot be loaded. The message gives the reason to the reader of the test output. */
 export class LoadError extends Error {}
 
 const BUILTINS = new Map([
@@ -15,8 +15,8 @@ const BUILTINS = new Map([
 ]);
 
 /**
- * The project's files as ES modules of this page. Each becomes a blob whose imports name the blobs of the files it imports, so the browser
- * itself loads, links and runs them. `close` takes all of them back.
+ * The project's files as ES modules of this page. Each file becomes a blob whose imports name the blobs of the files
+ * that it imports, so that the browser itself loads, links and runs them. `close` frees all blobs.
  */
 export class Modules {
   readonly #files: ReadonlyMap<string, string>;
@@ -32,7 +32,7 @@ export class Modules {
     return new Modules(files);
   }
 
-  /** The module that stands for `node:test`. */
+  /** The address of the module that stands for `node:test`. */
   get test(): string {
     return this.#builtin("test");
   }
@@ -51,7 +51,7 @@ export class Modules {
     return this.#add(path, this.#link(path, source, [...importers, path]));
   }
 
-  /** Puts the project's paths in place of the blobs' addresses. */
+  /** Replaces the addresses of blobs in a text by the paths of the project. */
   readable(text: string): string {
     return text.replace(/blob:\S*?[0-9a-f]{8}-[0-9a-f-]{27}/g, (url) => this.#paths.get(url) ?? url);
   }
@@ -82,7 +82,7 @@ export class Modules {
         throw new LoadError(`${path}: an import() of a name that is only known later is beyond this page's runner`);
       }
       const url = this.#resolve(found.specifier, importers);
-      // The place of an import() holds the quotes too.
+      // The range of an import() includes the quotes.
       const isQuoted = /^["'`]/.test(source.slice(found.start, found.end));
       linked += source.slice(from, found.start) + (isQuoted ? JSON.stringify(url) : url);
       from = found.end;
@@ -109,7 +109,7 @@ export class Modules {
   }
 }
 
-/** A relative name, seen from a file. */
+/** The path from the root of a name that is relative to the importing file. */
 function join(importer: string, name: string): string {
   const parts = importer.split("/").slice(0, -1);
   for (const part of name.split("/")) {

@@ -1,13 +1,13 @@
-/** A program that only reads: words and files in, text and an exit code out. */
+/** The result of a program that only reads: its output and its exit code. */
 export interface Printed {
   output: string;
   exitCode: number;
 }
 
 export interface Place {
-  /** Every file by its path from the root. */
+  /** The content of every file by its path from the root. */
   files: ReadonlyMap<string, string>;
-  /** The folder that a name is seen from; empty for the root. */
+  /** The folder that names are relative to; empty for the root. */
   directory: string;
 }
 
@@ -18,7 +18,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = { cat, ls, grep, head
 const done = (output: string): Printed => ({ output, exitCode: 0 });
 const failed = (output: string, exitCode = 1): Printed => ({ output: `${output}\n`, exitCode });
 
-/** The path from the root; `undefined` where it leads out of the project. */
+/** The path of a name from the root; `undefined` if it leads out of the project. */
 export function locate(name: string, { directory }: Place): string | undefined {
   const inWorkspace = name.startsWith("/workspace/") || name === "/workspace";
   if (name.startsWith("/") && !inWorkspace) return undefined;
@@ -35,7 +35,9 @@ const isFolder = (path: string, { files }: Place) => path === "" || [...files.ke
 const below = (path: string, { files }: Place) =>
   [...files.keys()].filter((file) => path === "" || file === path || file.startsWith(`${path}/`)).sort();
 
-/** Options of one letter, operands, and whatever this page does not know. */
+/**
+ * Splits words into options of one letter and operands; `unknown` is an option that this page's program does not have.
+ */
 function split(words: readonly string[], known: string): { options: Set<string>; operands: string[]; unknown?: string } {
   const options = new Set<string>();
   const operands: string[] = [];
@@ -55,7 +57,7 @@ function split(words: readonly string[], known: string): { options: Set<string>;
 
 const noOption = (program: string, option: string) => failed(`${program}: this page's ${program} has no option ${option}`, 2);
 
-/** Each named file's text, or what a program says of one that is not there. */
+/** The texts of the named files, and the errors that a program prints for missing ones. */
 function read(program: string, names: readonly string[], place: Place): { texts: [string, string][]; errors: string[] } {
   const texts: [string, string][] = [];
   const errors: string[] = [];

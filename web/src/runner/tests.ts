@@ -1,7 +1,7 @@
 import workerSource from "./guest/worker.js?raw";
 import { LoadError, Modules } from "./modules.js";
 
-/** What a test run printed, and how it ended. */
+/** The output of a test run, and how it ended. */
 export interface TestRun {
   output: string;
   exitCode: number;
@@ -24,12 +24,12 @@ type Report =
 
 const TEST_FILE = /(^|\/)(test|[^/]*[-_.]test|test-[^/]*)\.m?js$|(^|\/)test\/(.*\/)?[^/]*\.m?js$/;
 
-/** The files that `node --test` would run. */
+/** The files that `node --test` would run, sorted. */
 export function testFiles(paths: Iterable<string>): string[] {
   return [...paths].filter((path) => TEST_FILE.test(path) && !path.includes("node_modules/")).sort();
 }
 
-/** Runs test files, each in a worker of its own, as Node gives each a process of its own. */
+/** Runs each test file in a worker of its own, because Node runs each in a process of its own. */
 export async function runTests(
   files: ReadonlyMap<string, string>,
   chosen: readonly string[],
@@ -65,7 +65,7 @@ class Run {
     URL.revokeObjectURL(this.#worker);
   }
 
-  /** `false` where the time was over before the file was done. */
+  /** Runs one file. Gives `false` if the time was over before the file had ended. */
   async file(path: string, deadline: number, signal: AbortSignal): Promise<boolean> {
     let entry: string;
     try {
@@ -130,7 +130,7 @@ class Run {
     this.#lines.push(`${indent(depth)}✖ ${name}`, ...why.map((line) => `${indent(depth + 1)}${line}`));
   }
 
-  /** The error, and the first place of the project in its stack. */
+  /** The lines for an error: its message, and the first place of the project in its stack. */
   #told(error: Told): string[] {
     const stack = this.#modules.readable(error.stack);
     const at = stack.split("\n").find((line) => /\bat\b/.test(line) && /\.m?js:\d+/.test(line) && !line.includes("node:"));

@@ -1,4 +1,7 @@
-/** The words of a plain command: no pipes, no redirections, no expansions. Anything else is told as what it is. */
+/**
+ * The words of a plain command, which has no pipes, redirections or expansions. For any other command, `notPlain` names
+ * what is not plain in it.
+ */
 export function plainWords(command: string): string[] | { notPlain: string } {
   const words: string[] = [];
   let word: string | undefined;

@@ -1,11 +1,11 @@
 const raw = import.meta.glob<string>("./project/**/*", { query: "?raw", import: "default", eager: true });
 
-/** The files of the sample project, by their path. */
+/** The files of the sample project, by path. */
 export function sampleFiles(): Record<string, string> {
   return Object.fromEntries(Object.entries(raw).map(([path, text]) => [path.replace("./project/", ""), text]));
 }
 
-/** The first prompt that is offered, and the one behind which the recording knows nothing more. */
+/** The first prompt that is offered, and the last one of the recording. */
 export const FIRST_PROMPT = "add a maxLength option to slugify";
 export const LAST_PROMPT = "bump the version to 1.4.0";
 

@@ -2,8 +2,9 @@ import { type Message, type Model, type ModelRequest, type Part, recordedModel }
 import { type Answer, type Result, SCENES, type Scene, UNKNOWN } from "./scenes.js";
 
 /**
- * The recording as a model. It finds its place by the conversation it is sent: the user's last prompt is the scene, and the answers
- * given since are how far it is. So work that was given up and prompts between the recorded ones do not confuse it.
+ * The recording as a model. It finds its place in the recording by the conversation that it is sent: the user's last
+ * prompt names the scene, and the number of answers since then says how far the scene is. For that reason discarded
+ * work, and prompts between the recorded ones, do not confuse it.
  */
 export function sceneModel(speed: number): Model {
   return {
@@ -23,24 +24,24 @@ function turn({ messages }: ModelRequest) {
 }
 
 function suggestion({ messages }: ModelRequest) {
-  // The last message is the question itself.
+  // The last message is the question for a suggestion, so it is not part of the conversation.
   const place = placeIn(messages.slice(0, -1), true);
   return { text: place ? place.scene.next(resultsOf(place.since)) : "", delayMs: 350 };
 }
 
 interface InScene {
   scene: Scene;
-  /** How many answers came since the prompt. */
+  /** How many answers the model has given since the prompt. */
   given: number;
   since: Message[];
 }
 
-/** The scene of the last prompt; with `earlier` that of the last prompt that was recorded. */
+/** The scene of the last prompt. With `earlier`, the scene of the last prompt that is in the recording. */
 function placeIn(messages: readonly Message[], earlier = false): InScene | undefined {
   for (let index = messages.length - 1; 0 <= index; index -= 1) {
     const message = messages[index];
     if (message?.role !== "user") continue;
-    // What the user has undone is told before their words.
+    // If the user has undone something, a note about it precedes the words of the prompt.
     const prompt = normal(textOf(message).split("\n\n").at(-1) ?? "");
     const scene = SCENES.find((candidate) => normal(candidate.prompt) === prompt);
     const since = messages.slice(index + 1);

@@ -4,13 +4,13 @@ import { FIRST_PROMPT, LAST_PROMPT } from "./files.js";
 /** The result of a tool, as the model reads it. */
 export type Result = { name: string; text: string; failed: boolean };
 
-/** An answer as it was recorded, or, where it tells what a tool said, made from that. */
+/** An answer as it was recorded, or a function that makes it from the results of tools, if it reports them. */
 export type Answer = RecordedTurn | ((results: readonly Result[]) => RecordedTurn);
 
 export interface Scene {
   prompt: string;
   answers: readonly Answer[];
-  /** What the user may ask next, from the results in this turn. */
+  /** The prompt that the user may send next, made from the results of this turn. */
   next: (results: readonly Result[]) => string;
 }
 
@@ -21,7 +21,7 @@ const edit = (file_path: string, old_string: string, new_string: string) => ({
 });
 const shell = (command: string) => ({ name: "shell", args: { command } });
 
-/** What the model says where its last calls went well, and where they did not. */
+/** An answer that gives the text if the last calls succeeded, and otherwise tells the failure. */
 function afterwards(text: string): Answer {
   return (results) => {
     const failure = results.find((result) => result.failed);
@@ -48,7 +48,7 @@ test("a slug that is cut does not end with a separator", () => {
 });
 `;
 
-/** How a test run ended, as its output says. */
+/** The counts of a test run, read from its output. */
 export function testCounts(results: readonly Result[]): { pass: number; fail: number; failing: string[]; why?: string } | undefined {
   const output = [...results].reverse().find((result) => result.name === "shell" && /ℹ tests \d+/.test(result.text))?.text;
   if (output === undefined) return undefined;
@@ -58,7 +58,10 @@ export function testCounts(results: readonly Result[]): { pass: number; fail: nu
   return { pass: count("pass"), fail: count("fail"), failing, ...(why === undefined ? {} : { why }) };
 }
 
-/** Tells what the run really printed: it happened in the visitor's browser, with whatever they had changed. */
+/**
+ * An answer that reports the real result of the run, because the tests ran in the visitor's browser on files that the
+ * visitor may have changed.
+ */
 function tellTests(results: readonly Result[]): RecordedTurn {
   const counts = testCounts(results);
   const timing = { delayMs: 450, streamMs: 500 };
@@ -147,7 +150,7 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
-/** Said to everything that was not recorded. */
+/** The answer to every prompt that is not in the recording. */
 export const UNKNOWN: RecordedTurn = {
   text:
     `I am a recording, so I know only a few prompts: ${SCENES.map(({ prompt }) => `“${prompt}”`).join(", ")}. ` +

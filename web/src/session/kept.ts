@@ -1,7 +1,7 @@
 import { readSession, titleLine } from "headstart/sessions";
 import { type Saved, whole } from "./storage.js";
 
-/** One that can be gone on with. */
+/** A conversation that can be continued. */
 export interface Conversation {
   id: string;
   title: string;
@@ -9,11 +9,14 @@ export interface Conversation {
   last: number;
 }
 
-/** So many stay in the browser; the oldest go. */
+/** How many conversations stay in the browser; the oldest are removed. */
 const MOST = 20;
 const PREFIX = "headstart.sessions/";
 
-/** Keeps a conversation in which something was said, with the files that it is about, until its visitor removes it. */
+/**
+ * Keeps a conversation with its files until the visitor removes it. A conversation in which nothing was said is not
+ * kept.
+ */
 export function keep(saved: Saved): void {
   if (saved.lines === "") return;
   attempt(() => {
@@ -22,7 +25,7 @@ export function keep(saved: Saved): void {
   });
 }
 
-/** All that can be read, the one with the newest prompt first. */
+/** All conversations that can be read, the one with the newest prompt first. */
 export function conversations(): Conversation[] {
   const names = attempt(() => Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? "")) ?? [];
   const all = names.filter((name) => name.startsWith(PREFIX)).flatMap((name) => {
@@ -33,7 +36,7 @@ export function conversations(): Conversation[] {
   return all.sort((one, other) => other.last - one.last);
 }
 
-/** What was kept under this id, if it can be gone on with. */
+/** The conversation that was kept under this id, if it can be continued. */
 export function take(id: string): Saved | undefined {
   const text = attempt(() => localStorage.getItem(PREFIX + id));
   return text == null ? undefined : whole(text);
@@ -48,7 +51,10 @@ export function remove(id: string): void {
   attempt(() => localStorage.removeItem(PREFIX + id));
 }
 
-/** A browser may keep nothing, or have no room: what a reload finds is told by the conversation itself. */
+/**
+ * Runs `act`, and ignores errors: a browser may keep nothing, or have no room. The conversation itself tells what a
+ * reload would find.
+ */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act();

@@ -1,10 +1,10 @@
 import { MemoryTree } from "headstart";
 
-/** Why a file's content is another one now. */
+/** Who has changed the content of a file. */
 export type ChangedBy = "user" | "work";
 type Listener = (paths: readonly string[], by: ChangedBy) => void;
 
-/** The project in memory: the tree that the engine works on, seen as texts. */
+/** The project in memory: the tree that the engine works on, with its files as texts. */
 export class Project {
   readonly tree: MemoryTree;
   #texts: ReadonlyMap<string, string>;
@@ -21,8 +21,8 @@ export class Project {
   }
 
   /**
-   * The user's own edit. It is in the tree before anything is accepted: see `settled`. Half a character, as an editor may hold it, is
-   * U+FFFD from here on: a file has none.
+   * Writes an edit of the user. `settled` waits until the edit is in the tree, so that it is there before anything is
+   * accepted. An editor may hold half a character; a file cannot, so U+FFFD replaces it.
    */
   write(path: string, edited: string): void {
     const text = edited.toWellFormed();
@@ -36,7 +36,7 @@ export class Project {
     await this.#writes;
   }
 
-  /** Looks what an accept or a turn has changed, tells it, and gives the paths. */
+  /** Finds what an accept or a turn has changed, tells the listeners, and gives the paths. */
   async refresh(): Promise<string[]> {
     await this.#writes;
     const before = this.#texts;

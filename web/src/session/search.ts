@@ -2,24 +2,24 @@ import type { ChangeSet, Tool } from "headstart";
 import type { CodeIndex, IndexProgress, SearchHit } from "headstart/code-index";
 import type { Project } from "./project.js";
 
-/** What a search came to. */
+/** The results of a search. */
 export interface Found {
   query: string;
   hits: readonly SearchHit[];
-  /** How far the index was. */
+  /** How far the index had been built at the time of the search. */
   progress: IndexProgress;
 }
 
 const MOST_HITS = 12;
 
-/** How the tools are offered to a model, once the module has said so. */
+/** The schemas of the tools that are offered to a model; empty until the module has given them. */
 let offered: readonly Omit<Tool, "run">[] = [];
 
-/** The index of the project. Its module is fetched when something is searched for the first time, or when a model is to search. */
+/** The index of the project. Its module is fetched at the first search, or when a model is to search. */
 export class ProjectSearch {
   readonly #project: Project;
   #index: Promise<CodeIndex> | undefined;
-  /** Changes on their way into the index. */
+  /** Settles when the pending changes are in the index. */
   #updates: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
@@ -28,7 +28,7 @@ export class ProjectSearch {
     project.onChange((paths) => this.#follow(paths));
   }
 
-  /** The places that fit best, with what is staged over the project. Rejects where the module cannot be fetched. */
+  /** The places that fit best, in the project with the staged changes. Rejects if the module cannot be fetched. */
   async find(query: string, staged: ChangeSet | undefined): Promise<Found> {
     const index = await this.#open();
     await this.#project.settled();
@@ -37,12 +37,12 @@ export class ProjectSearch {
     return { query, hits, progress: index.progress };
   }
 
-  /** Fetches the module, for the tools. */
+  /** Fetches the module, so that the tools are there. */
   async load(): Promise<void> {
     await this.#open();
   }
 
-  /** `codebase` and `repo_map`, for a model; none before the module was fetched once. */
+  /** The tools `codebase` and `repo_map` for a model; empty until the module was fetched for the first time. */
   get tools(): Tool[] {
     return offered.map((schema) => ({
       ...schema,
@@ -60,7 +60,7 @@ export class ProjectSearch {
   }
 
   #open(): Promise<CodeIndex> {
-    // What failed is tried again: the network may be back.
+    // After a failure the next call tries again, because the network may be back.
     this.#index ??= this.#load().catch((error: unknown) => {
       this.#index = undefined;
       throw error;
@@ -75,7 +75,8 @@ export class ProjectSearch {
     if (this.#isOver) throw new Error("the project is closed");
     const index = new CodeIndex(this.#project.tree);
     offered = index.tools.map(({ run: _, ...schema }) => schema);
-    // Searches answer meanwhile from what is there; the project is small.
+    // Searches during the build answer from what is already indexed. It can be awaited here because the project is
+    // small.
     await index.build();
     return index;
   }

@@ -8,31 +8,31 @@ import { ProjectSearch } from "./search.js";
 import { type Step, Stopwatch } from "./steps.js";
 import { type Kept, type Saved, save } from "./storage.js";
 
-/** What the user is asked. */
+/** A question to the user. */
 export interface Question {
   about: ViewQuestion;
   /** The prompt of the turn that asks. */
   prompt: string;
-  /** On the clock of events. */
+  /** When the question was asked, on the clock of events. */
   askedAt: number;
   answer(answer: ViewAnswer): void;
 }
 
 export interface SessionOptions {
   model: Model;
-  /** The name of the visitor's own model; the recording has none, and costs nothing. */
+  /** The name of the visitor's own model. The recording has no name, and costs nothing. */
   modelName?: string;
   system: string;
   files: Record<string, string>;
   saved?: Saved | undefined;
-  /** Whether the visitor has gone back to what was saved, and not only loaded the page again. */
+  /** Whether the visitor has gone back to a saved conversation, and not only reloaded the page. */
   isResumed?: boolean;
 }
 
 /** The work behind a suggestion, with its times. */
 export interface Ahead {
   readonly id: string;
-  /** Known once it was on screen. */
+  /** The suggested prompt; `undefined` until the suggestion was on screen. */
   prompt: string | undefined;
   readonly watch: Stopwatch;
   work: NonNullable<View["ahead"]>;
@@ -46,24 +46,24 @@ const KEEPING: Readonly<Record<Kept, string>> = {
   forbidden: "The browser keeps nothing for this page: a reload would begin anew.",
 };
 
-/** The conversation of the page: what the agent tells becomes lines and times here, and both survive a reload. It knows nothing of the screen. */
+/** The conversation of the page: turns the agent's updates into lines and times, and both survive a reload. It does not know the screen. */
 export class Session {
   readonly project: Project;
   readonly search: ProjectSearch;
   readonly entries: Entry[];
   readonly steps: Step[];
   ahead: Ahead | undefined;
-  /** The prompt of work that was given up last, until there is new work. */
+  /** The prompt of the work that was discarded last, until new work begins. */
   givenUp: string | undefined;
   question: Question | undefined;
 
   onChange: () => void = () => {};
   onAnnounce: (text: string) => void = () => {};
   onInsert: (text: string) => void = () => {};
-  /** Prompts that came to nothing are to stand in the line again, before what is typed there. */
+  /** Called when prompts had no effect: puts them into the line again, before the text that is typed there. */
   onReturn: (prompt: string) => void = () => {};
   onQuestion: () => void = () => {};
-  /** A turn begins: what was changed before is read. */
+  /** Called when a turn begins, because the user has then read what was changed before. */
   onPrompt: () => void = () => {};
   onSuggestion: (text: string) => void = () => {};
 
@@ -73,20 +73,20 @@ export class Session {
   #modelName: string | undefined;
   /** The lines of the conversation, as the agent gave them. */
   #lines: string;
-  /** What the agent has learned of costs and of the visitor. */
+  /** What the agent has learned of costs and of the visitor's habits. */
   #ledger = { past: "", habits: undefined as string | undefined };
-  /** The turn that goes on: its prompt, its times, and the work that was taken for it. */
+  /** The running turn: its prompt, its times, and the work that was taken for it. */
   #turn: { prompt: string; watch: Stopwatch; taken: Ahead | undefined; pressed: number; savedMs: number } | undefined;
   #suggested: string | undefined;
   #draft = -1;
   #saving: ReturnType<typeof setTimeout> | undefined;
   #kept: Kept = "kept";
-  /** Until another model answers. */
+  /** Settles when a chosen model is ready to answer; `undefined` while no change of the model is pending. */
   #changing: Promise<unknown> | undefined;
   #isEnabled = true;
   #isOver = false;
 
-  /** Throws where it cannot go on from what was saved. */
+  /** Throws if the saved state cannot be continued. */
   constructor(options: SessionOptions) {
     const { saved } = options;
     this.#options = options;
@@ -104,7 +104,7 @@ export class Session {
     this.#saved = saved;
   }
 
-  /** Tells what a reload has come to, and looks ahead again. */
+  /** Says what a reload has restored, and asks for a suggestion again. */
   begin(): void {
     if (this.#saved) this.#restored(this.#saved);
     this.#saved = undefined;
@@ -127,45 +127,45 @@ export class Session {
     }
   }
 
-  /** The suggestion on screen, and what of it is not typed yet. */
+  /** The suggestion on screen, and the part of it that is not typed yet. */
   get ghost(): { suggestion: string; rest: string } | undefined {
     const { suggestion } = this.#view;
     return suggestion && { suggestion: suggestion.text, rest: suggestion.rest ?? "" };
   }
 
-  /** Prompts that wait. */
+  /** The prompts that wait for the running turn. */
   get queued(): readonly string[] {
     return this.#view.queued;
   }
 
-  /** What the work ahead would change. */
+  /** The changes that the work ahead has staged. */
   staged(): ChangeSet | undefined {
     return this.ahead && this.#agent.changes(this.ahead.id);
   }
 
-  /** Whether nothing was asked yet. */
+  /** Whether no prompt was sent yet. */
   get isNew(): boolean {
     return !this.entries.some(({ kind }) => kind === "user");
   }
 
-  /** Names it among the conversations that are kept, once something was said. */
+  /** The id of this conversation among those that are kept; `undefined` until something was said. */
   get id(): string | undefined {
     return this.#lines === "" ? undefined : readSession(this.#lines).id;
   }
 
-  /** Its user calls it so. */
+  /** Sets the title of this conversation. */
   rename(title: string): void {
     this.#agent.setTitle(title);
   }
 
-  /** Whether the recording answers. */
+  /** Whether the recording answers, and not the visitor's own model. */
   get isRecorded(): boolean {
     return this.#modelName === undefined;
   }
 
   /**
-   * Another model answers as soon as what it needs is there; a prompt that is sent meanwhile waits for that. The turn that goes on ends, and
-   * what the former model does ahead is given up.
+   * Lets another model answer as soon as `ready` resolves; a prompt that is sent meanwhile waits for that. The running
+   * turn ends, and what the former model does ahead is discarded.
    */
   async useModel(model: Model, modelName: string | undefined, ready: Promise<unknown>): Promise<void> {
     this.#changing = ready;
@@ -173,7 +173,7 @@ export class Session {
     if (this.#changing !== ready || this.#isOver) return;
     this.#changing = undefined;
     this.#modelName = modelName;
-    // The tools that are offered may be others as well, so the conversation goes on with another agent.
+    // The tools that are offered may differ, too, so another agent continues the conversation.
     void this.#agent.close();
     this.#left();
     this.#agent = this.#makeAgent(model);
@@ -181,7 +181,7 @@ export class Session {
     this.#changed();
   }
 
-  /** The one switch for suggestions and everything that they run. */
+  /** Switches suggestions, and all work that runs because of them, on or off. */
   enable(enabled: boolean): void {
     this.#isEnabled = enabled;
     this.#agent.setBackground(enabled ? "auto" : "off");
@@ -189,12 +189,12 @@ export class Session {
     this.#changed();
   }
 
-  /** What could be meant by the mention at whose end this text stops. */
+  /** The completions of the mention that ends where this text ends. */
   complete(before: string): Promise<Completion | undefined> {
     return this.#agent.complete(before);
   }
 
-  /** The input line holds another text. */
+  /** Reports that the input line holds another text. */
   edited(text: string): void {
     this.#agent.edited(text);
     this.#changed();
@@ -205,13 +205,13 @@ export class Session {
     this.#changed();
   }
 
-  /** Tab, or a button: takes the suggestion, and with it the work. Says whether it did. */
+  /** Takes the suggestion, and the work with it, as Tab and a button do. Returns whether there was a suggestion to take. */
   accept(): boolean {
     const { suggestion } = this.#view;
     return suggestion !== undefined && this.#agent.take(suggestion.text) === undefined;
   }
 
-  /** Right: puts the suggestion into the line, as if it had been typed, to be edited or sent. */
+  /** Puts the suggestion into the line, as the key Right does. It can then be edited or sent like typed text. */
   insert(): void {
     const { suggestion } = this.#view;
     if (!suggestion) return;
@@ -219,31 +219,31 @@ export class Session {
     this.edited(suggestion.text);
   }
 
-  /** Sends a prompt. While something goes on it waits. */
+  /** Sends a prompt. While a turn runs, the prompt waits. */
   send(text: string): void {
     if (this.#changing) return void this.#changing.then(() => this.send(text));
     this.#agent.submit(text);
     this.#changed();
   }
 
-  /** What runs without a question because the visitor said so to one, until the page is loaded again or another model answers. */
+  /** The calls that run without a question because the visitor allowed them, until the page is reloaded or another model answers. */
   get allowed(): readonly string[] {
     return this.#agent.allowed;
   }
 
-  /** Such calls are asked about again. */
+  /** Asks about such calls again. */
   askAgain(allowed: string): void {
     this.#agent.askAgain(allowed);
     this.onAnnounce("You are asked again.");
     this.#changed();
   }
 
-  /** Ends what the user waits for. */
+  /** Interrupts what the user waits for. */
   stop(): void {
     this.#agent.interrupt();
   }
 
-  /** What survives a reload, now. */
+  /** Saves now what survives a reload. */
   saveNow(): void {
     clearTimeout(this.#saving);
     this.#saving = undefined;
@@ -279,14 +279,14 @@ export class Session {
     this.#changed();
   }
 
-  /** A part of the page that is fetched late did not come. */
+  /** Reports that a part of the page that is fetched late could not be fetched. */
   unfetched(part: string): void {
     this.note(`The ${part} could not be fetched. Load the page again once there is a connection.`, "bad");
   }
 
   #makeAgent(model: Model): Agent {
     const modelName = this.#modelName;
-    // Keys are an agent's own.
+    // Keys are valid for one agent only, so those of a former agent are removed.
     for (const entry of this.entries) if (entry.kind === "model" || entry.kind === "call") delete entry.key;
     const agent: Agent = new Agent({
       model,
@@ -323,7 +323,7 @@ export class Session {
     });
     this.#draft = -1;
     agent.onUpdate(({ items, view }) => {
-      // One that was replaced has nothing to say any more.
+      // Updates of an agent that was replaced are ignored.
       if (agent !== this.#agent || this.#isOver) return;
       this.#follow(view, items);
       for (const change of items) if (change.type !== "cleared") this.#tell(change.item, change.type === "added");
@@ -334,9 +334,9 @@ export class Session {
     return agent;
   }
 
-  // ── what the agent tells ───────────────────────────────────────────────────────────────────────────────────────────
+  // ── updates of the agent ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Suggestion and work ahead. */
+  /** Follows the suggestion and the work ahead. */
   #follow({ ahead: work, taken, suggestion }: View, changes: readonly ViewItemChange[]): void {
     const { ahead } = this;
     if (ahead && ahead.id !== work?.id) {
@@ -369,7 +369,7 @@ export class Session {
     this.onAnnounce("The work ahead was given up.");
   }
 
-  /** The user has taken work: the turn that begins is its. */
+  /** Handles that the user has taken work: the turn that begins belongs to that work. */
   #take(ahead: Ahead): void {
     ahead.watch.user("wait");
     const [pressed, savedMs] = [performance.now(), ahead.watch.workMs];
@@ -410,7 +410,7 @@ export class Session {
     }
   }
 
-  /** What the turn does now. While the user decides nothing works, and neither does what had ended before it was taken. */
+  /** Notes what the turn does now. Nothing runs while the user decides, or if the work had ended before the user took it. */
   #works(kind: "model" | "tools"): void {
     const { watch, taken } = this.#turn ?? {};
     if (!this.question && taken?.work.ending === undefined) watch?.work(kind);
@@ -480,7 +480,7 @@ export class Session {
         this.note("Stopped. Nothing was applied.", "plain");
     }
     if (!anew) return;
-    // The prompt runs as if it had been typed.
+    // The prompt runs again, as if the user had typed it.
     const prompt = this.#turn?.prompt ?? "";
     this.#finish(why.type === "conflict" ? "conflict" : "failed");
     const watch = new Stopwatch(prompt, false);
@@ -493,7 +493,7 @@ export class Session {
     void this.project.refresh();
     const turn = this.#turn;
     if (!turn) return;
-    // Of work that was not taken something else is told.
+    // If work was taken but not applied, another entry has already told the reason.
     const isTold = turn.taken !== undefined;
     const wasAhead = turn.watch.step.ahead;
     this.#finish(ending.status === "completed" ? (wasAhead ? "taken" : "done") : "failed");
@@ -529,7 +529,7 @@ export class Session {
       answer: (answer) => void this.#agent.answer(question.id, answer),
     };
     if (question.type === "conflicts") this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
-    // It is drawn first, for it gets the focus.
+    // The question is drawn first, because it gets the focus.
     this.#changed();
     this.onQuestion();
   }
@@ -537,7 +537,7 @@ export class Session {
   #followDraft({ draft }: View): void {
     if (!draft || draft.revision === this.#draft) return;
     this.#draft = draft.revision;
-    // What was asked about is dropped; else the end of the turn has told what there is to tell.
+    // A running turn means that the question's work was dropped. Otherwise the end of the turn has told everything.
     if (this.#turn) {
       this.#finish("conflict");
       this.note("Nothing was applied.", "plain");
@@ -545,7 +545,7 @@ export class Session {
     this.onReturn(draft.text);
   }
 
-  /** What goes on is nobody's any more. */
+  /** Ends the work ahead, the question and the turn of an agent that was replaced. */
   #left(): void {
     if (this.ahead) this.#gaveUp(this.ahead);
     this.ahead = this.question = undefined;
@@ -583,11 +583,11 @@ export class Session {
   }
 }
 
-/** What the work does, by its calls. */
+/** Notes what the work does, by the states of its calls. */
 function followWork({ watch, work }: Ahead): void {
   const { ending, calls } = work;
   if (ending === undefined) return watch.work(calls.at(-1)?.state === "calling" ? "tools" : "model");
-  // The call at a boundary is told and does not run.
+  // The call at a boundary is listed but does not run.
   if (ending.status === "boundary") watch.drop();
   else watch.work();
 }

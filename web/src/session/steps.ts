@@ -5,23 +5,23 @@ export interface Stretch {
   to: number;
 }
 
-/** One prompt and when what happened for it: the row of a timeline. */
+/** One prompt with the times of everything that happened for it: a row of the timeline. */
 export interface Step {
   prompt: string;
-  /** Whether it began before the user asked for it. */
+  /** Whether the work began before the user asked for it. */
   ahead: boolean;
-  /** What became of it. */
+  /** How the step ended. */
   fate: "running" | "done" | "taken" | "given up" | "conflict" | "failed";
   stretches: Stretch[];
   /** How long the work took, without the user's decisions. */
   workMs: number;
-  /** How long the user waited from their key to the end. */
+  /** How long the user waited from pressing the key until the end. */
   waitedMs: number;
   /** How long the work had taken when the user took it. */
   savedMs: number;
 }
 
-/** Writes down a step as it happens. */
+/** Records the times of a step while it happens. */
 export class Stopwatch {
   readonly step: Step;
   readonly #began = performance.now();
@@ -40,17 +40,17 @@ export class Stopwatch {
     return this.sum("model", "tools");
   }
 
-  /** What the work does from now on; nothing where it is over. */
+  /** Sets what the work does from now on; without `kind` the work is over. */
   work(kind?: "model" | "tools"): void {
     this.#change("work", kind);
   }
 
-  /** What the work was said to do last did not begin. */
+  /** Forgets the last stretch of the work, because what was announced did not begin. */
   drop(): void {
     this.#open.delete("work");
   }
 
-  /** What the user does from now on. */
+  /** Sets what the user does from now on; without `kind` nothing is recorded. */
   user(kind?: "read" | "wait" | "decide"): void {
     this.#change("user", kind);
   }
@@ -63,7 +63,7 @@ export class Stopwatch {
     this.step.waitedMs = this.sum("wait");
   }
 
-  /** How long these took so far. */
+  /** How long stretches of these kinds took so far, in milliseconds. */
   sum(...kinds: Stretch["kind"][]): number {
     const open = [...this.#open.values()].map(({ kind, from }) => ({ kind, from, to: this.now }));
     return [...this.step.stretches, ...open].filter(({ kind }) => kinds.includes(kind)).reduce((total, { from, to }) => total + to - from, 0);
@@ -79,7 +79,7 @@ export class Stopwatch {
   }
 }
 
-/** What all of it comes to. */
+/** The sums over all steps. */
 export function totals(steps: readonly Step[]): { waitedMs: number; savedMs: number; taken: number; wastedMs: number } {
   const sum = (pick: (step: Step) => number) => steps.reduce((total, step) => total + pick(step), 0);
   return {

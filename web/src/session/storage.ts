@@ -1,29 +1,32 @@
 import type { Entry } from "./log.js";
 import type { Step } from "./steps.js";
 
-/** What survives a reload. Keys and addresses of models are not part of it, and neither is work that runs ahead. */
+/**
+ * The state that survives a reload. Keys and addresses of models are not part of it, and neither is work that runs
+ * ahead.
+ */
 export interface Saved {
   version: 3;
   files: Record<string, string>;
-  /** The conversation, as the agent keeps it. */
+  /** The conversation, in the lines of the agent. */
   lines: string;
   entries: Entry[];
   steps: Step[];
-  /** The prompt of a turn that is under way. */
+  /** The prompt of a running turn. */
   working?: string;
-  /** The name of the visitor's own model, where one answers. */
+  /** The name of the visitor's own model, if one answers. */
   modelName?: string;
 }
 
-/** Whether a reload finds it: the browser may have no room for it, or keep nothing at all. */
+/** Whether a reload finds the state: the browser may have no room for it, or keep nothing at all. */
 export type Kept = "kept" | "tooMuch" | "forbidden";
 
-/** Why there is nothing to go on from although there was something. */
+/** Why there is nothing to continue although there was something. */
 export type Lost = "damaged" | "tooMuch";
 
 const NAME = "headstart.session";
 
-/** Keeps this, or nothing: what was kept before is not what a reload should find. */
+/** Keeps this state. If that fails, nothing is kept, because a reload must not find an older state. */
 export function save(saved: Saved): Kept {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(saved));
@@ -36,7 +39,7 @@ export function save(saved: Saved): Kept {
 
 const isFull = (error: unknown) => error instanceof DOMException && error.name === "QuotaExceededError";
 
-/** So that a reload can tell why there is nothing. */
+/** Stores the reason of the loss, so that a reload can tell why there is nothing. */
 function leaveWord(): boolean {
   try {
     sessionStorage.setItem(NAME, JSON.stringify({ lost: "tooMuch" }));
@@ -46,7 +49,10 @@ function leaveWord(): boolean {
   }
 }
 
-/** What was kept, or why it is lost. Paths and lines are looked at by whoever goes on from them. */
+/**
+ * The state that was kept, or why it is lost. Its paths and lines are not checked here, but by the code that continues
+ * from them.
+ */
 export function load(): Saved | Lost | undefined {
   let text: string | null = null;
   try {
@@ -63,7 +69,7 @@ export function load(): Saved | Lost | undefined {
   return whole(text) ?? "damaged";
 }
 
-/** What was saved, if this is all of it. */
+/** The saved state, if the text holds all of it. */
 export function whole(text: string): Saved | undefined {
   try {
     const saved = JSON.parse(text) as Partial<Saved>;
@@ -82,6 +88,6 @@ export function forget(): void {
   try {
     sessionStorage.removeItem(NAME);
   } catch {
-    // Nothing was kept, then.
+    // The browser keeps nothing, so there is nothing to remove.
   }
 }

@@ -6,10 +6,10 @@ import type { CallResult } from "../session/log.js";
 import { callLine, changeList, prose } from "./conversation.js";
 import type { Places } from "./item-rows.js";
 
-/** What runs ahead of the user, live. */
+/** The panel that shows the work ahead while it runs. */
 export function aheadPanel(session: Session, changes: readonly ChangeSummary[], places: Places, openDiff: () => void) {
   const { ahead, givenUp } = session;
-  // What was not on screen yet is not told.
+  // Work whose suggestion was not on screen yet is not shown.
   if (ahead?.prompt === undefined) {
     const text = givenUp
       ? `“${givenUp}” was given up. Its files were staged in memory only: nothing in the project has changed.`
@@ -50,7 +50,10 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
 
 const textOf = (output: unknown) => (typeof output === "string" ? output : JSON.stringify(output));
 
-/** Reasons for which a command stops here that runs in a view where there are any. */
+/**
+ * Reasons for which a command stops on this page, although it could run ahead in a view on a machine that has such
+ * views.
+ */
 const IN_VIEWS: ReadonlySet<Verdict["reason"]> = new Set(["writes", "executes", "environment", "not_understood"]);
 
 function statusOf({ work }: Ahead) {

@@ -2,20 +2,20 @@ import { type MentionList, attachMentions } from "headstart/attach";
 import { html, nothing, render } from "lit-html";
 import type { Session } from "../session/session.js";
 
-/** Two presses of Tab within this time were meant as one. */
+/** Two presses of Tab within this time count as one. */
 const DOUBLE_PRESS_MS = 400;
 
-/** The prompt: a line with the suggestion as ghost text behind what is typed. */
+/** The prompt line, with the rest of the suggestion as ghost text behind the typed text. */
 export class Composer {
   readonly dom = document.createElement("div");
   readonly input = document.createElement("textarea");
-  /** Whether there is something to see in a diff. */
+  /** Whether there are staged changes that a diff can show. */
   hasDiff = false;
   readonly #openDiff: () => void;
   readonly #list = document.createElement("ul");
   readonly #mentions: MentionList;
   #session: Session;
-  /** When Tab took a suggestion last, and whether it is still down. */
+  /** When Tab last took a suggestion. The next field says whether the key is still down. */
   #tabbed = Number.NEGATIVE_INFINITY;
   #isTabHeld = false;
 
@@ -42,7 +42,7 @@ export class Composer {
     this.#session = session;
   }
 
-  /** What is typed; half a character is U+FFFD, for no prompt has one. */
+  /** The typed text. Half a character becomes U+FFFD, because a prompt cannot hold it. */
   get text(): string {
     return this.input.value.toWellFormed();
   }
@@ -65,8 +65,9 @@ export class Composer {
   }
 
   /**
-   * Whether this Tab is only what is left of one that took a suggestion: it is still held down, was pressed twice, or the work is being
-   * handed over. It would lead the focus away from where the next suggestion shows. Where nothing was taken, Tab leads on as ever.
+   * Whether this Tab is only a remainder of one that took a suggestion: the key is still held down, was pressed twice,
+   * or the work is being handed over. Without this check it would move the focus away from the line in which the next
+   * suggestion shows. If nothing was taken, Tab moves the focus as usual.
    */
   isLeftOver(event: KeyboardEvent): boolean {
     if (event.key !== "Tab" || event.shiftKey || isWithOtherKey(event)) return false;
@@ -113,7 +114,7 @@ export class Composer {
     this.#fit();
   }
 
-  /** The line is as high as what is typed, the suggestion or the placeholder needs. */
+  /** Makes the line as high as the typed text, the suggestion or the placeholder needs. */
   #fit(): void {
     this.input.style.height = "auto";
     const ghost = this.dom.querySelector(".ghost");
@@ -146,7 +147,7 @@ export class Composer {
   }
 }
 
-/** What the keys of the line do while nothing is suggested. */
+/** What the keys of the line do when there is no suggestion. */
 export const keysOfLine = html`<span class="for-keys"><kbd>Enter</kbd> sends</span><span class="for-keys"><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`;
 
 const isWithOtherKey = ({ ctrlKey, altKey, metaKey }: KeyboardEvent) => ctrlKey || altKey || metaKey;

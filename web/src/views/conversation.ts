@@ -9,7 +9,7 @@ import { type Places, itemList, ownPlace } from "./item-rows.js";
 export interface ConversationActions extends Places {
   openFile(path: string): void;
   rerun(prompt: string): void;
-  /** A question was answered: the card that had the focus goes away. */
+  /** Called after a question was answered. The card that had the focus is removed. */
   answered(): void;
 }
 
@@ -50,7 +50,7 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
   }
 }
 
-/** Words between backticks as code; nothing else is markup. */
+/** Shows words between backticks as code; nothing else in the text is markup. */
 export function prose(text: string) {
   return text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 }
@@ -59,7 +59,7 @@ export function callLine({ call, result, rows = [], ahead }: Extract<Entry, { ki
   const isError = result !== undefined && "error" in result;
   const state = result ? outcome(call, result, ahead) : isStopped ? "waits for you" : "running…";
   const text = result ? ("error" in result ? result.error : result.output) : "";
-  // A test run is what the visitor waits for: it is open at once.
+  // The output of a test run is open at once, because the visitor waits for it.
   const isShown = call.name === "shell" && /\bℹ tests\b|ℹ tests/.test(text);
   const summary = html`<span class="tool">${call.name}</span> <span class="what">${title(call).slice(call.name.length + 1)}</span>
     <span class="state ${isError ? "bad" : ""}">${state}</span>`;
@@ -88,7 +88,7 @@ export function changeList(changes: readonly ChangeSummary[], open?: (path: stri
 
 type Applied = Extract<Entry, { kind: "applied" }>;
 
-/** When the work was done; the timeline has the same figures. */
+/** Says which part of the work was done while the user read. The timeline has the same figures. */
 function doneWhen({ savedMs, restMs }: Applied): string {
   if (restMs < 1) return `The work took ${seconds(savedMs)}, done while you read.`;
   if (savedMs < 1) return `The work took ${seconds(restMs)}, and you waited for it.`;
@@ -126,7 +126,7 @@ function conflict(conflicts: readonly Conflict[], actions: ConversationActions) 
   </div>`;
 }
 
-/** What the user does about a conflict. Nothing was changed so far. */
+/** Asks the user how to settle a conflict. Nothing was changed so far. */
 function conflictCard({ about, prompt, answer }: Question, conflicts: readonly Conflict[], actions: ConversationActions) {
   const settle = (said: ViewAnswer) => {
     answer(said);
@@ -151,13 +151,16 @@ function failed({ prompt, text }: Extract<Entry, { kind: "failed" }>, actions: C
   </div>`;
 }
 
-/** A key that was on its way when the question came up is no answer to it. */
+/**
+ * Keys within this time after a question came up are no answer, because they were pressed before the user could read
+ * it.
+ */
 const DEAF_MS = 400;
 
 function questionCard(question: Question, actions: ConversationActions) {
   const { about } = question;
   if (about.type === "call") return consentCard(question, about, actions);
-  // In the mode of this page work is taken without a further word.
+  // In the mode of this page, changes are taken without a question.
   return about.type === "changes" ? nothing : conflictCard(question, about.conflicts, actions);
 }
 

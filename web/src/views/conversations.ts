@@ -7,7 +7,7 @@ export interface ConversationsActions {
   remove(id: string): void;
 }
 
-/** The conversations that this browser has kept. */
+/** The dialog that lists the conversations which this browser has kept. */
 export class ConversationsDialog {
   readonly dom = document.createElement("dialog");
   readonly #actions: ConversationsActions;
@@ -19,7 +19,7 @@ export class ConversationsDialog {
     this.dom.setAttribute("aria-labelledby", "conversations-title");
   }
 
-  /** Opens it; `current` is the one that goes on. */
+  /** Opens the dialog; `current` is the conversation that is open now. */
   open(current: string | undefined): void {
     this.#current = current;
     this.#draw();

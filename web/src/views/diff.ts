@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<ChangeSummary["type"], string>> = {
   createDirectory: "new folder",
 };
 
-/** Shows what is staged, file by file, before anything of it is in the project. */
+/** Shows the staged changes file by file, before any of them is in the project. */
 export class DiffDialog {
   readonly dom = document.createElement("dialog");
   readonly #files = document.createElement("div");
@@ -42,12 +42,12 @@ export class DiffDialog {
     this.dom.addEventListener("close", () => this.#clear());
   }
 
-  /** Whether what shows a diff is there. */
+  /** Whether the code that shows a diff has been fetched. */
   get isFetched(): boolean {
     return this.#diffView !== undefined;
   }
 
-  /** Fetches it; before `open`. */
+  /** Fetches the code that shows a diff; has to be called before `open`. */
   async fetch(): Promise<void> {
     ({ diffView: this.#diffView } = await import("../editor/diff-view.js"));
   }
@@ -60,7 +60,7 @@ export class DiffDialog {
     this.dom.showModal();
   }
 
-  /** Brings the diff of a file into sight, and the keys to it. */
+  /** Scrolls to the diff of a file, and gives it the focus. */
   reveal(path: string): void {
     const section = [...this.#files.children].find((section) => (section as HTMLElement).dataset["path"] === path);
     section?.scrollIntoView({ block: "nearest" });

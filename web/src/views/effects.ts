@@ -1,7 +1,7 @@
 import type { EffectKind, Verdict } from "headstart";
 import { html } from "lit-html";
 
-/** What each kind of effect means, in words for people. */
+/** What each kind of effect means, in words for users. */
 export const KINDS: Readonly<Record<EffectKind, { name: string; meaning: string }>> = {
   readOnly: { name: "reads", meaning: "reads in the project" },
   writesWorkspace: { name: "writes", meaning: "writes in the project" },
@@ -30,7 +30,10 @@ export interface CommandPart {
   detail: string;
 }
 
-/** Parts that do not overlap: where several cover a place, the shortest one, which says most, is kept. */
+/**
+ * Splits the parts into pieces that do not overlap. If several parts cover a place, the shortest is kept, because it
+ * says most.
+ */
 export function flat(parts: readonly CommandPart[], length: number): CommandPart[] {
   const owners: (CommandPart | undefined)[] = new Array<CommandPart | undefined>(length).fill(undefined);
   const widestFirst = [...parts].sort((left, right) => right.to - right.from - (left.to - left.from));
@@ -46,7 +49,7 @@ export function flat(parts: readonly CommandPart[], length: number): CommandPart
   return pieces;
 }
 
-/** A command with its parts marked. */
+/** A command, in which each part is marked with its effect. */
 export function markedCommand(command: string, parts: readonly CommandPart[]) {
   const pieces = [];
   let at = 0;

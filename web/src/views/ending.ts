@@ -1,7 +1,7 @@
 import { html } from "lit-html";
 import { type Step, seconds, totals } from "../session/steps.js";
 
-/** What the visitor may do once the recording has told all that it knows. */
+/** Shows what the visitor may do at the end of the recording. */
 export function ending(steps: readonly Step[], { chooseModel, startOver }: { chooseModel(): void; startOver(): void }) {
   const { taken, savedMs, waitedMs } = totals(steps);
   const figures = taken === 0 ? "" : ` ${taken} ${taken === 1 ? "suggestion" : "suggestions"} taken: ${seconds(savedMs)} of work done while you read, ${seconds(waitedMs)} waited.`;

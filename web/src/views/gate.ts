@@ -36,7 +36,7 @@ const marks = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** Type a shell command, and see what it would do. */
+/** The view in which a visitor types a shell command and sees what it would do. */
 export class GateView {
   readonly dom = document.createElement("section");
   readonly #editor: EditorView;
@@ -71,7 +71,10 @@ export class GateView {
     this.#judge();
   }
 
-  /** Shows it, with the cursor in the command, or hides it. A screen reader hears only what is shown. */
+  /**
+   * Shows the view with the cursor in the command, or hides it. A screen reader hears a verdict only while the view is
+   * shown.
+   */
   show(isShown: boolean): void {
     if (isShown && this.dom.hidden) this.#tell();
     if (!isShown) clearTimeout(this.#telling);
@@ -135,7 +138,7 @@ export class GateView {
     if (!this.dom.hidden) this.#tell();
   }
 
-  /** Screen readers hear the verdict once the typing rests. */
+  /** Announces the verdict to screen readers after a pause in typing, because it changes with each letter. */
   #tell(): void {
     clearTimeout(this.#telling);
     this.#telling = setTimeout(() => this.#announce(`${this.#judged?.decision}: ${this.#judged?.detail}`), 700);

@@ -1,7 +1,7 @@
 import { html } from "lit-html";
 import { byInput } from "./keys.js";
 
-/** What the page is about, to whoever has not sent anything yet. */
+/** Explains the page to visitors who have not sent a prompt yet. */
 export function intro() {
   return html`<div class="intro">
     <div>
@@ -23,5 +23,5 @@ export function intro() {
   </div>`;
 }
 
-/** Said where the conversation will be. */
+/** The hint in the place where the conversation will be. */
 export const toBegin = html`<p class="quiet">The first prompt is in the line below. ${byInput(html`Press <kbd>Enter</kbd>.`, "Tap Send.")}</p>`;

@@ -1,18 +1,18 @@
 import type { ItemRow } from "headstart";
 import { html, nothing } from "lit-html";
 
-/** Where a row leads. */
+/** What a row needs in order to lead to a place in the project. */
 export interface Places {
-  /** Whether the project has this file now: work ahead finds some that are only staged. */
+  /** Whether the project has this file now. Work ahead also finds files that are only staged. */
   has(path: string): boolean;
   /** Opens a file of the project at a line. */
   openAt(path: string, line: number): void;
 }
 
-/** So many rows are in sight; the rest is folded. */
+/** How many rows are in sight; the others are folded. */
 const MOST_ROWS = 4;
 
-/** What a call found, unless the line of the call says so. */
+/** The list of what a call found, without the items that the line of the call already names. */
 export function itemList(rows: readonly ItemRow[], places: Places) {
   const listed = rows.filter(({ isNamed }) => !isNamed);
   if (listed.length === 0) return nothing;
@@ -32,7 +32,7 @@ export function itemList(rows: readonly ItemRow[], places: Places) {
   </div>`;
 }
 
-/** A way to the file that a call is about. */
+/** A button that opens the file which the call itself is about. */
 export function ownPlace(rows: readonly ItemRow[], places: Places) {
   const row = rows.find(({ isNamed, place }) => isNamed && place);
   return row?.place && places.has(row.place.path) ? html`<p class="own">${opener(row, row.place, places, `Open ${row.name}`)}</p>` : nothing;
@@ -40,7 +40,7 @@ export function ownPlace(rows: readonly ItemRow[], places: Places) {
 
 function itemRow(row: ItemRow, places: Places) {
   const { name, description, status, place } = row;
-  // Isolated, for a name that is written from right to left must not turn what stands beside it.
+  // Texts are isolated, because a name that is written from right to left must not reorder the text beside it.
   return html`<li>
     ${place && places.has(place.path) ? opener(row, place, places, name) : html`<bdi class="name">${name}</bdi>`}
     ${description === undefined ? nothing : html`<bdi class="about">${description}</bdi>`}

@@ -2,11 +2,14 @@ import { html, render } from "lit-html";
 import { keysOfLine } from "./composer.js";
 import { intro, toBegin } from "./intro.js";
 
-/** The first screen while the engine is on its way: its line takes what is typed and sent, and the conversation goes on from there. */
+/**
+ * The first screen while the engine is being fetched. Its line takes what is typed and sent, and the conversation
+ * continues with that.
+ */
 export class Opening {
   readonly dom = document.createElement("section");
   readonly input = document.createElement("textarea");
-  /** What was sent so far. */
+  /** The prompts that were sent so far. */
   readonly sent: string[] = [];
 
   constructor(prompt: string) {

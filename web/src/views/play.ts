@@ -18,7 +18,7 @@ export interface PlayActions {
   showConversations(): void;
 }
 
-/** The chat beside the project. */
+/** The view of the chat beside the project. */
 export class PlayView {
   readonly dom = document.createElement("section");
   readonly composer: Composer;
@@ -29,7 +29,7 @@ export class PlayView {
   #session: Session;
   #fresh = new Set<string>();
   #edited = new Set<string>();
-  /** Whether new lines scroll into view: unless the visitor has scrolled back to read. */
+  /** Whether the log scrolls to new lines. It does not while the visitor has scrolled back to read. */
   #follows = true;
   #lines = 0;
 
@@ -41,7 +41,8 @@ export class PlayView {
     this.composer = new Composer(session, () => this.openDiff());
     const places = { open: (path: string, lines: [number, number]) => this.#openAt(path, lines), showStaged: (path: string) => this.openDiff(path) };
     this.#search = new SearchView(session, places, () => this.draw());
-    // Before whatever has the focus hears of it: a question may have taken it from the prompt.
+    // The event is captured before the focused element gets it, because a question may have taken the focus from the
+    // prompt.
     const swallow = (event: KeyboardEvent) => {
       if (!this.composer.isLeftOver(event)) return;
       event.preventDefault();
@@ -56,7 +57,7 @@ export class PlayView {
     this.use(session);
   }
 
-  /** Fetches what the page can be used without. */
+  /** Fetches the parts without which the page can already be used. */
   fetchRest(): void {
     this.#editor.fetch().catch(() => this.#session.unfetched("editor"));
     this.diff.fetch().catch(() => this.#session.unfetched("diff"));
@@ -84,7 +85,7 @@ export class PlayView {
       this.composer.text = text;
       session.edited(text);
     };
-    // Whoever is typing goes on: a letter of theirs must not answer.
+    // A user who is typing keeps the focus, because otherwise the next letter would answer the question.
     session.onQuestion = () => {
       if (this.composer.text === "") requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
       else if (session.question?.about.type === "call") session.onAnnounce("The agent asks whether a command may run.");
@@ -105,7 +106,7 @@ export class PlayView {
   openDiff(path?: string): void {
     const changes = this.#session.staged();
     if (!changes || changes.isEmpty || this.diff.dom.open) return;
-    // What is staged may be something else by then.
+    // After the fetch everything is checked again, because other changes may be staged by then.
     if (!this.diff.isFetched) return void this.diff.fetch().then(() => this.openDiff(path), () => this.#session.unfetched("diff"));
     this.diff.open(changes, this.#session.ghost !== undefined, () => {
       this.composer.accept();
@@ -167,7 +168,7 @@ export class PlayView {
     this.#followTheEnd();
   }
 
-  /** Whether the recording has told all that it knows. */
+  /** Whether the recording is at its end. */
   get #isOver(): boolean {
     const { phase, isRecorded, steps } = this.#session;
     const last = steps.at(-1);
@@ -211,7 +212,7 @@ export class PlayView {
   }
 
   #scrolled(log: HTMLElement): void {
-    // Of what is hidden nothing is known.
+    // A hidden log has no size, so it does not say where the visitor has scrolled.
     if (log.clientHeight) this.#follows = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
   }
 }

@@ -7,16 +7,18 @@ import type { Found } from "../session/search.js";
 export interface SearchActions {
   /** Opens a file of the project at these lines. */
   open(path: string, lines: SearchHit["lines"]): void;
-  /** Shows what is staged at the path. */
+  /** Shows the staged change of the path. */
   showStaged(path: string): void;
 }
 
-/** Milliseconds without a letter before it is searched. */
+/** How many milliseconds after the last letter the search begins. */
 const PAUSE_MS = 120;
-/** A longer query is cut: nobody types it, and the rest would only take time. */
+/**
+ * The longest query in characters. A longer one is cut, because nobody types it and a search would only take longer.
+ */
 const LONGEST_QUERY = 10_000;
 
-/** The search line over the project's files and, while it holds words, the places that fit, staged ones included. */
+/** The search line over the project's files. While it holds words, the best places are listed, staged ones included. */
 export class SearchView {
   readonly line = document.createElement("div");
   readonly results = document.createElement("div");
@@ -25,7 +27,7 @@ export class SearchView {
   #session: Session;
   #found: Found | undefined;
   #failed: string | undefined;
-  /** What was searched last, with the state that it was searched in. */
+  /** The last search: its query, and the state in which it was made. */
   #asked = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #version = 0;
@@ -63,7 +65,7 @@ export class SearchView {
     return this.#input.value.trim();
   }
 
-  /** Whether the results stand in place of the list of files. */
+  /** Whether the results are shown in place of the list of files. */
   get isOpen(): boolean {
     return this.query !== "";
   }
@@ -75,7 +77,7 @@ export class SearchView {
 
   draw(): void {
     if (!this.isOpen) return;
-    // The project or what is staged may be another one now.
+    // The project or the staged changes may differ now, so the search is made again if they do.
     this.#search(0);
     const found = this.#found;
     render(
@@ -107,7 +109,7 @@ export class SearchView {
   #open({ path, lines }: SearchHit, isStaged: boolean): void {
     if (isStaged) return this.#actions.showStaged(path);
     if (this.#session.project.files.has(path)) return this.#actions.open(path, lines);
-    // It went while the results stood here.
+    // The file was removed while the results were shown.
     this.#session.note(`${path} is not there any more.`, "plain");
     this.#asked = "";
     this.draw();
@@ -142,10 +144,10 @@ export class SearchView {
       try {
         found = await this.#session.search.find(query, staged);
       } catch (error) {
-        // A browser does not fetch a part of a page again that it could not fetch once.
+        // A browser does not fetch a module again after it failed once, so only a reload helps.
         failed = `Nothing can be searched now (${(error as Error).message}); load the page again: what is here is kept.`;
       }
-      // Another question has been asked meanwhile.
+      // The result is dropped if another search has begun meanwhile.
       if (this.#asked !== asked) return;
       [this.#found, this.#failed] = [found, failed];
       this.#onChange();

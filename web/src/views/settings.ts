@@ -1,7 +1,10 @@
-/** What answers: the recording, or a server of the user's. The key is in memory only: here, and in the model made from it. */
+/**
+ * The choice of what answers: the recording, or a server of the user's. A key is held in memory only, here and in the
+ * model made from it.
+ */
 export type Choice = { kind: "recorded" } | { kind: "remote"; baseUrl: string; model: string; key: string };
 
-/** The dialog in which the user says what answers. */
+/** The dialog in which the user chooses what answers. */
 export class SettingsDialog {
   readonly dom = document.createElement("dialog");
   readonly #form: HTMLFormElement;
@@ -46,11 +49,11 @@ export class SettingsDialog {
       this.#inForce = choice;
       onChoice(choice);
     });
-    // What was not chosen is nowhere kept, and no key lies in a form that nobody sees.
+    // The form is reset, so that a choice that was not made is not kept and no key stays in a hidden form.
     this.dom.addEventListener("close", () => form.reset());
   }
 
-  /** Opens it, and shows what is in force. */
+  /** Opens the dialog with the choice in force. */
   open(): void {
     this.#problem.hidden = true;
     this.#fill(this.#inForce);
@@ -71,7 +74,7 @@ export class SettingsDialog {
     if (fields) fields.hidden = !isRemote;
   }
 
-  /** The choice, or what is wrong with it. */
+  /** The choice, or a message that says what is wrong with it. */
   #read(): Choice | string {
     const data = new FormData(this.#form);
     const text = (name: string) => String(data.get(name) ?? "").trim();

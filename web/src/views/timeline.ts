@@ -18,10 +18,10 @@ const FATES: Readonly<Record<Step["fate"], string>> = {
   failed: "failed",
 };
 
-/** A reader may read for minutes; so much of it is drawn. */
+/** The longest drawn time of reading or deciding, because a user may read for minutes. */
 const MOST_IDLE_MS = 2500;
 
-/** When what happened: model, tools, reading, waiting; and what it comes to. */
+/** Shows what happened when (model, tools, reading, waiting), and the sums. */
 export function timeline(steps: readonly Step[]) {
   const { waitedMs, savedMs, taken, wastedMs } = totals(steps);
   const drawn = steps.map(squeeze);
@@ -60,7 +60,7 @@ function row(step: Step, drawn: readonly Stretch[], longest: number) {
   </div>`;
 }
 
-/** Long stretches in which nothing but reading or deciding happens are shortened; everything behind them moves up. */
+/** Shortens long stretches in which the user only reads or decides; everything after them moves up. */
 function squeeze({ stretches }: Step): Stretch[] {
   const edges = [...new Set(stretches.flatMap(({ from, to }) => [from, to]))].sort((left, right) => left - right);
   let removed = 0;

@@ -1,9 +1,9 @@
-// In place of `headstart` for a session that plays a story: its conversations can be looked at.
+// Replaces `headstart` for a session that plays a story, so that the test can look at its conversations.
 import { Agent as Made } from "headstart";
 
 export * from "headstart";
 
-/** What the agent of the story's session is, and all that its agents gave. */
+/** The agent of the story's session, and all lines that its agents have given. */
 export const seen = { agent: undefined, lines: "", ledger: "" };
 
 export class Agent extends Made {

@@ -1,4 +1,4 @@
-// What tests of the project import as `node:assert`. Comparisons are strict in both spellings.
+// The module that tests of the project import as `node:assert`. Comparisons are strict under both of its names.
 
 export class AssertionError extends Error {
   constructor({ message, actual, expected, operator }) {

@@ -1,4 +1,5 @@
-// What tests of the project import as `node:test`: suites, tests, hooks. They are collected while the file loads and run after that.
+// The module that tests of the project import as `node:test`, with suites, tests and hooks. They are collected while
+// the file loads, and run afterwards.
 
 const root = suite_("", undefined, {});
 let open = root;

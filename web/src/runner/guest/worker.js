@@ -1,5 +1,6 @@
-// The first thing that runs in a worker for one test file. It takes away what tests of a library need not have, then loads the file.
-// The page's content security policy, which this worker inherits, keeps it from the network in any case.
+// The first code that runs in the worker of one test file. It removes interfaces that tests of a library do not need,
+// then loads the file. This is not what keeps a test from the network: the page's content security policy does, which
+// this worker inherits.
 
 const NOT_FOR_TESTS = [
   "fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "WebTransport", "EventSource", "importScripts", "indexedDB", "caches",
