@@ -1,4 +1,4 @@
-// Bundles the extension, its page and, with --test, the tests.
+// Bundles the extension and its page. With --test it bundles the tests, too.
 import { copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -19,7 +19,7 @@ if (process.argv.includes("--test")) {
     outExtension: { ".js": ".mjs" },
     format: "esm",
     platform: "node",
-    // `vscode` is there in an editor only; tests of what needs it bring their own.
+    // `vscode` exists only inside an editor, so unit tests get a replacement for it.
     alias: { vscode: "./test/unit/vscode.ts" },
     external: ["playwright-core", "headstart"],
   });
@@ -44,11 +44,11 @@ if (process.argv.includes("--test")) {
       platform: "browser",
       external: ["vscode", ...external],
       minify: true,
-      // The wasm is read from the extension's folder; nothing of the page's address is used.
+      // The extension reads the wasm from its own folder, so the address of the bundle is never used.
       define: { "import.meta.url": '"headstart:"' },
     });
   await extension("src/desktop.ts", "dist/extension.js", ["node:*"]);
-  // A browser has no module of Node's: one that gets in fails the build.
+  // A browser has no modules of Node's. They are not external here, so that an import of one fails the build.
   await extension("src/extension.ts", "dist/web.js", []);
   await build({ ...common, entryPoints: ["src/view/page/main.ts"], outfile: "dist/view.js", format: "iife", platform: "browser", minify: true });
   const { resolve } = createRequire(import.meta.url);

@@ -1,4 +1,5 @@
-// Draws media/icon.png from media/icon.svg. The PNG is kept: who builds the extension needs no browser.
+// Draws media/icon.png from media/icon.svg. The PNG is in the repository, so that building the extension needs no
+// browser.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";

@@ -13,7 +13,8 @@ const FILES = ["README.md", "package.nls.json", "dist/extension.js", "dist/web.j
 await rm(stage, { recursive: true, force: true });
 for (const file of FILES) await cp(root + file, stage + file);
 const licences = await Promise.all(["LICENSE-MIT", "LICENSE-APACHE"].map((name) => readFile(`${root}../../${name}`, "utf8")));
-// What the extension brings of others is in the module of its npm package, and what reads Markdown in its page.
+// The code of others in the extension comes from two places: the module of the npm package, and marked, which reads
+// Markdown in the page.
 const { resolve } = createRequire(import.meta.url);
 const ofOthers = await readFile(join(dirname(resolve("headstart/package.json")), "THIRD-PARTY.md"), "utf8");
 const ofMarked = await readFile(join(dirname(resolve("marked/package.json")), "LICENSE.md"), "utf8");
@@ -21,7 +22,7 @@ await writeFile(`${stage}THIRD-PARTY.md`, `${ofOthers.trimEnd()}\n\n## marked\n\
 await writeFile(`${stage}LICENSE.txt`, `headstart is licensed under either of the two licences below, as you like.\n\n${licences.join("\n\n")}`);
 const { scripts: _scripts, devDependencies: _dev, dependencies: _dependencies, private: _private, ...manifest } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
 await writeFile(`${stage}package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
-// Files are named one by one above, so nothing is left to ignore.
+// The ignore file is empty, because the files are already chosen one by one above.
 await writeFile(`${stage}.vscodeignore`, "");
 
 const out = `${root}out/headstart-${manifest.version}.vsix`;

@@ -30,7 +30,7 @@ import { ChatView } from "./view/provider.js";
 
 export const SAMPLE = "headstart-sample";
 
-/** One window's headstart: the chat, its session, and what of VS Code belongs to them. */
+/** All of headstart in one window: the chat, its session, and the parts of VS Code that belong to them. */
 export class App implements vscode.Disposable {
   readonly view: ChatView;
   readonly staged: StagedDocuments;
@@ -44,20 +44,20 @@ export class App implements vscode.Disposable {
   #starting: Promise<Session | undefined> | undefined;
   #chosen: Chosen | undefined;
   #isSample = false;
-  /** When the provider, which had no answer for a moment, is asked again. */
+  /** When a provider that was briefly unavailable is asked again. */
   #waitsUntil: number | undefined;
-  /** What is said where no session is. */
+  /** The notes of the chat while there is no session. */
   #notes: Item[] = [];
   #changes: vscode.Disposable | undefined;
-  /** What the conversation of the window tells its model first, and of which settings. */
+  /** The system instruction of the window's conversation, and the settings that it was made of. */
   #system: (SystemText & { of: string }) | undefined;
   #search: ProjectSearch | undefined;
-  /** What runs commands for the conversation of the window, or why nothing does. */
+  /** The shell that runs commands for the window's conversation, or why there is none. */
   #shell: Shell | { missing: string } | undefined;
   readonly #openShell: OpenShell | undefined;
-  /** What the settings said of the program that confines. */
+  /** The last setting for the program that confines commands. */
   #binary = "";
-  /** The code of an answer that is shown as a diff, and how often there was one. */
+  /** The code of an answer that is shown as a diff, and how many were shown so far. */
   #applying: { id: string; changes: ChangeSet } | undefined;
   #applied = 0;
 
@@ -85,7 +85,7 @@ export class App implements vscode.Disposable {
     this.staged.dispose();
   }
 
-  /** The session, started if there is none yet. */
+  /** Gives the session, and starts it if there is none yet. */
   start(): Promise<Session | undefined> {
     this.#starting ??= this.#start().catch((error: unknown) => {
       this.#say(note("error", `headstart could not start: ${ofSettings(messageOf(error))}`));
@@ -107,7 +107,7 @@ export class App implements vscode.Disposable {
     const headstart = await load(this.#extension);
     const first = await this.#choose(headstart, root);
     this.#chosen = first;
-    // The model may be another one tomorrow; the conversation goes on.
+    // The session gets this wrapper, because another model may be chosen later while the conversation continues.
     const model: Model = {
       stream: (request, signal) => {
         const chosen = this.#chosen;
@@ -134,7 +134,7 @@ export class App implements vscode.Disposable {
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: () => this.#system?.text ?? "",
       rulesInSystem: () => this.#takeRules(),
-      // The sample's recording costs nothing.
+      // The recording of the sample costs nothing, so it always works in the background.
       settings: isSample ? () => ({ ...settings(), background: "always" }) : () => withShell(settings(), shell),
       ...(ledger && { ledger }),
       ...(saved && { saved }),
@@ -161,7 +161,7 @@ export class App implements vscode.Disposable {
     return this.#session;
   }
 
-  /** Only where there is a disk, a host that starts programs, and trust. */
+  /** Opens the shell. This needs a disk, a host that starts programs, and trust in the workspace. */
   async #shellOf(root: vscode.Uri): Promise<Shell | { missing: string }> {
     if (this.#openShell === undefined) return { missing: "VS Code for the Web starts no programs" };
     if (root.scheme !== "file") return { missing: "this project is on no disk of this machine" };
@@ -181,7 +181,7 @@ export class App implements vscode.Disposable {
     this.#shell = undefined;
   }
 
-  /** The index, unless its user wants none. Without it the chat goes on. */
+  /** Opens the index, unless the user has turned it off. If that fails, the chat works without it. */
   async #openSearch(root: vscode.Uri, tree: WorkspaceFiles): Promise<void> {
     this.#search?.dispose();
     this.#search = undefined;
@@ -208,7 +208,7 @@ export class App implements vscode.Disposable {
     void vscode.window.showInformationMessage(`headstart: ${why}`);
   }
 
-  /** Settings changed: what may be read, and whether there is an index, counts at once. */
+  /** Applies changed settings, so that denied paths and the index count at once. */
   async settingsChanged(): Promise<void> {
     const root = this.#root();
     const { index, deny, binary } = settings();
@@ -222,12 +222,15 @@ export class App implements vscode.Disposable {
     try {
       if (session && root) await this.#tellSystem(await load(this.#extension), root, new WorkspaceFiles(root, treeError));
     } catch {
-      // What is wrong with the settings the session says.
+      // The error is ignored here, because the session reports what is wrong with the settings.
     }
     session?.settingsChanged();
   }
 
-  /** What the model is told first. It is the same bytes until other tools are offered, or rules are read or not. */
+  /**
+   * Makes the system instruction. It stays the same bytes until other tools are offered, or reading rules is turned on
+   * or off.
+   */
   async #tellSystem(headstart: Headstart, root: vscode.Uri, tree: WorkspaceFiles): Promise<void> {
     const { deny, rules, tools: said } = settings();
     const tools = this.#tools();
@@ -239,12 +242,12 @@ export class App implements vscode.Disposable {
     this.#system = { ...(await systemOf(headstart, root, rules, options)), of };
   }
 
-  /** Those beside the built-in ones. */
+  /** The tools besides the built-in ones. */
   #tools(): Tool[] {
     return [...(this.#search?.tools ?? []), ...editorTools(this.#isSample ? [] : settings().editorTools)];
   }
 
-  /** The rules in it, once. */
+  /** Gives the rules in the system instruction once, and nothing after that. */
   #takeRules(): SystemText["rules"] {
     const rules = this.#system?.rules;
     if (this.#system) this.#system.rules = undefined;
@@ -264,7 +267,7 @@ export class App implements vscode.Disposable {
     });
   }
 
-  /** Another model, key or server. */
+  /** Applies another model, key or server. */
   async modelChanged(): Promise<void> {
     const root = this.#root();
     if (this.#session === undefined || root === undefined) return;
@@ -274,7 +277,7 @@ export class App implements vscode.Disposable {
     this.#changed();
   }
 
-  /** Begins a new conversation; the one before stays kept. Or goes on with a kept one. */
+  /** Begins a new conversation, or continues a kept one. The former conversation stays kept. */
   async turnTo(conversation?: string): Promise<void> {
     await this.#starting;
     this.#session?.dispose();
@@ -282,7 +285,7 @@ export class App implements vscode.Disposable {
     await this.restart();
   }
 
-  /** Asks which of the kept conversations is to go on. */
+  /** Asks which of the kept conversations is to be continued. */
   async pickConversation(): Promise<void> {
     const root = this.#root();
     const kept = root === undefined || this.#isSample ? [] : await this.#conversations.list(root);
@@ -294,7 +297,7 @@ export class App implements vscode.Disposable {
     if (picked) await this.view.focus();
   }
 
-  /** Asks what the conversation of the window is to be called. */
+  /** Asks for a title of the window's conversation. */
   async renameConversation(): Promise<void> {
     const session = await this.start();
     if (session === undefined || this.#isSample || session.items.length === 0) return void vscode.window.showInformationMessage("headstart: nothing was said yet that could have a name.");
@@ -302,7 +305,7 @@ export class App implements vscode.Disposable {
     if (title !== undefined) session.rename(title);
   }
 
-  /** Sums up what was said but for the last turns. */
+  /** Sums up the conversation except for its last turns. */
   async compact(): Promise<void> {
     const session = await this.start();
     const why = session === undefined ? "open a folder to work in." : session.compact();
@@ -310,7 +313,7 @@ export class App implements vscode.Disposable {
     else void vscode.window.showInformationMessage(`headstart: ${why}`);
   }
 
-  /** Ends the mode `plan`: what was planned is the next prompt, in the mode `default`. */
+  /** Ends the mode `plan`: asks for the plan to be carried out, in the mode `default`. */
   async carryOut(): Promise<void> {
     const session = await this.start();
     const why = session?.view.busy !== "idle" ? "a turn runs; stop it first, or wait." : settings().mode !== "plan" ? "this is for the mode Plan." : undefined;
@@ -320,7 +323,9 @@ export class App implements vscode.Disposable {
     await this.#submit("Carry out your plan.");
   }
 
-  /** Shows what may run because its user said so to a question. What is picked is asked about again. */
+  /**
+   * Shows what may run because the user allowed it in answer to a question. What is picked will be asked about again.
+   */
   async showAllowed(): Promise<void> {
     const session = await this.start();
     const allowed = session?.allowed ?? [];
@@ -331,13 +336,13 @@ export class App implements vscode.Disposable {
     for (const one of picked ?? []) session?.askAgain(one);
   }
 
-  /** Takes the suggestion if it is on the screen; else the chat is shown. */
+  /** Takes the suggestion if it is on screen; otherwise shows the chat. */
   async accept(): Promise<void> {
     if (this.view.isVisible) this.#session?.accept("tab");
     else await this.view.focus();
   }
 
-  /** Another folder, or the sample project. */
+  /** Starts again with another folder, or with the sample project. */
   async restart(sample = false): Promise<void> {
     await this.#starting;
     this.#changes?.dispose();
@@ -372,7 +377,7 @@ export class App implements vscode.Disposable {
         session?.edited(message.text, message.recalled);
         break;
       case "complete":
-        // Also what is typed before the session is there.
+        // The session is started if necessary, because a mention may be typed before there is one.
         return this.view.complete(message.id, await (await this.start())?.complete(message.before));
       case "submit":
         await this.#submit(message.text);
@@ -392,7 +397,7 @@ export class App implements vscode.Disposable {
   async #answer(id: string, answer: Answer): Promise<void> {
     if (answer !== "why") return this.#session?.answer(id, answer);
     const why = await vscode.window.showInputBox({ title: "headstart: why not?", prompt: "The model is told that this call may not run, and this.", ignoreFocusOut: true });
-    // Who gives no reason has not answered yet.
+    // A user who gives no reason has not answered the question yet.
     if (why?.trim()) this.#session?.answer(id, { no: why.trim() });
   }
 
@@ -404,7 +409,7 @@ export class App implements vscode.Disposable {
       this.view.insert(text);
       return session.edited(text);
     }
-    // Not before: whoever only looks at the chat has nothing read.
+    // Indexing begins with the first prompt, so that nothing is read for a user who only looks at the chat.
     this.#search?.begin();
     await session.submit(text);
   }
@@ -434,7 +439,7 @@ export class App implements vscode.Disposable {
     }
   }
 
-  /** A path that the model named may be no file: then that is said. */
+  /** Opens a file. The path comes from the model and may be no file; then a message says so. */
   async #open(path: string, line = 1): Promise<void> {
     const root = this.#root();
     if (root === undefined || path.split("/").includes("..")) return;
@@ -507,7 +512,7 @@ export class App implements vscode.Disposable {
   }
 }
 
-/** Nothing where what was saved is damaged. */
+/** Continues the found conversation. Gives `undefined` if what was saved is damaged. */
 function goOn(begin: (saved?: Saved) => Session, found: Saved | "damaged" | undefined): Session | undefined {
   if (found === "damaged") return undefined;
   try {
@@ -518,7 +523,10 @@ function goOn(begin: (saved?: Saved) => Session, found: Saved | "damaged" | unde
   }
 }
 
-/** At the cursor of the editor that was used last, in place of what is selected there; a new document where there is none. */
+/**
+ * Inserts text at the cursor of the editor that was used last, in place of its selection; without an editor, into a new
+ * document.
+ */
 async function insertIntoEditor(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
   if (editor === undefined) {
@@ -529,7 +537,7 @@ async function insertIntoEditor(text: string): Promise<void> {
   await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.One });
 }
 
-/** Documents of this folder that are not saved, by their paths in it. */
+/** The paths of the documents in this folder that are not saved. */
 function unsavedIn(root: vscode.Uri): string[] {
   return vscode.workspace.textDocuments.flatMap(({ isDirty, uri }) => (isDirty ? (pathIn(root, uri) ?? []) : []));
 }

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-/** What keybindings and menus can ask for. */
+/** The context keys that conditions of keybindings and menus can use. */
 export type ContextKey = "ready" | "busy" | "suggestionVisible" | "changesStaged";
 
 export class ContextKeys {

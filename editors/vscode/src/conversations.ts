@@ -1,24 +1,27 @@
 import * as vscode from "vscode";
 import { type Saved, readSaved, titleOf } from "./session/saved.js";
 
-/** A conversation of this folder that can be gone on with. */
+/** A conversation of this folder that can be continued. */
 export interface Kept {
   id: string;
   title: string;
-  /** When something was said in it last, in milliseconds since 1970. */
+  /** When something was last said in it, in milliseconds since 1970. */
   at: number;
 }
 
-/** So many are kept; the oldest go. */
+/** How many conversations are kept; the oldest are removed. */
 const MOST_KEPT = 50;
 const [FIRST, NEW] = ["first", ".new"];
 
-/** Where the conversations of a workspace outlive its window: a file of the extension's own for each. */
+/** Keeps the conversations of a workspace beyond the life of its window, each in a file in the extension's storage. */
 export class Conversations {
   readonly #folder: vscode.Uri | undefined;
-  /** Which of them goes on: a file too, because a memento is written some time after its update, and a window may be loaded again before that. */
+  /**
+   * Holds the id of the conversation that the window continues. This is a file as well, because VS Code writes a
+   * memento some time after its update, and a window may be reloaded before that.
+   */
   readonly #current: vscode.Uri | undefined;
-  /** One after the other: the last one counts. */
+  /** Settles when all writes so far are done. Writes run one after the other, so that the last one is what stays. */
   #writing: Thenable<unknown> = Promise.resolve();
   #next: { root: string; saved: Saved } | undefined;
   #id = FIRST;
@@ -28,7 +31,7 @@ export class Conversations {
     this.#current = storage && vscode.Uri.joinPath(storage, "current");
   }
 
-  /** The conversation about this folder that goes on, if there is one. */
+  /** The conversation about this folder that is to be continued, if there is one. */
   async load(root: vscode.Uri): Promise<Saved | "damaged" | undefined> {
     const id = this.#current && (await textOf(this.#current));
     if (id !== undefined && /^[0-9a-z-]+$/.test(id)) this.#id = id;
@@ -39,21 +42,21 @@ export class Conversations {
     return readSaved(text.slice(end + 1)) ?? "damaged";
   }
 
-  /** Keeps this instead of what was there. */
+  /** Keeps this state in place of the former one. */
   save(root: vscode.Uri, saved: Saved): void {
     if (saved.items.length === 0) return;
     if (this.#next === undefined) this.#writing = this.#writing.then(() => this.#write()).then(undefined, () => {});
     this.#next = { root: root.toString(), saved };
   }
 
-  /** Another conversation is that of the window from now on: a kept one, or a new one. What was said stays kept. */
+  /** Makes another conversation that of the window: a kept one, or a new one. The former one stays kept. */
   async turnTo(id = newId()): Promise<void> {
     await this.#writing;
     this.#id = id;
     if (this.#current) await vscode.workspace.fs.writeFile(this.#current, new TextEncoder().encode(id));
   }
 
-  /** Those about this folder, the newest first. One that cannot be read is not among them. */
+  /** The conversations about this folder, the newest first, without those that cannot be read. */
   async list(root: vscode.Uri): Promise<Kept[]> {
     await this.#writing;
     if (this.#folder === undefined) return [];
@@ -83,7 +86,7 @@ export class Conversations {
   async #read(id: string): Promise<string | undefined> {
     if (this.#folder === undefined) return undefined;
     const text = await textOf(vscode.Uri.joinPath(this.#folder, id));
-    // Where the only one was, before there were several.
+    // Before there were several conversations, the only one was kept at this address.
     return text ?? (id === FIRST ? textOf(vscode.Uri.joinPath(this.#folder, "..", "conversation")) : undefined);
   }
 

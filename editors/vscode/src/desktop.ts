@@ -1,4 +1,5 @@
-// The extension where a host can start programs: on a desktop, and on the other side of a remote connection.
+// The entry of the extension on hosts that can start programs: on a desktop, and on the far side of a remote
+// connection.
 import type { ExtensionContext } from "vscode";
 import { activate as begin } from "./extension.js";
 import { openShell } from "./shell/shell.js";

@@ -4,7 +4,7 @@ import type { Fail } from "./files/workspace.js";
 
 let loading: Promise<void> | undefined;
 
-/** The module, its wasm read from the extension's own folder: that works on every host. */
+/** Loads the module. Its wasm is read from the extension's own folder, because that works on every host. */
 export async function load(extension: vscode.Uri): Promise<typeof headstart> {
   loading ??= start(extension);
   await loading;

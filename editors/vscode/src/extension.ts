@@ -10,7 +10,7 @@ import { choosesModel, settings } from "./settings.js";
 import { STAGED } from "./staged.js";
 import { CHAT_VIEW } from "./view/provider.js";
 
-/** `openShell`: where a host can start programs. */
+/** Activates the extension. `openShell` is given only on hosts that can start programs. */
 export function activate(context: vscode.ExtensionContext, openShell?: OpenShell): void {
   const app = new App(context, openShell);
   const sample = new MemoryFiles(Object.fromEntries(Object.entries(PROJECT).map(([path, text]) => [`/wordcount/${path}`, text])));

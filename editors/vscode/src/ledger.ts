@@ -1,13 +1,17 @@
 import * as vscode from "vscode";
 import type { LedgerStore } from "headstart";
 
-/** Where the costs of a workspace are kept, and what was learned of its user in all of them. What cannot be read counts as nothing. */
+/**
+ * Opens the store of a workspace's costs, and of what was learned of the user in all workspaces. Files that cannot be
+ * read count as empty.
+ */
 export async function openLedger(workspace: vscode.Uri | undefined, user: vscode.Uri): Promise<LedgerStore> {
   const [lines, habits] = [workspace && vscode.Uri.joinPath(workspace, "ledger.jsonl"), vscode.Uri.joinPath(user, "habits.json")];
   let past = lines ? await textOf(lines) : "";
   let known = await textOf(habits);
   return {
-    // Asked for by each conversation that begins: what the one before it has cost counts.
+    // This is a getter, because each new conversation reads it, and the costs of the conversation before it have to
+    // count.
     get past() {
       return past;
     },
@@ -15,7 +19,7 @@ export async function openLedger(workspace: vscode.Uri | undefined, user: vscode
       return known === "" ? undefined : known;
     },
     append: async (more, learned) => {
-      // Another window may have added to it.
+      // The file is read again first, because another window may have added to it.
       past = (lines ? await textOf(lines) : past) + more;
       known = learned;
       if (workspace && lines) await write(workspace, lines, past);

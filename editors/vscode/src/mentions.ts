@@ -1,10 +1,10 @@
-// What of a prompt's mentions only VS Code can tell. The agent leaves out what is of closed files.
+// The mentions of a prompt that only VS Code can resolve. The agent leaves out what belongs to files that rules close.
 import * as vscode from "vscode";
 import type { AgentOptions, MentionPart } from "headstart";
 import { pathIn } from "./files/path-in.js";
 import { diffOf } from "./repository.js";
 
-/** So many problems are told. */
+/** How many problems are given to the model at most. */
 const MOST_PROBLEMS = 200;
 
 const WORDS: Readonly<Record<vscode.DiagnosticSeverity, string>> = {
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<vscode.DiagnosticSeverity, string>> = {
   [vscode.DiagnosticSeverity.Hint]: "hint",
 };
 
-/** For a conversation in this folder. */
+/** The resolvers for a conversation in this folder. */
 export function mentionsOf(root: vscode.Uri): NonNullable<AgentOptions["mentions"]> {
   return {
     open: () => {
@@ -31,7 +31,7 @@ export function mentionsOf(root: vscode.Uri): NonNullable<AgentOptions["mentions
   };
 }
 
-/** The editor that was used last. */
+/** The editor that was used last. Throws if there is none, or if its file is not in the folder. */
 function edited(root: vscode.Uri): { document: vscode.TextDocument; path: string; selection: vscode.Selection } {
   const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
   if (editor === undefined) throw new Error("no editor is open");
@@ -41,7 +41,7 @@ function edited(root: vscode.Uri): { document: vscode.TextDocument; path: string
   return { document, path, selection };
 }
 
-/** What languages complain of, errors first. */
+/** The problems that language extensions report, errors first. */
 function problems(root: vscode.Uri): MentionPart[] {
   const all = vscode.languages.getDiagnostics().flatMap(([uri, found]) => {
     const path = pathIn(root, uri);

@@ -1,9 +1,9 @@
-// What VS Code's own extension for git tells of the repository of a folder.
+// What VS Code's built-in extension for git says about the repository of a folder.
 import * as vscode from "vscode";
 import type { MentionPart } from "headstart";
 import { pathIn } from "./files/path-in.js";
 
-/** As much of the extension's interface as is used. */
+/** The part of the extension's interface that is used here. */
 interface Git {
   getRepository(uri: vscode.Uri): Repository | null;
 }
@@ -23,17 +23,17 @@ interface Change {
   readonly status: number;
 }
 
-/** A conversation does not wait longer than this for it. */
+/** How long a conversation waits for the extension at most. */
 const PATIENCE_MS = 1_000;
-/** So many files are told. */
+/** How many files are given to the model at most. */
 const MOST_FILES = 100;
-/** So many characters of all of them. */
+/** How many characters of all diffs together are given at most. */
 const MOST_TEXT = 200_000;
-/** The letters of git's status by the extension's numbers. */
+/** The letters of git's status, indexed by the numbers that the extension uses. */
 const LETTERS = ["M", "A", "D", "R", "C", "M", "D", "?", "!", "A", "R", "T"];
 const UNTRACKED = 7;
 
-/** Nothing where there is none, or the extension is not there. */
+/** The repository of a folder; `undefined` if there is none, or if the extension is missing. */
 async function repositoryOf(root: vscode.Uri): Promise<Repository | undefined> {
   const extension = vscode.extensions.getExtension<{ enabled: boolean; getAPI(version: 1): Git }>("vscode.git");
   if (extension === undefined) return undefined;
@@ -45,7 +45,7 @@ async function repositoryOf(root: vscode.Uri): Promise<Repository | undefined> {
   return Promise.race([found().catch(() => undefined), late]);
 }
 
-/** Branch and changed files, as `git status --porcelain=v1 --branch` prints them. */
+/** The branch and the changed files, in the form of `git status --porcelain=v1 --branch`. */
 export async function statusOf(root: vscode.Uri): Promise<string | undefined> {
   const repository = await repositoryOf(root);
   if (repository === undefined) return undefined;
@@ -57,7 +57,7 @@ export async function statusOf(root: vscode.Uri): Promise<string | undefined> {
   return [`## ${branch}`, ...rows, ""].join("\n");
 }
 
-/** What differs from the last commit. */
+/** The differences from the last commit. */
 export async function diffOf(root: vscode.Uri): Promise<MentionPart[]> {
   const repository = await repositoryOf(root);
   if (repository === undefined) throw new Error("VS Code's git knows no repository of this folder");
@@ -75,7 +75,7 @@ export async function diffOf(root: vscode.Uri): Promise<MentionPart[]> {
   return parts;
 }
 
-/** Each file once, those of the folder alone. */
+/** The changed files of the folder, each once. */
 function changesOf({ state }: Repository, root: vscode.Uri): { path: string; uri: vscode.Uri; status: number }[] {
   const all = [...state.mergeChanges, ...state.workingTreeChanges, ...state.indexChanges, ...(state.untrackedChanges ?? [])];
   const known = new Map<string, { path: string; uri: vscode.Uri; status: number }>();

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Provider } from "./settings.js";
 
-/** API keys in VS Code's secret storage: one for each server, so that a key never goes to another one. */
+/** API keys in VS Code's secret storage. Each server has its own, so that a key is never sent to another server. */
 export class Keys {
   readonly #storage: vscode.SecretStorage;
 
@@ -33,7 +33,7 @@ export interface Server {
   baseUrl: string;
 }
 
-/** What a user calls it. */
+/** The name of a server for users. */
 export function serverName({ provider, baseUrl }: Server): string {
   return baseUrl === "" ? provider : originOf(baseUrl);
 }
@@ -46,7 +46,8 @@ function originOf(baseUrl: string): string {
   try {
     return new URL(baseUrl).origin;
   } catch {
-    // The engine refuses it with better words; no key is kept under an address that could be mistaken for another.
+    // The engine refuses the address with a clearer message. Until then its whole text is the name, so that no key is
+    // kept under an address that could be mistaken for another.
     return `invalid ${baseUrl}`;
   }
 }

@@ -10,7 +10,7 @@ export interface Settings {
   provider: Provider;
   model: string;
   baseUrl: string;
-  /** How many tokens the model sees at once. */
+  /** The size of the model's context window, in tokens. */
   window: number | undefined;
   price: ModelFacts["price"];
   mode: ApprovalMode;
@@ -18,19 +18,19 @@ export interface Settings {
   tab: "take" | "insert";
   candidates: number;
   deny: string[];
-  /** What is said of single tools by the user, and by the workspace, which can only have more asked or excluded. */
+  /** The policies for single tools, of the user and of the workspace. Those of the workspace can only be stricter. */
   tools: { user: ToolPolicies; project: ToolPolicies };
-  /** Tools of other extensions that the model may ask for. */
+  /** The names of tools of other extensions that the model may call. */
   editorTools: string[];
   index: boolean;
   /** Whether the project's own rules go to the model. */
   rules: boolean;
   recording: string;
-  /** The native program `headstart`: a workspace names none. */
+  /** The path of the native program `headstart`. A workspace cannot set it. */
   binary: string;
 }
 
-/** The settings in force now. */
+/** The current settings. */
 export function settings(): Settings {
   const config = vscode.workspace.getConfiguration("headstart");
   return {
@@ -60,7 +60,7 @@ function positive(number: unknown): number | undefined {
   return Number.isSafeInteger(number) && 0 < (number as number) ? (number as number) : undefined;
 }
 
-/** What is no price is none: the chat goes on without. */
+/** The price of a setting. If it is not valid there is none, and the chat works without it. */
 function priceOf(given: unknown): ModelFacts["price"] {
   const { input, output, cached, cacheWrite } = (given ?? {}) as Record<string, unknown>;
   const isAmount = (amount: unknown): amount is number => typeof amount === "number" && 0 <= amount && amount < 1e9;
@@ -68,7 +68,7 @@ function priceOf(given: unknown): ModelFacts["price"] {
   return { input, output, ...(isAmount(cached) && { cached }), ...(isAmount(cacheWrite) && { cacheWrite }) };
 }
 
-/** A workspace adds to what its user denies; it takes nothing away. */
+/** The denied patterns. A workspace can add to those of the user, but not remove any. */
 function denied(config: vscode.WorkspaceConfiguration): string[] {
   const found = config.inspect<string[]>("deny");
   const own = found?.globalValue ?? found?.defaultValue ?? [];
@@ -76,26 +76,29 @@ function denied(config: vscode.WorkspaceConfiguration): string[] {
   return [...new Set([...own, ...added])].filter((pattern) => typeof pattern === "string" && pattern !== "");
 }
 
-/** What runs on the machine is its user's to say, whatever a version of VS Code makes of the setting's scope. */
+/**
+ * The user's own value. A workspace cannot choose the program that runs on the machine, even if a version of VS Code
+ * ignores the scope of the setting.
+ */
 function ownBinary(config: vscode.WorkspaceConfiguration): string {
   const own = config.inspect<unknown>("binary")?.globalValue;
   return typeof own === "string" ? own.trim() : "";
 }
 
-/** Tables are as they are written: what is wrong with an entry the agent says. */
+/** The policy tables as they are written. The agent reports wrong entries. */
 function toolsSaid(config: vscode.WorkspaceConfiguration): Settings["tools"] {
   const found = config.inspect<ToolPolicies>("tools");
   const [workspace, folder] = [found?.workspaceValue ?? {}, found?.workspaceFolderValue ?? {}];
-  // Of two tables of the workspace none takes away what the other one says.
+  // If the workspace has two tables, neither weakens what the other one says.
   const rule = [workspace.rule, folder.rule].flatMap((rules) => rules ?? []);
   const stricter = Object.fromEntries(Object.entries(workspace).filter(([name, policy]) => RANK.indexOf(`${folder[name]}`) < RANK.indexOf(`${policy}`)));
   return { user: found?.globalValue ?? {}, project: { ...workspace, ...folder, ...stricter, ...(0 < rule.length ? { rule } : { rule: undefined }) } };
 }
 
-/** The later the stricter; what is none comes first, so that it is not hidden. */
+/** The policies from the least to the most strict. An unknown policy ranks before all of them, so that it is not hidden. */
 const RANK = ["automatic", "ask", "exclude"];
 
-/** Whether a change of the settings is one of the model. */
+/** Whether a change of the settings is about the model. */
 export function choosesModel(change: vscode.ConfigurationChangeEvent): boolean {
   return ["provider", "model", "baseUrl", "recording", "window", "price"].some((name) => change.affectsConfiguration(`headstart.${name}`));
 }

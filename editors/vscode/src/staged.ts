@@ -4,10 +4,10 @@ import { textOf } from "./files/text.js";
 
 export const STAGED = "headstart-staged";
 
-/** `new`: the text of a file that has no other side. */
+/** `new` is the text of a file that has no other side. */
 type Side = "before" | "after" | "new";
 
-/** Shows what is staged: each file's two sides as documents that cannot be edited. */
+/** Shows staged changes: the two sides of each file as read-only documents. */
 export class StagedDocuments implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #changes: (id: string) => ChangeSet | undefined;
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
@@ -32,7 +32,7 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider, vsco
     for (const one of [...this.#watched, this.#added, this.#changed]) one.dispose();
   }
 
-  /** All lines of a new file are added ones. */
+  /** Marks all lines of a new file as added. */
   #mark(editor: vscode.TextEditor): void {
     const { document } = editor;
     if (document.uri.scheme !== STAGED || parse(document.uri).side !== "new") return;
@@ -48,12 +48,12 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider, vsco
     return textOf(bytes) ?? `(${bytes.length} bytes that are no text)\n`;
   }
 
-  /** More was staged: what is on screen is read again. */
+  /** Reads the documents on screen again, because more was staged. */
   refresh(): void {
     for (const { uri } of vscode.workspace.textDocuments) if (uri.scheme === STAGED) this.#changed.fire(uri);
   }
 
-  /** Opens the diff of a file, or of all of them. */
+  /** Opens the diff of one file, or of all of them. */
   async open(id: string, path?: string): Promise<void> {
     const changes = this.#changes(id);
     const files = changes?.summary().filter(({ type }) => type !== "createDirectory") ?? [];
@@ -63,7 +63,7 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider, vsco
     } else if (only !== undefined) {
       await openOne(id, only, files.find(({ path }) => path === only));
     } else if (await hasCommand("vscode.changes")) {
-      // Of a file that was moved the editor's own title says from where.
+      // For a moved file the title that the editor makes says where it was.
       const rows = files.map(({ path, type, from }) => [
         uriOf(id, "after", path),
         type === "create" ? undefined : uriOf(id, "before", path, from),
@@ -80,7 +80,10 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider, vsco
   }
 }
 
-/** A new file is no diff: the other side would be a text of one empty line, which is shown as removed. */
+/**
+ * Opens one file. A new file is not shown as a diff, because the other side would be a text of one empty line, which
+ * would be shown as removed.
+ */
 async function openOne(id: string, path: string, file?: ChangeSummary): Promise<void> {
   const name = movedTo(file, path.slice(path.lastIndexOf("/") + 1));
   const options: vscode.TextDocumentShowOptions = { preview: true };
@@ -91,12 +94,12 @@ async function openOne(id: string, path: string, file?: ChangeSummary): Promise<
   await vscode.commands.executeCommand("vscode.diff", uriOf(id, "before", path, file?.from), uriOf(id, "after", path), `${name} (staged by headstart)`, options);
 }
 
-/** The name of a changed file, behind where it was moved from. */
+/** The name of a changed file. A moved file has its former path before it. */
 function movedTo(file: Pick<ChangeSummary, "from"> | undefined, name: string): string {
   return file?.from === undefined ? name : `${file.from} → ${name}`;
 }
 
-/** One side of the change of a path; `at` is where it was at that side. */
+/** The address of one side of a path's change; `at` is the path on that side. */
 function uriOf(id: string, side: Side, path: string, at = path): vscode.Uri {
   return vscode.Uri.from({ scheme: STAGED, path: `/${at}`, query: JSON.stringify({ id, side, path }) });
 }

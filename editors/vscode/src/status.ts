@@ -15,7 +15,7 @@ const SHOWN: Record<State, [icon: string, word: string]> = {
   waits: ["question", "ready up to a question"],
 };
 
-/** The status bar item: state and what the session has cost. A click opens the chat. */
+/** The item in the status bar. It shows the state and the costs of the session, and a click opens the chat. */
 export class StatusItem {
   readonly #item: vscode.StatusBarItem;
 

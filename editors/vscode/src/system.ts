@@ -3,13 +3,16 @@ import type { AgentOptions, RulesTold } from "headstart";
 import { statusOf } from "./repository.js";
 import type { Headstart } from "./session/options.js";
 
-/** The system instruction of a conversation, and the project's rules in it, of which its user is still to be told. */
+/** The system instruction of a conversation, and the project's rules in it that the user is still to be told of. */
 export interface SystemText {
   text: string;
   rules: RulesTold | undefined;
 }
 
-/** Where a conversation works, as it is now; `options`: those that its agent has, and that say which tools there are. */
+/**
+ * Makes the system instruction from the present surroundings of the conversation. `options` are those of its agent;
+ * they decide which tools there are.
+ */
 export async function systemOf(headstart: Pick<Headstart, "systemText">, root: vscode.Uri, readsRules: boolean, options: AgentOptions): Promise<SystemText> {
   const { runCommand, workspace } = options;
   let rules: RulesTold | undefined;
@@ -25,7 +28,7 @@ export async function systemOf(headstart: Pick<Headstart, "systemText">, root: v
   return { text, rules };
 }
 
-/** The day of whoever sits in front of it. */
+/** Today's date in the local time of the user. */
 function today(): string {
   const now = new Date();
   return [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => `${part}`.padStart(2, "0")).join("-");

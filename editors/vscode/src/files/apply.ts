@@ -3,7 +3,7 @@ import type { ChangeSet } from "headstart";
 import type { Headstart } from "../session/options.js";
 import { placed } from "./placing.js";
 
-/** What applies code: the package, where the project is, its deny rules, and how a change is shown. */
+/** What applying code needs: the package, the folder of the project, its deny rules, and a way to show a change. */
 export interface Applying {
   headstart: Pick<Headstart, "MemoryTree" | "Overlay" | "judge">;
   root: vscode.Uri | undefined;
@@ -12,8 +12,8 @@ export interface Applying {
 }
 
 /**
- * Puts code of an answer into its file, after its user has seen what changes and said yes. Where it is not certain what the code replaces, and where no
- * write of the model's may go, nothing happens, and that is said.
+ * Puts the code of an answer into its file, after the user has seen the change and agreed. If it is not certain what
+ * the code replaces, or if the model may not write there, nothing is changed and a message says why.
  */
 export async function applyCode({ text, path: named }: { text: string; path?: string }, { headstart, root, deny, show }: Applying): Promise<void> {
   const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];

@@ -1,9 +1,12 @@
 import * as vscode from "vscode";
 
-/** Changes come in heaps: a save after an edit, one event for each file. */
+/**
+ * Changes are collected until none came for this time, because they come in bursts: a save after an edit, one event for
+ * each file.
+ */
 const QUIET_MS = 200;
 
-/** Says which paths below a folder were changed, in an editor or elsewhere, when it is quiet again. */
+/** Reports the paths below a folder that were changed, in an editor or elsewhere, as soon as a burst is over. */
 export function onPathsChanged(root: vscode.Uri, changed: (paths: string[]) => void): vscode.Disposable {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const paths = new Set<string>();

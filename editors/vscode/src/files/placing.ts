@@ -1,4 +1,4 @@
-/** A stretch of a text and what comes in its place. */
+/** A range of a text, and the text that replaces it. */
 export interface Placed {
   from: number;
   to: number;
@@ -6,15 +6,16 @@ export interface Placed {
 }
 
 /**
- * Where code of an answer belongs in a file: from the only line that is its first to the only line that is its last, for in between it says what it
- * wants. `undefined` where that is not certain: a guess would take away what nobody spoke of.
+ * Where the code of an answer belongs in a file: from the only line that equals the first line of the code to the only
+ * line that equals its last one. In between, the code says what the file is to hold. `undefined` if the place is not
+ * certain, because a guess would remove text that nobody meant.
  */
 export function placed(file: string, code: string): Placed | undefined {
   const wanted = code.split(/\r?\n/);
   while (wanted[0]?.trim() === "") wanted.shift();
   while (wanted.at(-1)?.trim() === "") wanted.pop();
   const lines = linesOf(file);
-  // An excerpt may stand less deep than in its file.
+  // Lines are compared without indentation, because an excerpt may be indented less than in its file.
   const only = (wanted: string | undefined) => {
     const found = lines.filter(({ text }) => text.trim() === wanted?.trim());
     return found.length === 1 ? found[0] : undefined;
@@ -40,7 +41,9 @@ function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? "";
 }
 
-/** The file that a fence names: `ts src/a.ts`, `src/a.ts`, `ts:src/a.ts`, `ts title="src/a.ts"`. */
+/**
+ * The path that the info string of a code fence names: `ts src/a.ts`, `src/a.ts`, `ts:src/a.ts`, `ts title="src/a.ts"`.
+ */
 export function namedIn(fence: string): string | undefined {
   const words = fence.split(/[\s:="'{}]+/).map((word) => word.replace(/^\.\//, ""));
   return words.find((word) => /^(?:[\w@.+-]+\/)*[\w@+-][\w@.+-]*\.\w{1,10}$/.test(word) && !word.split("/").includes(".."));

@@ -1,8 +1,11 @@
-/** Text and bytes, as an editor sees them. */
+/** Conversions between text and bytes, in the way of an editor. */
 
 const encoder = new TextEncoder();
 
-/** The text of a file as a document shows it; `undefined` for what is no UTF-8 text. A byte order mark is no part of it. */
+/**
+ * The text of a file as a document shows it, which is without a byte order mark; `undefined` if the bytes are no UTF-8
+ * text.
+ */
 export function textOf(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
@@ -16,7 +19,10 @@ export function bytesOf(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Line endings do not tell two texts apart: a document has one kind of them, whatever the file had. */
+/**
+ * Compares two texts regardless of their line endings, because a document has only one kind of them, whatever its file
+ * has.
+ */
 export function sameText(one: string, other: string): boolean {
   return one === other || withPlainEnds(one) === withPlainEnds(other);
 }
@@ -29,7 +35,10 @@ export function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** The one stretch in which two texts differ, in UTF-16 offsets of `before`, never inside a line ending or a pair of surrogates. */
+/**
+ * The smallest single range in which two texts differ, in UTF-16 offsets of `before`. It never cuts a line ending or a
+ * surrogate pair.
+ */
 export function changedStretch(before: string, after: string): { from: number; to: number; text: string } | undefined {
   if (before === after) return undefined;
   const most = Math.min(before.length, after.length);

@@ -2,17 +2,19 @@ import * as vscode from "vscode";
 import type { AtomicTree, CommitStep, DirEntry, EntryKind, Metadata } from "headstart";
 import { bytesOf, changedStretch, sameBytes, sameText, textOf } from "./text.js";
 
-/** A time so near may be that of two changes. */
+/** A modification time is not reported if it is this recent, because two changes in a row could show the same time. */
 const YOUNG_MS = 2_500;
-/** How long a folder is taken for what it was. */
+/** For how long a folder that was checked is not checked again. */
 const KNOWN_MS = 2_000;
 
-/** Makes the error with which a tree answers. */
+/** Makes the error that a tree throws. */
 export type Fail = (code: "not_found" | "io" | "unsupported" | "is_a_directory" | "not_a_directory", message: string, path: string) => Error;
 
-/** The files of a workspace folder, wherever VS Code has them: on a disk, behind a server, in memory.
+/**
+ * The files of a workspace folder, wherever VS Code has them: on a disk, behind a server, or in memory.
  *
- * They are as their user sees them: a document with unsaved changes stands for its file. */
+ * A file is read as the user sees it: if its document has unsaved changes, they are its content.
+ */
 export class WorkspaceFiles implements AtomicTree {
   readonly #root: vscode.Uri;
   readonly #fail: Fail;
@@ -31,7 +33,7 @@ export class WorkspaceFiles implements AtomicTree {
       const { type, size, mtime } = await vscode.workspace.fs.stat(uri);
       const kind = kindOf(type);
       if (kind !== "file") return { kind, size: 0 };
-      // A provider without times says 0, or the present.
+      // Providers that have no times give 0 or the present time, so such a time is not reported.
       const shows = 0 < mtime && mtime < Date.now() - YOUNG_MS;
       return { kind, size, ...(shows && { modified: mtime }) };
     } catch (error) {
@@ -64,7 +66,7 @@ export class WorkspaceFiles implements AtomicTree {
     }
   }
 
-  /** One edit of VS Code's for all of a commit, so that one undo takes it back. */
+  /** Makes all steps of a commit one edit of VS Code, so that one undo takes the whole commit back. */
   async commitAll(steps: CommitStep[]): Promise<{ conflicts: string[] }> {
     const edit = new vscode.WorkspaceEdit();
     const whole: CommitStep[] = [];
@@ -98,10 +100,11 @@ export class WorkspaceFiles implements AtomicTree {
       }
     }
     if (0 < conflicts.length) return { conflicts };
-    // Files before texts: what an edit that fails halfway leaves are then whole files, which are easily taken back. A text that
-    // was changed since its document was looked at fails all of them: VS Code compares the versions.
+    // Whole files come before texts. If the edit fails halfway, only whole files have been changed then, and those are
+    // easily restored. If a document has changed since it was read, the whole edit fails, because VS Code compares the
+    // versions.
     for (const text of texts) text();
-    // `edit.size` counts texts only.
+    // `edit.size` counts only texts, so the whole files are counted here.
     if (0 < whole.length + texts.length && !(await vscode.workspace.applyEdit(edit))) {
       await this.#takeBack(whole);
       return this.#refused(steps);
@@ -111,7 +114,7 @@ export class WorkspaceFiles implements AtomicTree {
     return { conflicts };
   }
 
-  /** Why VS Code refused an edit: what has changed, or that something cannot be written. */
+  /** Finds out why VS Code refused an edit: the paths that have changed, or an error if a file cannot be written. */
   async #refused(steps: CommitStep[]): Promise<{ conflicts: string[] }> {
     const conflicts: string[] = [];
     for (const step of steps) if (!(await this.#isStill(step))) conflicts.push(step.path);
@@ -119,7 +122,7 @@ export class WorkspaceFiles implements AtomicTree {
     return { conflicts };
   }
 
-  /** Makes a folder that no file of the edit made. */
+  /** Makes a folder that has no file in the edit, and so is not made with one. */
   async #makeDir(path: string): Promise<void> {
     try {
       await vscode.workspace.fs.createDirectory(await this.#inside(path));
@@ -128,7 +131,7 @@ export class WorkspaceFiles implements AtomicTree {
     }
   }
 
-  /** Takes back what an edit did to whole files before it failed; what somebody changed since stays. */
+  /** Takes back what a failed edit did to whole files; a file that somebody has changed since stays as it is. */
   async #takeBack(steps: CommitStep[]): Promise<void> {
     for (const step of steps.reverse()) {
       const uri = await this.#inside(step.path);
@@ -157,12 +160,12 @@ export class WorkspaceFiles implements AtomicTree {
         return found?.kind === "file" && sameBytes(await this.read(step.path), step.before);
       case "symlink":
       case "removeSymlink":
-        // There is no call that makes one, and none is ever seen here.
+        // VS Code has no call that makes a link, and links are never reported by this tree, so none can be removed.
         throw this.#fail("unsupported", `${step.path}: links are not made here`, step.path);
     }
   }
 
-  /** The address of a path that is really below the root: no link leads to it, and no name is read as several. */
+  /** The address of a path that is certainly below the root: no link leads to it, and no name is read as several. */
   async #inside(path: string): Promise<vscode.Uri> {
     const names = path === "" ? [] : path.split("/");
     const drives = /^[a-zA-Z]:/.test(this.#root.fsPath);
@@ -181,7 +184,7 @@ export class WorkspaceFiles implements AtomicTree {
       if (kindOf(type) === "other") throw this.#fail("unsupported", `${folder} is a link; links are not followed here`, path);
       this.#folders.set(folder, now + KNOWN_MS);
     } catch (error) {
-      // A folder that is to be made leads nowhere.
+      // A folder that does not exist yet cannot lead out of the root.
       if (!isAbsence(error)) throw error;
     }
   }
@@ -201,12 +204,14 @@ export class WorkspaceFiles implements AtomicTree {
   }
 }
 
-/** An open document that its user has not saved, as it would be saved: it is what they have. */
+/**
+ * The content of an open document with unsaved changes, as it would be saved, because that is what the user works with.
+ */
 async function unsavedIn(uri: vscode.Uri): Promise<Uint8Array | undefined> {
   const address = uri.toString();
   const document = vscode.workspace.textDocuments.find((one) => one.isDirty && one.uri.toString() === address);
   if (document === undefined) return undefined;
-  // A document does not show the mark, and saving it writes it again: nobody has removed it.
+  // A document does not show a byte order mark, and a save writes it again, so the content has to have it.
   const hasMark = startsWithMark((await bytesAt(uri)) ?? new Uint8Array());
   return bytesOf((hasMark ? "\ufeff" : "") + document.getText());
 }
@@ -215,7 +220,9 @@ function startsWithMark([first, second, third]: Uint8Array): boolean {
   return first === 0xef && second === 0xbb && third === 0xbf;
 }
 
-/** The document for a text, opened if it is not; `undefined` for what is no text or is shown in another encoding. */
+/**
+ * The document for a text, opened if necessary; `undefined` if the file is no text, or is shown in another encoding.
+ */
 async function documentOf(uri: vscode.Uri, step: { before: Uint8Array; content: Uint8Array }): Promise<vscode.TextDocument | undefined> {
   const before = textOf(step.before);
   if (before === undefined || textOf(step.content) === undefined) return undefined;
@@ -223,7 +230,7 @@ async function documentOf(uri: vscode.Uri, step: { before: Uint8Array; content: 
     const document = await vscode.workspace.openTextDocument(uri);
     const onDisk = document.isDirty ? undefined : await bytesAt(uri);
     const sameFile = onDisk === undefined || sameText(document.getText(), textOf(onDisk) ?? "");
-    // A clean document with another text than its UTF-8 file is in another encoding, or about to be read again.
+    // If a clean document differs from its file read as UTF-8, it has another encoding or is about to be reloaded.
     return sameFile ? document : undefined;
   } catch {
     return undefined;
@@ -244,7 +251,7 @@ async function bytesAt(uri: vscode.Uri): Promise<Uint8Array | undefined> {
 }
 
 function kindOf(type: vscode.FileType): EntryKind {
-  // Where a link leads to cannot be asked, so none is followed.
+  // VS Code cannot tell where a link leads to, so links are not followed.
   if (type & vscode.FileType.SymbolicLink) return "other";
   if (type & vscode.FileType.Directory) return "directory";
   return type & vscode.FileType.File ? "file" : "other";

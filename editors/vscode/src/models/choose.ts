@@ -13,10 +13,10 @@ const settingsAction: ItemAction = { title: "Open the settings", action: "comman
 const keyAction: ItemAction = { title: "Set API key", action: "command", command: "headstart.setApiKey" };
 const recordingAction: ItemAction = { title: "Try with a recording", action: "command", command: "headstart.tryRecording" };
 
-/** Providers whose servers want a key. Others, and servers at an address of the user's, may do without. */
+/** Providers whose servers require a key. Other providers, and servers at an address of the user's, may need none. */
 export const WANT_KEY = ["openai", "responses", "anthropic", "gemini", "dashscope"];
 
-/** The model of the settings, or what is missing for one. */
+/** The model that the settings choose, or what is missing for it. */
 export async function chooseModel(headstart: Headstart, settings: Settings, keys: Keys, root: vscode.Uri, onWait: (wait: ProviderWait | undefined) => void): Promise<Chosen> {
   const { provider, model, baseUrl } = settings;
   if (provider === "vscode") {
@@ -49,7 +49,7 @@ export async function chooseModel(headstart: Headstart, settings: Settings, keys
   }
 }
 
-/** What the settings say of the model. Ollama's run on a machine of the user's: a token costs nothing. */
+/** What the settings say about the model. Models of Ollama run on a machine of the user's, so a token costs nothing. */
 function known({ window, price, provider }: Settings): ModelFacts {
   return { ...(window !== undefined && { window }), ...(price && { price }), ...(provider === "ollama" && { free: true }) };
 }

@@ -1,8 +1,8 @@
-// Tools that other extensions, and servers that VS Code knows, offer to it.
+// Tools that VS Code has from other extensions, and from servers that it knows.
 import * as vscode from "vscode";
 import type { Tool } from "headstart";
 
-// What newer hosts have and the types of the oldest one do not.
+// Interfaces that newer hosts have, but that are missing in the types of the oldest supported one.
 interface EditorTool {
   readonly name: string;
   readonly description: string;
@@ -13,17 +13,18 @@ interface ToolsHost {
   invokeTool(name: string, options: { input: object; toolInvocationToken: undefined }, token: vscode.CancellationToken): PromiseLike<{ content: readonly unknown[] }>;
 }
 
-/** So that none has the name of a tool of headstart's. */
+/** Begins the name of each such tool, so that none has the name of a tool of headstart. */
 const PREFIX = "vscode__";
 const MOST_TOOLS = 64;
 const LONGEST_NAME = 64;
-/** Characters of a description, and of the JSON of a schema. */
+/** The most characters of a description. The next limit is that of a schema's JSON. */
 const LONGEST_DESCRIPTION = 8_192;
 const LONGEST_SCHEMA = 65_536;
 
 /**
- * Those whose names the user lists (`*` stands for any text), sorted. What they do nobody here knows, so each call is asked about and none runs ahead. What cannot be
- * told apart, and what is too large to be offered, is left out.
+ * The tools whose names the user lists (`*` stands for any text), sorted. It is not known what they do, so each call is
+ * asked about and none runs ahead. Tools that cannot be told apart, and tools that are too large to be offered, are
+ * left out.
  */
 export function editorTools(wanted: readonly string[]): Tool[] {
   const { lm } = vscode as unknown as { lm?: Partial<ToolsHost> };
@@ -39,7 +40,7 @@ export function editorTools(wanted: readonly string[]): Tool[] {
 function toolFor(host: ToolsHost, { name, description, inputSchema }: EditorTool): Tool {
   return {
     name: `${PREFIX}${name.replace(/[^\w-]/g, "_")}`.slice(0, LONGEST_NAME),
-    // It is a text of somebody else's.
+    // Control characters are removed, because the text comes from somebody else.
     description: description.replace(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, LONGEST_DESCRIPTION),
     parameters: (inputSchema ?? { type: "object", properties: {} }) as Tool["parameters"],
     run: async (args, _view, signal) => {
@@ -57,7 +58,7 @@ function toolFor(host: ToolsHost, { name, description, inputSchema }: EditorTool
   };
 }
 
-/** A part of what a tool gives; what is no text is named. */
+/** The text of a part of a tool's result. A part that is no text is only named. */
 function textOf(part: unknown): string {
   const { value, mimeType } = (part ?? {}) as { value?: unknown; mimeType?: unknown };
   if (typeof value === "string") return value;

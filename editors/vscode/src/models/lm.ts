@@ -2,22 +2,22 @@ import * as vscode from "vscode";
 import type { Headstart } from "../session/options.js";
 import type { Message, Model, ModelEvent, ModelRequest, Part, Usage } from "headstart";
 
-// What newer hosts have and the types of the oldest one do not.
+// Interfaces that newer hosts have, but that are missing in the types of the oldest supported one.
 interface ToolHost {
   LanguageModelTextPart: new (value: string) => { value: string };
   LanguageModelToolCallPart: new (callId: string, name: string, input: object) => { callId: string; name: string; input: object };
   LanguageModelToolResultPart: new (callId: string, content: unknown[]) => object;
-  /** Since 1.103; the oldest editor that is supported has none. */
+  /** Exists since 1.103; the oldest supported editor does not have it. */
   LanguageModelDataPart?: { image(bytes: Uint8Array, mediaType: string): unknown };
   LanguageModelChatMessage: { new (role: number, content: unknown): vscode.LanguageModelChatMessage };
 }
 
-/** The models that other extensions offer to VS Code; none where it is too old for models that call tools. */
+/** The models that other extensions offer in VS Code; none if VS Code is too old for models that call tools. */
 export async function editorModels(): Promise<vscode.LanguageModelChat[]> {
   return toolHost() === undefined ? [] : vscode.lm.selectChatModels({});
 }
 
-/** A model that another extension offers to VS Code, or why there is none. */
+/** A model that another extension offers in VS Code, or why there is none. */
 export async function editorModel(headstart: Pick<Headstart, "ModelError">, name: string): Promise<{ model: Model; name: string; window?: number } | { missing: string }> {
   const host = toolHost();
   if (host === undefined) return { missing: "This version of VS Code offers extensions no models that can call tools. Use another provider." };
@@ -75,7 +75,7 @@ class EditorModel implements Model {
     }
   }
 
-  /** The host tells no usage; its own counter gives an estimate. */
+  /** Estimates the usage with the host's own counter, because the host does not report any. */
   async #usage(request: ModelRequest, written: string): Promise<Usage> {
     const read = JSON.stringify([request.system, request.tools, request.messages]);
     const [inputTokens, outputTokens] = await Promise.all([read, written].map((text) => this.chat.countTokens(text)));
@@ -83,7 +83,10 @@ class EditorModel implements Model {
   }
 }
 
-/** The conversation as the host wants it. It knows no system message: that goes first, as the user's. */
+/**
+ * The messages of a request in the host's form. The host has no system message, so the system instruction comes first,
+ * as a message of the user.
+ */
 export function messagesFor(host: ToolHost, request: ModelRequest): vscode.LanguageModelChatMessage[] {
   const { User, Assistant } = vscode.LanguageModelChatMessageRole;
   const message = (role: number, parts: unknown[]) => new host.LanguageModelChatMessage(role, parts);
@@ -113,7 +116,7 @@ function partFor(host: ToolHost, part: Part): unknown[] {
       const text = typeof result === "string" ? result : JSON.stringify(result);
       return [new host.LanguageModelToolResultPart(part.id, [new host.LanguageModelTextPart(text)])];
     }
-    // The editor's models have no place for it.
+    // Models of the editor have no place for opaque parts.
     case "opaque":
       return [];
   }

@@ -6,7 +6,7 @@ import { editorModels } from "./lm.js";
 
 interface Pick extends vscode.QuickPickItem {
   provider?: Provider;
-  /** Known already. */
+  /** The name of the model, if it is already known. */
   model?: string;
   asksAddress?: boolean;
   isRecording?: boolean;
@@ -25,7 +25,10 @@ const SERVERS: Pick[] = [
   { label: "Try with a recording", isRecording: true },
 ];
 
-/** Asks for all that a model needs, in as few questions as there can be. Nothing is set unless all of it was answered. */
+/**
+ * Asks for everything that a model needs, with as few questions as possible. Nothing is set unless all of them are
+ * answered.
+ */
 export async function pickModel(keys: Keys): Promise<void> {
   const offered = await editorModels();
   const own: Pick[] = offered.map(({ id, name, vendor }) => ({ label: name, description: vendor, provider: "vscode", model: id }));
@@ -69,7 +72,7 @@ function askAddress(provider: Provider): Thenable<string | undefined> {
   }).then((text) => text?.trim());
 }
 
-/** The name of the model: one of those that the server says it has, or any. */
+/** Asks for the name of the model: one of those that the server lists, or any if it lists none. */
 async function askName(provider: Provider, baseUrl: string, key: string | undefined): Promise<string | undefined> {
   const title = "headstart: the name of the model";
   const names = baseUrl === "" ? [] : await served(provider, baseUrl, key);
@@ -78,10 +81,10 @@ async function askName(provider: Provider, baseUrl: string, key: string | undefi
   return name?.trim() || undefined;
 }
 
-/** So long is waited for the list of a server. */
+/** How long the list of a server is waited for. */
 const PATIENCE_MS = 3_000;
 
-/** The models that a server lists; none where it does not answer. */
+/** The models that a server lists; none if it does not answer. */
 async function served(provider: Provider, baseUrl: string, key: string | undefined): Promise<string[]> {
   const base = baseUrl.replace(/\/+$/, "");
   const address = provider === "ollama" ? `${base}/api/tags` : `${base}/models`;

@@ -2,12 +2,12 @@ import * as vscode from "vscode";
 
 type Entry = { type: "file"; bytes: Uint8Array; ctime: number; mtime: number } | { type: "folder"; ctime: number; mtime: number };
 
-/** Files in memory, for a first try that touches nothing of the user's. */
+/** Files in memory, so that a first try touches nothing of the user's. */
 export class MemoryFiles implements vscode.FileSystemProvider {
   readonly #entries = new Map<string, Entry>([["/", { type: "folder", ctime: 1, mtime: 1 }]]);
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changed.event;
-  /** Of files that are there from the start. */
+  /** The time of files that exist from the start; 0 afterwards, so that the clock is used. */
   #time = 1_700_000_000_000;
 
   constructor(files: Record<string, string> = {}) {

@@ -6,7 +6,7 @@ import init from "../../../../crates/cli/assets/demo/project/wordcount/__init__.
 import counter from "../../../../crates/cli/assets/demo/project/wordcount/counter.py";
 import type { Recording } from "headstart";
 
-/** The sample project, the one of `headstart demo`. */
+/** The sample project, which is that of `headstart demo`. */
 export const PROJECT: Record<string, string> = {
   "CHANGELOG.md": changelog,
   "README.md": readme,
@@ -19,7 +19,7 @@ export const PROJECT: Record<string, string> = {
 
 export const FIRST_PROMPT = "add a function that gives the most frequent words";
 
-/** What the chat says of it before the first prompt. */
+/** What the chat says about the sample before the first prompt. */
 export const ABOUT = `A recording answers here, no model, whatever is typed: it adds a function to this small project, its tests, a line of the changelog, and stops at a question. \
 Tools, files, diffs and questions are the real ones. Press Tab to begin.`;
 
@@ -43,7 +43,10 @@ class TopTest(TestCase):
         self.assertEqual(top("one word", 9), [("one", 1), ("word", 1)])
 `;
 
-/** What the model says. The tools, the gate, the staging and the files are the real ones. */
+/**
+ * The answers of the recorded model. Only these are recorded: the tools, the gate, the staging and the files are the
+ * real ones.
+ */
 export const RECORDING: Recording = {
   turns: [
     { text: "I'll read the counter first.", toolCalls: [{ name: "read_file", args: { file_path: "wordcount/counter.py" } }], delayMs: 500 },

@@ -1,4 +1,4 @@
-// Files that the bundle holds as text.
+// Types of files that the bundle holds as text.
 declare module "*.md" {
   const text: string;
   export default text;

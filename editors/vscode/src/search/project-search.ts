@@ -5,13 +5,13 @@ import { onPathsChanged } from "../files/changes.js";
 import { bytesOf } from "../files/text.js";
 import { type FoundSymbol, definitionsOf } from "./definitions.js";
 
-/** Milliseconds that a language's extension has for the definitions of a document. */
+/** How many milliseconds a language extension has for the definitions of a document. */
 const PATIENCE_MS = 2_000;
 const LARGEST_DOCUMENT = 1 << 20;
 
 let loading: Promise<void> | undefined;
 
-/** The module of the search, read from the extension's own folder. */
+/** Loads the module of the search from the extension's own folder. */
 async function load(extension: vscode.Uri): Promise<void> {
   const start = async (): Promise<void> => {
     const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extension, "dist", "code-index.wasm"));
@@ -27,8 +27,8 @@ async function load(extension: vscode.Uri): Promise<void> {
 }
 
 /**
- * The index of a folder: made in the background when it is first asked for, brought to what the files are as VS Code tells of changes. Documents
- * that are open bring along what their language's extension says of them.
+ * The index of a folder. It is made in the background when it is asked for the first time, and updated as VS Code
+ * reports changes. For open documents it also takes the definitions that their language extension gives.
  */
 export class ProjectSearch implements vscode.Disposable {
   readonly #root: vscode.Uri;
@@ -57,7 +57,7 @@ export class ProjectSearch implements vscode.Disposable {
     );
   }
 
-  /** Nothing of the folder is read yet. */
+  /** Opens the index. No file of the folder is read yet. */
   static async open(extension: vscode.Uri, root: vscode.Uri, tree: Tree, deny: string[]): Promise<ProjectSearch> {
     await load(extension);
     return new ProjectSearch(root, tree, deny);
@@ -67,12 +67,12 @@ export class ProjectSearch implements vscode.Disposable {
     return this.#index.progress;
   }
 
-  /** Why the folder cannot be indexed, for the user. */
+  /** Why the folder cannot be indexed, in words for the user; `undefined` if it can. */
   get failed(): string | undefined {
     return this.#failed;
   }
 
-  /** Begins to index all files, unless that was begun. */
+  /** Begins to index all files, unless that has begun already. */
   begin(): void {
     if (this.#building || this.#isOver) return;
     const index = this.#index;
@@ -84,7 +84,7 @@ export class ProjectSearch implements vscode.Disposable {
       (error: unknown) => {
         if (this.#isOver || this.#index !== index) return;
         this.#failed = error instanceof Error ? error.message : String(error);
-        // The next search tries again.
+        // Without this the next search would not try again.
         this.#building = undefined;
       },
     );
@@ -96,17 +96,17 @@ export class ProjectSearch implements vscode.Disposable {
     void vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: "headstart: indexing the project" }, told);
   }
 
-  /** The places that fit best, of what is indexed so far, and with what is staged over it. */
+  /** The best places in what is indexed so far, with the staged changes. */
   search(query: string, limit: number, staged?: ChangeSet): Promise<SearchHit[]> {
     return this.#index.search(query, { limit, ...(staged && { staged }) });
   }
 
-  /** What is at the path may be another than it was. */
+  /** Reports that what is at the path may have changed. */
   async update(path: string): Promise<void> {
     if (this.#building) await this.#index.update(path);
   }
 
-  /** `codebase` and `repo_map`, for a model. */
+  /** The tools `codebase` and `repo_map` for a model. */
   get tools(): Tool[] {
     return this.#index.tools.map((tool) => ({
       ...tool,
@@ -114,7 +114,7 @@ export class ProjectSearch implements vscode.Disposable {
     }));
   }
 
-  /** Other paths are denied now: all begins anew. */
+  /** Sets which paths are denied. If they differ from the former ones, the index is made anew. */
   useRules(deny: string[]): void {
     if (JSON.stringify(deny) === JSON.stringify(this.#deny)) return;
     this.#deny = deny;
@@ -138,11 +138,11 @@ export class ProjectSearch implements vscode.Disposable {
       const document = vscode.workspace.textDocuments.find(({ uri }) => this.#pathOf(uri) === path);
       const told = document && document.getText().length <= LARGEST_DOCUMENT ? { text: document.getText(), symbols: await symbolsOf(document) } : undefined;
       if (this.#isOver || this.#index !== index) return;
-      // Without definitions the index looks for lines that look like some.
+      // Without definitions of an extension, the index itself looks for lines that look like definitions.
       if (told?.symbols) await index.update(path, bytesOf(told.text), { definitions: told.symbols });
       else await index.update(path);
     } catch {
-      // The folder is gone, or the index: the next search says so.
+      // The folder or the index is gone. The error is ignored, because the next search reports it.
     }
   }
 

@@ -4,12 +4,15 @@ import type { SearchHit } from "headstart/code-index";
 import type { ProjectSearch } from "./project-search.js";
 
 const MOST_HITS = 40;
-/** Milliseconds without a letter before it is searched. */
+/** How many milliseconds after the last letter the search begins. */
 const PAUSE_MS = 150;
-/** A longer text was pasted by mistake, and the list would be compared with all of it: its beginning is kept. */
+/**
+ * The longest query in characters. Only the beginning of a longer text is kept, because it was pasted by mistake and
+ * the list would be compared with all of it.
+ */
 const LONGEST_QUERY = 1_000;
 
-/** What is staged now, and how it is shown. */
+/** The changes that are staged now, and how they are shown. */
 export interface Staged {
   changes: ChangeSet;
   open(path: string): Promise<void>;
@@ -17,10 +20,11 @@ export interface Staged {
 
 type Item = vscode.QuickPickItem & { hit?: SearchHit };
 
-/** Asks for words and opens the place that is picked. */
+/** Asks for words, and opens the place that is picked. */
 export function searchProject(search: ProjectSearch, root: vscode.Uri, staged: () => Staged | undefined): void {
   const pick = vscode.window.createQuickPick<Item>();
-  // The order is ours. Not every version lets an extension say so; there, those come first whose name has the words.
+  // The order is that of the search. Not every version of VS Code lets an extension set this; in older ones, rows whose
+  // name has the words come first.
   (pick as { sortByLabel?: boolean }).sortByLabel = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
@@ -37,7 +41,7 @@ export function searchProject(search: ProjectSearch, root: vscode.Uri, staged: (
     } catch (error) {
       items = [{ label: `$(warning) ${error instanceof Error ? error.message : String(error)}`, alwaysShow: true }];
     }
-    // Another question was asked meanwhile, or nobody waits any more.
+    // The rows are dropped if another search has begun meanwhile, or if the list was closed.
     if (mine === asked) pick.items = items;
   };
   const tell = (): void => {
@@ -84,7 +88,7 @@ function row(hit: SearchHit, isStaged: boolean): Item {
   const { path, lines, symbol } = hit;
   const name = path.slice(path.lastIndexOf("/") + 1);
   const place = lines[0] === 0 ? path : `${path}:${lines[0]}`;
-  // Icons are written as `$(name)`: a file may be called so.
+  // VS Code reads `$(name)` in a label as an icon, but a file may have such a name.
   const plain = (text: string): string => text.replaceAll("$(", "$\u200b(").replace(/\s/g, " ");
   return { label: plain(symbol ?? name), description: plain(isStaged ? `${place} · staged` : place), alwaysShow: true, hit };
 }
@@ -99,7 +103,7 @@ async function openPlace(search: ProjectSearch, root: vscode.Uri, { path, lines 
     const line = Math.min(Math.max(lines[0] - 1, 0), Math.max(document.lineCount - 1, 0));
     await vscode.window.showTextDocument(document, { preview: true, selection: new vscode.Range(line, 0, line, 0) });
   } catch {
-    // It is gone, or no text.
+    // The file is gone, or it is no text.
     void search.update(path);
     void vscode.window.showInformationMessage(`headstart: ${path} cannot be opened; it may be gone, or no text.`);
   }

@@ -4,7 +4,7 @@ export type Purpose = "turns" | "ahead" | "suggestions";
 
 export const purposes: readonly Purpose[] = ["turns", "ahead", "suggestions"];
 
-/** What a conversation has cost, by what it was spent for. */
+/** The costs of a conversation, by purpose. */
 export type Costs = Omit<AgentCosts, "unmeasured">;
 
 export function noCosts(): Costs {
@@ -12,7 +12,7 @@ export function noCosts(): Costs {
   return { turns: none, ahead: none, suggestions: none, savedMs: 0 };
 }
 
-/** What two windows of one conversation have cost together. */
+/** The costs of a conversation in two windows together. */
 export function sum(one: Costs, other: Costs): Costs {
   const both = (purpose: Purpose): Usage => ({
     inputTokens: one[purpose].inputTokens + other[purpose].inputTokens,
@@ -27,7 +27,7 @@ export function tokens(costs: Costs): number {
   return purposes.reduce((total, purpose) => total + costs[purpose].inputTokens + costs[purpose].outputTokens, 0);
 }
 
-/** 950, 1.2k, 3.4M */
+/** A short form of a number: 950, 1.2k, 3.4M. */
 export function shortNumber(number: number): string {
   if (number < 1_000) return String(number);
   const [value, unit] = number < 999_500 ? [number / 1_000, "k"] : [number / 1_000_000, "M"];

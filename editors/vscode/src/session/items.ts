@@ -4,7 +4,7 @@ import { fileLines } from "./ahead.js";
 
 type CallItem = Item & { kind: "call" };
 
-/** So many characters of what a command printed are shown, its end. */
+/** How many characters of a command's output are shown at most; its end is shown. */
 const MOST_OUTPUT = 4_096;
 
 let keys = 0;
@@ -19,11 +19,11 @@ const STATES: Record<ViewCall["state"], CallItem["state"]> = {
   generating: "running", generated: "running", calling: "running", done: "done", errored: "failed", canceled: "failed", boundary: "waits",
 };
 
-/** The line of a call. */
+/** The line of the chat for a call. */
 export function callItem(told: ViewCall): CallItem {
   const { call, state, waiting, error, printed, output } = told;
   const said = printed ?? (call.name === "shell" && typeof output === "string" ? output : "");
-  // A terminal's colours are no text.
+  // Escape sequences for a terminal's colours are removed, because they are not text.
   const text = said.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "").slice(-MOST_OUTPUT);
   const rows = itemRows(told);
   const [named, listed] = [rows.find(({ isNamed }) => isNamed), rows.filter(({ isNamed }) => !isNamed)];
@@ -42,13 +42,13 @@ export function callItem(told: ViewCall): CallItem {
   };
 }
 
-/** The list of what was applied. */
+/** The item that lists what was applied. */
 export function changesItem({ id, changes, merged, undone }: ViewItem & { type: "applied" }): Item & { kind: "changes" } {
   const title = 0 < merged.length ? "Applied, merged with your edits" : "Applied";
   return { key: "", kind: "changes", title, files: fileLines(changes, id, merged, undone) };
 }
 
-/** What a call is about, in one line. */
+/** The subject of a call, in one line. */
 export function subjectOf(call: { name: string; args: Record<string, unknown> }): string {
   const { file_path, path, pattern, query, command } = call.args;
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
@@ -58,7 +58,7 @@ export function subjectOf(call: { name: string; args: Record<string, unknown> })
   return where ?? (Object.keys(call.args).length === 0 ? "" : firstLine(JSON.stringify(call.args)));
 }
 
-/** What a call would write, whole: the user is asked about it. */
+/** Everything that a call would write. It is not shortened, because the user is asked about it. */
 export function contentOf(call: ToolCall): string | undefined {
   const { content, rule, old_string, new_string, command } = call.args;
   if (typeof rule === "string") return rule;
@@ -75,7 +75,10 @@ export function note(tone: "info" | "warning" | "error", text: string, actions?:
   return { key: newKey(), kind: "note", tone, text, ...(actions && { actions }) };
 }
 
-/** The project's rules that go to the model, and what is wrong with some, unless that was said. */
+/**
+ * Notes about the project's rules that go to the model, and about problems with rules. A problem that was already
+ * reported is left out.
+ */
 export function rulesNotes({ rules, gone, problems }: RulesTold, said: Set<string>): Item[] {
   const notes: Item[] = [];
   const open = rules.slice(0, 3).map(({ path }): ItemAction => ({ title: `Open ${path}`, action: "open", path }));
@@ -88,12 +91,12 @@ export function rulesNotes({ rules, gone, problems }: RulesTold, said: Set<strin
   return notes;
 }
 
-/** Behind an answer in the mode `plan`. */
+/** The note after an answer in the mode `plan`. */
 export function planned(): Item {
   return note("info", "In the mode Plan nothing is written.", [{ title: "Carry out the plan", action: "command", command: "headstart.carryOut" }]);
 }
 
-/** How a run ended, if that is worth a line. */
+/** The note about how a run ended; `undefined` if there is nothing to say. */
 export function endingNote(ending: Ending, prompt: string): Item | undefined {
   switch (ending.status) {
     case "completed":
@@ -103,7 +106,7 @@ export function endingNote(ending: Ending, prompt: string): Item | undefined {
     case "exhausted":
       return note("warning", `Stopped at the limit: ${ending.limit}.`);
     case "failed":
-      // It was not sent, and is in the line again.
+      // The prompt was not sent, and is in the line again, so no button is needed.
       if (ending.code === "prompt") return note("warning", `Not sent: ${ending.error}.`);
       return note("error", ending.error, [
         { title: "Try again", action: "submit", text: prompt },

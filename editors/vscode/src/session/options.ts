@@ -4,41 +4,47 @@ import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
 import type { Shell } from "./shell.js";
 
-/** The module `headstart`, loaded. */
+/** The loaded module `headstart`. */
 export type Headstart = typeof import("headstart");
 
 export interface SessionOptions {
   headstart: Pick<Headstart, "Agent">;
   model: Model;
   modelName: string;
-  /** What is known of the model beside its name. */
+  /** What is known of the model besides its name. */
   facts?: ModelFacts;
   tree: AtomicTree;
-  /** Tools beside the usual ones, asked for whenever an engine is made. */
+  /** The tools besides the built-in ones. Asked for whenever an agent is made. */
   tools?: () => Tool[];
-  /** Runs commands, where there is a shell. */
+  /** Runs commands, if there is a shell. */
   shell?: Pick<Shell, "runCommand" | "look" | "root"> & Partial<Pick<Shell, "unconfined">>;
-  /** What of mentions only the editor can tell. */
+  /** Resolves the mentions that only the editor can resolve. */
   mentions?: AgentOptions["mentions"];
   mode: () => ApprovalMode;
-  /** The system instruction, asked for whenever an agent is made: the same bytes as long as nothing in it has to be another. */
+  /**
+   * The system instruction, asked for whenever an agent is made. It has to be the same bytes until something in it must
+   * change.
+   */
   system: () => string;
-  /** The project's rules that are in it and that nobody was told of yet: with the first prompt. */
+  /**
+   * The project's rules in the system instruction that the user was not told of yet. The session tells of them with the
+   * first prompt.
+   */
   rulesInSystem?: () => RulesTold | undefined;
-  /** Asked each time, so that a change counts at once. */
+  /** The settings. They are asked for each time, so that a change counts at once. */
   settings: () => Pick<Settings, "enabled" | "background" | "speculation" | "candidates" | "deny" | "tools" | "aheadWrites" | "tab" | "index" | "rules">;
-  /** Where the costs of the project are kept, and what was learned of its user. */
+  /** The store of the project's costs, and of what was learned of the user. */
   ledger?: LedgerStore;
-  /** A first suggestion, for a session whose model can only say one thing. */
+  /** A first suggestion, for a session whose model is a recording. */
   opening?: string;
-  /** A conversation that goes on. */
+  /** The saved conversation that this session continues. */
   saved?: Saved;
-  /** Hears when there is something to save. */
+  /** Called when there is something to save. */
   save?: (saved: Saved) => void;
   changed: (item?: Item) => void;
   announce: (text: string) => void;
-  /** Files were changed: show one. */
+  /** Called after files were changed, so that one of them can be shown. */
   applied?: (paths: string[]) => void;
-  /** Puts a text into the prompt. */
+  /** Puts a text into the prompt line. */
   insert: (text: string) => void;
 }

@@ -3,20 +3,23 @@ import type { Item } from "../view/protocol.js";
 import { type Costs, noCosts, purposes } from "./costs.js";
 import { newKey } from "./items.js";
 
-/** A conversation as it outlives its window. Work ahead, the two sides of changes and what the user has undone are not part of it. */
+/**
+ * A conversation in the form that outlives its window. Work ahead, the two sides of changes, and what the user has
+ * undone are not part of it.
+ */
 export interface Saved {
   version: 2;
-  /** As the agent keeps it. */
+  /** The conversation, in the lines of the agent. */
   lines: string;
   items: Item[];
   costs: Costs;
-  /** The prompt that is under way. */
+  /** The prompt of a running turn. */
   working?: string;
-  /** What its user calls it. */
+  /** The title that the user gave it. */
   title?: string;
 }
 
-/** The form before this one: messages, and rows of costs. It is read once, and kept in this form from then on. */
+/** The former form, with messages and rows of costs. It can be read, and is saved in the new form afterwards. */
 interface Old {
   version: 1;
   messages: Message[];
@@ -24,7 +27,7 @@ interface Old {
   working?: string;
 }
 
-/** What was saved, or nothing if it is no such thing. The agent looks at its lines by itself. */
+/** The saved conversation, or `undefined` if the text is none. The agent checks its lines itself. */
 export function readSaved(text: string): Saved | undefined {
   try {
     const saved = JSON.parse(text) as Saved | Old;
@@ -44,7 +47,7 @@ function ofOld({ messages, items, working }: Old): Saved {
   return { version: 2, lines: messages.length === 0 ? "" : lines.join(""), items, costs: noCosts(), ...(working !== undefined && { working }) };
 }
 
-/** What a list calls it: what its user does, else its first prompt. */
+/** The title in a list: the one that the user gave, or else the first prompt. */
 export function titleOf({ items, title }: Pick<Saved, "items" | "title">): string {
   if (title !== undefined) return title;
   const first = items.find(({ kind }) => kind === "user") as (Item & { kind: "user" }) | undefined;
@@ -68,7 +71,7 @@ function isItem(item: unknown): boolean {
   }
 }
 
-/** The same lines in a new window: what leads to something that is gone leads nowhere. */
+/** The same items for a new window. Calls that still ran are interrupted, and what would lead to diffs is removed, because both ended with the old window. */
 export function revived(items: Item[]): Item[] {
   return items.map((item) => {
     const again = { ...item, key: newKey() };

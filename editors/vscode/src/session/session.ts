@@ -7,41 +7,44 @@ import type { SessionOptions } from "./options.js";
 import { revived, titleOf } from "./saved.js";
 import { conflictLine, messageOf, ofSettings, offered, questionOf } from "./words.js";
 
-/** Notes of the agent that are told as they are. */
+/** The notes of the agent that are shown unchanged. */
 const SAID = ["undone", "trouble", "compacted"];
 
-/** The conversation of a window: what the agent tells becomes lines of the chat, and outlives the window. It knows nothing of VS Code. */
+/**
+ * The conversation of a window: turns the agent's updates into lines of the chat, and outlives the window. It does not
+ * know VS Code.
+ */
 export class Session {
   readonly items: Item[];
   readonly #options: SessionOptions;
-  /** What the agents before this one have cost. */
+  /** The costs of the agents before this one. */
   #before: Costs;
-  /** The lines of the chat by the agent's keys. */
+  /** The lines of the chat by the keys of the agent. */
   readonly #shown = new Map<number, Item>();
   #agent: Agent;
-  /** The conversation, as the agent keeps it. */
+  /** The conversation, in the lines of the agent. */
   #lines: string;
-  /** What the agent was made with, and cannot change: whether it reads rules, and its tools. */
+  /** What the agent was made with and cannot change: whether it reads rules, and its tools. */
   #tools: string;
-  /** What the settings said last. */
+  /** The settings as they were last read. */
   #enabled = false;
   #rules = "";
-  /** What its user calls it. */
+  /** The title that the user gave. */
   #title: string | undefined;
-  /** The prompt that is under way. */
+  /** The prompt of the running turn. */
   #working: string | undefined;
   #typed = "";
   #draft = -1;
-  /** Whether somebody wants to hear why there is no suggestion. */
+  /** Whether the user wants to know why there is no suggestion. */
   #wantsWhy = false;
   #suggested: string | undefined;
   #aheadState: string | undefined;
   #asked: string | undefined;
   #disposed = false;
-  /** What was said of rules that cannot be read. */
+  /** The problems with rules that were already reported. */
   readonly #problems = new Set<string>();
 
-  /** Throws where what was saved is no conversation. */
+  /** Throws if the saved state is no conversation. */
   constructor(options: SessionOptions) {
     const { saved } = options;
     this.#options = options;
@@ -80,7 +83,7 @@ export class Session {
     const agent = new headstart.Agent(options);
     this.#draft = -1;
     agent.onUpdate(({ items, view }) => {
-      // One that was replaced has nothing to say any more.
+      // Updates of an agent that was replaced are ignored.
       if (this.#disposed || agent !== this.#agent) return;
       for (const change of items) if (change.type !== "cleared") this.#tell(change.item, view);
       this.#follow(view);
@@ -103,7 +106,7 @@ export class Session {
     return {
       busy, enabled, tab,
       queued: [...queued],
-      // What the line does not begin is not on the screen, and cannot be taken.
+      // A suggestion that does not begin with the line is not on screen, and cannot be taken.
       ...(text !== undefined && rest !== undefined && { ghost: { text, rest, ...(1 < of && { place: { number, of } }) } }),
       ...(ahead && { ahead: ahead.card }),
       ...(question && { question: questionOf(question, taken === undefined ? undefined : this.changes(taken), this.#options.shell?.unconfined) }),
@@ -120,24 +123,24 @@ export class Session {
     return this.#agent.view.isAsking;
   }
 
-  /** What this conversation has cost, in all its windows. */
+  /** The costs of this conversation in all its windows. */
   get costs(): Costs {
     return sum(this.#before, this.#agent.costs);
   }
 
-  /** What a list of conversations calls it. */
+  /** The title in a list of conversations. */
   get title(): string {
     return titleOf({ items: this.items, ...(this.#title !== undefined && { title: this.#title }) });
   }
 
-  /** Its user calls it so from now on; with no words it is its first prompt again. */
+  /** Sets the title. If it has no words, the first prompt is the title again. */
   rename(title: string): void {
     const words = title.split(/\s+/).join(" ").trim();
     this.#title = words === "" ? undefined : words;
     this.#save();
   }
 
-  /** What could be meant by the mention at whose end this text stops. */
+  /** The completions of the mention that ends where this text ends. */
   complete(before: string): Promise<Completion | undefined> {
     return this.#agent.complete(before);
   }
@@ -153,7 +156,7 @@ export class Session {
     this.#changed();
   }
 
-  /** Takes the suggestion, or puts it into the prompt: what is not on the screen is not taken. */
+  /** Takes the suggestion, or puts it into the prompt line. A suggestion that is not on screen is not taken. */
   accept(method: "tab" | "enter" | "right"): void {
     const { suggestion, phase } = this.#agent.view;
     if (suggestion?.rest === undefined || phase !== "idle") return;
@@ -177,7 +180,7 @@ export class Session {
     this.#changed();
   }
 
-  /** A prompt of the user's. While something goes on it waits. */
+  /** Sends a prompt of the user. While a turn runs, the prompt waits. */
   async submit(text: string): Promise<void> {
     if (this.#disposed) return;
     this.#typed = "";
@@ -188,7 +191,7 @@ export class Session {
     if (sent === "begins") await this.#agent.idle();
   }
 
-  /** Asks for a suggestion now. Whoever wanted it hears why there is none. */
+  /** Asks for a suggestion now. If the user `wanted` one and there is none, a note says why. */
   suggest(wanted = false): void {
     if (this.view.busy !== "idle" || !this.#options.settings().enabled) return;
     this.#wantsWhy = wanted;
@@ -196,7 +199,10 @@ export class Session {
     this.#follow(this.#agent.view);
   }
 
-  /** Files of the project were changed: if that undid work, or redid it, what rests on it is no longer offered. */
+  /**
+   * Reports changed files of the project. If that undid or redid work, suggestions that build on it are no longer
+   * offered.
+   */
   filesChanged(): void {
     if (!this.#disposed) this.#agent.filesChanged();
   }
@@ -210,17 +216,17 @@ export class Session {
     this.#follow(this.#agent.view);
   }
 
-  /** What may run until the conversation is loaded again, because its user said so to a question. */
+  /** What may run until the conversation is loaded again, because the user allowed it in answer to a question. */
   get allowed(): string[] {
     return this.#agent.allowed;
   }
 
-  /** Such calls are asked about again. */
+  /** Asks about such calls again. */
   askAgain(allowed: string): void {
     this.#agent.askAgain(allowed);
   }
 
-  /** Sums up what was said but for the last turns; why not, if not. */
+  /** Sums up the conversation except for its last turns. Returns why it does not, in that case. */
   compact(): string | undefined {
     const refused = this.#agent.compact();
     this.#changed();
@@ -228,13 +234,13 @@ export class Session {
     return refused === undefined ? undefined : "there is not enough that could be summed up.";
   }
 
-  /** What was to follow is the draft again: whoever stops a turn decides anew about it. */
+  /** Stops the turn. The prompts that waited become the draft again, because the user decides anew about them. */
   stop(): void {
     this.#agent.interrupt();
     this.#follow(this.#agent.view);
   }
 
-  /** Settings changed: they count at once. */
+  /** Applies changed settings at once. */
   settingsChanged(): void {
     const { enabled, speculation, candidates } = this.#options.settings();
     const agent = this.#agent;
@@ -242,7 +248,7 @@ export class Session {
     this.#takeSettings();
     if (this.#disposed) return;
     if (this.#tools !== this.#toolNames()) {
-      // Other tools are for another agent, with which the conversation goes on when nothing is under way.
+      // Other tools need another agent. It continues the conversation as soon as nothing runs.
       if (agent.view.phase !== "idle") return void agent.idle().then(() => this.settingsChanged());
       this.#tools = this.#toolNames();
       this.#before = this.costs;
@@ -260,7 +266,7 @@ export class Session {
     this.#changed();
   }
 
-  /** Where one is wrong, those that counted before still do. */
+  /** Sets the rules. If one is wrong, the former ones stay in force. */
   #setRules(agent: Agent): void {
     const { deny, aheadWrites, tools } = this.#options.settings();
     try {
@@ -281,7 +287,7 @@ export class Session {
     return offered(this.#options.settings(), this.#options.tools?.() ?? []);
   }
 
-  /** Another model answers from now on. */
+  /** Sets another model, which answers from now on. */
   modelChanged(name: string, facts: ModelFacts): void {
     [this.#options.modelName, this.#options.facts] = [name, facts];
     this.#agent.setModel(this.#options.model, name, facts);
@@ -294,7 +300,7 @@ export class Session {
     void this.#agent.close();
   }
 
-  // ── what the agent tells ───────────────────────────────────────────────────────────────────────────────────────────
+  // ── updates of the agent ───────────────────────────────────────────────────────────────────────────────────────────
 
   #tell(told: ViewItem, { taken }: View): void {
     const known = this.#shown.get(told.key);
@@ -349,7 +355,7 @@ export class Session {
         case "discarded":
           return `Not applied: it stopped at a call that needs your consent.${again}`;
         case "failed":
-          // What the editor said stands behind what the module says of the call.
+          // The words of the editor come after what the module says of the call, so only they are kept.
           return `Not applied, nothing was changed: ${why.error.replace(/^.* of the tree failed: /, "")}.`;
         case "interrupted":
           return "Stopped. Nothing of the work ahead was applied.";
@@ -373,13 +379,13 @@ export class Session {
   #show(key: number, item: Item): void {
     const known = this.#shown.get(key);
     if (known === undefined) this.items.push(item);
-    // What is listed stays the same object, so that its place does.
+    // The listed object is changed and not replaced, so that it keeps its place in the list.
     const listed = known === undefined ? item : Object.assign(known, item);
     this.#shown.set(key, listed);
     this.#options.changed(listed);
   }
 
-  /** What is not a line. */
+  /** Follows the parts of the view that are not lines of the chat. */
   #follow({ suggestion, ahead, question, draft, isAsking, unsuggested }: View): void {
     if (suggestion && suggestion.text !== this.#suggested) this.#options.announce(`Suggestion: ${suggestion.text}. Press Tab to accept.`);
     if (suggestion && ahead && ahead.state !== "running" && ahead.state !== this.#aheadState) this.#options.announce(aheadWork(ahead).card.headline);

@@ -3,32 +3,32 @@ import type { Settings } from "../settings.js";
 
 /** Runs the commands of a conversation on this machine. */
 export interface Shell extends Required<Pick<Defined, "runCommand" | "look">> {
-  /** The folder of the workspace, without links. */
+  /** The folder of the workspace, with links resolved. */
   readonly root: string;
-  /** Why no command runs that nobody was asked about, where that is so. */
+  /** Why commands cannot be confined, so that none runs without a question; `undefined` if they can. */
   readonly unconfined: string | undefined;
-  /** Looks for the program that confines, and has it run something. Empty: the one on the PATH. */
+  /** Looks for the program that confines commands, and tests it. An empty name means the one on the PATH. */
   confineBy(binary: string): Promise<void>;
-  /** Ends what still runs. */
+  /** Ends all commands that still run. */
   dispose(): void;
 }
 
 type Defined = { [Name in keyof AgentOptions]-?: NonNullable<AgentOptions[Name]> };
 
 export interface ShellOptions {
-  /** The folder of the workspace in which the conversation works, and all of them: absolute paths. */
+  /** The workspace folder of the conversation, and all workspace folders: absolute paths. */
   root: string;
   folders: string[];
-  /** The program `headstart`, as its user's own settings name it; empty: the one on the PATH. */
+  /** The program `headstart` as the user's own settings name it; empty for the one on the PATH. */
   binary: string;
-  /** Documents of the folder that are not saved. */
+  /** The documents of the folder with unsaved changes. */
   unsaved: () => string[];
 }
 
-/** How a host opens one; what it has not is said in words behind "there is no shell here: ". */
+/** How a host opens a shell. If something is missing, the answer completes the sentence "there is no shell here: ". */
 export type OpenShell = (options: ShellOptions) => Promise<Shell | { missing: string }>;
 
-/** Where nothing confines a command, each asks its user, and none runs ahead. */
+/** Makes each command ask the user, and none run ahead, if nothing confines commands. */
 export function withShell<Of extends Pick<Settings, "tools">>(settings: Of, shell: Shell | undefined): Of {
   if (shell?.unconfined === undefined) return settings;
   const { user, project } = settings.tools;
@@ -36,7 +36,7 @@ export function withShell<Of extends Pick<Settings, "tools">>(settings: Of, shel
   return { ...settings, tools: { user, project: stricter } };
 }
 
-/** What its user is told of commands, before the first prompt. */
+/** What the user is told about commands before the first prompt. */
 export function aboutCommands(shell: Shell | { missing: string } | undefined): string {
   if (shell === undefined) return "";
   if ("missing" in shell) {

@@ -20,7 +20,10 @@ const DECIDE: Choice[] = [
   { title: "Drop it", key: "N", answer: "no" },
 ];
 
-/** What the user is asked, in words. `changes` are those of the work that they took; `unconfined`: why nothing confines a command. */
+/**
+ * A question to the user in words. `changes` are those of the work that was taken; `unconfined` says why nothing
+ * confines commands.
+ */
 export function questionOf(question: ViewQuestion, changes: ChangeSet | undefined, unconfined?: string): Question {
   const { id } = question;
   switch (question.type) {
@@ -55,13 +58,14 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
   }
 }
 
-/** Whether a call may run; `always`: what a yes for the rest of the conversation lets run. */
+/** The question whether a call may run. `always` names what an answer for the rest of the conversation would allow. */
 function callQuestion(id: string, { call, verdict, diff, always }: ViewQuestion & { type: "call" }, unconfined: string | undefined): Question {
-  // Several edits are read as a diff.
+  // Several edits are shown as a diff.
   const content = "edits" in call.args && diff !== undefined ? diff : contentOf(call);
-  // Not beside the answer that has the focus: a slip must not allow more than was asked.
+  // "Always" is the last choice, away from the answer that has the focus, so that a slip does not allow more than was
+  // asked.
   const choices = always === undefined ? RUN : [...RUN, { title: `Always: ${always.replaceAll("`", "")}`, key: "A", answer: "always" } as const];
-  // The policy that asks is `withShell`'s then.
+  // If nothing confines commands, the policy that asks comes from `withShell`, so the reason is given here.
   const reason = call.name === "shell" && verdict.reason === "policy" && unconfined !== undefined ? `Nothing confines commands here: ${unconfined}.` : verdict.detail;
   return { id, tool: call.name, subject: subjectOf(call), reason, choices, ...(content !== undefined && { content }) };
 }
@@ -83,13 +87,13 @@ export function conflictLine({ path, kind }: Conflict): string {
   }
 }
 
-/** What decides which tools and rules a model is told of: another text is another agent. */
+/** The settings and tools that decide what a model is offered. If this text changes, another agent is needed. */
 export function offered({ rules, tools }: Pick<Settings, "rules" | "tools">, own: readonly Tool[]): string {
   const said = [tools.user, tools.project].map((table) => Object.entries(table).filter(([name, policy]) => policy === "exclude" || name === "create_rule"));
   return JSON.stringify([rules, said, ...own.map(({ name }) => name)]);
 }
 
-/** What the module says of an option, in the words of the settings. */
+/** A message of the module about an option, with the name that the option has in the settings. */
 export function ofSettings(message: string): string {
   return message.replace(/^toolPolicies/, "headstart.tools").replace(/^projectToolPolicies/, "headstart.tools of the workspace");
 }

@@ -1,11 +1,15 @@
-// Where programs are found. One in the workspace is none: whoever writes there, as the model does, would choose what runs.
+// Finds programs. A program in the workspace is never taken, because whoever writes there, as the model does, would
+// choose what runs.
 import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 
 export type Found = { file: string } | { missing: string };
 
-/** The program that a setting names, or of that name on the PATH; without links. `folders`: those of the workspace. */
+/**
+ * Finds the program that a setting names, or the one of this name on the PATH, and resolves links. `folders` are those
+ * of the workspace.
+ */
 export async function findProgram(name: string, named: string, path: string, folders: readonly string[]): Promise<Found> {
   const closed = await Promise.all(folders.map(real));
   const isClosed = (file: string) => [...folders, ...closed].some((folder) => isWithin(file, folder));
@@ -17,7 +21,7 @@ export async function findProgram(name: string, named: string, path: string, fol
     return { file };
   }
   for (const folder of path.split(delimiter)) {
-    // A folder that is relative is one of the workspace, or whatever this process happens to be in.
+    // A relative folder is skipped, because it is in the workspace or in the current directory of this process.
     if (!isAbsolute(folder) || isClosed(folder) || isClosed(await real(folder))) continue;
     const file = await program(join(folder, name));
     if (file !== undefined && !isClosed(file)) return { file };

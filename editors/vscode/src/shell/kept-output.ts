@@ -1,4 +1,4 @@
-/** The beginning and the end of an output, in memory of a fixed size. */
+/** Keeps the beginning and the end of an output in memory of a fixed size. */
 export class KeptOutput {
   readonly #headLimit: number;
   readonly #tailLimit: number;
@@ -23,13 +23,13 @@ export class KeptOutput {
     else this.#tail = joined(this.#tail.subarray(Math.min(skipped, this.#tail.length)), rest.subarray(Math.max(0, skipped - this.#tail.length)));
   }
 
-  /** The last bytes of what has come, as text. */
+  /** The last bytes of the output so far, at most this many, as text. */
   end(most: number): string {
     const kept = this.#leftOut === 0 ? joined(this.#head, this.#tail) : this.#tail;
     return wholeEnd(kept.subarray(Math.max(0, kept.length - most)), false);
   }
 
-  /** The text, and whether something is missing from it; bytes that are not UTF-8 become U+FFFD. */
+  /** The text, and whether something was left out of it. Bytes that are not UTF-8 become U+FFFD. */
   finish(): { output: string; truncated: boolean } {
     if (this.#leftOut === 0) return { output: new TextDecoder().decode(joined(this.#head, this.#tail)), truncated: false };
     return { output: `${wholeStart(this.#head)}\n[… ${this.#leftOut} bytes left out …]\n${wholeEnd(this.#tail, true)}`, truncated: true };
@@ -43,12 +43,15 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
   return both;
 }
 
-/** Without a character that the cut split at the end. */
+/** The text of the bytes, without a character that is cut at the end. */
 function wholeStart(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** Without the rest of a character that the cut split at the beginning; `isAll`: nothing comes behind it. */
+/**
+ * The text of the bytes, without the rest of a character that is cut at the beginning. `isAll` says that no more bytes
+ * follow.
+ */
 function wholeEnd(bytes: Uint8Array, isAll: boolean): string {
   const split = bytes.subarray(0, 3).findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);
   return new TextDecoder().decode(bytes.subarray(Math.max(0, split)), { stream: !isAll });

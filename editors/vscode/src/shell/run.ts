@@ -1,12 +1,12 @@
-// One process, with all that it starts.
+// Runs one process, with all processes that it starts.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { CommandOutput } from "headstart";
 import { KeptOutput } from "./kept-output.js";
 
-/** When the command is over, what a process that left its group still prints is waited for no longer than this. */
+/** How long the output of a process that left the group is waited for after the command is over. */
 const DRAIN_MS = 100;
-/** Whoever sees the output while it comes is told of no more of its end. */
+/** How many bytes from the end of the output are reported while the command runs. */
 const TOLD_BYTES = 4 * 1024;
 const TOLD_EVERY_MS = 100;
 
@@ -20,8 +20,9 @@ export interface Command {
 }
 
 /**
- * Runs a command to its end. It is a process group of its own, ended as a whole when the command is over, when its time is up or when the
- * signal fires; a process that starts a session of its own is not reached by that. Rejects where it cannot be started, or with the signal's reason.
+ * Runs a command to its end. It is a process group of its own. The whole group is ended when the command is over, when
+ * its time is up, or when the signal fires; a process that starts a session of its own is not reached by that. Rejects
+ * if the command cannot be started, or with the signal's reason.
  */
 export function run(command: Command, signal: AbortSignal, printed?: (end: string) => void): Promise<CommandOutput> {
   const { program, directory, environment, timeLimitMs, outputLimit } = command;
@@ -32,11 +33,11 @@ export function run(command: Command, signal: AbortSignal, printed?: (end: strin
     let timedOut = false;
     let isOver = false;
     const end = (): void => {
-      // Without an id it was not started; where none of the group is left, there is nothing to end.
+      // A command without an id was not started. If no process of the group is left, `kill` throws.
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It has ended.
+        // The group has already ended.
       }
     };
     const tell = teller(() => printed?.(kept.end(TOLD_BYTES)));
@@ -64,7 +65,7 @@ export function run(command: Command, signal: AbortSignal, printed?: (end: strin
     });
     child.on("error", (error) => over(() => reject(notStarted(error))));
     child.on("exit", (code) => {
-      // What it left in the background ends with it.
+      // Processes that the command left in the background end with it.
       end();
       const done = () => over(() => resolve({ ...kept.finish(), exitCode: timedOut ? null : code, timedOut }));
       child.on("close", done);
@@ -73,7 +74,7 @@ export function run(command: Command, signal: AbortSignal, printed?: (end: strin
   });
 }
 
-/** One stream for all that it prints, so that it stays in order. */
+/** Starts the process with one stream for both of its outputs, so that they stay in order. */
 function started(program: string[], cwd: string, env: Command["environment"]): ChildProcessByStdio<null, Readable, null> {
   try {
     return spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...program], { cwd, env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
@@ -86,7 +87,7 @@ function notStarted({ message }: Error): Error {
   return new Error(`the command cannot be started: ${message}`);
 }
 
-/** Tells now and then, as long as there is more. */
+/** Calls `tell` from time to time, as long as there is more output. */
 function teller(tell: () => void): { more(): void; stop(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = 0;

@@ -1,5 +1,5 @@
-// Commands on a desktop. One that the user agreed to runs in the workspace as in a terminal of theirs; one that nobody was asked about runs below
-// the wall that the native program `headstart` puts around it, or not at all.
+// Commands on a desktop. A command that the user agreed to runs in the workspace, as in the user's own terminal. A
+// command that runs without a question is confined by the native program `headstart`, or does not run.
 import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { CommandOutput, CommandRequest } from "headstart";
@@ -8,11 +8,11 @@ import { findProgram, isWithin } from "./find.js";
 import { look } from "./look.js";
 import { run } from "./run.js";
 
-/** Nobody sits at a terminal, whoever approved the command: nothing may page or ask. */
+/** Variables that keep programs from paging or asking, because no command has a terminal, whoever approved it. */
 const WITHOUT_TERMINAL = { TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
-/** What belongs to the editor, and would change what its own programs do. */
+/** Variables that belong to the editor. They are removed, because they would change what its own programs do. */
 const OF_THE_EDITOR = /^(ELECTRON|VSCODE)_/;
-/** The exit code of `headstart run` where it did not run the command, and what it says then. */
+/** The exit code of `headstart run` if it did not run the command. The next pattern finds the reason in its output. */
 const NOT_RUN = 125;
 const WHY_NOT = /^headstart: the command was not run: (.*)$/m;
 /** How long the program may take to show that it is the right one. */
@@ -20,7 +20,10 @@ const PATIENCE_MS = 5_000;
 
 type Environment = Record<string, string | undefined>;
 
-/** The shell of a workspace folder on this machine, or why it has none. `environment`: what commands of its user's begin with. */
+/**
+ * Opens the shell of a workspace folder on this machine, or says why there is none. `environment` is that of the user's
+ * commands.
+ */
 export async function openShell(options: ShellOptions, environment: Environment): Promise<Shell | { missing: string }> {
   const { folders } = options;
   if (process.platform === "win32") return { missing: "there is none for Windows yet" };
@@ -36,10 +39,10 @@ class DesktopShell implements Shell {
   unconfined: string | undefined = "it was not tried yet";
   readonly root: string;
   readonly #options: ShellOptions;
-  /** Its user's. */
+  /** The environment of the user, without the editor's variables. */
   readonly #environment: Record<string, string>;
   readonly #bash: string;
-  /** The program that confines. */
+  /** The path of the program that confines commands. */
   #confiner = "";
   readonly #closed = new AbortController();
 
@@ -70,7 +73,7 @@ class DesktopShell implements Shell {
     const ended = AbortSignal.any([signal, this.#closed.signal]);
     const { command, consented, directory, timeLimitMs, outputLimit } = request;
     if (!consented) {
-      // The gate asks about every command then; should one come all the same, it does not run.
+      // The gate asks about every command in this case. A command that comes without consent all the same is not run.
       if (this.unconfined !== undefined) throw new Error(`the command was not run: it cannot be confined here: ${this.unconfined}`);
       return this.#noted(await this.#confined(command, directory, timeLimitMs, outputLimit, ended, printed));
     }
@@ -93,7 +96,10 @@ class DesktopShell implements Shell {
     this.#closed.abort(new Error("the window is closed"));
   }
 
-  /** The program judges the command once more, in the folder where it runs, and puts the wall around it. Nothing of its user's own configuration counts. */
+  /**
+   * Runs a command through the program, which judges it once more in its folder and confines it. The user's own
+   * configuration of the program does not count.
+   */
   async #confined(command: string, directory: string, timeLimitMs: number, outputLimit: number, signal = this.#closed.signal, printed?: (end: string) => void): Promise<CommandOutput> {
     const program = [this.#confiner, "run", "--read-only", "--workspace", this.root, "--", command];
     const environment = { ...this.#few(), XDG_CONFIG_HOME: "/nonexistent" };
@@ -103,13 +109,16 @@ class DesktopShell implements Shell {
     return done;
   }
 
-  /** What a program of this machine prints, somewhere else than in the workspace. */
+  /** The output of a program of this machine, which runs outside of the workspace. */
   async #plain(program: string[]): Promise<string> {
     const { output } = await run({ program, directory: "/", environment: this.#few(), timeLimitMs: PATIENCE_MS, outputLimit: 4_096 }, this.#closed.signal);
     return output;
   }
 
-  /** The folder on disk; neither a link nor a change meanwhile leads out of the workspace. */
+  /**
+   * The folder on disk. Links are resolved now, so that neither a link nor a change in the meantime leads out of the
+   * workspace.
+   */
   async #folder(path: string): Promise<string> {
     const real = await realpath(join(this.root, path)).catch(() => undefined);
     if (real === undefined) throw new Error(`${path} is not on disk, and a command cannot run in it`);
@@ -118,13 +127,19 @@ class DesktopShell implements Shell {
     return real;
   }
 
-  /** Nothing that chooses a program: the rest of its environment the confined command gets from the program that confines it. */
+  /**
+   * The environment of the program that confines. It has no variable that would choose a program; the confined command
+   * gets the rest of its environment from the program.
+   */
   #few(): Record<string, string> {
     const users = this.#environment;
     return Object.fromEntries(["HOME", "PATH", "TMPDIR"].flatMap((name) => (users[name] === undefined ? [] : [[name, users[name]]])));
   }
 
-  /** A command sees files as they are on disk; what the model reads with its tools is what is in the editor. */
+  /**
+   * Adds a note about unsaved files to the output, because a command sees files as they are on disk, and the model's
+   * tools read them as they are in the editor.
+   */
   #noted(done: CommandOutput): CommandOutput {
     const unsaved = this.#options.unsaved();
     if (unsaved.length === 0) return done;
@@ -137,5 +152,5 @@ class DesktopShell implements Shell {
 
 const MOST_NAMED = 5;
 
-/** Where commands that nobody was asked about find git first. */
+/** The PATH on which commands that run without a question find git first. */
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

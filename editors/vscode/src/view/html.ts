@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-/** The page of the chat view. It loads nothing but its own script and style, and talks to nobody but the extension. */
+/** The page of the chat view. It loads only its own script and style, and communicates only with the extension. */
 export function pageHtml(webview: vscode.Webview, extension: vscode.Uri): string {
   const script = webview.asWebviewUri(vscode.Uri.joinPath(extension, "dist", "view.js"));
   const style = webview.asWebviewUri(vscode.Uri.joinPath(extension, "media", "view.css"));

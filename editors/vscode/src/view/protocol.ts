@@ -1,6 +1,9 @@
 import type { Completion, ItemRow } from "headstart";
 
-/** What the extension and the page of the chat view say to each other. Both are bundles of this package, so no version is needed. */
+/**
+ * The messages between the extension and the page of the chat view. Both are bundles of this package, so the messages
+ * need no version.
+ */
 
 /** One line of the conversation. `key` stays the same while its content grows. */
 export type Item =
@@ -11,28 +14,28 @@ export type Item =
       kind: "call";
       tool: string;
       subject: string;
-      /** Where the file that it is about begins to be of interest. */
+      /** The line in the file of the call at which the interesting part begins. */
       line?: number;
       state: "running" | "done" | "failed" | "waits";
       detail?: string;
-      /** What it found, unless its subject says so. */
+      /** What the call found, unless the subject already says it. */
       rows?: ItemRow[];
-      /** The end of what its command printed. */
+      /** The end of the output of the call's command. */
       output?: string;
     }
   | { key: string; kind: "changes"; title: string; files: FileLine[] }
   | { key: string; kind: "note"; tone: "info" | "warning" | "error"; text: string; actions?: ItemAction[] };
 
-/** What a file line says, and the id of the change set that holds its two sides, as long as there is one. */
+/** A line about a changed file. `staged` is the id of the change set that holds both sides, as long as there is one. */
 export interface FileLine {
   path: string;
-  /** Where it was, if it was moved. */
+  /** The former path of a moved file. */
   from?: string;
   change: "create" | "modify" | "delete" | "rename" | "createDirectory";
   added: number;
   removed: number;
   merged?: boolean;
-  /** The user has taken it back. */
+  /** Whether the user has undone the change. */
   undone?: boolean;
   staged?: string;
 }
@@ -41,17 +44,20 @@ export type ItemAction =
   | { title: string; action: "submit"; text: string }
   | { title: string; action: "command"; command: string }
   | { title: string; action: "diff"; staged: string; path?: string }
-  /** A path of the workspace, as the model wrote it. */
+  /** Opens a path of the workspace, as the model wrote it. */
   | { title: string; action: "open"; path: string; line?: number }
-  /** Into the editor, or the clipboard. */
+  /** Puts text into the editor, or into the clipboard. */
   | { title: string; action: "insert" | "copy"; text: string }
-  /** Into the file that the code is of, by its path or the one in the editor, after a look at what changes. */
+  /**
+   * Applies code to its file after the user has seen the change. The file is that of `path`, or else the one in the
+   * editor.
+   */
   | { title: string; action: "apply"; text: string; path?: string };
 
 /** The suggestion on screen. */
 export interface Ghost {
   text: string;
-  /** What of it is not typed yet. */
+  /** The part of it that is not typed yet. */
   rest: string;
   place?: { number: number; of: number };
 }
@@ -67,22 +73,25 @@ export interface AheadCard {
 
 export interface Question {
   id: string;
-  /** What is asked, where it is not whether a call may run. */
+  /** What is asked, if the question is not whether a call may run. */
   title?: string;
   tool: string;
   subject: string;
-  /** The whole of what would be written or run. */
+  /** Everything that would be written or run. */
   content?: string;
   reason: string;
   choices: Choice[];
 }
 
-/** What the user may answer. `always`: yes, and to calls like it for the rest of the conversation. `why`: no, and they are asked for words that the model is told. */
+/**
+ * The user's answers. `always` means yes, also to such calls for the rest of the conversation. `why` means no, and asks
+ * the user for a reason that the model is told.
+ */
 export type Answer = "yes" | "always" | "no" | "why" | "stop" | "anew" | "yours" | "work";
 
 export interface Choice {
   title: string;
-  /** The key that says so. */
+  /** The key that gives this answer. */
   key: string;
   answer: Answer;
   primary?: boolean;
@@ -100,11 +109,11 @@ export interface ViewState {
   status: string;
   model: string;
   mode: string;
-  /** How long until the provider, which had no answer for a moment, is asked again. */
+  /** How many milliseconds remain until a provider that was briefly unavailable is asked again. */
   waitsMs?: number;
-  /** What has to be known before the first prompt. */
+  /** What the user has to know before the first prompt. */
   about?: string;
-  /** What may be done with commands here; empty while that is not known. */
+  /** What commands may do here; empty while that is not known. */
   commands: string;
   /** What is missing before a prompt can be answered. */
   setup?: { text: string; actions: ItemAction[] };
@@ -113,7 +122,10 @@ export interface ViewState {
 export type ToPage =
   | { type: "state"; state: ViewState; items: Item[]; /** whether `items` are all, or those that are new or grew */ all: boolean }
   | { type: "insert"; text: string }
-  /** What could be meant by the mention before the cursor, for the question of this number; none: there is no mention. */
+  /**
+   * The completions of the mention before the cursor, for the question of this number; without `found` there is no
+   * mention.
+   */
   | { type: "mentions"; id: number; found?: Completion }
   | { type: "focus" }
   | { type: "announce"; text: string };

@@ -5,13 +5,13 @@ import type { FromPage, Item, ToPage, ViewState } from "./protocol.js";
 
 export const CHAT_VIEW = "headstart.chat";
 
-/** What the view shows, asked for when it is drawn. */
+/** What the view shows. It is asked for whenever the view is drawn. */
 export interface Shown {
   state(): ViewState;
   items(): Item[];
 }
 
-/** The chat view. It sends what has changed, at most once in a frame, and everything when the page is new. */
+/** The chat view. It sends what has changed, at most once in a frame, and sends everything to a new page. */
 export class ChatView implements vscode.WebviewViewProvider {
   readonly #extension: vscode.Uri;
   readonly #shown: Shown;
@@ -52,13 +52,13 @@ export class ChatView implements vscode.WebviewViewProvider {
     return this.#view?.visible === true;
   }
 
-  /** Draws soon: an item that is new or grew, or the state around them. */
+  /** Draws soon; `item` is one that is new or has grown. */
   update(item?: Item): void {
     if (item) this.#changed.add(item);
     this.#timer ??= setTimeout(() => this.#draw(), 16);
   }
 
-  /** Everything is another one. */
+  /** Has everything drawn again, because all items may differ. */
   reset(): void {
     this.#all = true;
     this.update();
@@ -72,7 +72,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     this.#post({ type: "insert", text });
   }
 
-  /** Answers a question of the page for what may be mentioned. */
+  /** Answers a question of the page for the completions of a mention. */
   complete(id: number, found: Completion | undefined): void {
     this.#post({ type: "mentions", id, ...(found && { found }) });
   }

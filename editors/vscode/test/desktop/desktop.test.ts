@@ -1,4 +1,4 @@
-// A VS Code whose extensions run in Node, as on a desktop, over a real folder, with the real binary.
+// Tests in a VS Code whose extensions run in Node, as on a desktop, over a real folder and with the real binary.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

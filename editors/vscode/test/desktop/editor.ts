@@ -12,15 +12,18 @@ const TARGET = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? "../../target");
 const SERVER = join(TARGET, "vscode-server/node_modules/code-server/lib/vscode/out/server-main.js");
 const BINARY = resolve(process.env.HEADSTART_BINARY ?? join(TARGET, "debug/headstart"));
 
-/** A VS Code whose extensions run in Node, over a real folder: the editor's own server, and a browser as its window. */
+/**
+ * A VS Code whose extensions run in Node, over a real folder. It is the editor's own server, with a browser as its
+ * window.
+ */
 export interface Editor {
   workbench: Workbench;
-  /** The project's folder. */
+  /** The folder of the project. */
   root: string;
   close(): Promise<void>;
 }
 
-/** `recording`: what the model says; `files`: of the project. */
+/** Opens the editor. `recording` has the answers of the model, and `files` are those of the project. */
 export async function openEditor(recording: Recording, files: Record<string, string>): Promise<Editor> {
   for (const [file, how] of [[SERVER, ".ci/install vscode"], [BINARY, "cargo build -p headstart --all-features"]] as const) {
     assert.ok(existsSync(file), `${file} is missing: ${how}`);
@@ -32,7 +35,7 @@ export async function openEditor(recording: Recording, files: Record<string, str
     writeFileSync(join(root, path), text);
   }
   for (const part of ["package.json", "dist", "media"]) cpSync(join(process.env.EXTENSION_FOLDER ?? ROOT, part), join(extension, part), { recursive: true });
-  // Those of the machine, from which alone a program is taken that is started.
+  // The binary is in the settings of the machine, because an extension may take a program to start only from there.
   mkdirSync(join(data, "data/Machine"), { recursive: true });
   writeFileSync(join(data, "data/Machine/settings.json"), JSON.stringify({ "headstart.binary": BINARY }));
   const own = ["--host", "127.0.0.1", "--port", "0", "--without-connection-token", "--accept-server-license-terms", "--disable-workspace-trust"];
@@ -71,7 +74,10 @@ async function portOf(server: ChildProcess): Promise<number> {
   return assert.fail(`the editor's server does not listen: ${said}`);
 }
 
-/** The settings of its user, who has no file of them in a browser that is new: they are in the page, which its scripts read later. */
+/**
+ * Sets the user's settings. A new browser has no file of settings, so they are put into the page before its scripts
+ * read them.
+ */
 async function withDefaults({ page }: Workbench, defaults: Record<string, unknown>): Promise<void> {
   await page.addInitScript((configurationDefaults) => {
     new MutationObserver((_, observer) => {

@@ -132,7 +132,7 @@ test("from nothing to an answer: a server of one's own is chosen in the chat, an
     await workbench.press("Control+a");
     await workbench.type(`http://app.localhost:${workbench.server.port}/v1`);
     await workbench.press("Enter");
-    // What the server says it has.
+    // The names are those that the server lists.
     await rows.filter({ hasText: "tiny" }).waitFor();
     await workbench.type("tiny");
     await workbench.press("Enter");

@@ -5,7 +5,10 @@ import { Workbench, until } from "./workbench.js";
 
 const EDIT = { file_path: "CHANGELOG.md", old_string: "## Unreleased\n", new_string: "## Unreleased\n\n- `top` is new.\n" };
 
-/** A first turn that only reads (too short a conversation has no suggestion), and then work on the changelog. */
+/**
+ * A first turn that only reads, because a conversation that is too short has no suggestion, and then work on the
+ * changelog.
+ */
 const RECORDING: Recording = {
   turns: [
     { toolCalls: [{ name: "ls", args: { path: "." } }] },
@@ -51,7 +54,7 @@ test("an unsaved edit in the same place is a conflict, and is kept", { timeout: 
       await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
     };
     await isKept();
-    // No: the prompt is in the line again, and goes as any other.
+    // After "no" the prompt must be in the line again, and must run like any other prompt.
     await workbench.page.waitForTimeout(450);
     await workbench.press("n");
     await until("the prompt is back", async () => (await workbench.input.inputValue()) === "update the changelog");
@@ -156,7 +159,8 @@ test("an edit that the editor cannot make leaves all as it was", { timeout: 90_0
     assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
     await workbench.editorShows("top", false);
     assert.equal(await workbench.page.locator(".tab.dirty").count(), 0);
-    // The conversation does not hold work that was not applied: what was staged can still be looked at.
+    // The conversation does not contain work that was not applied, so the user must still be able to look at what was
+    // staged.
     await workbench.chat.locator(".note.warning button", { hasText: "Show what was staged" }).waitFor();
   } finally {
     await workbench.picture("refused-last");

@@ -14,14 +14,14 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.send(FIRST_PROMPT);
     await workbench.ghost("add tests for top");
 
-    // The work runs ahead; nothing of it is in the project.
+    // The work runs ahead, and nothing of it may be in the project.
     await workbench.status("ready");
     assert.equal(await workbench.chat.locator("#ahead .file").count(), 2);
     assert.equal(workbench.server.stored.get("tests/test_top.py"), undefined);
     await workbench.editorShows("count, top", false);
     await workbench.picture("ready");
 
-    // Both staged files in one view.
+    // Both staged files are shown in one view.
     await workbench.press("Control+Alt+d");
     await workbench.page.locator(".tab.active", { hasText: "staged changes" }).waitFor();
     await until("the diff shows what is staged", async () =>
@@ -30,7 +30,8 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.picture("diff-of-several");
     await workbench.press("Control+F4");
 
-    // Tab accepts, and the next suggestion shows. Pressed twice it is one, and the prompt keeps the focus.
+    // Tab accepts, and the next suggestion is shown. A double press must count as one, and the prompt must keep the
+    // focus.
     await workbench.openChat();
     await workbench.tab();
     await workbench.press("Tab");
@@ -41,7 +42,7 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.editorShows("count, top");
     await workbench.picture("accepted");
 
-    // One file: its own diff.
+    // A single staged file is shown in a diff of its own.
     await workbench.status("ready");
     await workbench.press("Control+Alt+d");
     await workbench.page.locator(".tab.active", { hasText: "CHANGELOG.md (staged by headstart)" }).waitFor();
@@ -52,7 +53,7 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.press("Control+F4");
     assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
 
-    // Work that stopped at a call: it asks, Y runs it.
+    // Work that stopped at a call has to ask, and Y has to run the call.
     await workbench.openChat();
     await workbench.tab();
     await workbench.stored("CHANGELOG.md", (text) => text?.includes("`top` gives") === true, "is changed");
@@ -66,14 +67,14 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     );
     await workbench.picture("question");
     assert.equal(workbench.server.stored.get(".git/info/exclude"), undefined);
-    // The question hears no letter that was on its way when it came.
+    // The question ignores keys right after it appears, because they may have been meant for something else.
     await workbench.page.waitForTimeout(450);
     await workbench.press("y");
     await workbench.stored(".git/info/exclude", (text) => text === "notes/\n", "is written");
     await workbench.chat.locator(".model", { hasText: "Here the recording ends" }).waitFor();
     await workbench.picture("end");
 
-    // Undo is the editor's own: one step.
+    // One step of the editor's own undo has to take the work back.
     await workbench.openFile("wordcount/__init__.py");
     await workbench.editorShows("count, top");
     await workbench.press("Control+z");

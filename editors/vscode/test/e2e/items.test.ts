@@ -4,7 +4,7 @@ import { SETTINGS, calls, openAi, says, wantsSuggestion } from "./open-ai.js";
 import { Workbench, until } from "./workbench.js";
 
 const PICTURE = "\n\ndef slug_of_the_picture():\n    return 1\n";
-/** One turns the letters behind it, one would be a picture if it were read as HTML. */
+/** Hostile names: the first reverses the letters behind it, the second would be a picture if it were read as HTML. */
 const HOSTILE = { "many/\u202egnp.py": PICTURE, "many/<img src=x>.py": PICTURE };
 const FILES = { ...Object.fromEntries(["one", "two", "three", "four"].map((name) => [`many/${name}.py`, PICTURE])), ...HOSTILE };
 

@@ -29,7 +29,8 @@ test("a mention is completed in the prompt, without what git ignores and what is
     await workbench.chat.locator("article.model", { hasText: "I have read it." }).waitFor();
     await workbench.chat.locator(".note", { hasText: "The project's rules go to the model: AGENTS.md." }).waitFor();
 
-    // What the editor shows of a closed file is not told either; Escape closes the list and leaves the text.
+    // The content of a closed file must not be told even if the editor shows it. Escape closes the list and leaves the
+    // text.
     await workbench.type("see @ope");
     await until("the list is open again", async () => (await rows())[0] === "@open");
     await workbench.press("Escape");

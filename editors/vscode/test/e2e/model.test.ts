@@ -28,7 +28,7 @@ test("a server of one's own: a key for it alone, the cost in the status bar, the
     assert.match((await item.textContent()) ?? "", /\dk tokens/);
     assert.ok(!(await workbench.page.content()).includes("secret-of-this-server"));
 
-    // Off: the suggestion goes, and nothing is asked but what the user types.
+    // When suggestions are off, the suggestion must go, and no request may be made except for what the user types.
     await workbench.command("headstart: Turn Suggestions On or Off");
     await workbench.status("off");
     await workbench.noGhost();
@@ -62,7 +62,7 @@ test("in the mode that asks, a write asks; declined it is not made, and the mode
 
     await workbench.send("write notes all the same");
     await workbench.chat.locator("#question").waitFor();
-    // A key that was on its way when the question came up is no answer.
+    // A key right after a question appears must not be an answer, because it may have been meant for something else.
     await workbench.chat.locator("[data-answer=no]").evaluate((button) =>
       button.dispatchEvent(new KeyboardEvent("keydown", { key: "n", bubbles: true, cancelable: true })),
     );
@@ -110,7 +110,7 @@ test("a server's refusal is told in the chat, and the prompt can be sent again",
     await workbench.chat.locator(".note.error button", { hasText: "Set API key" }).waitFor();
     await workbench.status("idle");
     await workbench.picture("refusal");
-    // From the prompt back to the buttons above it.
+    // The keyboard must lead from the prompt back to the buttons above it.
     await workbench.press("Shift+Tab", "Shift+Tab", "Enter");
     await until("it was sent again", async () => (await workbench.chat.locator(".note.error").count()) === 2);
   } finally {

@@ -5,7 +5,7 @@ export interface Asked {
   body: { model: string; messages: { role: string; content: string | null }[]; tools?: unknown[]; stream?: boolean };
 }
 
-/** A server that speaks OpenAI's chat completions, with scripted answers. */
+/** A server that speaks OpenAI's chat completions and gives scripted answers. */
 export function openAi(answer: (asked: Asked) => object[]) {
   const asked: Asked[] = [];
   const handlers: NonNullable<Parameters<typeof Workbench.open>[0]>["handlers"] = new Map([
@@ -31,7 +31,7 @@ export const calls = (name: string, args: object) => [
   USAGE,
 ];
 
-/** Of an extension that asks it. */
+/** The settings of an extension that uses this server. */
 export const SETTINGS = { "headstart.model": "tiny", "headstart.baseUrl": "http://app.localhost:{PORT}/v1" };
 
 /** Whether the request is the one for a suggestion. */

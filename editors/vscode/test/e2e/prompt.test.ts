@@ -22,13 +22,13 @@ test("the keys of the prompt: what is typed goes with the suggestion or gives it
     await workbench.ghost("update the changelog");
     await workbench.chat.locator("#hint", { hasText: "1/2" }).waitFor();
 
-    // The next one and back, by VS Code's keybindings.
+    // VS Code's keybindings lead to the next suggestion and back.
     await workbench.press("Alt+]");
     await workbench.ghost("write the tests");
     await workbench.press("Alt+[");
     await workbench.ghost("update the changelog");
 
-    // Typing along keeps it, a slip does not take it away.
+    // Typing along keeps the suggestion, and one wrong letter that is taken back does not remove it.
     await workbench.type("upd");
     await workbench.ghost("ate the changelog");
     await workbench.type("x");
@@ -36,16 +36,16 @@ test("the keys of the prompt: what is typed goes with the suggestion or gives it
     await workbench.press("Backspace");
     await workbench.ghost("ate the changelog");
 
-    // So does typing it in capitals.
+    // Case is ignored, so typing it in capitals keeps it, too.
     await workbench.press("Backspace", "Backspace", "Backspace");
     await workbench.type("UPD");
     await workbench.ghost("ate the changelog");
 
-    // The right arrow puts it whole into the prompt.
+    // The right arrow puts the whole suggestion into the prompt.
     await workbench.press("ArrowRight");
     await until("the suggestion is in the prompt", async () => (await value()) === "update the changelog");
 
-    // Something else gives it up, with its work.
+    // Typing something else discards the suggestion and its work.
     await workbench.type(" not at all");
     await workbench.noGhost();
     await until("nothing is staged", async () => !(await workbench.chat.locator("#ahead").isVisible()));
@@ -67,7 +67,7 @@ test("Escape dismisses, Tab in an editor is a tab, and a view that was away come
     await workbench.editorShows("    # wordcount");
     assert.equal(await workbench.chat.locator(".user").count(), 1);
 
-    // Away and back: the conversation and the suggestion are there again.
+    // After the view was hidden and opened again, the conversation and the suggestion must be there.
     await workbench.openChat();
     await workbench.press("Control+b");
     await workbench.page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
@@ -78,7 +78,7 @@ test("Escape dismisses, Tab in an editor is a tab, and a view that was away come
     await workbench.press("Escape");
     await workbench.noGhost();
 
-    // The recording has no further suggestion: whoever asks hears it.
+    // The recording has no further suggestion. A user who asks for one must be told so.
     await workbench.press("Control+Alt+g");
     await workbench.chat.locator(".note.info", { hasText: "There is no suggestion now" }).waitFor();
     assert.equal(workbench.server.stored.has("ahead.md"), false);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SETTINGS, calls, openAi, says, wantsSuggestion } from "./open-ai.js";
 import { Workbench, until } from "./workbench.js";
 
-/** A server whose answers wait for what the test wants. */
+/** A server whose answers can be held back by the test. */
 function model() {
   let hold = false;
   const { asked, handlers } = openAi((one) => {
@@ -42,12 +42,12 @@ test("a conversation goes on after the window was loaded again, until it is ende
     await workbench.chat.locator(".changes .file").waitFor();
     await workbench.picture("reload");
     assert.deepEqual(await lines(workbench), before);
-    // The work ahead is gone, and nobody asked for more.
+    // The work ahead is gone after a reload, and no request may be made to replace it.
     await workbench.noGhost();
     assert.equal(asked.length, sent);
     assert.equal(await workbench.chat.locator(".changes button").count(), 0);
 
-    // The model is sent what it was sent before, and the new prompt.
+    // The model must get the same messages as before the reload, followed by the new prompt.
     await workbench.type("and now?");
     await workbench.press("Enter");
     await until("the prompt was sent", () => Promise.resolve(asked.some(({ body }) => body.messages.at(-1)?.content === "and now?")));
@@ -56,7 +56,7 @@ test("a conversation goes on after the window was loaded again, until it is ende
     assert.deepEqual(messages.map(({ role }) => role), ["system", "user", ...answered, "user", ...answered, "user"]);
     assert.equal(messages[1]?.content, "is there a changelog?");
 
-    // In the middle of a turn.
+    // Now the window is reloaded in the middle of a turn.
     await workbench.ghost("write the notes");
     hold(true);
     await workbench.type("what else?");
@@ -72,7 +72,7 @@ test("a conversation goes on after the window was loaded again, until it is ende
     await workbench.chat.getByRole("button", { name: "Try again" }).click();
     await until("it is answered", async () => (await workbench.chat.locator(".model").count()) === 4);
 
-    // It has the name that its user gave it, in the next window, too.
+    // The conversation keeps the name that the user gave it, also in the next window.
     await workbench.command("headstart: Rename the Conversation");
     const box = workbench.page.locator(".quick-input-box input").first();
     await until("its first prompt is its name", async () => (await box.inputValue()) === "is there a changelog?");
@@ -82,7 +82,7 @@ test("a conversation goes on after the window was loaded again, until it is ende
     await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: "The changelog" }).waitFor();
     await workbench.press("Escape");
 
-    // A new conversation is one, also in the next window.
+    // A new conversation stays new in the next window.
     await workbench.command("headstart: New Conversation");
     await until("the chat is empty", async () => (await workbench.chat.locator(".user").count()) === 0);
     await workbench.reload();

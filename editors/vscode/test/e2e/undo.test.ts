@@ -6,7 +6,7 @@ import { Workbench, until } from "./workbench.js";
 const EDIT = { file_path: "CHANGELOG.md", old_string: "## Unreleased\n", new_string: "## Unreleased\n\n- `top` is new.\n" };
 const write = (file_path: string) => calls("write_file", { file_path, content: "made\n" });
 
-/** What the model answers to a prompt, call by call. */
+/** The answers of the model to each prompt, in order. */
 const ANSWERS: Record<string, object[][]> = {
   "is there a changelog?": [calls("ls", { path: "." }), says("There is a changelog.")],
   "update the changelog": [calls("read_file", { file_path: "CHANGELOG.md" }), calls("edit", EDIT), write("notes.md"), says("The changelog mentions it.")],
@@ -14,15 +14,18 @@ const ANSWERS: Record<string, object[][]> = {
 };
 const NOTE = "[Note: the user has undone changes that you made. These files are as they were before them:\n- CHANGELOG.md\n- notes.md (there is no such file now)]";
 
-/** The messages of every request that is none for a suggestion. */
+/** The messages of every request that is not for a suggestion. */
 const turns = (asked: Asked[]) => asked.filter((one) => !wantsSuggestion(one)).map(({ body }) => body.messages);
 type Messages = Asked["body"]["messages"];
 const lastPrompt = (messages: Messages) => messages.map(({ role }) => role).lastIndexOf("user");
 const promptOf = (messages: Messages) => messages[lastPrompt(messages)]?.content ?? "";
-/** What was sent with a prompt. */
+/** The messages that were sent with a prompt. */
 const sentWith = (asked: Asked[], prompt: string) => turns(asked).find((messages) => promptOf(messages).endsWith(prompt)) ?? [];
 
-/** A workbench in which work on two files was accepted, the next one is ready, and the first file has the keys. */
+/**
+ * Opens a workbench in which work on two files was accepted, the next work is ready, and the editor of the first file
+ * has the focus.
+ */
 async function accepted(): Promise<{ workbench: Workbench; asked: Asked[] }> {
   let suggested = 0;
   const { asked, handlers } = openAi((one) => {
@@ -74,7 +77,7 @@ test("undone work is told to the model with the next prompt, once, and what rest
     await workbench.picture("undone-told");
     const sent = sentWith(asked, "go on");
     assert.equal(promptOf(sent), `${NOTE}\n\ngo on`);
-    // All that was sent before is sent as it was; the prompt that ran ahead is no part of it.
+    // The former messages must be sent unchanged, and the prompt that ran ahead must not be among them.
     const history = before.slice(0, lastPrompt(before));
     assert.ok(8 < history.length);
     assert.deepEqual(sent.slice(0, -1), history);
@@ -131,7 +134,7 @@ test("a suggestion after an undo, and what runs ahead for it, know of it", { tim
     const sent = sentWith(asked, "go on");
     assert.deepEqual(sent.filter(({ content }) => content?.includes("[Note:")).map(({ content }) => content), [`${NOTE}\n\nwrite the tests`]);
     assert.equal(promptOf(sent), "go on");
-    // The chat shows prompts as they were typed or taken.
+    // The chat must show prompts as they were typed or taken, without the note.
     assert.equal(await workbench.chat.locator(".user", { hasText: "Note:" }).count(), 0);
   } finally {
     await workbench.picture("undone-ahead-last");

@@ -15,16 +15,16 @@ const PATIENCE = 20_000;
 
 export interface WorkbenchOptions {
   settings?: Record<string, unknown>;
-  /** Files beside those of the sample project. */
+  /** Files besides those of the sample project. */
   files?: Record<string, string>;
-  /** What the model says. */
+  /** The answers of the model. */
   recording?: Recording;
   folder?: boolean;
   theme?: string;
   handlers?: Served["handlers"];
 }
 
-/** VS Code for the Web in a browser without a window, driven by the keyboard. */
+/** VS Code for the Web in a headless browser, used by the keyboard. */
 export class Workbench {
   readonly requests: string[] = [];
   readonly log: string[] = [];
@@ -54,7 +54,7 @@ export class Workbench {
     return workbench;
   }
 
-  /** A browser without a page yet. */
+  /** Starts a browser that has no page yet. */
   static async launch(server: Served): Promise<Workbench> {
     const profile = await mkdtemp(join(tmpdir(), "headstart-vscode-"));
     const context = await chromium.launchPersistentContext(profile, {
@@ -84,7 +84,7 @@ export class Workbench {
     await this.page.locator(".statusbar-item", { hasText: "headstart" }).waitFor();
   }
 
-  /** Loads the window again. Files in memory are as at the start then. */
+  /** Reloads the window. After that the files in memory are as they were at the start. */
   async reload(): Promise<void> {
     await this.page.reload();
     await this.started();
@@ -109,7 +109,7 @@ export class Workbench {
     for (const key of keys) await this.page.keyboard.press(key);
   }
 
-  /** Takes the suggestion, when it has been there for as long as a key that was meant for something else is on its way. */
+  /** Takes the suggestion. It waits first, because Tab is ignored right after a suggestion appears. */
   async tab(): Promise<void> {
     await this.page.waitForTimeout(450);
     await this.press("Tab");
@@ -119,14 +119,14 @@ export class Workbench {
     await this.page.keyboard.type(text);
   }
 
-  /** Opens the chat by its key and waits for the prompt to have the focus. */
+  /** Opens the chat by its key, and waits until the prompt has the focus. */
   async openChat(): Promise<void> {
     await this.press("Control+Alt+h");
     await this.input.waitFor();
     await until("the prompt has the focus", () => this.input.evaluate((input) => input.ownerDocument.activeElement === input && input.ownerDocument.hasFocus()));
   }
 
-  /** Sends a prompt from the keyboard. */
+  /** Sends a prompt with the keyboard. */
   async send(prompt: string): Promise<void> {
     await this.openChat();
     await this.type(prompt);
@@ -149,7 +149,7 @@ export class Workbench {
     await this.type(title);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
     await this.press("Enter");
-    // The box may be that of the command's own question already.
+    // A box that is still visible may already be that of a question of the command.
     await until("the palette is gone", async () => !(await box.isVisible()) || !(await box.inputValue()).startsWith(">"));
   }
 
@@ -164,13 +164,13 @@ export class Workbench {
     await this.page.locator(".tab.active", { hasText: name }).waitFor();
   }
 
-  /** Gives the keys to the editor. */
+  /** Gives the focus to the editor. */
   async focusEditor(): Promise<void> {
     await this.press("Control+1");
     await this.page.locator(".editor-group-container.active .monaco-editor.focused").waitFor();
   }
 
-  /** The lines that the active editor shows. */
+  /** The lines that are shown in the active editor. */
   async editorText(): Promise<string> {
     const lines = await this.page.locator(".editor-group-container.active .editor-instance .view-lines").last().evaluate((box) =>
       [...box.querySelectorAll<HTMLElement>(".view-line")]
@@ -193,7 +193,7 @@ export class Workbench {
     await until(() => `${path} ${what}; stored is ${JSON.stringify([...this.server.stored])}`, () => Promise.resolve(holds(this.server.stored.get(path))));
   }
 
-  /** A picture for people to look at, if `SCREENSHOTS` is set: a test does not wait for it. */
+  /** Makes a picture for people to look at, if `SCREENSHOTS` is set. No test depends on it. */
   async picture(name: string): Promise<void> {
     if (!process.env.SCREENSHOTS) return;
     await sleep(500);

@@ -1,4 +1,5 @@
-// A host for one of the extension's bundles, in Node: as much of VS Code's interface as a conversation needs, over a folder on the disk.
+// A host for one of the extension's bundles in Node: the part of VS Code's interface that a conversation needs, over a
+// folder on disk.
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -51,16 +52,16 @@ const absent = (error: NodeJS.ErrnoException) => {
 
 export interface HostOptions {
   bundle: "extension.js" | "web.js";
-  /** The folder of the workspace, and the scheme by which the editor has it. */
+  /** The folder of the workspace. The scheme is the one that the editor uses for it. */
   root: string;
   scheme?: string;
   isTrusted?: boolean;
   settings?: Record<string, unknown>;
-  /** As the folder's own `.vscode/settings.json` says it. */
+  /** The settings in the folder's own `.vscode/settings.json`. */
   workspaceSettings?: Record<string, unknown>;
 }
 
-/** An editor's window with the chat open. */
+/** A window of an editor in which the chat is open. */
 export class DesktopHost {
   state: ViewState | undefined;
   readonly items = new Map<string, Item>();
@@ -75,7 +76,7 @@ export class DesktopHost {
     const vscode = this.#vscode();
     const wanted = (name: string): unknown => {
       if (name === "vscode") return vscode;
-      // A page has no module of Node's.
+      // A page has no modules of Node's, so the bundle for it must not ask for one.
       if (bundle === "web.js") throw new Error(`${name} is asked for`);
       return load(name);
     };
@@ -101,7 +102,7 @@ export class DesktopHost {
     this.#settingsChanged.fire({ affectsConfiguration: (asked) => asked === "headstart" || asked === `headstart.${name}` });
   }
 
-  /** What is still written after that is written nowhere. */
+  /** Closes the window. After that, writes are dropped. */
   close(): void {
     this.#isClosed = true;
     for (const one of this.#subscriptions.reverse()) one.dispose();

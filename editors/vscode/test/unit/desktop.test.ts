@@ -1,4 +1,5 @@
-// The bundles as a host loads them: where there is a shell, what is said of it, and that a conversation has it. The host is one of tests, not VS Code itself.
+// Tests of the bundles as a host loads them: where there is a shell, what the user is told of it, and that a
+// conversation has it. The host is a replacement for tests and not VS Code itself.
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +54,7 @@ test("on a desktop a conversation has a shell: it reads by itself, and asks befo
 
 test("a program that the workspace names is not run, and one of the user's counts as soon as they name it", async () => {
   await within({ workspaceSettings: { binary: "bin/headstart" }, settings: { binary: "" } }, async (host, root) => {
-    // Whether one is on this machine's PATH does not matter here: it is not the workspace's.
+    // Whether there is a program on this machine's PATH does not matter here. It must not be the one of the workspace.
     assert.doesNotMatch(host.state?.commands ?? "", /bin\/headstart is/);
     host.set("binary", join(root, "bin/headstart"));
     host.say({ type: "submit", text: "begin" });

@@ -24,7 +24,7 @@ test("what a call found is listed, what it names itself is where it opens, and a
   assert.deepEqual([ran.detail, ran.state, ran.rows], ["exit code 2", "done", undefined]);
 });
 
-/** A file that was moved and edited, and one that is new. */
+/** A change set in which one file was moved and edited, and another one is new. */
 async function moved(): Promise<headstart.ChangeSet> {
   const overlay = new headstart.Overlay(new headstart.MemoryTree({ "old/name.md": "one\n" }));
   await overlay.rename("old/name.md", "new.md");

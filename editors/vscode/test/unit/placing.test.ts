@@ -13,7 +13,7 @@ test("code goes from its first line to its last, and only where these are certai
   const cases: [file: string, code: string, after: string | undefined][] = [
     [FILE, "def one():\n    log()\n    return 1\n", FILE.replace("    return 1", "    log()\n    return 1")],
     [FILE, "\n\ndef one():\n    return 1\n\n", FILE],
-    // As an excerpt has it, with nothing before it.
+    // The excerpt is indented less than in the file.
     [FILE, "def two(self):\n    x()\n\n    return 2", FILE.replace("        return 2", "        x()\n\n        return 2")],
     [FILE.replaceAll("\n", "\r\n"), "def one():\n    log()\n    return 1", FILE.replace("    return 1", "    log()\n    return 1").replaceAll("\n", "\r\n")],
     [FILE, "def four():\n    return 4", undefined],

@@ -9,7 +9,7 @@ await headstart.init();
 
 const looks = { toolCalls: [{ name: "ls", args: { path: "." } }] };
 const writes = (path: string, content = "x\n") => ({ toolCalls: [{ name: "write_file", args: { file_path: path, content } }] });
-/** A turn of the user's, after which there are two answers of the model. */
+/** A first turn of the user, in which the model answers twice. */
 const FIRST = [looks, { text: "First answer." }];
 
 interface Given {
@@ -34,7 +34,7 @@ function setup(recording: Recording, given: Given = {}) {
   const prompt = { text: "" };
   const session = new Session({
     headstart, model, modelName: "recorded", system: () => "Be brief.",
-    // As an editor's: it only has to be a tree.
+    // The type is that of an editor's tree, but the session only needs a tree.
     tree: tree as never,
     tools: () => [...tools],
     mode: () => rules.mode,
@@ -55,7 +55,7 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 }
 
 const ready = (session: Session) => until("work ahead is ready", () => session.view.ahead?.state === "ready" && session.view.busy === "idle");
-/** Tab, once it is not deaf any more. */
+/** Presses Tab after the time in which it is ignored. */
 async function tab(session: Session): Promise<void> {
   await until("a suggestion", () => session.view.ghost !== undefined);
   await delay(420);
@@ -222,7 +222,7 @@ test("with other tools the conversation goes on, and nothing of it is lost", asy
   const turn = session.submit("go on");
   await until("a turn", () => session.view.busy === "turn");
   tools.push({ name: "look_up", description: "Looks something up.", parameters: { type: "object", properties: {} }, run: () => "found" });
-  // What is under way goes on as it began.
+  // The running turn has to go on as it began.
   session.settingsChanged();
   await turn;
   assert.ok(session.items.some((item) => item.kind === "model" && item.text === "late"));

@@ -1,5 +1,6 @@
-// Commands on a desktop: what chooses the program that confines, what a command can do to whoever waits for it, and what runs without a question.
-// With the program itself: `cargo build -p headstart --all-features` makes it, HEADSTART_BINARY names another one.
+// Tests of commands on a desktop: which program may confine them, what a command can do to the process that waits for
+// it, and what runs without a question. They use the real program: `cargo build -p headstart --all-features` makes it,
+// and HEADSTART_BINARY names another one.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -23,7 +24,7 @@ await headstart.init();
 const BINARY = resolve(process.env.HEADSTART_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? "../../target"}/debug/headstart`);
 const USUAL = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: tmpdir(), TERM: "xterm" };
 
-/** A folder with a workspace in it. */
+/** A folder that contains a workspace. */
 function machine(): { home: string; root: string; [Symbol.dispose](): void } {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "headstart-shell-")));
   const root = join(home, "project");
@@ -55,7 +56,7 @@ const ran = (shell: Shell, command: string, given: Partial<CommandRequest> = {})
 
 function isAlive(pid: number): boolean {
   try {
-    // One that has ended and was not waited for is none.
+    // A process that has ended and was not waited for (a zombie) is not alive.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;
@@ -79,14 +80,15 @@ test("a workspace names no program, and none that lies in it is found", async ()
 
   assert.deepEqual(await find("", `bin:./bin:.:${root}/bin:${home}/links:${home}/linked::${home}/tools`), { file: good });
   assert.deepEqual(await find("", `bin::${root}/bin`), { missing: "the program headstart is not on the PATH" });
-  // A link in the workspace chooses a program as well, and so does a folder that is one only from where this process is.
+  // A link in the workspace would choose a program as well, and so would a relative folder, which depends on the
+  // current directory.
   mkdirSync(join(root, "chosen"));
   symlinkSync(good, join(root, "chosen/headstart"));
   const before = process.cwd();
   process.chdir(home);
   const chosen = await find("", `${root}/chosen:${home}/alias/chosen:tools:./tools`).finally(() => process.chdir(before));
   assert.deepEqual(chosen, { missing: "the program headstart is not on the PATH" });
-  // A workspace that was opened by a link is the same one.
+  // A workspace that was opened through a link must be recognized as the same one.
   assert.deepEqual(await find("", `${root}/bin:${home}/alias/bin`, [join(home, "alias")]), { missing: "the program headstart is not on the PATH" });
   for (const named of [evil, join(home, "links/headstart"), join(home, "linked/headstart"), join(home, "alias/bin/headstart"), join(root, "chosen/headstart"), join(home, "alias/chosen/headstart")]) {
     assert.match(((await find(named, "")) as { missing: string }).missing, /is in the workspace/, named);
@@ -95,7 +97,7 @@ test("a workspace names no program, and none that lies in it is found", async ()
   assert.match(((await find(home, "")) as { missing: string }).missing, /is no program/);
   assert.deepEqual(await find(good, ""), { file: good });
 
-  // What a workspace's own settings say does not count, whatever VS Code makes of the setting's scope.
+  // The settings of a workspace must not count, even if VS Code ignores the scope of the setting.
   const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { configuration: { properties: Record<string, { scope?: string }> } } };
   assert.equal(contributes.configuration.properties["headstart.binary"]?.scope, "machine");
   configuration.binary = { workspaceValue: evil, workspaceFolderValue: evil };
@@ -122,7 +124,7 @@ test("another program of the name, or one that does not confine, confines nothin
   }
   const none = await open(here.root, { binary: join(here.home, "nowhere") });
   assert.match(none.unconfined ?? "", /nowhere is no program/);
-  // Once the setting names the right one it counts.
+  // As soon as the setting names the right program, it has to be used.
   await none.confineBy(BINARY);
   assert.equal(none.unconfined, undefined);
   assert.match(aboutCommands(none), /run by themselves, also ahead/);
@@ -140,7 +142,7 @@ test("a command reaches its program as it is written, quotes and lines and all",
   }
   assert.throws(() => readFileSync(join(here.root, "pwned")));
   await assert.rejects(ran(shell, `: ${"x".repeat(4_000_000)}`), /cannot be started: .*E2BIG/);
-  // Exit codes and both streams, in order.
+  // Exit codes must be kept, and both streams must stay in order.
   const { output, exitCode } = await ran(shell, "echo out; echo err >&2; echo out; exit 3");
   assert.deepEqual([output, exitCode], ["out\nerr\nout\n", 3]);
   assert.equal((await ran(shell, "kill -9 $$")).exitCode, null);
@@ -155,7 +157,7 @@ test("a command that was not asked about reads, and neither writes nor comes by 
   assert.equal((await unasked("cat ../notes.md", "src")).output, "mine\n");
   assert.match((await unasked("git status --short")).output, /notes\.md/);
   assert.doesNotMatch((await unasked("grep -r KEY . --include=.env")).output, /KEY=1/);
-  // What the gate of this machine does not let through does not run either.
+  // A command that this machine's gate refuses must not run either.
   for (const command of ["touch pwned", "echo x > pwned", "cat .env", "./notes.md", "curl -s http://127.0.0.1"]) {
     await assert.rejects(unasked(command), /^Error: the command was not run: /, command);
   }
@@ -177,7 +179,7 @@ test("100 MB of output are its beginning and its end, in little memory", async (
   assert.ok(process.memoryUsage().rss - before < 80e6, `${process.memoryUsage().rss - before}`);
   assert.match(done.output, /^first\nx+\n\[… \d+ bytes left out …\]\nx+\nlast\n$/);
   assert.ok(done.truncated && done.output.length < 33 * 1024 && told.every((end) => end.length <= 4_096));
-  // No character is split by a cut.
+  // A cut must not split a character.
   for (const limit of [7, 8, 9, 10, 11]) {
     const kept = new KeptOutput(limit);
     for (const byte of Buffer.from("aü€ü€ü€ü€z")) kept.push(Uint8Array.of(byte));
@@ -214,7 +216,8 @@ test("a command that does not end is ended by its time, by whoever stops it, and
 test("so is one that runs below the wall", async () => {
   using here = machine();
   const shell = await open(here.root);
-  // By a number that no other process here waits for, and longer than this test does; the gate lets no longer sleep through.
+  // The duration identifies the process: no other test uses it, it is longer than this test, and it is short enough for
+  // the gate.
   const seconds = `29.${process.pid}1`;
   const sleeping = () =>
     readdirSync("/proc").some((name) => {
@@ -243,7 +246,7 @@ test("what a command leaves in the background ends with it, and is not waited fo
   const { output } = await ran(shell, "sleep 1000 & echo $!; (trap '' HUP; sleep 1000) & echo $!");
   assert.ok(Date.now() - started < 10_000);
   await until("they have ended", () => !output.trim().split("\n").map(Number).some(isAlive));
-  // One that left the group still holds the output open: nobody waits for it.
+  // A process that left the group holds the output open, but must not be waited for.
   const { output: told } = await ran(shell, `setsid sleep 30 & echo $!; until [ "$(cut -d' ' -f6 /proc/$!/stat)" = $! ]; do sleep 0.01; done`);
   assert.ok(Date.now() - started < 20_000);
   const left = Number(told);
@@ -273,14 +276,14 @@ test("what the gate asks of the machine is answered by the machine", async () =>
   assert.ok(typeof version === "object" && "version" in version && 2 <= version.version[0]);
   const folder = (path: string) => shell.look({ kind: "folder", path });
   assert.deepEqual([await folder("."), await folder("src"), await folder("src/../src")], [{ folder: "." }, { folder: "src" }, { folder: "src" }]);
-  // `..` behind a link is the system's.
+  // `..` after a link must be resolved by the system.
   assert.deepEqual([await folder("link"), await folder("link/.."), await folder("nowhere"), await folder("notes.md/x")], ["outside", "outside", "absent", "absent"]);
   const file = (path: string) => shell.look({ kind: "file", path });
   assert.deepEqual(await file("notes.md"), { file: Buffer.from("mine\n") });
   assert.deepEqual([await file("pipe"), await file("src"), await file("src/none"), await file("/proc/self/nothing")], ["unknown", "unknown", "absent", "absent"]);
 });
 
-// ── a conversation ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── conversations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const says = (command: string) => ({ toolCalls: [{ name: "shell", args: { command } }] });
 
@@ -295,7 +298,7 @@ async function talk(root: string, shell: Shell | undefined, recording: Recording
     headstart,
     model: { stream: (asked, signal) => (requests.push(asked), recorded.stream(asked, signal)) },
     modelName: "recorded", system: () => "Be brief.",
-    // As an editor's: it only has to be a tree.
+    // The type is that of an editor's tree, but the session only needs a tree.
     tree: (await nodeFolder(root)) as never,
     ...(shell && { shell }),
     mode: () => given.mode ?? "auto-edit",
@@ -319,7 +322,7 @@ test("in a conversation commands that only read run ahead and in turns, and ever
   await session.submit("begin");
   assert.deepEqual(calls().map(({ state, output }) => [state, output]), [["done", "mine"]]);
 
-  // Ahead it has read, and waits before the first command that writes.
+  // The work ahead has read, and must wait before the first command that writes.
   await until("it waits", () => session.view.ahead?.state === "waits");
   assert.deepEqual(session.view.ahead?.calls.map(({ subject, state }) => [subject, state]), [["cat notes.md | wc -l", "done"], ["touch made", "waits"]]);
   assert.throws(() => readFileSync(join(here.root, "made")));
@@ -331,7 +334,7 @@ test("in a conversation commands that only read run ahead and in turns, and ever
   session.answer(session.view.question?.id ?? "", "yes");
   await until("it is over", () => session.view.busy === "idle");
   assert.equal(readFileSync(join(here.root, "made"), "utf8"), "");
-  // Its results are what the model read.
+  // The model must have read the results of these commands.
   assert.match(JSON.stringify(requests.at(-1)), /\[no output\]/);
 
   void session.submit("and now");
@@ -360,7 +363,7 @@ test("where nothing confines, every command asks, and ahead each is a boundary, 
     assert.deepEqual([calls()[0]?.state, calls()[0]?.output], ["done", "mine"]);
     session.dispose();
   }
-  // Found meanwhile, it counts at once.
+  // A program that is found later has to count at once.
   const { session, calls } = await talk(here.root, shell, { turns: [says("cat notes.md"), { text: "Looked." }] }, { background: "off" });
   await shell.confineBy(BINARY);
   session.settingsChanged();

@@ -1,5 +1,5 @@
-// The stories of `crates/agent/tests/stories`, by the session of the extension: what a user does here goes through it, and the conversation behind it
-// has to be the same as everywhere.
+// Plays the stories of `crates/agent/tests/stories` through the session of the extension. What a user does goes through
+// the session, and the conversation behind it has to be the same as in all other front ends.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -28,7 +28,7 @@ interface Story {
 class Played {
   readonly tree: InstanceType<typeof headstart.MemoryTree>;
   readonly views: Record<string, unknown> = {};
-  /** The line of the prompt. */
+  /** The text of the prompt line. */
   prompt = "";
   ledger = "";
   #mode: ApprovalMode;
@@ -62,7 +62,7 @@ class Played {
       headstart: { Agent: Seen },
       model: this.#model,
       modelName: "recorded", system: () => "Do as you are told.",
-      // As an editor's: it only has to be a tree.
+      // The type is that of an editor's tree, but the session only needs a tree.
       tree: this.tree as never,
       mode: () => this.#mode,
       settings: () => ({ enabled: this.#background !== "off", background: "always", speculation: true, candidates: 1, deny: [], index: true, rules: true, aheadWrites: "ask", tab: "take", tools: { user: {}, project: {} } }),
@@ -75,7 +75,7 @@ class Played {
     });
   }
 
-  /** What the page does, which offers nothing that is not there. */
+  /** Does what the page does for this step. The page offers only actions that are possible. */
   async act(verb: string, about: unknown): Promise<void> {
     const { session, view } = this;
     switch (verb) {
@@ -88,7 +88,7 @@ class Played {
         return;
       case "interrupt":
         return session.stop();
-      // In place of it there is a button of the prompt's own.
+      // The chat has no such command. A button that belongs to the prompt does the same.
       case "retry": {
         const last = view.items.filter(({ type }) => type === "prompt").at(-1);
         if (view.phase === "idle" && last?.type === "prompt") session.submit(last.text);
@@ -137,7 +137,7 @@ class Played {
     }
   }
 
-  /** What the session says of the conversation is what the conversation is. */
+  /** Checks that the session and the conversation behind it agree. */
   check(): void {
     const { view, session } = this;
     assert.equal(session.view.busy === "idle", view.phase === "idle", view.phase);
@@ -148,7 +148,7 @@ class Played {
     assert.deepEqual(shown.map((item) => ("text" in item ? item.text : "")), prompts.map((item) => ("text" in item ? item.text : "")));
   }
 
-  /** The conversation as it is kept. */
+  /** The lines of the conversation as they are kept. */
   get lines(): string {
     return this.#saved?.lines ?? "";
   }
@@ -169,7 +169,7 @@ describe("stories", { concurrency: true }, () => {
         const before = played.view.phase;
         await played.act(verb, about);
         if (refused !== undefined) assert.equal(played.view.phase, before, `step ${step}: ${JSON.stringify(said)} does nothing`);
-        // What the agent tells comes to the session a moment later.
+        // The updates of the agent reach the session a moment later.
         await sleep(0);
         played.check();
         const { draft } = played.view;

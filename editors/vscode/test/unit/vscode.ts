@@ -1,4 +1,4 @@
-/** As much of `vscode` as the tests of the models and of staged documents need, with the parts that newer hosts have. */
+/** The part of `vscode` that tests of models and of staged documents need, including what only newer hosts have. */
 
 export class LanguageModelTextPart {
   constructor(readonly value: string) {}
@@ -30,10 +30,10 @@ export interface FakeChat {
   countTokens(text: string): Promise<number>;
 }
 
-/** What the host offers; a test sets it. */
+/** The models that the host offers; a test sets them. */
 export const offered: FakeChat[] = [];
 
-/** Tools of others; a test sets them, and what runs them. */
+/** The tools that the host offers; a test sets them, and also the function that runs them. */
 export const tools: { name: string; description: string; inputSchema?: object }[] = [];
 
 export const lm = {
@@ -43,7 +43,7 @@ export const lm = {
     Promise.resolve(offered.filter((chat) => (family === undefined || chat.family === family) && (id === undefined || chat.id === id))),
 };
 
-/** What the settings say; a test sets it. */
+/** The settings; a test sets them. */
 export const configuration: Record<string, { globalValue?: unknown; workspaceValue?: unknown; workspaceFolderValue?: unknown }> = {};
 
 const nothing = () => ({ dispose: () => {} });
@@ -64,7 +64,7 @@ export class EventEmitter {
 
 export const window = { createTextEditorDecorationType: nothing, onDidChangeVisibleTextEditors: nothing, visibleTextEditors: [] };
 
-/** What the host was told to do, and what else it can; a test empties and sets them. */
+/** The commands that the host was told to run, and the other ones that it has; a test empties and sets both. */
 export const ran: unknown[][] = [];
 export const known: string[] = [];
 

@@ -1,6 +1,6 @@
 type Child = Node | string | undefined | false;
 
-/** An element. Text is always text: nothing that a model says is read as HTML. */
+/** Makes an element. Text stays text, so that nothing that a model says is read as HTML. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Record<string, string | boolean | (() => void) | undefined> = {},

@@ -65,10 +65,10 @@ export function callElement(call: Call, post: Post): HTMLElement {
   );
 }
 
-/** So many rows are in sight; the rest is folded. */
+/** How many rows are in sight; the others are folded. */
 const MOST_ROWS = 4;
 
-/** What a call found. */
+/** The list of what a call found. */
 function rowsElement(rows: ItemRow[], post: Post): HTMLElement {
   const list = (some: ItemRow[]) => element("ul", {}, ...some.map((row) => rowElement(row, post)));
   const more = rows.slice(MOST_ROWS);
@@ -80,7 +80,10 @@ function rowsElement(rows: ItemRow[], post: Post): HTMLElement {
   );
 }
 
-/** Isolated, for a name that is written from right to left must not turn what stands beside it. */
+/**
+ * A row of that list. Its texts are isolated, because a name that is written from right to left must not reorder the
+ * text beside it.
+ */
 function rowElement({ name, description = "", status, place }: ItemRow, post: Post): HTMLElement {
   const open = place && ({ title: "", action: "open", path: place.path, line: place.lines?.[0] ?? 1 } as const);
   const words = element("bdi", { class: "name" }, name);
@@ -94,7 +97,7 @@ function rowElement({ name, description = "", status, place }: ItemRow, post: Po
   );
 }
 
-/** In sight while it comes, folded afterwards. */
+/** The output of a command. It is in sight while the command runs, and folded afterwards. */
 function outputElement(output: string, state: Call["state"]): HTMLElement {
   const text = element("pre", { class: "output", tabindex: "0", "aria-label": "What it printed" }, output);
   return state === "running" ? text : element("details", { class: "printed" }, element("summary", {}, "Output"), text);
@@ -104,7 +107,7 @@ function fileList(files: FileLine[], post: Post): HTMLElement {
   return element("ul", { class: "files" }, ...files.map((file) => element("li", {}, fileElement(file, post))));
 }
 
-/** A button that shows the diff; just a line where there is none to show any more. */
+/** A button that shows the diff of a file, or only a line of text if there is no diff any more. */
 function fileElement(file: FileLine, post: Post): HTMLElement {
   const { staged } = file;
   const [path, from] = [visible(file.path), file.from === undefined ? undefined : visible(file.from)];

@@ -29,7 +29,7 @@ const shown = new Map<string, HTMLElement>();
 let state: ViewState | undefined;
 let askedBefore: string | undefined;
 
-/** Who waits for what may be mentioned, by the number of the question. */
+/** The callbacks that wait for the completions of a mention, by the number of the question. */
 const completing = new Map<number, (found: Completion | undefined) => void>();
 let questions = 0;
 const mentions = attachMentions(input, {
@@ -61,7 +61,7 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   }
 });
 
-/** Whether the reader is at the end of the conversation, and stays there when it grows or its box shrinks. */
+/** Whether the log scrolls to its end when it grows or its box shrinks. It does if the reader is at the end. */
 let follows = true;
 log.addEventListener("scroll", () => (follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40));
 const follow = (): void => {
@@ -109,7 +109,7 @@ function showState(now: ViewState): void {
   if (question && question.id !== askedBefore) {
     questionBox.replaceChildren(...questionElement(question, post));
     askedAt = performance.now();
-    // No key that was meant for the prompt may run something: the harmless answer has the focus.
+    // The harmless answer gets the focus, so that a key that was meant for the prompt does not run anything.
     if (document.hasFocus() && input.value === "") questionBox.querySelector<HTMLElement>("[data-answer=no]")?.focus();
     follows = true;
     follow();
@@ -124,7 +124,7 @@ function showState(now: ViewState): void {
   input.placeholder = now.ghost ? "" : busy === "idle" ? "What shall be done?" : "What next?";
 }
 
-/** When the provider is asked again, and what counts the seconds down. */
+/** When the provider is asked again. The next variable is the timer that counts the seconds down. */
 let waitedFor: number | undefined;
 let counting: ReturnType<typeof setInterval> | undefined;
 
@@ -148,7 +148,7 @@ function hintFor({ busy, ghost, question, queued, status, tab }: ViewState): str
   return status;
 }
 
-/** The ghost is what of the suggestion is not typed yet, behind what is. */
+/** Shows the rest of the suggestion as ghost text behind the typed text. */
 function showGhost(): void {
   const rest = ghostRest();
   ghost.hidden = rest === undefined;
@@ -164,20 +164,21 @@ function showGhost(): void {
 function ghostRest(): string | undefined {
   const text = state?.ghost?.text;
   if (text === undefined || state?.busy !== "idle") return undefined;
-  // The page knows what was typed before the extension does; whose controller takes capitals and small letters for the same.
+  // The page compares by itself, because it knows what was typed before the extension does. It ignores case, as the
+  // controller of the extension does.
   const typed = input.value.length;
   const goesAlong = typed < text.length && text.slice(0, typed).toLowerCase() === input.value.toLowerCase();
   return goesAlong ? text.slice(typed) : undefined;
 }
 
-/** As the setting calls them, in one word that fits beside the prompt. */
+/** The modes as the setting names them, each in one word that fits beside the prompt. */
 const MODES: Record<string, string> = { plan: "Plan", chat: "Chat", default: "Ask", "auto-edit": "Edit", yolo: "Yolo" };
 
-/** The prompts of the conversation, oldest first; the arrows lead through them from the line as it was. */
+/** The prompts of the conversation, oldest first. The arrow keys step through them, and back to the line as it was. */
 const prompts: string[] = [];
 let recalled: { place: number; draft: string } | undefined;
 
-/** Whether an older prompt was called back, or the line as it was. */
+/** Puts an older prompt, or the line as it was, into the line. Returns whether there was one. */
 function recall(step: -1 | 1): boolean {
   if (recalled === undefined && (step === 1 || prompts.length === 0)) return false;
   const { place, draft } = recalled ?? { place: prompts.length, draft: input.value };
@@ -217,7 +218,8 @@ input.addEventListener("keydown", (event) => {
   if (event.isComposing || !plain) return;
   const taken = (): void => {
     event.preventDefault();
-    // VS Code hears of every key that gets out of here, and would run the command once more.
+    // The event is stopped, because VS Code gets every key that leaves the page, and would run the command a second
+    // time.
     event.stopPropagation();
   };
   if (event.key === "Enter") {
@@ -239,14 +241,15 @@ input.addEventListener("keydown", (event) => {
   }
 });
 
-/** Two presses within this time are one that was meant. */
+/** Two presses of Tab within this time count as one. */
 const DOUBLE_PRESS_MS = 400;
 let lastAccept = -Infinity;
 let tabIsHeld = false;
 
 /**
- * Whether this Tab is only what is left of one that accepted: held down, pressed twice, or while the work is handed over. It would
- * lead the focus away from where the next suggestion shows. Where nothing was accepted, Tab leads on as ever.
+ * Whether this Tab is only a remainder of one that accepted: it is still held down, was pressed twice, or the work is
+ * being handed over. Without this check it would move the focus away from the line in which the next suggestion shows.
+ * If nothing was accepted, Tab moves the focus as usual.
  */
 function isLeftOver(event: KeyboardEvent): boolean {
   if (event.repeat) return tabIsHeld || ghostRest() !== undefined;
@@ -262,7 +265,10 @@ function atEnd(): boolean {
   return input.selectionStart === input.value.length && input.selectionEnd === input.value.length;
 }
 
-/** A key that was on its way when the question came up is no answer to it. */
+/**
+ * Keys within this time after a question came up are no answer, because they were pressed before the user could read
+ * it.
+ */
 const DEAF_MS = 400;
 let askedAt = -Infinity;
 
@@ -293,7 +299,7 @@ function announce(text: string): void {
   setTimeout(() => (live.textContent = text), 50);
 }
 
-/** Renders anew without taking the focus from a button that is there again. */
+/** Renders a box again. If a button had the focus and is there again, it keeps the focus. */
 function keepFocus(box: HTMLElement, render: () => void): void {
   const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("title") : undefined;
   render();

@@ -6,8 +6,8 @@ import { element } from "./dom.js";
 type Post = (message: FromPage) => void;
 
 /**
- * A model's text, which is Markdown. Code can be copied, put into the editor or into its file, a path opens. HTML stays the text that it is, no picture is fetched, and
- * a link says where it leads.
+ * Shows the text of a model, which is Markdown. Code can be copied, inserted into the editor or applied to its file,
+ * and paths can be opened. HTML stays plain text, no picture is fetched, and a link shows where it leads.
  */
 export function prose(text: string, post: Post): Node[] {
   return blocks(lexer(text), post);
@@ -25,7 +25,7 @@ function block(token: MarkedToken, post: Post): Node[] {
     case "code":
       return [codeElement(token.text, (token.lang ?? "").trim(), post)];
     case "heading":
-      // The chat has headings of its own above these.
+      // Headings begin at level 4, because the chat has headings of its own above them.
       return [element(`h${Math.min(6, token.depth + 3)}` as "h4", {}, ...inline(token.tokens, post))];
     case "blockquote":
       return [element("blockquote", {}, ...blocks(token.tokens, post))];
@@ -95,16 +95,16 @@ function inline(tokens: readonly Token[], post: Post): (Node | string)[] {
   });
 }
 
-/** Only the web is led to: an address of another kind could be a command of the editor's. */
+/** Shows a link. Only web addresses become links, because another kind of address could be a command of the editor. */
 function linkElement({ href, text, tokens }: Tokens.Link, post: Post): (Node | string)[] {
   if (isPath(href)) return [...(text === href ? [] : [...inline(tokens, post), " "]), pathButton(href, post)];
   const words = text === href ? [] : [...inline(tokens, post), " "];
   return [...words, /^https?:/i.test(href) ? element("a", { href, title: href }, href) : href];
 }
 
-/** `src/view.ts`, `view.ts:12`: words with a folder or an ending, and no more than that. */
+/** A path such as `src/view.ts` or `view.ts:12`: a name with an extension, perhaps with folders and a line. */
 const PATH = /^(?:\.\/)?((?:[\w@.+-]+\/)*[\w@.+-]+\.\w{1,10})(?::(\d+))?(?:[:-]\d+)?$/;
-/** Without a folder, `list.append` would be one. */
+/** The extensions of a path without a folder. Without this list `list.append` would be a path. */
 const ENDINGS = /\.(md|txt|json|jsonc|toml|ya?ml|xml|html|css|scss|[cm]?[jt]sx?|vue|svelte|py|rs|go|rb|php|java|kt|swift|cs|c|h|cc|cpp|hpp|sh|sql|lock|cfg|ini)$/i;
 
 export function isPath(text: string): boolean {
