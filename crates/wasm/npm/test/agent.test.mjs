@@ -1,4 +1,4 @@
-// The conversation as a front end shows it.
+// Tests of the conversation as a front end shows it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, InputError, MemoryTree } from "headstart";
@@ -7,7 +7,10 @@ import { failsWith } from "./support.mjs";
 const write = (file_path, content) => ({ type: "toolCall", name: "write_file", args: { file_path, content } });
 const textOf = (message) => message.parts.map((part) => part.text ?? "").join("");
 
-/** A model that does what the prompt says: `write FILE`, `run`, `fail`, else it talks. Suggestions are taken from a list. */
+/**
+ * A model that obeys the prompt: `write FILE`, `run` or `fail`; to anything else it answers with text. Suggestions are
+ * taken from a list.
+ */
 function obedient(suggestions = []) {
   const requests = [];
   return {
@@ -55,7 +58,7 @@ async function until(agent, holds) {
   assert.fail(`it does not come: ${JSON.stringify(agent.view, undefined, 1)}`);
 }
 
-/** The suggestion shows, its work is done, and Tab takes it. */
+/** Waits until the suggestion is shown and its work is done, and takes it as Tab does. */
 async function offered(agent, text, prompts = ["talk", "talk more"]) {
   for (const prompt of prompts) {
     agent.submit(prompt);

@@ -1,11 +1,11 @@
-// Trees that take a commit as a whole.
+// Tests of trees that take a commit as a whole.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commit, Engine, InputError, MemoryTree, Overlay, TreeError, recordedModel } from "headstart";
 import { failsWith, hostTree, text } from "./support.mjs";
 
-/** A tree of callbacks with one for a whole commit, and none for a path of it. */
+/** A tree of callbacks that has one for a whole commit, and none for its single paths. */
 function atomicTree(files, meanwhile = () => {}) {
   const { write, createDir, remove, ...host } = hostTree(files);
   const commits = [];
@@ -83,7 +83,7 @@ test("what the host finds changed is a conflict that names it, and nothing was c
   assert.equal(outcome.type, "conflict");
   assert.deepEqual(outcome.conflicts.map(({ path, kind, found }) => [path, kind, found.len]), [["a.txt", "modified", 11]]);
   assert.deepEqual(tree.snapshot(), { "a.txt": "the user's\n", "b.txt": FILES["b.txt"], "old/": "", "old/c.txt": "c\n" });
-  // One that is as before again, or of which the host alone knows, is told as well.
+  // A conflict must also be told for a file that is as before again, and for one that only the host knows.
   for (const path of ["b.txt", "elsewhere/d.txt"]) {
     const said = { ...atomicTree(FILES), commitAll: () => ({ conflicts: [path] }) };
     const { type, conflicts } = await commit(said, await work(said));

@@ -1,4 +1,5 @@
-// Search over a project's files: the hits of the Rust crate, staged edits, an engine's tools, and what comes in wrong.
+// Tests of the search over a project's files: the same hits as the Rust crate, staged edits, the tools of an engine,
+// and wrong arguments.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -19,7 +20,7 @@ function filesOf(name) {
   return Object.fromEntries(files.map((file) => [relative(root, file).replaceAll("\\", "/"), readFileSync(file)]));
 }
 
-/** A name of one part, and another one for each number. */
+/** A word that is a single term for the search, and differs for each number. */
 const word = (number) => `q${String(number).replace(/./g, (digit) => "bcdfghjklm"[digit])}x`;
 
 async function built(files, options) {
@@ -57,7 +58,7 @@ test("a hit says where it is and why", async () => {
     why: [["check", "header"], ["password", "body"], ["check", "definitions"]],
   });
   const sum = hit.why.reduce((all, { part }) => all + part, 0);
-  // Words all over the file, and its size, add a little.
+  // The sum is a little less than the score, because words all over the file and the size of the file count, too.
   assert.ok(0.7 * hit.score < sum && sum < hit.score, `${sum} of ${hit.score}`);
 });
 
@@ -73,12 +74,12 @@ test("the index follows the tree, and says how far it is", async () => {
   assert.deepEqual(told.at(-1), progress);
   assert.deepEqual(paths(await index.search(word(7))), ["src/file7.kt"]);
 
-  // What did not change is not read again.
+  // A second build must not read files that did not change.
   tree.calls.length = 0;
   await index.build();
   assert.deepEqual(tree.calls, []);
 
-  // The very next search knows of a change, before anybody waited for it.
+  // The very next search must know of a change, even before the update was awaited.
   tree.put("src/file7.kt", "fun renamed() {}\n");
   const waiting = index.update("src/file7.kt");
   assert.deepEqual(paths(await index.search("renamed")), ["src/file7.kt"]);
@@ -91,12 +92,12 @@ test("the index follows the tree, and says how far it is", async () => {
   assert.deepEqual(await index.search("renamed"), []);
   assert.equal(index.progress.files, 99);
 
-  // A folder that came: what is in it has no word of its own.
+  // A folder is reported as a whole, without its files, and they must be found all the same.
   tree.put("lib/new/one.kt", "fun brandNew() {}\n");
   await index.update("lib");
   assert.deepEqual(paths(await index.search("brandNew")), ["lib/new/one.kt"]);
 
-  // A rule that came takes out what it covers.
+  // A new rule must remove the files that it covers from the index.
   tree.put(".gitignore", "lib/\n");
   await index.update(".gitignore");
   assert.deepEqual(await index.search("brandNew"), []);
@@ -115,7 +116,7 @@ test("a content is searched without a look at the tree, with the definitions of 
   const [hit] = await index.search("greet");
   assert.equal(hit.symbol, "greet");
   assert.match(await index.tools[1].run({}, new Overlay(new MemoryTree({ "a.zig": "" }))), /^a\.zig\n 2: function greet/);
-  // What is left out stays out, also where it is given.
+  // An excluded file must stay out even if its content is given.
   await index.update("out/b.zig", "secretWord\n");
   await index.update("id_rsa", "secretWord\n");
   assert.deepEqual(await index.search("secretWord"), []);
@@ -207,7 +208,7 @@ test("a tree that fails is told, and what can be read is found", async () => {
   assert.deepEqual(paths(await index.search("fine broken")), ["a.kt"]);
   tree.list = () => Promise.reject(new Error("offline"));
   await assert.rejects(index.build(), failsWith(TreeError, "io", /offline/));
-  // What was there still answers, and the next look is a new one.
+  // After a failure the index still answers, and the next build tries again.
   assert.deepEqual(paths(await index.search("fine")), ["a.kt"]);
   tree.list = list;
   assert.equal((await index.build()).percent, 100);
@@ -233,7 +234,7 @@ test("what was disposed of says so", async () => {
   await assert.rejects(codebase.run({ query: "a" }, new Overlay(new MemoryTree())), failsWith(DisposedError, "disposed"));
 });
 
-/** Work ahead of a model that makes these calls, one after the other. */
+/** Runs work ahead with a model that makes these calls, one after the other. */
 async function ahead(index, tree, ...calls) {
   const model = { requests: [], async *stream(request) {
     this.requests.push(request);
@@ -267,9 +268,9 @@ test("an engine offers both tools, runs them ahead, and each finds what the work
   assert.match(texts[2], /src\/retry\.kt:1-1 retryPayment/);
   assert.match(texts[3], /retryPayment/);
   assert.match(texts[4], /src\/cart\.kt:1-1 total/);
-  // A path that a rule closes is a boundary, as of any tool.
+  // A path that a rule closes must be a boundary, as for any other tool.
   assert.equal(run.ending.status, "boundary");
-  // What was shown of a file is what the work rests on, and nothing else is.
+  // The work must depend on the files of which something was shown, and on no others.
   const reads = run.changes.toJSON().reads.filter(({ content }) => content).map(({ path }) => path);
   assert.deepEqual(reads.toSorted(), ["src/auth.kt", "src/cart.kt"]);
 });

@@ -5,7 +5,7 @@ import { FollowupController, InputError, filterSuggestion } from "headstart/cont
 const suggested = (request, suggestion, ...others) => ({ type: "suggested", request, suggestion, others });
 const types = (effects) => effects.map((effect) => effect.type);
 
-/** A controller with "run the tests" on screen since 1300. */
+/** A controller that has shown "run the tests" since 1300. */
 function showing(...others) {
   const controller = new FollowupController();
   controller.handle(suggested(1, "run the tests", ...others), 1000);
@@ -84,7 +84,7 @@ test("candidates turn and narrow", () => {
     { type: "hide" },
     { type: "show", suggestion: "run the linter", rest: "inter" },
   ]);
-  // It has only just shown: the key may be meant for something else.
+  // The suggestion was only just shown, so Tab must be ignored, because it may be meant for something else.
   assert.deepEqual(controller.handle({ type: "accept", method: "tab" }, 1600), []);
   const effects = controller.handle({ type: "accept", method: "tab" }, 1900);
   assert.deepEqual(types(effects), ["record", "hide", "abandonOthers", "insert"]);

@@ -1,4 +1,4 @@
-// Memory: what is disposed of, what is forgotten, and that nothing grows.
+// Tests of memory: what is disposed of, what is forgotten, and that nothing grows.
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { quick } from "./extent.mjs";
 
-// The module's memory is seen when it is instantiated, so before the package is loaded.
+// The module's memory can be seen only when the module is instantiated, so this comes before the package is loaded.
 let memory;
 WebAssembly.Instance = class extends WebAssembly.Instance {
   constructor(...args) {
@@ -33,7 +33,7 @@ const stop = { type: "finished", reason: "stop" };
 const write = { type: "toolCall", name: "write_file", args: { file_path: "a.txt", content: "a".repeat(2000) } };
 const never = () => new Promise(() => {});
 
-/** Writes a file, says so, and has a suggestion. */
+/** A model that writes a file, says so, and has a suggestion. */
 async function* answer(request) {
   if (request.responseSchema) yield { type: "text", text: '{"suggestion":"run the tests"}' };
   else if (request.messages.at(-1).role === "user") yield write;
@@ -134,7 +134,7 @@ test("a speculation that nobody holds any more is given up", async () => {
   assert.deepEqual(signals.map(({ aborted }) => aborted), [true, true, true]);
 });
 
-// What is compiled and kept once is there after the first ones.
+// The first rounds are not measured, because what is compiled and kept once exists only after them.
 const [WARM, SPECULATIONS] = quick ? [1000, 1000] : [2000, 10_000];
 
 test(`nothing grows over ${SPECULATIONS} speculations`, { timeout: 300_000 }, async () => {
@@ -169,7 +169,7 @@ test(`nothing grows over ${SPECULATIONS} speculations`, { timeout: 300_000 }, as
       await work.finished;
     }),
     async () => assert.ok((await engine.suggest(conversation, { signal: lasting.signal })).suggestion),
-    // Thrown away without a word.
+    // A speculation that is thrown away without being disposed of must not leak either.
     async () => void engine.speculate(conversation, "go"),
   ];
   async function using_(thing, work) {

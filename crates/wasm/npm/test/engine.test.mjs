@@ -7,7 +7,7 @@ import { hostTree, text } from "./support.mjs";
 await init();
 
 const write = (file_path, content) => ({ name: "write_file", args: { file_path, content } });
-/** It asks first in every mode: git would run it. */
+/** A call that asks first in every mode, because git would run the file. */
 const hook = write(".git/hooks/pre-commit", "x");
 const call = (name, args = {}) => ({ name, args });
 const user = (words) => ({ role: "user", parts: [{ type: "text", text: words }] });
@@ -15,7 +15,7 @@ const said = (words) => ({ role: "model", parts: [{ type: "text", text: words }]
 const conversation = { system: "Be brief.", messages: [user("hello"), said("hi"), user("and now?"), said("we go on")] };
 const greeting = [{ toolCalls: [write("hello.txt", "hello\n")] }, { text: "There is a greeting now." }];
 
-/** An engine over a tree in memory that plays a recording at once. */
+/** An engine over a tree in memory, with a model that plays a recording without delays. */
 function setup(recording, { files = {}, ...options } = {}) {
   const tree = new MemoryTree(files);
   const model = recordedModel(recording, { speed: Infinity });

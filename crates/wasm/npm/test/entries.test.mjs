@@ -1,4 +1,5 @@
-// The entries that are smaller than the whole: what each one has, and that it needs no other one's module.
+// Tests of the entries that are smaller than the whole package: what each one has, and that it does not need the module
+// of another.
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,2 +1,2 @@
-// How much is tried: `cargo xtask wasm-test --dev` runs over a module that is built quickly and runs slowly.
+// Whether tests try less. `cargo xtask wasm-test --dev` sets this, because its module is built quickly and runs slowly.
 export const quick = process.env.HEADSTART_TRIAL === "dev";

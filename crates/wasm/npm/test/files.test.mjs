@@ -61,7 +61,7 @@ for (const [name, make] of [["memory", (files) => new MemoryTree(files)], ["call
     assert.deepEqual(kept.sides("bin"), { before: new Uint8Array([0, 1, 254]), after: new Uint8Array([0, 2, 254]) });
     assert.deepEqual(Object.keys(kept.sides("src/a.js")), ["before"]);
     assert.throws(() => kept.sides("nothing"), failsWith(InputError, "invalid_input", /nothing is not among/));
-    // What was read is in it: this is as good a commit as one of the overlay's own.
+    // A change set contains what was read, so a stored one must be as good for a commit as that of the overlay.
     assert.equal((await commit(base, kept)).type, "committed");
   });
 }
@@ -78,7 +78,7 @@ test("overlays stack, and two change sets are one", async () => {
   assert.deepEqual(both.sides("b"), { before: Buffer.from("1\n").buffer && new Uint8Array([49, 10]), after: new Uint8Array([50, 10]) });
   assert.equal((await commit(base, ChangeSet.fromJSON(both.toJSON()))).type, "committed");
   assert.deepEqual(Object.keys(base.snapshot()), ["b"]);
-  // An overlay can be committed to, as any object with these methods.
+  // An overlay can be the target of a commit, like any object with these methods.
   const work = new Overlay(below);
   await work.write("new", "x");
   assert.equal((await commit(below, work.changeSet())).type, "committed");
@@ -191,7 +191,7 @@ test("two commits to one tree run one after the other", async () => {
   assert.deepEqual(outcomes.map(({ type }) => type), ["committed", "committed", "conflict"]);
   assert.equal(running.most, 1);
   assert.deepEqual(base.snapshot(), { a: "A", b: "B" });
-  // A commit that fails lets the next one in.
+  // A commit that fails must not block the next one.
   base.write = () => { throw new Error("no"); };
   const overlay = new Overlay(base);
   await overlay.write("b", "C");

@@ -1,4 +1,4 @@
-// A folder of this machine as a tree: what is accepted is written there, and nowhere else.
+// Tests of a folder of this machine as a tree: what is accepted is written there, and nowhere else.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { text } from "./support.mjs";
 
 await init();
 
-/** A folder with files in it, and one beside it that is none of the tree's. */
+/** A folder with files in it, and one beside it that does not belong to the tree. */
 function folders(context) {
   const both = realpathSync(mkdtempSync(join(tmpdir(), "headstart-folder-")));
   context.after(() => rmSync(both, { recursive: true }));
@@ -45,7 +45,7 @@ test("an edit of the user's in the same moment is a conflict", async (context) =
     const overlay = new Overlay(tree);
     await overlay.read("src/a.txt");
     await overlay.write("src/a.txt", `mine ${round}\n`);
-    // Of the same length, at once: by its time alone it could go unseen.
+    // The user's edit has the same length and comes at once, so it could not be noticed by the time alone.
     writeFileSync(join(inside, "src/a.txt"), round % 2 === 0 ? "eno\n" : "one\n");
     assert.equal((await commit(tree, overlay.changeSet())).type, "conflict", `round ${round}`);
   }

@@ -1,4 +1,4 @@
-// A tree, a path or a change set that is not what the types say.
+// Tests with trees, paths and change sets that are not what the types say.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -85,7 +85,7 @@ test("bytes of another realm, and a host that keeps or changes what it gave", as
   await overlay.write("a", "2");
   own[0] = 50;
   assert.equal(text(overlay.changeSet().sides("a").before), "1");
-  // The host keeps what a commit gave, though the module's memory grows under it.
+  // Bytes that a commit gave must stay valid for the host although the module's memory grows afterwards.
   const kept = [];
   const target = { ...hostTree(), write: async (_, content) => void kept.push(content) };
   const work = new Overlay(target);

@@ -1,4 +1,4 @@
-// What is wrong with an argument is told in words of JavaScript, with the path of the field.
+// Tests that a message about a wrong argument uses words of JavaScript, and has the path of the field.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChangeSet, commit, Engine, fetchModel, FollowupController, init, InputError, judge, MemoryTree, Overlay, recordedModel, Wire } from "headstart";
@@ -8,14 +8,14 @@ await init();
 const NAMES = ["string", "number", "negative", "fraction", "boolean", "null", "array", "object", "texts"];
 const VALUES = { string: "x", number: 1, negative: -1, fraction: 1.5, boolean: true, null: null, array: [], object: { a: 1 }, texts: ["x"] };
 
-/** What a field takes, and what a message says of that. */
+/** For each kind of field: which values it takes, and what the message for other values says. */
 const COUNT = { takes: ["number"], says: "must be a whole number, 0 or more" };
 const TEXT = { takes: ["string"], says: "must be a string" };
 const FLAG = { takes: ["boolean"], says: "must be true or false" };
 const TEXTS = { takes: ["array", "texts"], says: "must be an array" };
 const OBJECT = { takes: ["object", "array"], says: "must be an object" };
 const words = (...some) => ({ takes: [], says: `must be ${some.length > 2 ? "one of " : ""}${some.map((word) => `"${word}"`).join(some.length > 2 ? ", " : " or ")}` });
-/** What is left out where it is null. */
+/** A field that may also be null, which is the same as leaving it out. */
 const optional = (field) => ({ ...field, takes: [...field.takes, "null"] });
 
 const tree = new MemoryTree();
@@ -24,7 +24,7 @@ const engine = (options) => new Engine({ model, tree, ...options });
 const user = { role: "user", parts: [{ type: "text", text: "x" }] };
 const at = (path, value) => path.reduceRight((inner, name) => (typeof name === "number" ? [inner] : { [name]: inner }), value);
 
-/** How something is made with a value at a place, the place's name in messages, and what the field takes. */
+/** For each field: how to make something with a value for it, its name in messages, and what it takes. */
 const FIELDS = [
   ...["turns", "messages", "tokens", "depth", "candidates"].map((name) => [(value) => engine({ limits: { [name]: value } }), `limits.${name}`, optional(COUNT)]),
   [(value) => engine({ limits: { timeMs: value } }), "limits.timeMs", { takes: ["number", "fraction", "null"], says: "must be a number" }],
@@ -80,7 +80,7 @@ const FIELDS = [
   [(value) => fetchModel({ provider: "ollama", timeouts: { idleMs: value } }), "timeouts.idleMs", { takes: ["number", "fraction", "null"], says: "must be a number, 0 or more" }],
 ];
 
-/** What only a Rust developer understands. */
+/** Words that only a Rust developer understands. No message may have them. */
 const RUST = /\b[uif](8|16|32|64|128)\b|usize|struct|expected|variant|enum|invalid (type|value|length)|sequence|\ba map\b|boolean|integer|floating point|unit|Option|untagged|serde|line \d|column|\b[A-Z][a-z]+[A-Z]\w*/;
 
 function failure(make, value) {
@@ -94,7 +94,7 @@ function failure(make, value) {
   }
 }
 
-/** A value as a message shows it. */
+/** A pattern for a value as messages show it. */
 function shown(name) {
   const value = VALUES[name];
   if (Array.isArray(value)) return /^(an array|\[.*\])$/;
@@ -113,7 +113,7 @@ for (const [make, path, field] of FIELDS) {
       refused += 1;
       assert.doesNotMatch(error.message, RUST);
       if (field.takes.includes(name) || field.inside?.includes(name)) {
-        // Of the right type, but not what it must be, or something in it is not.
+        // The value has the right type, but is not allowed itself, or something in it is not.
         assert.ok(error.path.startsWith(field.else ?? path), `${name}: ${error.message}`);
         continue;
       }

@@ -1,4 +1,4 @@
-// What a front end lists of a call's result.
+// Tests of the rows in which a front end lists a call's result.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, MemoryTree, itemRows, recordedModel, toolItems } from "headstart";

@@ -1,4 +1,4 @@
-// What a prompt mentions, the project's rules, and what completes a mention.
+// Tests of what a prompt mentions, of the project's rules, and of the completion of mentions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, InputError, MemoryTree } from "headstart";
@@ -6,7 +6,9 @@ import { failsWith } from "./support.mjs";
 
 const textOf = (message) => message.parts.map((part) => part.text ?? "").join("\n");
 
-/** A model that talks, and suggests from a list; `requests` holds what it was asked in turns and work ahead. */
+/**
+ * A model that answers with text, and suggests from a list. `requests` holds the requests of turns and of work ahead.
+ */
 function talking(suggestions = []) {
   const requests = [];
   return {

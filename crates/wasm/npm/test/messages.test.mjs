@@ -1,4 +1,4 @@
-// Conversations as other libraries write them: there and back, and what has no place in one.
+// Tests of conversations in the forms of other libraries: the way there and back, and what has no place in a form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { modelMessageSchema } from "ai";
@@ -11,7 +11,7 @@ const text = (words) => ({ type: "text", text: words });
 const read = { id: "call_1", name: "read_file", args: { file_path: "a.txt" } };
 const list = { id: "call_2", name: "ls", args: {} };
 
-/** A conversation with all that one can hold. */
+/** A conversation with everything that one can hold. */
 const conversation = {
   system: "You are a coding agent.",
   messages: [
@@ -93,7 +93,7 @@ test("images go both ways", () => {
   const written = toOpenAI(seen);
   assert.deepEqual(written[0].content.map(({ type }) => type), ["text", "image_url", "text"]);
   assert.deepEqual(fromOpenAI(written), seen);
-  // As the module itself writes them, which has the words first.
+  // The result must be what the module itself writes, which puts the words first.
   const plain = { messages: [{ role: "user", parts: [text("what is this?"), image] }] };
   const wire = new Wire({ provider: "openai", baseUrl: "http://localhost/v1" });
   assert.deepEqual(JSON.parse(wire.encode({ model: "m", tools: [], thinking: true, ...plain }).body).messages, toOpenAI(plain));

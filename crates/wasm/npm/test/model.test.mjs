@@ -1,4 +1,4 @@
-// Models that a developer wrote, well and badly.
+// Tests with models that a developer wrote, correctly or not.
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
@@ -217,7 +217,7 @@ test("callbacks may call back into the engine", async () => {
   speculation = inner.speculate(conversation, "go on");
   assert.equal((await speculation.accept()).type, "accepted");
 
-  // From within the model: abort, dispose, accept.
+  // The model itself may abort, dispose of or accept the work that asks it.
   const cases = [
     [(run) => run.abort(), "aborted"],
     [(run) => run.dispose(), "aborted"],

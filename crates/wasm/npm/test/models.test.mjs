@@ -8,11 +8,13 @@ import { quick } from "./extent.mjs";
 import { collect, failsWith, serve, UNTOLD } from "./support.mjs";
 
 const KEY = "sk-very-secret-0123456789";
-// `trial.mjs` puts them there.
+// `trial.mjs` copies the recorded streams there.
 const streams = new URL("../streams/", import.meta.url);
 const stream = (name) => readFileSync(new URL(`${name}.txt`, streams));
 
-/** The formats: where a request goes below the base URL, how the key is sent, how an answer looks. */
+/**
+ * For each provider: the format of its answers, the path of a request below the base URL, and the header with the key.
+ */
 const FORMATS = [
   ["openai", "chat", "/chat/completions", ["authorization", `Bearer ${KEY}`]],
   ["dashscope", "chat", "/chat/completions", ["authorization", `Bearer ${KEY}`]],
@@ -22,7 +24,10 @@ const FORMATS = [
   ["ollama", "ollama", "/api/chat", ["authorization", `Bearer ${KEY}`]],
 ];
 
-/** A prime, so that the places of all formats differ; the wire formats' own tests in Rust cut at every one. */
+/**
+ * The distance between tried cuts. It is a prime, so that the cuts of the formats differ. The tests in Rust of the wire
+ * formats cut at every place.
+ */
 const STEP = quick ? 13 : 1;
 
 const request = {
@@ -46,7 +51,7 @@ function decode(wire, pieces) {
   }
 }
 
-/** What every recorded stream says. */
+/** Checks the content that all recorded streams have. */
 function assertWhole(events, name) {
   const said = events.filter(({ type }) => type === "text").map(({ text }) => text).join("");
   assert.equal(said, 'I look nach 語 und "x"', name);
@@ -100,7 +105,7 @@ for (const [provider, file, path, [header, value]] of FORMATS) {
     let cuts = 0;
     for (let place = 0; place < bytes.length; place += STEP) {
       try {
-        // It is whole but for what may come behind the end: the usage.
+        // If no error is thrown, only the usage may be missing, because it can come after the end.
         assert.deepEqual(worth(decode(wire, [bytes.subarray(0, place)])), whole, `${place}`);
       } catch (error) {
         failsWith(ModelError, "cut")(error);
@@ -143,7 +148,7 @@ test("an abort in the middle closes the connection, and so does nobody reading o
   }
   await until(2);
 
-  // Also while it waits for the next bytes.
+  // A return must also work while the model waits for the next bytes.
   const events = model.stream(request, signal())[Symbol.asyncIterator]();
   await events.next();
   const waiting = events.next();
@@ -237,7 +242,7 @@ test("a parameter that a server refuses is left out, and is not tried again once
   await ask({ ...limited, model: "other" });
   assert.equal(bodies().length, 3, "another model may take it");
 
-  // A server that refuses whatever it is sent is asked a few times, not for ever, and what it says is told.
+  // A server that refuses whatever it is sent must not be asked for ever, and its message must be told.
   refused = ["max_tokens", "stream_options", "messages", "max_completion_tokens"];
   REFUSAL.messages = "messages is not supported";
   const { error } = await collect(model.stream(limited, signal()));
@@ -262,7 +267,7 @@ test("an answer that does not stream, and one that breaks after a piece", async 
   const { events, error } = await collect(model.stream(request, signal()));
   assert.deepEqual(events, [{ type: "text", text: "one" }, UNTOLD]);
   failsWith(ModelError, "cut", /cut the answer short; try again/)(error);
-  // The events before a mistake in one piece are given.
+  // If a piece has a mistake, the events before the mistake must be given.
   answer = (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end('data: {"choices":[{"delta":{"content":"one"}}]}\n\ndata: oops\n\n');
@@ -301,7 +306,7 @@ test("nobody there, one that hangs up, one that is silent", async (context) => {
     response.on("close", () => clearInterval(life));
   };
   timeout((await collect(model({ stalledMs: 50 }).stream(request, signal()))).error);
-  // All that matters has come, though the connection stays open.
+  // Everything that matters has come, so the answer must end although the connection stays open.
   answer = (response) => response.writeHead(200, { "content-type": "text/event-stream" }).write(piece + 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n');
   const { events, error } = await collect(model({ idleMs: 50 }).stream(request, signal()));
   assert.equal(error, undefined);
@@ -322,7 +327,7 @@ test("a fetch of one's own", async () => {
   const thrown = await collect(model(() => { throw new Error(`no route, and ${KEY}`); }).stream(request, signal()));
   failsWith(ModelError, "unreachable", /no route, and \*\*\*/)(thrown.error);
   failsWith(ModelError, "cut")((await collect(model(() => new Response(null)).stream(request, signal()))).error);
-  // One that knows no signal does not hold up an abort.
+  // A `fetch` that ignores the signal must not delay an abort.
   const controller = new AbortController();
   const waiting = collect(model(() => new Promise(() => {})).stream(request, controller.signal));
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
@@ -374,7 +379,7 @@ test("a request that names no model is not sent", async (context) => {
   const { error } = await collect(model.stream({ model: "", tools: [], messages: [], thinking: false }));
   missing(error);
   assert.throws(() => new Wire({ provider: "gemini" }).encode({ model: "", tools: [], messages: [], thinking: false }), missing);
-  // One around it that has no name of its own.
+  // The same must hold for a model that wraps this one and has no name of its own.
   const around = { stream: (...given) => model.stream(...given) };
   const { ending } = await new Engine({ model: around, tree: new MemoryTree() }).speculate({ messages: [] }, "go").finished;
   assert.deepEqual([ending.code, ending.error.startsWith("request.model: is empty")], ["invalid_input", true]);
@@ -415,7 +420,7 @@ test("a decoder tells a mistake once what came before it was given", () => {
   assert.deepEqual(decoder.push(bytes("data: x\n\n")), []);
   decoder.dispose();
   assert.throws(() => decoder.end(), failsWith(DisposedError, "disposed"));
-  // Ids of calls are new in the conversation.
+  // Ids of calls must be new in the conversation.
   const messages = [
     { role: "user", parts: [{ type: "text", text: "x" }] },
     { role: "model", parts: [{ type: "toolCall", id: "call_1", name: "ls", args: {} }] },

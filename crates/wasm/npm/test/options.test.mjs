@@ -1,4 +1,4 @@
-// Wrong arguments of every public function, and options that do not exist.
+// Tests of wrong arguments for every public function, and of options that do not exist.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -30,10 +30,10 @@ const engine = (options) => new Engine({ model: model(), tree: tree(), mode: "au
 const wire = () => new Wire({ provider: "ollama" });
 const call = { name: "ls", args: {} };
 
-/** What a function comes to, also where it throws at once. */
+/** The outcome of a function, also if it throws at once. */
 async function outcomeOf(work) {
   const outcome = await work();
-  // An answer of a model is asked for when somebody reads it.
+  // A model is asked only when somebody reads its answer, so one event is read.
   if (typeof outcome?.[Symbol.asyncIterator] === "function" && outcome.finished === undefined) {
     for await (const _ of outcome) break;
   }
@@ -84,7 +84,7 @@ test("a misspelt option sends nothing anywhere", async (context) => {
   assert.equal(fetched.mock.callCount(), 0);
 });
 
-// What takes options, after what it needs: each wrong value in their place.
+// The functions that take options after their required arguments. Each wrong value is given as the options.
 const takesOptions = {
   "new FollowupController": (config) => new FollowupController(config),
   judge: (context) => judge(call, context),
@@ -100,7 +100,7 @@ const takesOptions = {
   recordedModel: (options) => recordedModel(recording, options),
 };
 
-// What cannot do without its argument.
+// The functions that require this argument.
 const takesObjects = {
   "new Engine": (options) => new Engine(options),
   "Engine.suggest, conversation": (given) => engine().suggest(given),
@@ -150,7 +150,7 @@ const takesTexts = {
   "Decoder.push": (bytes) => wire().decoder({ model: "m", tools: [], messages: [], thinking: false }).push(bytes),
 };
 
-// One option each.
+// Functions with a single option set to the value.
 const takesOption = {
   number: {
     "recordedModel, speed": (speed) => recordedModel(recording, { speed }),

@@ -1,4 +1,4 @@
-// What the package is as a package: what it names, and that nothing in it tells of the machine that built it.
+// Tests of the package as a package: what its manifest names, and that it does not reveal the machine that built it.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -62,7 +62,7 @@ test("code has a source map with the sources in it", () => {
   }
 });
 
-/** Folders of this machine, and what cargo's look like anywhere. */
+/** Folders of this machine, and paths as cargo has them on any machine. */
 function machinePaths() {
   const { CARGO_HOME, RUSTUP_HOME, HEADSTART_CHECKOUT } = process.env;
   assert.ok(HEADSTART_CHECKOUT, "`trial.mjs` says where the source is");
@@ -85,7 +85,7 @@ test("no file holds a path of the machine that built it", () => {
     assert.ok(packed, `${file} has the module in it`);
     assert.deepEqual(placesIn(brotliDecompressSync(Buffer.from(packed[1], "base64")), wanted), [], file);
   }
-  // The search finds what is there: a line of the module that may panic.
+  // This shows that the search works: it must find a line of the module that may panic.
   assert.ok(placesIn(readFileSync(join(root, "headstart.wasm")), ["crates/"]).length === 1);
   assert.equal(ofKind(".wasm").length, process.env.HEADSTART_TRIAL === "dev" ? 4 : 6, "one for each entry, and that of headstart in two parts, too");
 });

@@ -1,4 +1,4 @@
-// Commands, tools of the developer's own, and the rules over them.
+// Tests of commands, of a developer's own tools, and of the rules over them.
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
@@ -141,7 +141,8 @@ test("what a command prints is seen while it runs, its end alone, and nothing of
   say("one\n");
   await until(() => called()?.printed === "one\n");
   assert.equal(called().state, "calling");
-  // Told more often than it is shown, the last counts; and a character at the cut is left out as a whole.
+  // If output is reported more often than it is shown, the last report counts. A character at the cut must be left out
+  // as a whole.
   for (let count = 0; count < 1_000; count++) say(`${"ü".repeat(8_000)}x${count}`);
   await until(() => called()?.printed.endsWith("x999"));
   const { printed } = called();
@@ -273,7 +274,8 @@ test("a write that always throws is told as damage only where something stayed c
     return host.write(path, ...rest);
   };
   const cases = [
-    // Nothing was written, the first of them, and both: then one cannot be taken back.
+    // The cases: the first write is refused; the second is; both are; the second is, and then the first cannot be taken
+    // back.
     [(path) => path === "a.txt", "a.txt", false],
     [(path) => path === "b.txt", "b.txt", false],
     [() => true, "a.txt", false],

@@ -1,4 +1,4 @@
-// The examples of the README are run, and print what they say.
+// Runs the examples of the README, which have to print what they say.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ const here = import.meta.resolve("headstart");
 const text = readFileSync(new URL("README.md", here), "utf8");
 const examples = [...text.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 
-// The server of the example with `fetchModel`.
+// Replaces the server in the example with `fetchModel`.
 globalThis.fetch = async (url, { method, headers }) => {
   assert.deepEqual([String(url), method], ["http://localhost:11434/v1/chat/completions", "POST"]);
   assert.ok(new Headers(headers).get("authorization"));

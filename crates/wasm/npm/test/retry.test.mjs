@@ -1,4 +1,4 @@
-// What failed for a moment is made again, what is the user's first.
+// Tests of retries: a request that failed temporarily is made again, and requests of the user come first.
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
@@ -16,7 +16,10 @@ const piece = (content) => data({ choices: [{ delta: { content } }] });
 const WHOLE = `${data({ choices: [{ delta: { content: "hi" }, finish_reason: "stop" }] })}data: [DONE]\n\n`;
 const HI = [{ type: "text", text: "hi" }, UNTOLD, { type: "finished", reason: "stop" }];
 
-/** A server that gives one answer after the other: a status with headers and a body, or a function. The times say when it was asked. */
+/**
+ * A server that gives one answer after the other: a status with headers and a body, or a function. `times` says when it
+ * was asked.
+ */
 async function scripted(context, ...answers) {
   const times = [];
   const { base } = await serve(context, (_, response) => {
@@ -69,7 +72,7 @@ test("whoever waits for the provider hears of it, and why, and when that is over
   assert.deepEqual(heard, [{ code: "rate_limited", known: true }, undefined, { code: "server", known: true }, undefined]);
   assert.deepEqual(errors, ["told to the console, and nothing else"]);
 
-  // Whoever gives up while it waits hears that, too.
+  // If the caller aborts during a wait, the end of the wait must be reported as well.
   const slow = await scripted(context, [429, { "retry-after": "20" }, ""]);
   const [waits, stop] = [[], new AbortController()];
   const waiting = collect(modelAt(slow, { onWait: (wait) => (waits.push(wait?.code), wait && stop.abort()) }).stream(request, stop.signal));
@@ -164,7 +167,7 @@ test("an error in place of the first piece is made again, and its cost is told w
 });
 
 test("a connection that cannot be made is tried again, one that was taken and closed is not", async (context) => {
-  // A port that nobody listens at, until the server is back.
+  // Nobody listens at this port until the server is back.
   const probe = createServer();
   await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
   const { port } = probe.address();
@@ -199,7 +202,7 @@ test("an abort in a wait ends it at once, with the signal's reason and without a
   controller.abort(reason);
   assert.equal((await waiting).error, reason);
   assert.ok(performance.now() - aborted < 500);
-  // Nobody reads on.
+  // If nobody reads on, no further request may be made.
   const events = modelAt(server).stream(request, signal())[Symbol.asyncIterator]();
   const next = events.next();
   while (server.times.length < 2) await delay(5);
@@ -210,7 +213,7 @@ test("an abort in a wait ends it at once, with the signal's reason and without a
   assert.equal(server.times.length, 2);
 });
 
-/** A provider that says no with these headers to every request of a kind, and yes, slowly, to the rest. */
+/** A provider that refuses every request of a kind with these headers, and answers the others slowly. */
 async function limited(context, isLimited) {
   const asked = [];
   const { base } = await serve(context, (_, response, body) => {

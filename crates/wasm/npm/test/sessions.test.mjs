@@ -1,4 +1,5 @@
-// Conversations that were kept: in the same form as those of the binary, whose chat writes and reads the same fixture (crates/cli/tests/chat/sessions_shared.rs).
+// Tests of kept conversations. They have the same form as those of the binary, whose chat writes and reads the same
+// fixture (crates/cli/tests/chat/sessions_shared.rs).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -7,7 +8,7 @@ import { InputError, Sessions, readSession, storagePlace, titleLine } from "head
 
 const FIXTURE = readFileSync(new URL("../fixtures/session.jsonl", import.meta.url), "utf8");
 
-/** What a browser has. */
+/** A storage with the interface of a browser's. */
 class Texts {
   #texts = new Map();
   get length() {
@@ -31,7 +32,7 @@ async function say(agent, ...prompts) {
   }
 }
 
-/** Without what is another one each time. */
+/** Lines without the fields that differ each time. */
 const alike = (lines) =>
   lines.trim().split("\n").map((line) => {
     const { id, model, created, workspace, at, ended, ...rest } = JSON.parse(line);
@@ -101,7 +102,7 @@ test("what cannot be read is named and stays as it is, as the binary says it", a
     assert.equal(texts.getItem("headstart.sessions/k3v9"), text);
   }
   await assert.rejects(sessions.resume("none"), (error) => error instanceof InputError && error.path === "id");
-  // A line of a type that only a later version knows is no damage.
+  // A line of an unknown type may come from a later version, so it must not count as damage.
   assert.equal(readSession(FIXTURE + '{"type":"mood","text":1}\n').title, "the parser");
 });
 

@@ -6,7 +6,7 @@ await init();
 
 export const text = (bytes) => new TextDecoder().decode(bytes);
 
-/** A tree of callbacks over a map of texts, as a host has one. `undefined` is a folder. */
+/** A tree of callbacks over a map of texts, as a host would write one. `undefined` is a folder. */
 export function hostTree(files = {}, { modified = true } = {}) {
   const nodes = new Map([["", undefined]]);
   let edits = 0;
@@ -65,7 +65,7 @@ export function hostTree(files = {}, { modified = true } = {}) {
   };
 }
 
-/** What an error has to be. */
+/** A check that an error has this class and code, and if given this message and path. */
 export function failsWith(Class, code, message, path) {
   return (error) => {
     assert.equal(error?.constructor, Class, `${error?.stack ?? error}`);
@@ -76,7 +76,10 @@ export function failsWith(Class, code, message, path) {
   };
 }
 
-/** A server on the loopback that answers as `answer(request, response, body)` says; closed when the test ends. */
+/**
+ * A server on the loopback interface that answers as `answer(request, response, body)` does. It is closed when the test
+ * ends.
+ */
 export async function serve(context, answer) {
   const requests = [];
   const server = createServer((request, response) => {
@@ -97,7 +100,7 @@ export async function serve(context, answer) {
   return { base: `http://127.0.0.1:${server.address().port}`, requests };
 }
 
-/** Everything that an answer is, and how it failed. */
+/** All events of an answer, and the error with which it failed. */
 export async function collect(events) {
   const all = [];
   try {
@@ -108,5 +111,5 @@ export async function collect(events) {
   return { events: all };
 }
 
-/** What is told of the cost of a request where the server does not say it. */
+/** The usage that is reported for a request if the server does not say its cost. */
 export const UNTOLD = { type: "usage", usage: { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, untoldRequests: 1 } };

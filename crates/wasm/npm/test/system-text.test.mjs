@@ -1,4 +1,4 @@
-// What a model is told before the first prompt; and what a user does with a whole conversation.
+// Tests of what a model is told before the first prompt, and of what a user can do with a whole conversation.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, InputError, MemoryTree, systemText } from "headstart";
@@ -29,7 +29,7 @@ test("a system text says what the agent is, where it works, and nothing that a r
   assert.match(text, /Folder: shop\nSystem: linux\nDate: 2026-01-31\nGit: branch main, follows origin\/main; changed: M src\/a\.js \(2 in all\)\nFiles .*\nsrc\/\n  a\.js\n\.gitignore\nAGENTS\.md\n$/);
   assert.ok(!text.includes("Small commits") && !text.includes("secret"));
   assert.equal(await systemText(options, surroundings), text, "the same bytes");
-  // Habits are of tools that there are.
+  // The text must describe habits only for tools that are offered.
   assert.ok(text.includes("multi_edit") && !text.includes("In shell"));
   assert.ok((await systemText({ ...options, runCommand: async () => ({ output: "" }) })).includes("In shell"));
   assert.ok(!(await systemText({ ...options, toolPolicies: { multi_edit: "exclude" } })).includes("multi_edit"));

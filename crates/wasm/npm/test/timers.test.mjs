@@ -1,4 +1,4 @@
-// What keeps a process alive, and what does not: each case is a program of its own.
+// Tests of what keeps a process alive and what does not. Each case is a program of its own.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
@@ -16,10 +16,10 @@ const conversation = { messages: [] };
 const request = { model: "m", tools: [], messages: [{ role: "user", parts: [{ type: "text", text: "x" }] }], thinking: false };
 `;
 
-/** Every timer of these programs that is not to hold them is for longer. */
+/** How long a program may take to end. Timers in the programs that must not hold them are longer. */
 const PATIENCE_MS = 15_000;
 
-/** What a program prints until it ends by itself. */
+/** The output of a program until it ends by itself. */
 function printed(code) {
   const child = spawn(process.execPath, ["--input-type=module"], { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(BEGINNING + code);

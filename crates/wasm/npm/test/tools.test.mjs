@@ -1,4 +1,5 @@
-// What users say of single tools, what they allow until the conversation ends, and the tools that every engine has.
+// Tests of what users set for single tools, of what they allow until the conversation ends, and of the tools that every
+// engine has.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, Engine, InputError, MemoryTree, recordedModel } from "headstart";
@@ -7,7 +8,7 @@ import { failsWith } from "./support.mjs";
 const call = (name, args = {}) => ({ type: "toolCall", name, args });
 const end = { type: "finished", reason: "stop" };
 
-/** A model that makes these calls, one for each request, and says what it read of them. */
+/** A model that makes these calls, one for each request, and then says what it read of their results. */
 function calling(...calls) {
   const requests = [];
   return {
@@ -91,12 +92,12 @@ test("an answer counts for calls like it until it is taken back, and for nothing
     }
   })();
   assert.deepEqual([second.call.args.command, second.always, ran.length], ["rm a.txt", undefined, 3]);
-  // What cannot be allowed for good is no answer.
+  // "Always" must be no valid answer for a call that cannot be allowed for good.
   assert.equal(agent.answer(second.id, "always"), "stale");
   agent.answer(second.id, "no");
   await agent.idle();
   assert.deepEqual(agent.allowed, ["`cargo test *`"]);
-  // Other rules leave it, for it is the user's word.
+  // Other rules must not remove the permission, because the user gave it.
   agent.setRules({ deny: ["secret"] });
   assert.deepEqual(agent.allowed, ["`cargo test *`"]);
   assert.equal(agent.askAgain("`cargo test *`"), true);

@@ -1,4 +1,4 @@
-// What a user takes back behind a conversation.
+// Tests of work that the user undoes outside of the conversation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ for (const [name, make] of [["memory", (files) => new MemoryTree(files)], ["call
     assert.deepEqual(news.undone.map(({ path, exists }) => [path, exists]), [["a.txt", true], ["b.txt", false]]);
     assert.deepEqual(news.redone, []);
     assert.equal(news.forUser, "The model is told that you have undone its changes of a.txt, b.txt.");
-    // Redone before the prompt: nothing to say.
+    // If it is redone before the next prompt, there must be nothing to report.
     await put("a.txt", "ONE\n");
     await put("b.txt", "new\n");
     assert.equal(await watch.news(), undefined);
