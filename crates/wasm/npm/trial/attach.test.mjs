@@ -1,4 +1,4 @@
-// Suggestions in fields of a page, with the keys of a browser.
+// Tests of suggestions in the fields of a page, with the keys of a real browser.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -10,7 +10,7 @@ let browser;
 before(async () => void (browser = await openBrowser()));
 after(() => browser.close());
 
-/** The page of a project, at work. */
+/** Builds a project, opens its page, and waits until it works. */
 async function opened(context, project, isReady) {
   const root = join(import.meta.dirname, "projects", project);
   await build(viteOptions(root));
@@ -114,7 +114,7 @@ test("what is composed is not cut short, and counts when it is done", async (con
 
 test("React: a controlled field, in strict mode", async (context) => {
   const { page, failures } = await opened(context, "react", () => document.querySelector("#suggest") !== null);
-  // React renders in its own time.
+  // React renders later, so the test waits for the text.
   const says = (expected) => page.waitForFunction((expected) => document.querySelector("output").textContent === expected, JSON.stringify(expected));
   await page.click("#suggest");
   await says({ value: "", sent: [], suggestion: "run the tests" });

@@ -1,5 +1,5 @@
-// How long the module takes to load, and how fast the gate is beside a parse of the same commands with the grammar alone.
-// `cargo xtask wasm-test bench.mjs` runs it over the packed package.
+// Measures how long the module takes to load, and how fast the gate is, compared with a parse of the same commands by
+// the grammar alone. `cargo xtask wasm-test bench.mjs` runs this over the packed package.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { classifyShell, init } from "headstart";
@@ -8,7 +8,7 @@ import { Language, Parser } from "web-tree-sitter";
 const require = createRequire(import.meta.url);
 const ROUNDS = 300;
 
-/** Of several measurements the one that the rest of the machine disturbed least. */
+/** The best of several measurements, because it is the one that the rest of the machine disturbed least. */
 const best = (numbers) => Math.min(...numbers);
 
 function time(work) {
@@ -43,7 +43,7 @@ for (const [name, commands] of Object.entries(sets)) {
   const times = commands.map(() => ({ verdict: [], parse: [] }));
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, command] of commands.entries()) {
-      // By turns, so that what else the machine does hits both.
+      // The two are measured by turns, so that other work of the machine disturbs both alike.
       times[index].verdict.push(time(() => classifyShell(command)));
       times[index].parse.push(time(() => parser.parse(command).delete()));
     }

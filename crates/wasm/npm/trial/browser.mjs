@@ -1,4 +1,4 @@
-// A headless Chromium of this machine, and a server for a folder.
+// Opens a headless Chromium of this machine, and serves a folder.
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { delimiter, extname, join } from "node:path";
@@ -9,7 +9,7 @@ const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 export function openBrowser() {
   const executablePath = process.env.CHROMIUM ?? found();
   if (executablePath === undefined) throw new Error("no Chromium: apt-get install chromium, or name one in CHROMIUM");
-  // A container has neither the namespaces of Chromium's sandbox nor a large /dev/shm.
+  // A container has neither the namespaces that Chromium's sandbox needs nor a large /dev/shm.
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
@@ -31,7 +31,7 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** Serves a folder; `types` in place of what a suffix means. */
+/** Serves a folder; `types` replaces the content types of some extensions. */
 export async function serve(folder, types = {}) {
   const known = { ...TYPES, ...types };
   const server = createServer(({ url }, response) => {

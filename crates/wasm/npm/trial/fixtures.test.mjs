@@ -1,16 +1,17 @@
-// The fixtures come out of the package as they come out of the crates: natively and as WebAssembly they are tried in
-// `crates/wasm/tests/fixtures.rs`, those of what the package has in TypeScript in `crates/followup-state/tests/shared.rs`.
+// Tests that the package gives for the fixtures what the crates give. `crates/wasm/tests/fixtures.rs` runs the same
+// fixtures natively and as WebAssembly, and `crates/followup-state/tests/shared.rs` runs those of the parts that the
+// package has in TypeScript.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-/** How each kind of fixture runs: its file's name, and what comes out of an input. */
+/** For each kind of fixture, by its file name, the function that gives the outcome of an input. */
 const runs = { filter: ({ filterSuggestion }, text) => filterSuggestion(text), controller, gate, overlay, speculation };
 
-/** Of what runs in the module the JSON counts, byte for byte. */
+/** The kinds that run in the module. Their JSON is compared byte for byte. */
 const inModule = ["gate", "overlay", "speculation"];
 
-/** The entries, and which fixtures each has to know. `headstart/core` does not read shell commands. */
+/** The entries, and the fixtures that each has to pass. `headstart/core` does not read shell commands. */
 const entries = {
   headstart: Object.keys(runs),
   "headstart/core": ["filter", "controller", "overlay"],
@@ -48,7 +49,7 @@ async function overlay({ MemoryTree, Overlay, commit }, { files, operations }) {
   };
 }
 
-/** Without times: they pass here. */
+/** Runs a speculation. Its outcome has no times, because they differ each time. */
 async function speculation({ MemoryTree, recordedModel, speculate }, { files, mode, prompt, recording }) {
   const tree = new MemoryTree(files);
   const run = speculate({ model: recordedModel(recording, { speed: Infinity }), tree, mode, prompt });
@@ -56,7 +57,7 @@ async function speculation({ MemoryTree, recordedModel, speculate }, { files, mo
   for await (const event of run) events.push(event);
   const { ending, transcript, changes, pendingCall, cost } = await run.finished;
   const before = filesOf(tree);
-  // It may still be asked for, and an accept does not wait for it.
+  // After the end a further event may still be asked for, and an accept does not wait for it.
   await run.next();
   const { type, ...given } = await run.accept();
   const accepted =
@@ -74,7 +75,7 @@ async function speculation({ MemoryTree, recordedModel, speculate }, { files, mo
   };
 }
 
-/** Every file in the order of its path; as bytes, so that nothing is lost. */
+/** All files in the order of their paths. Contents are bytes, so that nothing is lost. */
 function filesOf(tree) {
   const files = Object.entries(tree.snapshot()).sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
   return Object.fromEntries(files.map(([path, content]) => [path, [...content]]));
@@ -99,7 +100,7 @@ for (const [entry, name] of Object.entries(entries).flatMap(([entry, names]) => 
 }
 
 test("every fixture has its run", () => {
-  // A conversation in lines (`.jsonl`) is none of them: `test/sessions.test.mjs` reads it.
+  // A conversation in lines (`.jsonl`) is not one of these fixtures; `test/sessions.test.mjs` reads it.
   const files = readdirSync(new URL("fixtures", import.meta.url)).filter((file) => file.endsWith(".json"));
   const names = files.map((file) => file.replace(".json", ""));
   assert.deepEqual(names.sort(), Object.keys(runs).sort());

@@ -1,4 +1,5 @@
-// A page fetches the module in two parts: a conversation begins with the first, and is what it would be with all of it.
+// Tests of a page that fetches the module in two parts: a conversation begins with the first part, and must be the same
+// as with the whole module.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -20,7 +21,7 @@ after(async () => {
   server.close();
 });
 
-/** A page that has the package as `headstart`. `rest` is done with each request for the second part. */
+/** Opens a page that has the package as `headstart`. `rest` handles each request for the second part. */
 async function opened(context, rest = (route) => route.continue()) {
   const page = await browser.newPage();
   context.after(() => page.close());
@@ -30,7 +31,7 @@ async function opened(context, rest = (route) => route.continue()) {
   await page.goto(`${server.address}package.json`);
   await page.evaluate(async () => {
     globalThis.headstart = await import("/index.js");
-    /** A model that says what it was asked, and runs `command` where there is one. */
+    /** A model that says what it was asked, and runs `command` if there is one. */
     globalThis.modelOf = (command) => ({
       asked: 0,
       async *stream({ messages, responseSchema }) {
@@ -47,7 +48,7 @@ async function opened(context, rest = (route) => route.continue()) {
   return { page, fetched };
 }
 
-/** What keeps a request waiting, until `go` is called. */
+/** A handler that holds a request back until `go` is called. */
 function held() {
   let go;
   const going = new Promise((resolve) => (go = resolve));

@@ -1,4 +1,4 @@
-// Each project is built with its own tools, run, and has to come to the same outcome.
+// Tests that each project, built with its own tools and run, has the same outcome.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

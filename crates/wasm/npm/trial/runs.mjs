@@ -1,4 +1,4 @@
-// What a project comes to: as a program, or as a page in a browser.
+// Gets the outcome of a project, as a program or as a page in a browser.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { serve } from "./browser.mjs";
 
-/** What a program prints, which is JSON; `Error` with all it said where it fails. */
+/** The JSON that a program prints. If the program fails, the error has all of its output. */
 export function printed(program, args, options = {}) {
   try {
     const output = execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], ...options });
@@ -17,10 +17,10 @@ export function printed(program, args, options = {}) {
   }
 }
 
-/** What Node comes to. */
+/** The outcome of a program in Node. */
 export const node = (...args) => printed(process.execPath, args);
 
-/** What the page at an address comes to. */
+/** The outcome of the page at an address. */
 export async function outcomeOf(browser, address) {
   const page = await browser.newPage();
   const failures = [];
@@ -37,7 +37,7 @@ export async function outcomeOf(browser, address) {
   }
 }
 
-/** What the page in a folder comes to; `types` in place of what a suffix means. */
+/** The outcome of the page in a folder; `types` replaces the content types of some extensions. */
 export async function served(browser, folder, types) {
   const server = await serve(folder, types);
   try {
@@ -56,7 +56,7 @@ export const viteOptions = (root) => ({
   build: { target: "es2022", emptyOutDir: true },
 });
 
-/** Builds with webpack, which only some projects have. */
+/** Builds with webpack, which only some projects have installed. */
 export async function webpacked(options) {
   const { default: webpack } = await import(pathToFileURL(createRequire(join(import.meta.dirname, "more/package.json")).resolve("webpack")));
   const stats = await promisify(webpack)({ mode: "production", performance: { hints: false }, ...options });

@@ -1,6 +1,8 @@
-// What every project does with the package, wherever it runs: a bit of everything, down to an accepted speculation.
+// What every project does with the package, wherever it runs: a little of everything, up to an accepted speculation.
 
-/** Its outcome is plain data and the same everywhere; `headstart` is what the project has imported. */
+/**
+ * Runs the scenario with the package that a project has imported. The outcome is plain data, and the same everywhere.
+ */
 export async function scenario(headstart) {
   const { FollowupController, MemoryTree, filterSuggestion, judge, recordedModel, speculate, version } = headstart;
   const controller = new FollowupController();

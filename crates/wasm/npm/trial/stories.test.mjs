@@ -1,5 +1,5 @@
-// The stories of `crates/agent/tests/stories`, by the class `Agent`: the same steps, the same end and, but for ids and times, the same views as
-// natively (`crates/agent/tests/it/stories.rs`).
+// Plays the stories of `crates/agent/tests/stories` with the class `Agent`. The steps, the end and, except for ids and
+// times, the views must be the same as natively (`crates/agent/tests/it/stories.rs`).
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// Bundlers for pages: each project is built with its own tools, opened in a browser, and has to come to the outcome of Node.
+// Tests of bundlers for pages: each project is built with its own tools and opened in a browser, and must have the same
+// outcome as in Node.
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +58,7 @@ test("esbuild: one classic script with the bytes in it", async () => {
   assert.deepEqual(await served(browser, join(folder, "dist")), expected);
 });
 
-/** The page of `projects/page`, as a bundler built it to a folder. */
+/** The outcome of the page of `projects/page` that a bundler built into a folder. */
 function page(folder) {
   copyFileSync(join(projects, "page/index.html"), join(folder, "index.html"));
   return served(browser, folder);

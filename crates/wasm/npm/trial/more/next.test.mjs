@@ -1,4 +1,4 @@
-// Next.js: a server component, a route and a component in the browser, built by each of its bundlers.
+// Tests of Next.js: a server component, a route and a component in the browser, built by each of its bundlers.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { cpSync } from "node:fs";
@@ -17,7 +17,7 @@ let browser;
 before(async () => (browser = await openBrowser()));
 after(() => browser?.close());
 
-/** Starts what was built; its address, and what ends it. */
+/** Starts the built project. Gives its address, and a function that ends it. */
 async function started(cwd) {
   const server = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", "0"], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   for await (const line of createInterface(server.stdout)) {
@@ -32,7 +32,7 @@ async function started(cwd) {
 
 for (const bundler of ["turbopack", "webpack"]) {
   test(`Next.js with ${bundler}`, { timeout: 600_000 }, async () => {
-    // Beside the original, so that what it imports is where it was.
+    // The copy is beside the original, so that its relative imports stay valid.
     const folder = join(here, "projects", `next-${bundler}`);
     cpSync(join(here, "projects/next"), folder, { recursive: true });
     await promisify(execFile)(process.execPath, [next, "build", `--${bundler}`], { cwd: folder, env }).catch(({ stdout, stderr }) => assert.fail(stdout + stderr));

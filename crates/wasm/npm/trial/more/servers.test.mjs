@@ -1,4 +1,5 @@
-// Bundles and runtimes for servers. A bundle lies and runs where nothing of the package is near, and has to come to the outcome of Node.
+// Tests of bundlers and runtimes for servers. Each bundle runs in a folder that has nothing of the package near it, and
+// must have the same outcome as in Node.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -60,7 +61,8 @@ test("Deno runs it without a permission, and bundles it", () => {
 });
 
 test("Bun runs it, and bundles it", () => {
-  // Scripts of packages do not run when they are installed: this one puts the program in its place.
+  // The installation does not run scripts of packages. This script has to be run, because it puts the program in its
+  // place.
   execFileSync(process.execPath, [join(here, "node_modules/bun/install.js")], { cwd: join(here, "node_modules/bun"), stdio: "pipe" });
   assert.deepEqual(printed(tool("bun"), ["run", program], { cwd: here }), expected);
   for (const options of [["--target=bun"], ["--target=node", "--conditions=module"]]) {
@@ -75,7 +77,7 @@ test("workerd", { timeout: 120_000 }, async () => {
   const folder = join(elsewhere, "workerd");
   cpSync(join(here, "projects/workerd"), folder, { recursive: true });
   mkdirSync(join(folder, "dist"));
-  // As Cloudflare's own tool does it: these conditions, and modules are left to the runtime.
+  // The options are those of Cloudflare's own tool: these conditions, and modules are left to the runtime.
   await esbuild.build({
     entryPoints: [join(here, "projects/workerd/main.mjs")],
     bundle: true,
@@ -86,7 +88,7 @@ test("workerd", { timeout: 120_000 }, async () => {
     logLevel: "error",
   });
   copyFileSync(module, join(folder, "dist/headstart.wasm"));
-  // The program itself: what npm puts before it would outlive its end, or keep the port to itself.
+  // The program is started directly, because npm's wrapper around it would outlive its end, or keep the port to itself.
   const [platform] = readdirSync(join(here, "node_modules/@cloudflare")).filter((name) => name.startsWith("workerd-"));
   const workerd = join(here, "node_modules/@cloudflare", platform, "bin/workerd");
   const server = spawn(workerd, ["serve", join(folder, "config.capnp"), "--control-fd=1"], { stdio: ["ignore", "pipe", "inherit"] });

@@ -2,7 +2,8 @@ const headstart = require("headstart");
 
 async function main() {
   const { scenario } = await import("../../scenario.mjs");
-  // One package, however it is asked for: else an `instanceof` of its errors would depend on it.
+  // Both ways to load the package must give the same one. Otherwise `instanceof` for its errors would depend on the
+  // way.
   const imported = await import("headstart");
   if (imported.HeadstartError !== headstart.HeadstartError) throw new Error("import and require load the package twice");
   console.log(JSON.stringify(await scenario(headstart)));

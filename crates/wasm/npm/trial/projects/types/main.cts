@@ -1,4 +1,4 @@
-// What a strict TypeScript project sees, as a CommonJS module.
+// The types that a strict TypeScript project sees in a CommonJS module.
 import headstart = require("headstart");
 import { filterSuggestion } from "headstart/core";
 import gate = require("headstart/gate");

@@ -1,4 +1,4 @@
-// What a strict TypeScript project sees, as an ES module.
+// The types that a strict TypeScript project sees in an ES module.
 import { Agent, Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
 import * as controllerOnly from "headstart/controller";
 import { attach } from "headstart/attach";
@@ -31,10 +31,10 @@ export async function use(model: Model): Promise<string[]> {
   return [part?.kind ?? "none", ...effects.map(({ type }) => type)];
 }
 
-/** Everything that an engine can be given, without annotations. */
+/** All options that an engine can have, without type annotations. */
 export function everything(model: Model): Engine {
   const tree = new MemoryTree();
-  // @ts-expect-error a word that is none
+  // @ts-expect-error a word that is not allowed
   new Engine({ model, tree, consent: async () => "rnu" });
   // @ts-expect-error an option that does not exist
   new Engine({ model, tree, denied: [] });
@@ -48,7 +48,7 @@ export function everything(model: Model): Engine {
   });
 }
 
-/** What needs no module works with what any entry gives. */
+/** Code that needs no module works with what any entry gives. */
 export async function without(model: Model, field: HTMLTextAreaElement): Promise<void> {
   attach(field, { controller: new FollowupController() }).tell({ type: "clear" });
   attach(field, { controller: new controllerOnly.FollowupController(), onTab: (text) => text.length }).detach();
@@ -70,7 +70,7 @@ export async function load(): Promise<void> {
   console.log(verdict.decision, shown.length);
 }
 
-/** Told apart by their codes. */
+/** Errors are told apart by their codes. */
 export async function later(engine: Engine): Promise<number | undefined> {
   const { ending } = await engine.speculate({ messages: [] }, "go").finished;
   if (ending.status === "failed" && ending.code === "rate_limited") return ending.retryAfterMs;
@@ -84,7 +84,7 @@ export function code(error: unknown): string | undefined {
   return error instanceof HeadstartError ? error.code : undefined;
 }
 
-/** A conversation that is kept, and gone on with. */
+/** A conversation that is kept and continued. */
 export async function kept(model: Model): Promise<Agent> {
   const sessions = new Sessions(storagePlace(localStorage));
   const { sessions: all } = await sessions.list();

@@ -1,4 +1,4 @@
-// A classic script in one file: esbuild knows no assets, so the module's bytes are in it.
+// A classic script in a single file. The bytes of the module are in it, because esbuild has no assets.
 import * as headstart from "headstart";
 import bytes from "headstart/headstart.wasm";
 import { scenario } from "../../../scenario.mjs";

@@ -1,4 +1,5 @@
-// A program in a bundle whose tool was told conditions of its own and so knows no `module`: the error says what to do, and does it.
+// A program in a bundle whose tool has its own conditions and so does not find the module. The error says what to do,
+// and the program does it.
 import { readFileSync } from "node:fs";
 import * as headstart from "headstart";
 import { scenario } from "../../../scenario.mjs";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-// What all projects have in common lies above this one.
+// The root is above this project, because files that all projects share are there.
 const root = join(import.meta.dirname, "../../..");
 
 export default { outputFileTracingRoot: root, turbopack: { root }, devIndicators: false };

@@ -1,4 +1,4 @@
-// A page for bundlers that know `new URL("…", import.meta.url)`, by themselves or by a plugin.
+// A page for bundlers that handle `new URL("…", import.meta.url)` by themselves or by a plugin.
 import * as headstart from "headstart";
 import { scenario } from "../../../scenario.mjs";
 

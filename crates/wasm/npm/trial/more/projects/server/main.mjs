@@ -1,4 +1,4 @@
-// A program for servers. It prints its outcome; where the module is not loaded by itself, how that was told.
+// A program for servers. It prints its outcome or, if the module is not loaded by itself, the error that says so.
 import * as headstart from "headstart";
 import { scenario } from "../../../scenario.mjs";
 

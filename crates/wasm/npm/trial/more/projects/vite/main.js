@@ -1,4 +1,4 @@
-// Every entry beside the others, each with its module if it has one.
+// Imports every entry beside the others; each has its own module if it needs one.
 import * as headstart from "headstart";
 import * as controller from "headstart/controller";
 import * as core from "headstart/core";

@@ -1,4 +1,4 @@
-// A worker: it may not compile bytes, so the module comes compiled, as an import.
+// A worker. It may not compile bytes, so it imports the module in compiled form.
 import * as headstart from "headstart";
 import module from "headstart/headstart.wasm";
 import { scenario } from "../../../scenario.mjs";
