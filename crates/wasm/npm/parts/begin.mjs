@@ -1,12 +1,13 @@
-// What runs of the module until a conversation has begun: `node begin.mjs PACKAGE MODULE MARKS COUNT` begins some with the module that `watched.mjs`
-// made, and prints a list of the functions that ran, by number. What is left out here is not wrong in a page, only late: it is in the rest.
+// Finds out what runs of the module until a conversation has begun. `node begin.mjs PACKAGE MODULE MARKS COUNT` begins
+// some conversations with the module that `watched.mjs` made, and prints a list of the numbers of the functions that
+// ran. If this misses a function, a page still works: the function only comes later, with the rest of the module.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const [packageFile, moduleFile, marks, count] = process.argv.slice(2);
 const { Agent, MemoryTree, fetchModel, initSync, recordedModel, systemText } = createRequire(import.meta.url)(packageFile);
 
-// The package does not show its memory.
+// The instance is intercepted, because the package does not give access to its memory.
 const { Instance } = WebAssembly;
 let memory;
 WebAssembly.Instance = function (...given) {
@@ -32,10 +33,10 @@ await begin(recorded(), { free: true, background: "off", restore: kept.lines, le
 const ran = new Uint8Array(memory.buffer, Number(marks), Number(count));
 console.log(JSON.stringify([...ran.keys()].filter((index) => ran[index] === 1)));
 
-/** A conversation up to its first answer, with what its user may do meanwhile; what was kept of it. */
+/** Holds a conversation up to its first answers, with what a user may do meanwhile. Gives what was kept of it. */
 async function begin(model, { ledger = { past: "" }, ...options } = {}) {
   const tree = new MemoryTree({ "src/lib.rs": "// to fix\n", "AGENTS.md": "Be brief.\n", ".gitignore": "target\n" });
-  // Short texts and long ones are hashed in ways of their own.
+  // Several lengths are written, because short and long texts are hashed by different code.
   for (const length of [0, 3, 12, 100, 200, 1_000, 20_000]) await tree.write(`docs/of/${length}.md`, "é".repeat(length / 2));
   for (const length of [3, 20_000]) await tree.write(`docs/of/${length}.md`, "e".repeat(length));
   await tree.createDir("empty");
@@ -69,7 +70,7 @@ async function begin(model, { ledger = { past: "" }, ...options } = {}) {
   ];
   for (const step of steps) {
     const done = step();
-    // What there is to draw differs with what is going on: at once, and a little later.
+    // The view is read at once and a little later, because different code draws different states.
     void [agent.view, agent.costs, agent.allowed];
     await done;
     void agent.view;

@@ -1,16 +1,19 @@
-// What the linker says of where data lies in a module (`-Map`).
+// Reads from the linker's map (`-Map`) where data is in a module.
 
-/** An entry: its address, its place in the file, its size, and whose it is. */
+/** An entry of the map: its address, its offset in the file, its size, and its owner. */
 const ENTRY = /^ *([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+) +(.*)$/;
-/** What the grammar is made of, and of that what code names; the tables that the parser reads are named by the first of these only. */
+/**
+ * The data of the grammar. The next pattern is the part of it that code names: the tables that the parser reads are
+ * named only by `tree_sitter_bash.language`, and not by code.
+ */
 const GRAMMAR = /libtree_sitter_bash-[^/]*-parser\.o\):\(\.rodata\.(tree_sitter_bash\.language|ts_)/;
 const NAMED = /\.rodata\.(tree_sitter_bash\.language|ts_lex\.)/;
-/** Between two tables there may be some bytes of nothing. */
+/** How many bytes of padding there may be between two tables. */
 const ALIGNMENT = 16;
 
 /**
- * The data that only the rest of the module reads, as pairs of a first address and the one behind the last: `ranges` are all of it, `named` is what a
- * function names that begins to read it.
+ * The data that only the rest of the module reads, as pairs of the first address and the one after the last. `ranges`
+ * is all of it; `named` is the part that a function names if it begins to read that data.
  */
 export function laterData(map) {
   const [ranges, named] = [[], []];

@@ -1,4 +1,4 @@
-// A WebAssembly module as its sections, and its functions as what they call.
+// Reads and writes a WebAssembly module as its sections, and finds what its functions call.
 
 export const SECTION = { custom: 0, types: 1, imports: 2, functions: 3, tables: 4, memories: 5, globals: 6, exports: 7, start: 8, elements: 9, code: 10, data: 11, dataCount: 12 };
 
@@ -27,7 +27,7 @@ export class Reader {
     }
   }
 
-  /** A number that may be negative, or have 64 bits: what it is does not matter. */
+  /** Skips a number that may be negative or have 64 bits, because its value does not matter. */
   skipNumber() {
     while (128 <= this.byte());
   }
@@ -36,12 +36,12 @@ export class Reader {
     return this.bytes.subarray(this.at, (this.at += length));
   }
 
-  /** A list: its length, then each. */
+  /** Reads a list: its length, then each element. */
   list(read) {
     return Array.from({ length: this.number() }, () => read(this));
   }
 
-  /** The bytes that `read` goes over. */
+  /** The bytes that `read` reads. */
   over(read) {
     const from = this.at;
     read(this);
@@ -55,7 +55,7 @@ export function number(value) {
   return Buffer.from([...bytes, value]);
 }
 
-/** As {@link number}, for constants of code, whose highest bit is a sign. */
+/** Encodes a constant in code. This differs from {@link number}, because the highest bit is the sign. */
 export function constant(value) {
   const bytes = [0x41];
   for (; 64 <= value; value >>>= 7) bytes.push((value & 127) | 128);
@@ -75,7 +75,7 @@ export function text(value) {
   return sized(Buffer.from(value));
 }
 
-/** A module's sections in order, as pairs of a number and the content. */
+/** The sections of a module in order, as pairs of a number and the content. */
 export function sectionsOf(bytes) {
   const reader = new Reader(bytes, HEADER);
   const sections = [];
@@ -83,20 +83,21 @@ export function sectionsOf(bytes) {
   return sections;
 }
 
-/** The module of sections; each that is `undefined` is left out. */
+/** The module with these sections; a section whose content is `undefined` is left out. */
 export function moduleOf(bytes, sections) {
   const kept = sections.filter(([, content]) => content !== undefined);
   return Buffer.concat([bytes.subarray(0, HEADER), ...kept.flatMap(([id, content]) => [Buffer.from([id]), sized(content)])]);
 }
 
-/** The types of the functions that a module imports, beside what else it does. */
+/** The types of the functions that a module imports. It may import other things as well, which are skipped. */
 export function importedTypes(imports) {
   const functions = [];
   new Reader(imports).list((reader) => {
     for (const _ of ["module", "name"]) reader.take(reader.number());
     const kind = reader.byte();
     if (kind === 0) functions.push(reader.number());
-    // A table has a type and limits, a memory limits, a global a type and whether it changes.
+    // A table has a type and limits, a memory has limits, and a global has a type and a flag that says whether it
+    // changes.
     else if (kind === 3) reader.take(2);
     else {
       if (kind === 1) reader.byte();
@@ -107,7 +108,7 @@ export function importedTypes(imports) {
   return functions;
 }
 
-/** The functions of a code section: what declares their variables, and their instructions. */
+/** The functions of a code section, each as the declaration of its variables and its instructions. */
 export function bodiesOf(code) {
   return new Reader(code).list((reader) => {
     const body = new Reader(reader.take(reader.number()));
@@ -116,7 +117,7 @@ export function bodiesOf(code) {
   });
 }
 
-/** What these instructions name: functions, and numbers that may be addresses, each once. */
+/** The functions that these instructions name, and the numbers in them that may be addresses, each once. */
 export function namedIn(instructions) {
   const reader = new Reader(instructions);
   const [functions, addresses] = [new Set(), new Set()];
@@ -125,7 +126,7 @@ export function namedIn(instructions) {
     if (code === 0x10 || code === 0xd2) functions.add(reader.number());
     else if (code === 0x41) addresses.add(reader.number());
     else if (FIRST_ACCESS <= code && code <= LAST_ACCESS) {
-      // How it is aligned first.
+      // The first operand is the alignment, which does not matter.
       reader.number();
       addresses.add(reader.number());
     } else skipOperands(code, reader);
@@ -135,7 +136,7 @@ export function namedIn(instructions) {
 
 const [FIRST_ACCESS, LAST_ACCESS] = [0x28, 0x3e];
 
-/** How many numbers stand behind the instructions 0xfc …; what is not listed has none. */
+/** How many numbers follow each of the instructions 0xfc …; those that are not listed have none. */
 const MEMORY_AND_TABLES = { 8: 2, 9: 1, 10: 2, 11: 1, 12: 2, 13: 1, 14: 2, 15: 1, 16: 1, 17: 1 };
 
 function skipOperands(code, reader) {

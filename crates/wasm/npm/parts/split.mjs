@@ -1,19 +1,21 @@
-// Cuts a module in two that share memory and tables: what runs until a conversation has begun, and the rest, which is fetched meanwhile.
+// Splits a module into two parts that share memory and tables: the first is what runs until a conversation has begun,
+// and the rest is fetched meanwhile.
 //
-// Both parts keep the numbers of all functions, of which the optimiser then removes those that a part does not need. What is in the other part has
-// a body here that goes there by the table of functions, which has a place for each function that the other part calls. Those of the rest
-// are empty until it is loaded: the first part has to be told so before it goes there, so `ensure` calls what the host put at the last place of the
-// table. The host has the rest loaded or throws.
+// Both parts keep the numbers of all functions; the optimiser then removes those that a part does not need. In each
+// part a function of the other part has a body that calls it through the table of functions, which has a place for each
+// function that the other part calls. The places of the rest are empty until it is loaded, so the first part has to
+// make sure before it goes there: `ensure` calls the function that the host put at the last place of the table. The
+// host has the rest loaded, or throws.
 import { Reader, SECTION, bodiesOf, constant, importedTypes, list, moduleOf, namedIn, number, sectionsOf, sized, text } from "./module.mjs";
 
-/** The module whose exports the rest imports, and the exports of the first part that the host needs. */
+/** The name of the module from which the rest imports; its exports are those of the first part. */
 export const START = "start";
 const FUNCTION = 0x70;
 const [NOTHING, END, CALL, UNREACHABLE] = [Buffer.from([0]), Buffer.from([0x0b]), 0x10, 0x00];
 
 /**
- * The two parts. `isFirst` says of each function that the module does not import whether the first part has it, `later` is the data of the rest, as
- * `linked.mjs` knows it.
+ * The two parts. `isFirst` says for each function that the module does not import whether the first part has it.
+ * `later` is the data of the rest, as `linked.mjs` finds it.
  */
 export function split(bytes, isFirst, later) {
   const module = partsOf(bytes);
@@ -75,17 +77,20 @@ export function split(bytes, isFirst, later) {
   return { start: moduleOf(bytes, [...start]), rest: moduleOf(bytes, [...rest]) };
 }
 
-/** Until the rest is there its data is nothing but zeros: a grammar of zeros would read any command as another one. */
+/**
+ * Checks that the first part does not read data of the rest. Until the rest is loaded that data is all zeros, and a
+ * grammar of zeros would misread any command.
+ */
 function mustNotRead(functions, ranges) {
   const isThere = (address) => ranges.some(([from, to]) => from <= address && address < to);
   if (functions.some(({ addresses }) => addresses.some(isThere))) throw new Error("the first part reads data of the rest");
 }
 
-/** What of a module is to be known, and that it is one that can be cut. */
+/** The parts of a module that the split needs. Throws if the module cannot be split. */
 function partsOf(bytes) {
   const all = sectionsOf(bytes);
   const sections = new Map(all.filter(([id]) => id !== SECTION.custom));
-  // Which instructions the module uses, for the optimiser; it is the last of all.
+  // This section, the last of the module, tells the optimiser which instructions the module uses.
   const custom = all.find(([id]) => id === SECTION.custom);
   if (custom !== undefined) sections.set(SECTION.custom, custom[1]);
   if (sections.has(SECTION.start)) throw new Error("a module that starts by itself cannot be cut");
@@ -131,11 +136,11 @@ function partsOf(bytes) {
   };
 }
 
-/** Of each global what it holds and whether that may change. */
+/** The type of each global: what it holds, and whether that may change. */
 function globalsOf(reader) {
   return reader.list(() => {
     const type = reader.take(2);
-    // What it holds first: one constant.
+    // The initial value follows, which has to be a single constant.
     reader.byte();
     reader.skipNumber();
     if (reader.byte() !== END[0]) throw new Error("a global that is no constant at first");
@@ -147,7 +152,7 @@ function callAt(type) {
   return Buffer.concat([Buffer.from([0x11]), number(type), Buffer.from([0])]);
 }
 
-/** Functions at one place of the table after the other. */
+/** An element segment that puts functions at consecutive places of the table. */
 function segment(from, functions) {
   return Buffer.concat([Buffer.from([0]), constant(from), END, list(functions.map(number))]);
 }
@@ -156,7 +161,7 @@ function tableOf({ type, hasMost }, size) {
   return Buffer.concat([Buffer.from([type, hasMost ? 1 : 0]), number(size), ...(hasMost ? [number(size)] : [])]);
 }
 
-/** All that the module exports, and what both parts have in common, but for the memory, which is exported already. */
+/** The exports of the module and of what both parts share, except for the memory, which is exported already. */
 function exportsWith({ sections, tables, globals }) {
   const shared = [...tables.map((_, at) => ["table", 1, at]), ...globals.map((_, at) => ["global", 3, at])];
   const reader = new Reader(sections.get(SECTION.exports));
@@ -165,7 +170,7 @@ function exportsWith({ sections, tables, globals }) {
   return Buffer.concat([number(count + added.length), reader.bytes.subarray(reader.at), ...added]);
 }
 
-/** What the module imports, and what both parts have in common. */
+/** The imports of the module and of what both parts share. */
 function importsWith({ sections, tables, globals, memory }, size) {
   const reader = new Reader(sections.get(SECTION.imports));
   const count = reader.number();

@@ -1,16 +1,20 @@
-// Which functions of a module run: `watched` gives the module another page of memory, in which each function leaves a mark.
+// Finds out which functions of a module run. `watched` gives the module another page of memory, in which each function
+// leaves a mark.
 import { Reader, SECTION, bodiesOf, importedTypes, list, moduleOf, namedIn, number, sectionsOf, sized } from "./module.mjs";
 
 const PAGE = 65_536;
 
-/** The module that tells, and where in its memory the marks are, a byte for each function that it does not import. */
+/**
+ * The module that leaves marks, and the address of the marks in its memory. There is one byte for each function that
+ * the module does not import.
+ */
 export function watched(bytes) {
   const sections = new Map(sectionsOf(bytes));
   const memory = new Reader(sections.get(SECTION.memories));
   const [, flags, pages] = [memory.number(), memory.byte(), memory.number()];
   const bodies = bodiesOf(sections.get(SECTION.code));
   if (flags !== 0 || PAGE < bodies.length) throw new Error("the marks need a page that nobody else uses");
-  // The allocator takes pages that it asked for itself, so this one is nobody's.
+  // The page is used by nothing else, because the allocator takes only pages that it asked for itself.
   const marks = pages * PAGE;
   sections.set(SECTION.memories, Buffer.concat([number(1), Buffer.from([flags]), number(pages + 1)]));
   const marked = bodies.map(({ locals, instructions }, index) => {
@@ -21,10 +25,13 @@ export function watched(bytes) {
   return { module: moduleOf(bytes, [...sections]), marks, count: bodies.length };
 }
 
-/** A function that is larger than so many bytes has to run to be taken as needed. */
+/** The largest size in bytes at which a called function counts as needed without having run. */
 const SMALL = 600;
 
-/** Of each function whether it ran, or is a small one that a function calls which ran: what it does in another page, or where something fails. */
+/**
+ * For each function, whether it is needed: it ran, or it is small and called by one that ran. Such a small function may
+ * run in another page, or when something fails.
+ */
 export function needed(bytes, ran) {
   const sections = new Map(sectionsOf(bytes));
   const imported = importedTypes(sections.get(SECTION.imports)).length;
