@@ -1,8 +1,9 @@
-//! What a large project costs: to index, to look at when nothing changed, to open, to ask.
+//! Measures what a large project costs: to index it, to update the index when nothing changed, to open it and to
+//! search.
 //!
 //! `cargo run --release -p headstart-code-index --example large --features grammars,sqlite -- [FILES]`
 //!
-//! It writes so many files (100,000 if nothing is said) of ten lines, a thousand to a folder, into a temporary folder.
+//! Writes this many files (100,000 by default) of ten lines each into a temporary folder, a thousand per folder.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -83,7 +84,7 @@ fn write_files(project: &Path, files: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Does it, and prints what it took.
+/// Does the work and prints how long it took.
 fn timed<T, E>(what: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let processor = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -63,6 +63,7 @@ mod tests {
         cut(&lines, &Outline::of(language, &lines))
     }
 
+    /// Blank lines at the ends of a text belong to no chunk, and a text without words has none.
     #[test]
     fn a_short_text_is_one_chunk_without_its_blank_ends() {
         assert_eq!(chunks(Language::Rust, "\n\nfn a() {}\n\n"), [(2, 2)]);
@@ -71,6 +72,7 @@ mod tests {
         assert_eq!(chunks(Language::Text, "a"), [(0, 0)]);
     }
 
+    /// A line that is longer than a chunk may be is a chunk by itself, so that the lines around it are still found.
     // Row: S73
     #[test]
     fn a_line_that_is_too_long_is_a_chunk() {
@@ -87,6 +89,7 @@ mod tests {
         assert_eq!(starts, [0, 63, 126]);
     }
 
+    /// A chunk begins with the comment of its definition, so that both are found together.
     #[cfg(feature = "grammars")]
     // Row: S75
     #[test]
@@ -106,6 +109,7 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
+    /// However long a text is, it has at most `MOST_CHUNKS` chunks. The last one reaches to the end of the text.
     // Row: S73, S79
     #[test]
     fn there_are_not_too_many() {
@@ -117,6 +121,7 @@ mod tests {
     }
 
     proptest! {
+        /// For every text: each line with words is in exactly one chunk, and chunks are in order.
         #[test]
         fn every_line_is_in_exactly_one(
             lines in proptest::collection::vec(prop_oneof![

@@ -294,6 +294,8 @@ mod tests {
         }
     }
 
+    /// A caller may give the definitions of a language without a grammar. Those with an impossible name or place are
+    /// left out, and the end of a definition is kept within the text.
     #[test]
     fn definitions_of_somebody_else_are_taken_where_they_can_be_some() {
         let symbol = |name: &str, first, last| Symbol {
@@ -319,6 +321,7 @@ mod tests {
         assert_eq!(found.digest, of("a.zig", b"one\ntwo\nthree\n").digest);
     }
 
+    /// A binary or too large file has no chunks. It is only found by its path.
     // Row: S74
     #[test]
     fn what_is_no_text_is_known_by_its_path() {
@@ -338,6 +341,8 @@ mod tests {
         }
     }
 
+    /// The name that is shown with a chunk is that of the first definition that begins in it, or else of the last one
+    /// before.
     #[test]
     fn a_chunk_is_shown_by_what_begins_in_it() {
         let text = "impl A {\n    fn one() {}\n    fn two() {}\n}\n";

@@ -132,6 +132,7 @@ mod tests {
         assert_eq!(Language::of_name(b"\xff\xfe.py"), Language::Python);
     }
 
+    /// The version of each grammar must be one that the parser supports.
     #[cfg(feature = "grammars")]
     #[test]
     fn every_grammar_is_one_that_the_parser_reads() {

@@ -121,6 +121,7 @@ pub fn order_of(scores: &[f32], passages: usize) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
+    /// Scores that are too few, too many or no numbers must not change an order.
     // Row: S64
     #[test]
     fn what_is_no_judgement_changes_no_order() {

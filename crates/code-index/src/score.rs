@@ -128,6 +128,7 @@ fn approximate(value: u64) -> f32 {
 mod tests {
     use super::*;
 
+    /// A term counts more the rarer it is, and even a term that is everywhere does not count negatively.
     // Row: S67
     #[test]
     fn rare_terms_tell_more_and_no_term_tells_less_than_nothing() {

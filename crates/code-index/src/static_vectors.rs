@@ -148,6 +148,7 @@ mod tests {
         assert_eq!(vector(&table, "nothing of it"), None);
     }
 
+    /// The id of a table depends on its content, so that vectors of another table are never compared with its own.
     #[test]
     fn a_table_is_known_by_its_content() {
         let id = |text: &str| StaticVectors::parse(text).expect("a good table").id().to_owned();

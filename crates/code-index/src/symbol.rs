@@ -221,6 +221,7 @@ mod tests {
         }
     }
 
+    /// Without a grammar the end of a definition is unknown, so a definition reaches to the next one.
     #[test]
     fn a_definition_reaches_to_the_next_one() {
         let found = by_lines("fun a() {\n}\n\nfun b() {}\n");

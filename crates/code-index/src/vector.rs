@@ -122,6 +122,7 @@ pub fn nearest(all: impl IntoIterator<Item = NearChunk>, most: usize) -> Vec<Nea
 mod tests {
     use super::*;
 
+    /// Only the direction of a vector counts, not its length.
     #[test]
     fn a_vector_is_its_direction() {
         let of = |numbers: &[f32]| Vector::of(numbers).expect("good numbers").expect("a direction");

@@ -1,4 +1,5 @@
-//! What overlays stage, and what changed on the disk since, over an index: as if all of it had been indexed.
+//! Changes that overlays stage, and changes on the disk since the index was made, lie over an index. A search over both
+//! finds the same as an index that is made of all the files anew.
 
 mod edits;
 
@@ -18,7 +19,7 @@ fn closes(path: &WorkspacePath) -> bool {
     path.as_bytes().starts_with(b"token/")
 }
 
-/// The index of all that a tree shows.
+/// The index of all files that a tree shows.
 fn indexed(tree: &dyn Tree) -> MemoryIndex {
     let mut index = MemoryIndex::new();
     for (path, _) in block_on(project_files(tree, &closes)).expect("a tree in memory").files {
@@ -29,7 +30,8 @@ fn indexed(tree: &dyn Tree) -> MemoryIndex {
     index
 }
 
-/// The view of a call: what is staged, and what changed since, over an index.
+/// The changes that a search of this tree has to take into account: what is staged, and what changed on the disk since
+/// the index was made.
 fn delta(index: &MemoryIndex, tree: &dyn Tree, changed: &BTreeSet<WorkspacePath>) -> Delta {
     block_on(async {
         let staged = tree.staged_changes();
@@ -43,7 +45,7 @@ fn delta(index: &MemoryIndex, tree: &dyn Tree, changed: &BTreeSet<WorkspacePath>
     })
 }
 
-/// An edit, or a rule that takes files out or brings them back.
+/// An edit, or a changed ignore rule that takes files out or brings them back.
 fn any_edit() -> impl Strategy<Value = Edit> {
     let rule = proptest::sample::select(&["parse/\n", "*.md\n!query.md\n", "index.rs\n", ""][..]);
     let folder = proptest::sample::select(&["", "query/", "parse/in/"][..]);
@@ -54,7 +56,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
 }
 
 fn stage(overlay: &Overlay, edit: &Edit) {
-    // An edit that this tree does not have room for is none.
+    // The tree may refuse an edit for lack of room. Then the edit does not count.
     let _ = block_on(async {
         match edit {
             Edit::Write(name, text) => overlay.write(&path(name), text.clone().into_bytes()).await,
@@ -65,7 +67,7 @@ fn stage(overlay: &Overlay, edit: &Edit) {
     });
 }
 
-/// The same by somebody else, on the disk: each path that changed.
+/// Makes an edit directly on the disk, as another program would, and notes each path that changed.
 fn edit_on_disk(tree: &MemoryTree, edit: &Edit, changed: &mut BTreeSet<WorkspacePath>) {
     let is_file = |path: &WorkspacePath| block_on(tree.read(path)).is_ok();
     match edit {
@@ -91,6 +93,8 @@ fn edit_on_disk(tree: &MemoryTree, edit: &Edit, changed: &mut BTreeSet<Workspace
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
+    /// For all edits: a search over the index and the changes gives the hits of an index of all the files as they are
+    /// now.
     #[test]
     fn a_search_over_a_delta_is_one_of_all_files(
         start in proptest::collection::vec((name(), text()), 0..12),
@@ -115,7 +119,7 @@ proptest! {
             }
         }
         let anew = indexed(top.as_ref());
-        // Past commits may have touched a path at which nothing was.
+        // Past commits may have touched a path at which there was no file when the index was made.
         for path in anew.catalogue().paths() {
             index.set_history(path, &history(&path.to_string()));
         }
@@ -128,6 +132,7 @@ proptest! {
     }
 }
 
+/// A search takes at most 2,000 changed files into account, and says how many it has left out.
 #[test]
 fn more_files_than_the_limit_are_left_out_and_counted() {
     let tree = MemoryTree::from_files([("a.rs", "fn needle() {}")]).unwrap();

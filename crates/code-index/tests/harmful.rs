@@ -1,4 +1,5 @@
-//! Four designs that a search over a project may well have and that do harm, each modelled in a few lines beside what stands in its place here.
+//! Four plausible designs of a search over a project that do harm. Each is modelled in a few lines and compared with
+//! the design that this crate has instead.
 #![cfg(feature = "sqlite")]
 #![expect(
     clippy::disallowed_methods,
@@ -21,7 +22,7 @@ use self::edits::{content, path};
 
 type Files = Vec<(String, String)>;
 
-/// A project in which a day's work was about its looks: thirty style sheets were edited last.
+/// A project whose latest work was about its looks: thirty style sheets were edited last.
 fn project() -> Files {
     let sheets =
         (0..30).map(|at| (format!("looks/{at:02}.css"), format!(".button-{at} {{ color: red; }}\n")));
@@ -49,7 +50,8 @@ fn found(view: &View<'_>, query: &Query, recent: Recent<'_>) -> Vec<String> {
     hits.into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
-/// Whoever begins another task asks for what they did not edit last.
+/// A search must not put all recently edited files first, because a user who begins another task asks for files that
+/// they did not edit last.
 // Row: S62, S70
 #[test]
 fn recent_files_before_all_others_hide_what_is_asked_for() {
@@ -58,7 +60,7 @@ fn recent_files_before_all_others_hide_what_is_asked_for() {
     let index = index(&files);
     let view = View::new(&index, []);
     let by_words = |text: &str| found(&view, &Query::parse(text, |path| view.has(path)), &[]);
-    // Levels one after the other, and the first that fills the answer ends the search.
+    // The modelled design searches level by level, and the first level that fills the answer ends the search.
     let levels = |text: &str| -> Vec<String> {
         let most = Budget::default().hits;
         let mut answer: Vec<String> = recent.iter().take(most).cloned().collect();
@@ -81,14 +83,15 @@ fn recent_files_before_all_others_hide_what_is_asked_for() {
             "what does not fit is not there: {ours:?}"
         );
     }
-    // Of two that fit alike the one that was edited goes first: that is what it counts.
+    // A recent edit only decides between files that fit equally well: the edited one goes first.
     let query = Query::parse("color of a button", |_| false);
     let edited = [(path("looks/29.css"), 1.0)];
     assert_eq!(found(&view, &query, &edited)[0], "looks/29.css");
     assert_eq!(found(&view, &query, &[])[0], "looks/00.css");
 }
 
-/// People write apostrophes, brackets, paths and words such as "not"; in a language of queries each of them means something.
+/// A question is never read as a query of the database, because people write apostrophes, brackets, paths and words
+/// such as "not", and in a query language each of them has a meaning.
 // Row: S88
 #[test]
 fn a_users_own_words_are_no_query_of_the_database() {
@@ -135,7 +138,8 @@ fn a_users_own_words_are_no_query_of_the_database() {
     assert!(ASKED.len() / 2 < broken, "{broken} of {} are errors of the database", ASKED.len());
 }
 
-/// A name says exactly what it means; what vectors find alike is something else.
+/// Vectors must not outweigh a name in the query, because a name says exactly what is wanted, while vectors find what
+/// is merely similar.
 // Row: S104
 #[test]
 fn vectors_that_count_as_much_as_words_bury_a_definition() {
@@ -143,7 +147,7 @@ fn vectors_that_count_as_much_as_words_bury_a_definition() {
     let index = index(&files);
     let view = View::new(&index, []);
     let chunk = |name: &str| index.catalogue().chunks_of(&path(name)).next().unwrap().0;
-    // To a model of embeddings, code that uses a name is as much about it as the place where it is defined.
+    // A model of embeddings finds code that uses a name as close to it as the code that defines it.
     let near = ["net/request.rs", "net/answer.rs", "users/login.rs", "text/parse.rs", "net/retry.rs"];
     let equal = |words: &[String]| -> Vec<String> {
         let share = |place: Option<usize>| place.map_or(0.0, |place| 1.0 / (61.0 + place as f64));
@@ -168,7 +172,8 @@ fn vectors_that_count_as_much_as_words_bury_a_definition() {
     assert!(Weights::default().vectors < 1.0, "and elsewhere less than words");
 }
 
-/// To delete whatever a list does not name trusts the list, reads all to drop one, and gives the room back by writing everything anew.
+/// Removed files must not be found by deleting everything that a list of the present files does not name. That design
+/// trusts the list, reads everything to drop one file, and gives the room back only by writing the whole database anew.
 // Row: S113
 #[test]
 fn what_is_gone_is_not_found_by_a_list_of_all_that_is_there() {
@@ -197,18 +202,19 @@ fn what_is_gone_is_not_found_by_a_list_of_all_that_is_there() {
         listed.execute_batch("COMMIT").unwrap();
     };
 
-    // One name that is not known, and nothing is ever deleted.
+    // If the list has one name that is not known, nothing is ever deleted.
     list(&[Some("src/0000.rs"), None]);
     listed.execute(stale, []).unwrap();
     assert_eq!(left(), ALL);
-    // A look that was stopped half-way, and half of the index is gone.
+    // If the listing was stopped half-way, half of the index is deleted.
     let half: Vec<_> = names.iter().take(FILES / 2).map(|name| Some(name.as_str())).collect();
     list(&half);
     listed.execute_batch("SAVEPOINT before").unwrap();
     listed.execute(stale, []).unwrap();
     assert_eq!(left(), ALL / 2);
     listed.execute_batch("ROLLBACK TO before; RELEASE before").unwrap();
-    // All but one: the work is that of all files, and the room comes back for the price of the whole database.
+    // If one file is removed, the work is that of all files, and the room only comes back if the whole database is
+    // written.
     let all_but_one: Vec<_> = names.iter().skip(1).map(|name| Some(name.as_str())).collect();
     list(&all_but_one);
     let mut statement = listed.prepare(stale).unwrap();
@@ -220,7 +226,8 @@ fn what_is_gone_is_not_found_by_a_list_of_all_that_is_there() {
     let whole = size(&file);
     assert!(whole / 2 < size(&beside(&file)), "{} of {whole} bytes are written anew", size(&beside(&file)));
 
-    // Here a path that is gone is said to be gone, what it had is deleted by its number, and free pages go a few at a time.
+    // In the design of this crate a removed path is reported as removed, its content is deleted by its number, and free
+    // pages are given back a few at a time.
     let file = folder.path().join("index.sqlite");
     let limits = StoreLimits { unused_contents: 0, ..StoreLimits::default() };
     let store = Store::open(&file, limits).unwrap().store;
@@ -250,7 +257,7 @@ fn size(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |data| data.len())
 }
 
-/// What a database has written and not moved into its file yet.
+/// The write-ahead log: what a database has written and not yet moved into its file.
 fn beside(file: &Path) -> PathBuf {
     file.with_extension("sqlite-wal")
 }

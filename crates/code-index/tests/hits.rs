@@ -1,8 +1,9 @@
-//! Fifty queries over a small project, with and without staged edits: memory and disk give the hits of `hits/expected.json`, and so does
-//! the npm package, whose tests read the same files.
+//! Fifty queries over a small project, with and without staged edits. The index in memory and the index on disk must
+//! both give the hits of `hits/expected.json`, and so must the npm package, whose tests read the same files.
 //!
-//! The project is in languages without a grammar, so that the answers are those of every set of features. `HITS=write cargo test -p
-//! headstart-code-index --test hits` writes the expected hits anew; look at the difference.
+//! The project is in languages without a grammar, so that the answers do not depend on the features. After an intended
+//! change, `HITS=write cargo test -p headstart-code-index --test hits` writes the expected hits anew; read the
+//! difference before you keep it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -21,7 +22,7 @@ use headstart_code_index::{
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree as _, WorkspacePath};
 use serde_json::{Value, json};
 
-/// What is staged besides the files of `hits/staged`.
+/// A file that is staged as removed, in addition to the files of `hits/staged`.
 const REMOVED: &str = "mobile/theme.css";
 
 fn folder() -> PathBuf {
@@ -71,7 +72,7 @@ fn staged(project: &Arc<MemoryTree>) -> Delta {
     })
 }
 
-/// The hits of every query, over the project and over what is staged.
+/// The hits of every query, over the project alone and over the project with the staged files.
 fn answers(index: &dyn Snapshot, delta: &Delta) -> Vec<Value> {
     let over = delta.over(index).unwrap();
     let queries = std::fs::read_to_string(folder().join("queries.txt")).unwrap();

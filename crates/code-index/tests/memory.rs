@@ -1,4 +1,4 @@
-//! The index in memory, and the view of what is staged over it.
+//! The index in memory, and a search over it with staged changes.
 
 mod edits;
 
@@ -23,6 +23,7 @@ fn found(index: &MemoryIndex, text: &str) -> Vec<String> {
     hits(&view, text, Budget::default()).into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
+/// A question in Chinese finds the code by its Chinese comments, but not files that only share single characters.
 // Row: S96
 #[test]
 fn a_question_in_chinese_finds_comments_in_chinese() {
@@ -67,6 +68,7 @@ fn a_name_is_found_where_it_is_defined() {
     assert!(first.why.iter().any(|why| why.term == "parsequeri" && 0.0 < why.part), "{first:?}");
 }
 
+/// A folder or an ending in a query leaves everything else out.
 // Row: S99
 #[test]
 fn places_and_endings_leave_the_rest_out() {
@@ -85,6 +87,8 @@ fn places_and_endings_leave_the_rest_out() {
     assert_eq!(hits.len(), 1);
 }
 
+/// Words of past commits find the files that they touched, and of two equally good files the recently changed one is
+/// first.
 // Row: S62, S70, S84, S94, S95
 #[test]
 fn past_commits_and_recent_changes_count() {
@@ -104,6 +108,7 @@ fn past_commits_and_recent_changes_count() {
     assert_eq!(first(&[(path("c.rs"), 1.0)]), "c.rs");
 }
 
+/// The chunks of one long file must not fill the first places of an answer.
 // Row: S63, S68
 #[test]
 fn each_file_comes_once_before_any_comes_twice() {
@@ -140,7 +145,7 @@ fn hostile_files_are_indexed_without_harm() {
     }
     let view = View::new(&index, []);
     assert_eq!(hits(&view, "needle", ALL).len(), names.len() + 1);
-    // By its path alone.
+    // A binary file is found by its path alone.
     let bin = hits(&view, "bin", ALL);
     assert_eq!((bin.len(), bin[0].lines), (1, (0, 0)));
     for query in ["", "\"", "a AND", &"x".repeat(100_000), &"words of it ".repeat(10_000), "\0", "* ( NEAR"] {
@@ -151,6 +156,7 @@ fn hostile_files_are_indexed_without_harm() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
+    /// For all edits: an index that was changed step by step equals one that is made anew.
     #[test]
     fn edits_leave_the_index_that_is_made_anew(edits in proptest::collection::vec(edit(), 1..60)) {
         let (mut files, mut index) = (BTreeMap::new(), MemoryIndex::new());
@@ -181,6 +187,7 @@ proptest! {
         }
     }
 
+    /// For all edits in all layers: a search over staged work gives the hits of an index of all the files.
     #[test]
     fn staged_work_is_found_as_if_it_were_there(
         start in proptest::collection::vec((name(), text()), 0..12),
@@ -217,6 +224,7 @@ proptest! {
     }
 }
 
+/// The map of a project begins with the file whose definitions most other files use.
 // Row: X12
 #[test]
 fn the_map_begins_with_what_others_rest_on() {
@@ -233,7 +241,7 @@ fn the_map_begins_with_what_others_rest_on() {
     assert!(!repo_map(&view, &path("a"), 10_000, &|_| false).unwrap().contains("storage.kt"));
     assert_eq!(repo_map(&view, &WorkspacePath::root(), 10, &|_| false).unwrap(), "");
 
-    // What is staged takes part in it, what is removed does not.
+    // What is staged as removed does not appear in the map.
     let staged = Staged { index: MemoryIndex::new(), hidden: vec![path("b")] };
     let view = View::new(&index, [&staged]);
     assert!(!repo_map(&view, &WorkspacePath::root(), 10_000, &|_| false).unwrap().contains("storage"));

@@ -1,4 +1,5 @@
-//! The index on disk: equal to the one in memory, whole after every end, told where it cannot be.
+//! The index on disk gives the same answers as the one in memory, is whole after its process was killed at any point,
+//! and says so if it cannot be made.
 #![cfg(feature = "sqlite")]
 #![expect(
     clippy::disallowed_types,
@@ -92,7 +93,7 @@ fn a_content_is_read_once_for_all_paths_and_branches() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder.path().join("index.sqlite"));
     assert_eq!(store.apply(&[put("a.rs", "fn main() {}"), put("b.rs", "fn main() {}")]).unwrap().contents, 1);
-    // Another branch, and back.
+    // Both files change to another branch, and one of them back.
     assert_eq!(store.apply(&[put("a.rs", "fn other() {}")]).unwrap().contents, 1);
     assert_eq!(store.apply(&[put("b.rs", "fn other() {}")]).unwrap().contents, 0);
     assert!(found(&store, "main").is_empty());
@@ -102,6 +103,7 @@ fn a_content_is_read_once_for_all_paths_and_branches() {
     assert_eq!(found(&store, "main"), ["a.rs"]);
 }
 
+/// Contents that no path has are kept for a change of branch, but not more of them than the limit.
 // Row: S113
 #[test]
 fn what_is_not_used_goes_beyond_the_limit() {
@@ -115,7 +117,7 @@ fn what_is_not_used_goes_beyond_the_limit() {
     assert_eq!(store.apply(&[put("a.rs", "fn version_8() {}")]).unwrap().contents, 0);
     assert_eq!(store.apply(&[put("a.rs", "fn version_1() {}")]).unwrap().contents, 1);
     assert_eq!(found(&store, "version_1"), ["a.rs"]);
-    // Of what went nothing is left: three contents with a definition each.
+    // Nothing is left of contents that were dropped: there are three contents with one definition each.
     let left = rusqlite::Connection::open(store.path()).unwrap();
     let count = |table: &str| -> i64 {
         left.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
@@ -185,7 +187,7 @@ fn what_was_taken_out_takes_no_room() {
     let empty = store.status().unwrap().bytes;
     assert_eq!(unused_pages(&store), 0);
     assert!(empty < full / 10, "{empty} of {full} bytes");
-    // A little at a time, where nobody waits for it.
+    // Unused pages are given back a few at a time by `Store::tend`, which runs where nobody waits.
     store.apply(&all).unwrap();
     rusqlite::Connection::open(store.path())
         .unwrap()
@@ -202,12 +204,14 @@ fn unused_pages(store: &Store) -> i64 {
     connection.query_row("PRAGMA freelist_count", [], |row| row.get(0)).unwrap()
 }
 
+/// Names are stored as numbers. Two names with the same number must not be confused.
 #[test]
 fn names_with_one_number_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder.path().join("index.sqlite"));
     store.apply(&[put("a.rs", "fn alpha_one() {}"), put("b.rs", "fn x() {}\nfn beta_two() {}")]).unwrap();
-    // As if the numbers of both names were the same: names of one number are too rare to be found by trying.
+    // The database is changed as if both names had the same number, because real names with the same number are too
+    // rare to be found by trying.
     rusqlite::Connection::open(store.path())
         .unwrap()
         .execute_batch(
@@ -260,9 +264,11 @@ fn names_and_words_are_never_read_as_a_query() {
     assert_eq!(paths_of(&store).len(), names.len() + 1);
 }
 
-/// What the index then says of itself, and how it is damaged.
+/// What the index must say afterwards, and how it is damaged before.
 type Damage = (&'static str, fn(&Path));
 
+/// An index that cannot be used is put aside with the reason and made anew, because everything in it can be computed
+/// again.
 // Row: X21
 #[test]
 fn a_damaged_index_and_one_of_another_version_are_made_anew_and_told() {
@@ -319,6 +325,7 @@ fn only_its_owner_reads_an_index() {
     }
 }
 
+/// A full index refuses new files, but searches still work.
 // Row: S89
 #[test]
 fn a_full_index_says_so_and_still_answers() {
@@ -388,7 +395,7 @@ fn two_write_and_eight_read_and_nobody_sees_half_a_batch() {
 
 const KILLED: &str = "HEADSTART_TEST_WRITES_UNTIL_KILLED";
 
-/// Not a test of its own: the process that the next one kills.
+/// Not a test of its own: `a_killed_process_leaves_whole_batches` runs it as the process that it kills.
 #[test]
 fn writes_until_it_is_killed() {
     let Some(file) = std::env::var_os(KILLED) else { return };
@@ -452,7 +459,8 @@ fn writes_until_a_file_is_too_large() {
     }
 }
 
-/// The signal that a process gets for a write beyond the largest file; it ends it as `SIGKILL` does.
+/// The number of `SIGXFSZ`, which a process gets for a write beyond the allowed file size. It ends the process at once,
+/// as `SIGKILL` does.
 const TOO_LARGE: i32 = 25;
 
 fn killed_in_the_middle_of_a_write(largest: u64) {
@@ -475,7 +483,7 @@ fn killed_in_the_middle_of_a_write(largest: u64) {
     let mut paths = paths_of(&opened.store);
     assert!(paths.contains(&"before.rs".to_owned()), "{largest}");
     paths.retain(|path| path != "before.rs");
-    // A round that was told is there, and nothing of one that was not.
+    // The last round that the process reported is stored, and nothing of a round that it had not reported.
     assert_eq!(paths.len(), if rounds == 0 { 0 } else { 5 }, "{largest}");
     if let Some(last) = rounds.checked_sub(1) {
         assert_eq!(found(&opened.store, &format!("needle_{last}_7")).len(), 5, "{largest}");
@@ -489,7 +497,7 @@ fn killed_in_the_middle_of_a_write(largest: u64) {
 
 #[test]
 fn a_process_that_is_killed_in_the_middle_of_a_write_leaves_whole_batches() {
-    // Within a page, at the end of one, within a header of the log.
+    // The process dies within a page, at the end of a page, and within a header of the log.
     for largest in [250_000, 262_144, 333_333, 500_010] {
         killed_in_the_middle_of_a_write(largest);
     }
@@ -515,17 +523,17 @@ fn one_of_several_keeps_an_index_and_the_next_one_takes_it_over() {
     assert!(!other.lease("other", 5_000, 10_000).unwrap());
     assert!(one.lease("one", 6_000, 10_000).unwrap());
     assert!(!other.lease("other", 16_000, 10_000).unwrap());
-    // The first has said nothing for more than ten seconds.
+    // The first process has not renewed its lease for more than ten seconds.
     assert!(other.lease("other", 16_001, 10_000).unwrap());
     assert!(!one.lease("one", 16_002, 10_000).unwrap());
-    // A clock that was set back locks nobody out.
+    // A clock that was set back must not lock anybody out.
     assert!(one.lease("one", 1, 10_000).unwrap());
     other.release("other").unwrap();
     assert!(!other.lease("other", 2, 10_000).unwrap());
     one.release("one").unwrap();
     assert!(other.lease("other", 3, 10_000).unwrap());
     other.tend().unwrap();
-    // Nothing of this is a change that a search would see.
+    // Leases do not count as changes, because a search does not see them.
     assert_eq!(other.snapshot().unwrap().generation(), generation);
 }
 
@@ -533,7 +541,7 @@ fn one_of_several_keeps_an_index_and_the_next_one_takes_it_over() {
 fn staged_work_lies_over_the_disk_as_over_memory() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder.path().join("index.sqlite"));
-    // The same content at two paths, of which one is hidden.
+    // Two paths have the same content, and one of them is hidden.
     store
         .apply(&[put("a.rs", "fn needle() {}"), put("b.rs", "fn needle() {}"), put("c.rs", "fn other() {}")])
         .unwrap();

@@ -1,4 +1,5 @@
-//! An index on disk follows the files of a project.
+//! Updates of an index on disk from the files of a project: changed files are read, removed ones go, and nothing is
+//! lost if an update is stopped.
 #![cfg(feature = "sqlite")]
 
 mod edits;
@@ -29,6 +30,7 @@ fn found(store: &Store, query: &str) -> Vec<String> {
     hits(&view, query, Budget::default()).into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
+/// An update only reads files that changed since the last one.
 // Row: S112
 #[test]
 fn what_changed_is_read_and_nothing_else() {
@@ -85,11 +87,12 @@ fn what_is_ignored_or_closed_is_not_there() {
     assert_eq!(all, ["dist/a.js", "kept.log", "src/a.rs"]);
     assert!(!paths(&store).iter().any(|path| path.contains("secret")));
 
-    // A rule that comes later takes out what is there.
+    // A rule that was added after the files were indexed takes them out.
     block_on(update(&store, &tree, &|_| true, &mut |_| ControlFlow::Continue(()))).unwrap();
     assert!(paths(&store).is_empty());
 }
 
+/// An update that is stopped has kept what it has read, and the next one goes on there.
 #[test]
 fn an_update_that_is_stopped_is_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,6 +113,8 @@ fn an_update_that_is_stopped_is_gone_on_with() {
     assert_eq!(seen, [20, 40, 60, 80, 100, 100, 100, 100, 100, 100]);
 }
 
+/// If the walk over the files is stopped, the files found so far are indexed, and no file that was not seen is taken
+/// for removed.
 // Row: S110
 #[test]
 fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
@@ -126,14 +131,14 @@ fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
         };
         block_on(update(&store, &tree, &|_| false, &mut keep_going)).unwrap()
     };
-    // What was found by then is read.
+    // The files that were found before the stop are read.
     let first = stopped_at(256);
     assert!(!first.is_whole && first.applied.put == 256 && first.progress.percent() < 100, "{first:?}");
     assert_eq!(first.told, ["only 256 files were looked for in this time"]);
     let whole = bring_up(&store, &tree);
     assert!(whole.is_whole && whole.told.is_empty(), "{whole:?}");
     assert_eq!((whole.applied.put, whole.progress.percent()), (344, 100));
-    // What was not found this time is still there.
+    // A file that was not seen, because the walk was stopped, stays in the index.
     tree.remove(&path("1/599.rs"));
     let stopped = stopped_at(0);
     assert_eq!((stopped.applied.put, stopped.applied.removed, stopped.progress.percent()), (0, 0, 0));
@@ -141,6 +146,7 @@ fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
     assert_eq!(bring_up(&store, &tree).applied.removed, 1);
 }
 
+/// Single changed paths are followed without a walk over the project.
 // Row: S115
 #[test]
 fn single_paths_are_followed_without_a_look_at_the_others() {
@@ -167,7 +173,8 @@ fn single_paths_are_followed_without_a_look_at_the_others() {
     assert!(!follow(&["a.rs", "ignored/x.rs", "secret.rs", "c"]));
     assert_eq!(found(&store, "changed"), ["a.rs"]);
     assert!(found(&store, "three").is_empty());
-    // A folder, or a rule, is more than a path.
+    // For a folder or an ignore rule, the answer is that a whole update is needed, because more than one path may
+    // change.
     assert!(follow(&["ignored"]) && follow(&[".gitignore"]));
 }
 

@@ -1,4 +1,5 @@
-//! Vectors beside the words: kept with the contents, compared with a query's, and never more than a nudge.
+//! Vectors are kept with the contents, are compared with the vector of a query, and change the order by words only a
+//! little.
 #![cfg(all(feature = "sqlite", feature = "static-embeddings"))]
 #![expect(
     clippy::disallowed_types,
@@ -46,7 +47,7 @@ fn without(store: &Store) -> Vec<WithoutVectors> {
     store.without_vectors(MODEL, 1_000, &HashSet::new()).unwrap()
 }
 
-/// Gives each file that lacks one this vector.
+/// Gives each file that has no vector yet the vector that `of` makes of its name.
 fn embed(store: &Store, of: impl Fn(&str) -> Option<Vector>) -> Vec<String> {
     let wanted = without(store);
     let names = wanted.iter().map(|content| content.path.to_string()).collect();
@@ -69,6 +70,7 @@ fn nearest(store: &Store, model: &str, numbers: &[f32]) -> Vec<(String, f32)> {
     found.iter().map(|near| (name(near), (near.similarity * 100.0).round() / 100.0)).collect()
 }
 
+/// A vector belongs to a content, so it is computed once for all paths and processes.
 // Row: S61
 #[test]
 fn a_content_gets_its_vectors_once_and_keeps_them() {
@@ -80,22 +82,23 @@ fn a_content_gets_its_vectors_once_and_keeps_them() {
     assert_eq!(without(&store), []);
     let all = [("a.txt".to_owned(), 1.0), ("b.txt".to_owned(), 0.6)];
     assert_eq!(nearest(&store, MODEL, &[2.0, 0.0]), all);
-    // Another path, another time, another process: nothing to be done.
+    // The same content at another path and after a restart needs no new vector.
     put(&store, &[("c.txt", "one\n")]);
     drop(store);
     let store = open(&folder);
     assert_eq!(without(&store), []);
     let status = store.vector_status(MODEL).unwrap();
     assert_eq!((status.current, status.all, status.dimensions), (2, 2, Some(2)));
-    // What changes is made anew, and alone; what is gone has none.
+    // Only changed content gets a new vector, and content that is gone has none.
     put(&store, &[("b.txt", "three\n")]);
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0]).len(), 1);
     assert_eq!(embed(&store, |_| None), ["b.txt"]);
     assert_eq!(without(&store), []);
-    // A text of which the model knows nothing is close to nothing.
+    // A text in which the model knows no token is not close to anything.
     assert!(nearest(&store, MODEL, &[0.0, 1.0])[1].1.abs() < 1e-6);
 }
 
+/// Vectors of different models or lengths are never compared with each other.
 #[test]
 fn vectors_are_of_one_model_and_of_one_length() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +107,7 @@ fn vectors_are_of_one_model_and_of_one_length() {
     embed(&store, |_| vector(&[1.0, 0.0]));
     assert_eq!(nearest(&store, "other", &[1.0, 0.0]), []);
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0, 0.0]), []);
-    // A vector of another length than the first of its model counts as none.
+    // A vector whose length differs from the first one of its model is not compared.
     put(&store, &[("b.txt", "two\n")]);
     embed(&store, |_| vector(&[1.0, 0.0, 0.0]));
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0])[1], ("b.txt".to_owned(), 0.0));
@@ -112,7 +115,7 @@ fn vectors_are_of_one_model_and_of_one_length() {
     assert_eq!(store.only_vectors_of("other").unwrap(), None);
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0]), []);
     assert_eq!(without(&store).len(), 2);
-    // To empty the index is to begin anew, also with vectors of another length.
+    // After the index was emptied, the model may have vectors of another length.
     embed(&store, |_| vector(&[1.0]));
     store.clean().unwrap();
     put(&store, &[("a.txt", "one\n")]);
@@ -120,6 +123,7 @@ fn vectors_are_of_one_model_and_of_one_length() {
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0]).len(), 1);
 }
 
+/// A vector that comes too late, after its content was removed, is not stored.
 #[test]
 fn a_content_that_is_gone_meanwhile_gets_none() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,14 +132,15 @@ fn a_content_that_is_gone_meanwhile_gets_none() {
     let store = Store::open(&file, limits).unwrap().store;
     put(&store, &[("a.txt", "one\n")]);
     let wanted = without(&store);
-    // The row of the content is free, and taken by another one.
+    // The row of the removed content is free and is taken by another content, so the late vector must not be stored for
+    // it.
     store.apply(&[Entry::Remove { path: path("a.txt") }]).unwrap();
     put(&store, &[("b.txt", "two\n")]);
     let late = wanted.into_iter().map(|content| (content, vec![vector(&[1.0, 0.0])])).collect::<Vec<_>>();
     store.put_vectors(MODEL, &late).unwrap();
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0]), []);
     assert_eq!(without(&store).len(), 1);
-    // One that is skipped is not given again.
+    // A content that the caller skips is not offered again.
     let skipped = without(&store).into_iter().map(|content| content.digest).collect();
     assert_eq!(store.without_vectors(MODEL, 10, &skipped).unwrap(), []);
 }
@@ -151,7 +156,7 @@ fn damaged_vectors_are_left_out() {
     assert_eq!(nearest(&store, MODEL, &[1.0, 0.0]), [("b.txt".to_owned(), 1.0)]);
 }
 
-/// The files that a query finds, with these chunks as the closest ones of the lowest layer.
+/// The files that a query finds if these chunks of the lowest layer are the closest ones by vectors.
 fn found(view: &View<'_>, text: &str, near: &[u32]) -> Vec<String> {
     let near = near.iter().map(|chunk| NearChunk { chunk: *chunk, similarity: 0.9 }).collect();
     let query = Query::parse(text, |path| view.has(path)).with_nearest(near);
@@ -160,6 +165,7 @@ fn found(view: &View<'_>, text: &str, near: &[u32]) -> Vec<String> {
     hits.into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
+/// Vectors change the order of what the words found, and add a few more files, but a named definition comes first.
 // Row: S62, S90, S105, S106
 #[test]
 fn vectors_move_what_words_found_and_add_a_little() {
@@ -175,22 +181,24 @@ fn vectors_move_what_words_found_and_add_a_little() {
     let chunk = |name: &str| index.catalogue().chunks_of(&path(name)).next().unwrap().0;
     let view = View::new(&index, []);
     assert_eq!(found(&view, "login", &[]), ["first.txt", "later.txt"]);
-    // The closest file goes before one that is not close at all, and five at most come from nowhere.
+    // The file that is closest by vectors goes before one that is not close, and vectors add at most five files that
+    // have none of the words.
     let others: Vec<u32> = names.iter().map(|name| chunk(name)).collect();
     let near: Vec<u32> = [chunk("later.txt")].into_iter().chain(others.iter().copied()).collect();
     let moved = found(&view, "the login", &near);
     assert_eq!(moved[..2], ["later.txt", "first.txt"]);
     assert_eq!(moved[2..], names[..5]);
-    // Where the query says where to look, the rest is not there.
+    // If the query names a folder, files elsewhere are left out.
     assert_eq!(found(&view, "the login in other", &near), names[..5]);
-    // A name that is defined says exactly what it means.
+    // If the query names a definition, vectors add nothing, because the name says exactly what is wanted.
     assert_eq!(found(&view, "parse_query", &near), ["code.rs"]);
     assert_eq!(found(&view, "how does `parse_query` read words", &near), ["code.rs"]);
-    // What is staged hides what vectors know.
+    // Staged changes also hide what vectors would find.
     let staged = Staged { index: MemoryIndex::new(), hidden: vec![path("other"), path("later.txt")] };
     assert_eq!(found(&View::new(&index, [&staged]), "the login", &near), ["first.txt"]);
 }
 
+/// Vectors that were learned from this crate find its files by related words.
 #[test]
 fn a_table_that_is_learned_from_this_crate_finds_what_its_words_do_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -237,6 +245,7 @@ fn read(folder: &Path, texts: &mut Vec<(String, String)>) {
     }
 }
 
+/// Measures the comparison of a query with as many vectors as an index may have.
 #[test]
 #[ignore = "fifty thousand vectors; the long checks run it"]
 fn as_many_vectors_as_there_may_be_are_compared_in_some_milliseconds() {
@@ -272,7 +281,7 @@ fn as_many_vectors_as_there_may_be_are_compared_in_some_milliseconds() {
     drop(snapshot);
     println!("{} of 50,000 vectors in {took:?}, {} bytes", found.len(), store.status().unwrap().bytes);
     assert_eq!(found.len(), 200);
-    // One more is over the limit.
+    // One more vector exceeds the limit, so it is not made and is reported as left out.
     put(&store, &[("more.txt", "more\n")]);
     assert_eq!(without(&store), []);
     assert_eq!(store.vector_status(MODEL).unwrap().left_out(), 1);

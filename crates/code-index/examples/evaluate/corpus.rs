@@ -9,13 +9,14 @@ use headstart_overlay_fs::WorkspacePath;
 
 use crate::{Failure, cpu_milliseconds};
 
-/// Queries of one repository.
+/// How many queries are made of the commits of one repository.
 const QUERIES: usize = 300;
-/// Commits whose subjects are a field.
+/// How many past commits give their subjects to the index, which has them as a field of each file.
 const HISTORY: usize = 6_000;
-/// A commit that touches more files says nothing of each.
+/// A commit that touches more files than this is not used, because its subject says little about each of them.
 const MOST_TOUCHED: usize = 20;
-/// Names that are asked for. Every other one is for looking at what is missed (`--misses`), the rest is what is reported.
+/// How many names are queried. Every other one is for tuning, and `--misses` lists those of them that are not found;
+/// the others are reported.
 const NAMES: usize = 200;
 
 /// A query and the files that answer it.
@@ -24,7 +25,7 @@ pub(crate) struct Case {
     pub(crate) relevant: Vec<String>,
 }
 
-/// A repository before the commits that the queries are made of.
+/// A repository as it was before the commits that the queries are made of.
 pub(crate) struct Corpus {
     pub(crate) name: String,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
@@ -33,7 +34,7 @@ pub(crate) struct Corpus {
     pub(crate) recent: Vec<(WorkspacePath, f32)>,
     /// The files of the commits that queries are made of, the newest first.
     pub(crate) newest: Vec<Vec<String>>,
-    /// What past commits say of each file.
+    /// The subjects of the past commits that touched each file.
     pub(crate) history: Vec<(WorkspacePath, String)>,
     /// The subjects of past commits, with the names of the files that each touched.
     pub(crate) subjects: Vec<String>,
@@ -48,7 +49,7 @@ struct Commit {
 }
 
 impl Corpus {
-    /// Of the commits up to `newest`. Without history the index knows of no commit, as in a folder without git.
+    /// Reads the commits up to `newest`. Without history the index knows no commit, as in a folder without git.
     pub(crate) fn read(repository: &str, newest: &str, with_history: bool) -> Result<Self, Failure> {
         let newest = log(repository, newest, 3_000)?;
         let queries: Vec<(usize, &Commit)> =
@@ -80,7 +81,7 @@ impl Corpus {
                 cases.push(Case { text: without_number(&commit.subject), relevant });
             }
         }
-        // Tuning and report have every other one each: queries of one week are alike.
+        // Tuning and the report get every other query each, because queries of one week are alike.
         let cases = halves(cases);
         let names = halves(names(&files, &index));
         let recent = recent(&past);
@@ -112,13 +113,13 @@ impl Corpus {
     }
 }
 
-/// Every other one first, then the rest.
+/// Puts every other case first and the rest behind.
 fn halves(cases: Vec<Case>) -> Vec<Case> {
     let (one, other): (Vec<_>, Vec<_>) = cases.into_iter().enumerate().partition(|(at, _)| at % 2 == 0);
     one.into_iter().chain(other).map(|(_, case)| case).collect()
 }
 
-/// The subjects of the commits that touched each file, also of files that are gone.
+/// The subjects of the commits that touched each file, including files that no longer exist.
 fn history(past: &[Commit]) -> Vec<(WorkspacePath, String)> {
     let mut subjects: BTreeMap<&str, String> = BTreeMap::new();
     for commit in past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED) {
@@ -131,7 +132,7 @@ fn history(past: &[Commit]) -> Vec<(WorkspacePath, String)> {
     subjects.into_iter().filter_map(|(file, text)| Some((WorkspacePath::parse(file).ok()?, text))).collect()
 }
 
-/// Files that the last commits touched, the newest most.
+/// Files that the last commits touched, weighted higher the newer the commit is.
 fn recent(past: &[Commit]) -> Vec<(WorkspacePath, f32)> {
     let mut recent: Vec<(WorkspacePath, f32)> = Vec::new();
     for (commit, age) in past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED).take(80).zip(0_u8..)
@@ -167,13 +168,13 @@ fn is_query(commit: &Commit) -> bool {
         && !routine.iter().any(|start| lower.starts_with(start))
 }
 
-/// `Fix it (#123)` without its number.
+/// The subject without the number of its pull request: `Fix it (#123)` becomes `Fix it`.
 fn without_number(subject: &str) -> String {
     let end = subject.rfind(" (#").filter(|_| subject.ends_with(')')).unwrap_or(subject.len());
     subject[..end].to_owned()
 }
 
-/// Names that one file defines, in three forms of asking.
+/// Queries for names that exactly one file defines, asked in three forms: the name alone, and two questions with it.
 fn names(files: &BTreeMap<String, Vec<u8>>, index: &MemoryIndex) -> Vec<Case> {
     let mut definers: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for name in files.keys() {
@@ -200,7 +201,7 @@ fn names(files: &BTreeMap<String, Vec<u8>>, index: &MemoryIndex) -> Vec<Case> {
 fn git(repository: &str, arguments: &[&str]) -> Result<Command, Failure> {
     let path = std::fs::canonicalize(repository)?;
     let mut command = Command::new("git");
-    // Nothing that the repository's own configuration names is run.
+    // No program that the configuration of the repository names is run.
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_NO_LAZY_FETCH", "1").env("HOME", "/nonexistent");
     command.args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]);

@@ -6,7 +6,7 @@ use headstart_overlay_fs::WorkspacePath;
 use crate::corpus::Corpus;
 use crate::{Failure, cpu_milliseconds};
 
-/// What the index on disk costs: to write, in bytes, to ask.
+/// Prints what the index on disk costs: the time to write it, its bytes, and the time of a query.
 pub(crate) fn print(corpora: &[Corpus]) -> Result<(), Failure> {
     println!(
         "\n| repository | read, cut and write, CPU ms | database, MB | query on disk, CPU ms | one file, CPU ms |"

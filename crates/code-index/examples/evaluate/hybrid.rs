@@ -10,7 +10,7 @@ use crate::{Failure, Quality, cells, cpu_milliseconds};
 
 const TOKENS: usize = 12_000;
 const DIMENSIONS: usize = 128;
-/// How much the order by vectors may count; the best for the tuning queries is taken.
+/// The weights that are tried for the order by vectors. The best one for the tuning queries is taken.
 const WEIGHTS: [f32; 6] = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3];
 
 /// A corpus with the vectors of its chunks.
@@ -20,7 +20,7 @@ struct Embedded<'a> {
     chunks: Vec<(u32, Vector)>,
 }
 
-/// What the vectors of a table that is learned from the repository itself add.
+/// Prints how much better a search is with the vectors of a table that was learned from the repository itself.
 pub(crate) fn print(corpora: &[Corpus]) -> Result<(), Failure> {
     let embedded: Vec<Embedded<'_>> = corpora.iter().map(Embedded::of).collect::<Result<_, _>>()?;
     println!("\n| repository | weight | tuning R | tuning M | held out R | held out M | names R | names M |");
@@ -38,7 +38,7 @@ pub(crate) fn print(corpora: &[Corpus]) -> Result<(), Failure> {
         }
         let means = sums.map(|sum| sum / embedded.len() as f64);
         println!("| mean | {weight} | {} |", cells(&means));
-        // What the tuning queries alone say.
+        // The choice depends on the tuning queries alone, so that the held-out queries remain a fair check.
         let value = means[0] + 0.5 * means[1];
         if best.0 + 1e-4 < value {
             best = (value, weight);
@@ -114,7 +114,7 @@ impl<'a> Embedded<'a> {
     }
 }
 
-/// The text that a chunk is embedded as, with its number.
+/// The numbers of all chunks, each with the text that is embedded for the chunk.
 fn passages(corpus: &Corpus) -> Vec<(u32, String)> {
     let catalogue = corpus.index.catalogue();
     let mut list = Vec::new();

@@ -3,19 +3,20 @@ use std::fmt::Write as _;
 
 use headstart_code_index::tokens;
 
-/// Rarer tokens have no vector; of the rest the most frequent ones have.
+/// Tokens that are rarer than this have no vector. Of the others the most frequent ones have one.
 const LEAST_COUNT: u32 = 3;
-/// A token in more than this share of the passages tells nothing of what is around it.
+/// A token in more than this share of the passages has no vector, because it says nothing about the text around it.
 const MOST_SHARE: f32 = 0.2;
-/// Distinct tokens of one passage that are paired with each other.
+/// The most distinct tokens of one passage that are paired with each other.
 const MOST_OF_PASSAGE: usize = 120;
-/// How often directions are brought closer to the strongest ones.
+/// How many rounds of subspace iteration bring the directions closer to the strongest ones.
 const ROUNDS: usize = 3;
 
-/// A table of vectors that is learned from which tokens stand together in passages of a repository: what surrounds two tokens alike is what
-/// makes them similar. Nothing but the passages goes in.
+/// A table of vectors that is learned from which tokens stand together in passages of a repository: tokens with similar
+/// surroundings get similar vectors. Nothing but the passages is used.
 ///
-/// It is the usual way: positive pointwise mutual information of pairs, cut down to its strongest directions by subspace iteration.
+/// The method is the usual one: positive pointwise mutual information of pairs, reduced to its strongest directions by
+/// subspace iteration.
 pub(crate) fn learn<'a>(
     passages: impl Iterator<Item = &'a str>,
     most_tokens: usize,
@@ -41,7 +42,7 @@ pub(crate) fn learn<'a>(
         let mut known: Vec<u32> =
             passage.iter().filter_map(|token| Some(*numbers.get(token.as_str())? as u32)).collect();
         known.truncate(MOST_OF_PASSAGE);
-        // A pair in a short passage says more than one in a long one.
+        // A pair in a short passage says more about its tokens than a pair in a long one.
         let share = 1.0 / (known.len() as f32).sqrt().max(1.0);
         for (at, one) in known.iter().enumerate() {
             for other in &known[at + 1..] {
@@ -65,7 +66,8 @@ fn distinct(text: &str) -> Vec<String> {
     list
 }
 
-/// For each token those that stand beside it more often than by chance, with how much more.
+/// For each token the tokens that stand beside it more often than by chance, each with how much more often, as a
+/// logarithm.
 fn mutual_information(pairs: &HashMap<(u32, u32), f32>, tokens: usize) -> Vec<Vec<(u32, f32)>> {
     let (mut sums, mut all) = (vec![0.0_f32; tokens], 0.0_f32);
     for ((one, other), count) in pairs {
@@ -75,7 +77,8 @@ fn mutual_information(pairs: &HashMap<(u32, u32), f32>, tokens: usize) -> Vec<Ve
     }
     let mut rows = vec![Vec::new(); tokens];
     for ((one, other), count) in pairs {
-        // Rare neighbours would otherwise count most.
+        // The count is divided by what chance would give, and pairs that are rarely seen are left out, because rare
+        // neighbours would otherwise count most.
         let expected = sums[*one as usize] * sums[*other as usize] / all;
         let information = (count / expected).ln();
         if 0.0 < information && 0.3 < *count {
@@ -83,14 +86,14 @@ fn mutual_information(pairs: &HashMap<(u32, u32), f32>, tokens: usize) -> Vec<Ve
             rows[*other as usize].push((*one, information));
         }
     }
-    // The same sums, whatever the order of a map.
+    // Sorted, so that sums are rounded equally in each run; the order of a map differs from run to run.
     for row in &mut rows {
         row.sort_by_key(|(other, _)| *other);
     }
     rows
 }
 
-/// The rows along their strongest directions, each as strong as the square root of what it holds.
+/// The rows in terms of their strongest directions, each scaled by the square root of its strength.
 fn strongest(rows: &[Vec<(u32, f32)>], dimensions: usize) -> Vec<Vec<f32>> {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = || {
@@ -99,7 +102,7 @@ fn strongest(rows: &[Vec<(u32, f32)>], dimensions: usize) -> Vec<Vec<f32>> {
         seed ^= seed << 17;
         (seed >> 40) as f32 / (1_u64 << 24) as f32 - 0.5
     };
-    // Columns, each over all tokens.
+    // Each direction is a column over all tokens.
     let mut basis: Vec<Vec<f32>> = (0..dimensions).map(|_| rows.iter().map(|_| random()).collect()).collect();
     orthonormal(&mut basis);
     for _ in 0..ROUNDS {
@@ -142,7 +145,7 @@ fn dot(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// The vectors as a table. A token's vector is as long as the token is rare, so that it counts in a mean.
+/// The vectors as a table. The rarer a token is, the longer is its vector, so that rare tokens count more in a mean.
 fn table(kept: &[(&str, u32)], vectors: &[Vec<f32>], passages: f32) -> String {
     let dimensions = vectors.first().map_or(1, Vec::len);
     let mut text = format!("headstart-vectors 1 {dimensions}\n");
@@ -153,7 +156,8 @@ fn table(kept: &[(&str, u32)], vectors: &[Vec<f32>], passages: f32) -> String {
         if length <= 1e-6 {
             continue;
         }
-        // Four times, for no single number holds a whole vector; the few that are larger are cut.
+        // Scaled by four times the range, because no single number of a vector is as large as the whole vector. The few
+        // numbers that are too large are cut.
         let scale = 4.0 * 127.0 * rarity(*count) / longest / length;
         text.push_str(token);
         for value in vector {

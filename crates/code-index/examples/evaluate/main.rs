@@ -1,12 +1,14 @@
-//! How well, and how quickly, searches find what commits changed.
+//! Measures how well, and how quickly, searches find the files that commits changed.
 //!
-//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] [--vectors] [--map] [--tune] [--misses] REPOSITORY…`
+//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] [--vectors] [--map]
+//! [--tune] [--misses] REPOSITORY…`
 //!
-//! A query is the subject of a commit without its number; relevant are the files that the commit modified. The index is of a
-//! commit before all of them. Every other query is for tuning (`--tune` looks for better weights with these alone), the
-//! rest is what is reported. Queries for names are names that one file of the repository defines. Beside it: a scan of all contents
-//! for the query's words with ripgrep's library, ranked by tf-idf. `--vectors` adds a table of vectors that is learned from the repository's
-//! own text before the queries, and shows what a search with both finds. `--map` shows nothing but how much of what commits change is named by a map of the
+//! A query is the subject of a commit without its number, and the files that the commit modified are relevant. The
+//! index is made of a commit before all of them. Every other query is for tuning (`--tune` looks for better weights
+//! with these alone); the others are reported. Queries for names ask for names that exactly one file of the repository
+//! defines. For comparison, all contents are scanned for the query's words with ripgrep's library and ranked by tf-idf.
+//! `--vectors` adds a table of vectors that is learned from the text of the repository before the queries, and shows
+//! what a search with both finds. `--map` only shows how much of what commits change is named by a map of the
 //! repository.
 #![expect(
     clippy::disallowed_types,
@@ -119,7 +121,7 @@ fn cells(values: &[f64]) -> String {
     values.iter().map(|value| format!("{value:.3}")).collect::<Vec<_>>().join(" | ")
 }
 
-/// How much of what is relevant is among the first ten, and how early the first of it comes.
+/// The recall among the first ten hits, and how early the first relevant one comes: the mean of one over its rank.
 #[derive(Clone, Copy, Default)]
 struct Quality {
     recall: f64,
@@ -148,7 +150,7 @@ fn measure(corpus: &Corpus, cases: &[Case], weights: &Weights) -> Quality {
     quality
 }
 
-/// Which names of those for looking are not among the first ten.
+/// Prints which of the tuning names are not found among the first ten hits.
 fn tell_misses(corpus: &Corpus, weights: &Weights) {
     for case in corpus.tuning_names() {
         if measure(corpus, std::slice::from_ref(case), weights).recall < 1.0 {
@@ -166,7 +168,7 @@ fn time_of(corpus: &Corpus, case: &Case) -> f64 {
     cpu_milliseconds() - start
 }
 
-/// The processor time of this thread.
+/// The processor time of this thread, in milliseconds.
 fn cpu_milliseconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6

@@ -6,12 +6,13 @@ use headstart_overlay_fs::WorkspacePath;
 use crate::Failure;
 use crate::corpus::Corpus;
 
-/// How many tokens a map has, at three bytes each.
+/// The sizes of the maps in tokens; a token counts as three bytes.
 const TOKENS: [usize; 4] = [500, 1_000, 2_000, 4_000];
-/// Commits before one stand for what a conversation has at hand.
+/// The files of this many commits before a commit stand for the files that a conversation already has at hand.
 const BEFORE: usize = 3;
 
-/// How much of what the next commit changes a map of the repository names, and how much the files of the commits just before it.
+/// Prints which share of the files that a commit changes is named by a map of the repository, and which share is among
+/// the files of the commits just before it.
 pub(crate) fn print(corpora: &[Corpus]) -> Result<(), Failure> {
     println!(
         "\n| repository | files at hand | map of 500 | 1,000 | 2,000 | 4,000 | and not at hand: 500 | 1,000 | 2,000 | 4,000 |"
@@ -27,7 +28,7 @@ pub(crate) fn print(corpora: &[Corpus]) -> Result<(), Failure> {
             maps.push(names.map(str::to_owned).collect::<HashSet<String>>());
         }
         let (mut row, mut count) = ([0.0; 9], 0.0);
-        // The newest first: those before a commit come behind it.
+        // The list begins with the newest commit, so the commits before another one come after it in the list.
         for (at, files) in corpus.newest.iter().enumerate() {
             let known: Vec<&String> = files.iter().filter(|file| corpus.files.contains_key(*file)).collect();
             let before = corpus.newest.iter().skip(at + 1).take(BEFORE);

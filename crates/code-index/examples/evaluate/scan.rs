@@ -7,13 +7,13 @@ use headstart_code_index::Query;
 use crate::corpus::{Case, Corpus};
 use crate::{Quality, cpu_milliseconds};
 
-/// Queries whose scan is timed: each looks at all contents.
+/// How many queries are timed: few, because each scan reads all contents.
 const TIMED: usize = 20;
 
-/// Scans all contents for each query's words.
+/// Measures the quality of a scan of all contents for the words of each query.
 pub(crate) fn measure(corpus: &Corpus, cases: &[Case]) -> Quality {
     let mut quality = Quality::default();
-    // Every third query: a scan of a large repository takes long.
+    // Only every third query is used, because a scan of a large repository takes long.
     let cases: Vec<&Case> = cases.iter().step_by(3).collect();
     for case in &cases {
         quality.add(case, &scan(corpus, &case.text), cases.len());
@@ -31,7 +31,7 @@ pub(crate) fn time(corpus: &Corpus) -> f64 {
     (cpu_milliseconds() - start) / cases.len().max(1) as f64
 }
 
-/// The files that hold the words of a query, by tf-idf.
+/// The files that contain words of a query, ranked by tf-idf.
 fn scan(corpus: &Corpus, text: &str) -> Vec<String> {
     let query = Query::parse(text, |_| false);
     let stop: Vec<&str> = query.terms().collect();

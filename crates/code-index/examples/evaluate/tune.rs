@@ -6,7 +6,7 @@ use crate::{cells, measure};
 const FACTORS: [f32; 4] = [0.6, 0.8, 1.25, 1.6];
 const ROUNDS: usize = 2;
 
-/// A number of the weights, by name.
+/// The name of one number of the weights, and access to it.
 type Knob = (&'static str, fn(&mut Weights) -> &mut f32);
 
 const KNOBS: [Knob; 17] = [
@@ -29,7 +29,8 @@ const KNOBS: [Knob; 17] = [
     ("recent", |weights| &mut weights.recent),
 ];
 
-/// Changes one number after the other as long as the tuning queries gain by it, and prints what comes out of it for both halves.
+/// Changes one number after the other as long as the tuning queries gain by it, and prints the result for the held-out
+/// queries.
 pub(crate) fn tune(corpora: &[Corpus]) {
     let view = corpora.first().map(|corpus| View::new(&corpus.index, []));
     let mut best = view.map_or_else(Weights::default, |view| Weights::for_view(&view));
@@ -62,7 +63,7 @@ pub(crate) fn tune(corpora: &[Corpus]) {
     }
 }
 
-/// What is to be as large as can be, over the tuning queries alone.
+/// The value that tuning makes as large as possible, measured with the tuning queries alone.
 fn value(corpora: &[Corpus], weights: &Weights) -> f64 {
     let of_each = corpora.iter().map(|corpus| {
         let quality = measure(corpus, corpus.tuning(), weights);

@@ -67,6 +67,7 @@ fn names_are_told_from_words() {
     }
 }
 
+/// A folder in a query only restricts the search if the project has that folder. Otherwise its words are searched.
 // Row: S98, S103
 #[test]
 fn a_place_is_one_only_where_it_is_there() {
@@ -90,6 +91,8 @@ fn a_place_is_one_only_where_it_is_there() {
     assert_eq!(terms("login in src/auth"), ["login"]);
 }
 
+/// No query is an error: operators and endless words are read as words, control characters are left out, and the number
+/// of terms is limited.
 // Row: S87
 #[test]
 fn hostile_queries_are_read_as_words() {

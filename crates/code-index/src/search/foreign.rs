@@ -45,6 +45,7 @@ mod tests {
     use super::*;
     use crate::MemoryIndex;
 
+    /// A question in another language is only translated if no part of the code has enough of its words.
     #[test]
     fn what_the_code_says_in_its_own_language_is_not_translated() {
         let english = ("src/auth/login.ts", "// Checks the password.\nexport function login() {}\n");
@@ -57,7 +58,7 @@ mod tests {
             (english.clone(), "请帮我理解用户登录验证流程在哪里实现的", true),
             (english.clone(), "ログイン処理はどこですか", true),
             (english.clone(), "로그인 처리는 어디에 있습니까", true),
-            // Text about the code is not the code.
+            // A match in a README does not count, because it is not code; a match in a comment of code does.
             (with(readme), "用户登录验证流程", true),
             (with(commented), "用户登录验证流程", false),
             (english.clone(), "AuthService", false),

@@ -198,6 +198,7 @@ mod tests {
         assert!(!inside("ca!1") && !inside("cats!1") && !inside("cat1!1") && !inside("cat认!1"));
     }
 
+    /// Bytes that a damaged database returns may be wrong, but reading them must not panic.
     #[test]
     fn other_bytes_are_no_harm() {
         for bytes in [&[0xff; 40][..], &[0x80], &[1, 2, 3], &[], &[0, 0, 0, 200, 1], &[9, 9, 9, 1, 0xff]] {

@@ -34,6 +34,7 @@ fn identifiers_give_their_parts_and_themselves() {
     }
 }
 
+/// Forms of one word have the same token, so that a query in one form finds the others.
 // Row: S58
 #[test]
 fn forms_of_a_word_meet() {
@@ -62,6 +63,7 @@ fn forms_of_a_word_meet() {
     }
 }
 
+/// Scripts without blanks between words are cut into pairs of neighbouring characters.
 #[test]
 fn signs_without_blanks_give_pairs() {
     assert_eq!(all("用户登录"), ["用户", "户登", "登录"]);
@@ -71,6 +73,7 @@ fn signs_without_blanks_give_pairs() {
     assert_eq!(all("로그인 처리"), ["로그", "그인", "처리"]);
 }
 
+/// Encoded data has no words, so it must not fill the index.
 #[test]
 fn encoded_data_is_left_out() {
     assert!(all(&"a".repeat(101)).is_empty());
@@ -87,6 +90,8 @@ fn the_whole_is_the_last_token() {
 }
 
 proptest! {
+    /// Tokens have no white space and no punctuation, so that they can be put into a query of the database without
+    /// quotes.
     #[test]
     fn no_token_needs_quoting(text in "\\PC{0,200}") {
         tokens(&text, |token| {
@@ -95,12 +100,14 @@ proptest! {
         });
     }
 
+    /// A token is stable: it has no tokens except itself or its stem.
     #[test]
     fn tokens_of_a_token_are_itself_or_its_stem(word in "[a-z]{1,12}") {
         let once = all(&word);
         prop_assert!(once.len() <= 1);
     }
 
+    /// A text has the tokens of its lines, so that it can be read line by line.
     // Row: S82
     #[test]
     fn a_text_is_the_sum_of_its_lines(lines in proptest::collection::vec("[a-zA-Z_0-9 用户\\.]{0,20}", 0..6)) {

@@ -1,4 +1,4 @@
-//! Random files and edits, and what has to be equal after them.
+//! Random files and edits, and the comparison of hits that have to be equal after them.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use headstart_code_index::{Budget, ContentFields, Hit, MemoryIndex, Query, View,
 use headstart_overlay_fs::WorkspacePath;
 use proptest::prelude::*;
 
-/// Everything that fits, however little.
+/// A budget that keeps every hit, however low its score is.
 pub(crate) const ALL: Budget = Budget { hits: 1_000, least: 0.0 };
 
 pub(crate) fn path(text: &str) -> WorkspacePath {
@@ -24,7 +24,7 @@ pub(crate) fn hits(view: &View<'_>, text: &str, budget: Budget) -> Vec<Hit> {
     search(view, &query, budget, &[], &Weights::default()).expect("memory does not fail")
 }
 
-/// Words of which files, names and queries are made, so that they meet.
+/// The words that files, names and queries are made of. There are few, so that queries meet files.
 pub(crate) const WORDS: [&str; 12] = [
     "parse",
     "query",
@@ -45,7 +45,7 @@ pub(crate) enum Edit {
     Write(String, String),
     Remove(String),
     Move(String, String),
-    /// Work above starts here.
+    /// A new overlay is laid on top; later edits go into it.
     Step,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn is_below(name: &str, folder: &str) -> bool {
     path(name).starts_with(&path(folder))
 }
 
-/// The same edits on a plain map.
+/// Makes an edit on a plain map, which serves as the model.
 pub(crate) fn play(files: &mut BTreeMap<String, String>, edit: &Edit) {
     match edit {
         Edit::Write(name, text) => drop(files.insert(name.clone(), text.clone())),
@@ -106,7 +106,7 @@ pub(crate) fn fresh(files: &BTreeMap<String, String>) -> MemoryIndex {
     index
 }
 
-/// What past commits said of a path, a line each.
+/// The subjects of past commits for a path, one per line. They only depend on the name.
 pub(crate) fn history(name: &str) -> String {
     WORDS.iter().filter(|word| name.len().is_multiple_of(word.len())).copied().collect::<Vec<_>>().join("\n")
 }
