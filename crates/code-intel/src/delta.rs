@@ -190,6 +190,7 @@ mod tests {
         diagnostics.iter().map(|one| format!("{}:{} {}", one.path, one.line, one.message)).collect()
     }
 
+    /// A diagnostic on a line that only moved is old, not new.
     #[test]
     fn lines_are_carried_through_the_hunks() {
         let old = "a\nb\nc\nd\ne\n";
@@ -207,6 +208,7 @@ mod tests {
         assert_eq!((delta.new_count, delta.gone_count, delta.old_count), (1, 1, 4));
     }
 
+    /// Each occurrence of a message counts, so a second one is new.
     #[test]
     fn the_same_message_twice_counts_twice() {
         let one = said("f", 3, Severity::Error, "twice");
@@ -229,6 +231,7 @@ mod tests {
         assert_eq!((delta.new_count, delta.gone_count), (1, 1));
     }
 
+    /// The list of new diagnostics is short, so errors are not pushed out by warnings. The counts are complete.
     #[test]
     fn errors_come_first_and_the_list_is_short() {
         let mut after: Vec<Diagnostic> =
@@ -240,6 +243,7 @@ mod tests {
         assert_eq!((delta.new_count, delta.new_errors), (31, 1));
     }
 
+    /// A diagnostic with another severity, text or file is a new one.
     #[test]
     fn what_says_something_else_is_new() {
         let before = [said("a", 1, Severity::Warning, "w")];
@@ -253,6 +257,7 @@ mod tests {
         }
     }
 
+    /// Very large edits are not compared line by line: everything between the equal ends counts as one hunk.
     #[test]
     fn large_texts_are_one_hunk() {
         let numbers =

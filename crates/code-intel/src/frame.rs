@@ -157,6 +157,7 @@ mod tests {
         assert!(below.is_some_and(serde_json::Error::is_syntax), "{error:?}");
     }
 
+    /// Output that is not of the protocol is reported at once with its first bytes.
     #[test]
     fn what_is_no_frame_is_told_at_once() {
         let cases: [(&[u8], &str); 9] = [
@@ -184,6 +185,7 @@ mod tests {
     }
 
     proptest! {
+        /// Messages are read in whatever pieces they arrive.
         #[test]
         fn messages_come_back_however_they_are_cut(texts in proptest::collection::vec(".{0,40}", 0..5), step in 1usize..60) {
             let messages: Vec<Value> = texts.iter().map(|text| json!({ "text": text })).collect();

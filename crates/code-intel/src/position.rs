@@ -149,6 +149,7 @@ mod tests {
         }
     }
 
+    /// A position in the middle of a character does not exist in the text.
     #[test]
     fn a_position_within_a_character_is_none() {
         let lines = Lines::of(MIXED);
@@ -156,6 +157,7 @@ mod tests {
         assert_eq!(lines.offset(Position { line: 0, character: 7 }, PositionEncoding::Utf8), None);
     }
 
+    /// A position behind the end of a line or of the text counts as that end.
     #[test]
     fn what_lies_behind_an_end_is_the_end() {
         let lines = Lines::of(MIXED);

@@ -94,6 +94,7 @@ mod tests {
         assert_eq!(uri_of("/w p", &WorkspacePath::parse("ä.rs").unwrap()), "file:///w%20p/%C3%A4.rs");
     }
 
+    /// An address outside the workspace, however it is spelled, is never a path. Only its last name is shown.
     #[test]
     fn what_leaves_the_workspace_is_only_a_name() {
         let cases = [

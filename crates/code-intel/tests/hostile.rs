@@ -1,4 +1,5 @@
-//! Servers that misbehave, and one that does not: this program plays them, started again by its own tests.
+//! Code intelligence with servers that misbehave, and with one that does not. This program plays the servers too: its
+//! tests start it again for each server.
 
 #![expect(
     clippy::disallowed_methods,

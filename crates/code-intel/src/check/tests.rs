@@ -55,6 +55,7 @@ fn go_vet() {
     ));
 }
 
+/// A checker may print other lines and report files outside the workspace. Both are left out.
 #[test]
 fn files_outside_and_other_output_are_left_out() {
     let outside = "/usr/lib/a.ts(1,1): error TS1: m\n../b.ts(1,1): error TS1: m\n  rest\nFound 2 errors.\n";
@@ -64,6 +65,7 @@ fn files_outside_and_other_output_are_left_out() {
     assert_eq!(inner[0].line_for_model(), "web/a(1).ts:3:4: error TS1: a(b): c");
 }
 
+/// If the output is not that of the checker at all, this is an error, because it does not mean that nothing was found.
 #[test]
 fn what_is_something_else_is_an_error() {
     let cases = [

@@ -92,6 +92,8 @@ mod tests {
         WorkspacePath::parse(path).unwrap()
     }
 
+    /// When a server goes from one speculation to another, it is told the changes of both: those of the first are taken
+    /// back.
     #[test]
     fn two_speculations_differ_by_both_of_their_changes() {
         let tree =

@@ -1,4 +1,4 @@
-//! Checkers that are run anew for each question, while the project's user edits.
+//! Checkers are run anew for each question, so their answers must also be right while the user edits the project.
 
 use headstart_code_intel::{Adapter, Delta, Mode, Settings, Severity, Snapshot};
 use libtest_mimic::Trial;
@@ -26,7 +26,7 @@ fn world() -> World {
     World::new(&FILES, Settings { adapters: vec![adapter], mode: Mode::Checks, ..Settings::default() })
 }
 
-/// What is new, and how much is old and gone.
+/// The places of new errors, and how many errors are old and how many are gone.
 fn asked(world: &World, edits: &[(&str, Option<&str>)]) -> (Vec<String>, usize, usize) {
     let snapshot = Snapshot::of(world.staged(edits));
     let paths = if edits.is_empty() { vec![path("a.mock")] } else { Vec::new() };
@@ -42,7 +42,7 @@ fn saved() {
     let world = world();
     let new = || vec!["b.mock:2".to_owned()];
     assert_eq!(asked(&world, &EDIT), (new(), 1, 0));
-    // One more mistake of its user's is none of the work's.
+    // A mistake that the user makes counts as old, not as an error of the staged edit.
     world.user_saves("a.mock", Some("ERR\ntwo ERR\n"));
     assert_eq!(asked(&world, &EDIT), (new(), 2, 0));
     world.user_saves("a.mock", None);
@@ -50,13 +50,13 @@ fn saved() {
     assert_eq!(asked(&world, &EDIT), (new(), 1, 0));
     world.user_saves("c.mock", Some("four\n"));
     assert_eq!(asked(&world, &EDIT), (new(), 0, 0));
-    // What is staged is still what is shown of a file that its user saved as well.
+    // If the user has also saved a file that is staged, the view still shows the staged text.
     world.user_saves("b.mock", Some("of its user\n"));
     assert_eq!(asked(&world, &EDIT), (new(), 0, 0));
     assert_eq!(asked(&world, &[]), (Vec::new(), 0, 0));
 }
 
-/// For a view that does not look at the disk by itself.
+/// A view that does not look at the disk by itself learns of changed files by `files_changed`.
 fn told() {
     let world = world();
     let in_view = || world.copies.roots.lock().unwrap()[0].join("a.mock");

@@ -1,4 +1,4 @@
-//! The servers, by name.
+//! The servers that the tests use, each played under its name.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -34,7 +34,7 @@ pub(crate) fn play(part: &str) {
     }
 }
 
-/// Prints a line for each of the folder's files that has a mistake in it, as `tsc` would.
+/// Prints a line as `tsc` would for each mistake in the files of the folder.
 fn check() {
     for file in std::fs::read_dir(".").unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
@@ -154,7 +154,7 @@ impl Server {
         }
     }
 
-    /// Takes a text, and finds an error on each line that holds `ERR`.
+    /// Takes the text of a file, and publishes an error for each line that contains `ERR`.
     fn text(&mut self, uri: String, version: i64, text: &Value) {
         let text = text.as_str().unwrap_or_default().to_owned();
         let found = text.lines().enumerate().filter(|(_, line)| line.contains("ERR"));
@@ -216,13 +216,13 @@ fn fail(message: &Value, code: i64, text: &str) {
 
 fn send(message: &Value) {
     let mut stdout = std::io::stdout().lock();
-    // Whoever reads it may be gone.
+    // The host may have closed the pipe already.
     if stdout.write_all(&encode(message)).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
     }
 }
 
-/// Says something and waits to be ended.
+/// Writes the bytes and waits until its input ends.
 fn say(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_ok() {

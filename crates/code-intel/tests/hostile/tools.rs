@@ -1,4 +1,4 @@
-//! The tools, as a model calls them.
+//! The tools of code intelligence, called as a model calls them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +95,7 @@ fn declared() {
     let declared = declarations();
     let stages = |name: &str, args: Value| {
         let declaration = declared.iter().find(|declaration| declaration.name == name).unwrap();
-        // An argument that names a path is judged as one.
+        // An argument that names a path must be declared as a path, because the gate judges it as one.
         let takes = schemas.iter().find(|schema| schema["name"] == name).unwrap()["takes"].clone();
         for key in takes.as_array().unwrap().iter().filter_map(Value::as_str) {
             let is_path = declaration.takes(Role::Read, key) || declaration.takes(Role::Changed, key);
@@ -198,7 +198,7 @@ fn stacked() {
 
 fn after_edit() {
     let session = Session::new("good", TIME);
-    // It starts with the first edit, which is not kept waiting.
+    // The server starts with the first edit. That edit does not wait for it, so it has no diagnostics.
     assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
     session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": "uno" }));
     let told = session.edit("uno ERR", "una ERR");
@@ -212,7 +212,7 @@ fn after_edit() {
         "replaced 1 occurrence in a.mock (line 2)\n[mock: 1 new error in a.mock]\na.mock:2:5: error: dos ERR"
     );
     assert_eq!(session.edit("una ERR", "una"), "replaced 1 occurrence in a.mock (line 1)");
-    // Another overlay hears nothing of it.
+    // Another overlay must not see the edits of this one.
     let other = Session { overlay: session.world.overlay(), ..session };
     let told = other.edit("one", "one ERR");
     assert_eq!(
@@ -223,7 +223,8 @@ fn after_edit() {
 
 fn too_late() {
     let session = Session::new("slow", Duration::from_millis(100));
-    // Another edit's question is answered in the meantime, however slow this machine is.
+    // The server answers the hover only after the question of the edit before, so that question is answered by then,
+    // however slow this machine is.
     let hover = |symbol| session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": symbol }));
     hover("one");
     assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");

@@ -1,4 +1,4 @@
-//! What comes of each server.
+//! What a host gets from code intelligence for each of the servers that misbehave.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ fn sleeps() {
 fn last_words() {
     let mut settings = settings("good");
     "sh".clone_into(&mut settings.adapters[0].command);
-    // The second one leaves a program behind that holds its standard error open.
+    // The second command leaves a program behind that keeps its standard error open.
     for (line, told) in [
         ("exec >&-; sleep 0.2; echo out of luck >&2", "mock ended; its last words: out of luck"),
         ("sleep 60 >/dev/null & echo out of luck >&2", "mock ended; its last words: out of luck"),
@@ -113,7 +113,7 @@ fn last_words() {
 fn silent() {
     let settings = Settings { question: Duration::from_millis(300), ..settings("silent") };
     let world = World::new(&FILES, settings);
-    // Under load the first one may still be starting.
+    // On a loaded machine the server may still be starting when the first questions are asked.
     let unanswered =
         (0..40).filter(|_| refused(&world).starts_with("mock did not answer hover within")).take(3).count();
     assert_eq!(unanswered, 3);
@@ -238,7 +238,7 @@ fn commands() {
     assert_eq!(world.intel.servers()[0].crashes, 0);
 }
 
-/// Each speculation has its own errors in its own files; the order is mixed by a fixed rule.
+/// Twenty speculations ask in an order that is mixed by a fixed rule. Each must get its own errors in its own files.
 fn interleaving() {
     let settings = Settings { question: Duration::from_secs(60), ..settings("good") };
     let world = World::new(&FILES, settings);
@@ -321,7 +321,8 @@ fn idle() {
     assert_eq!(world.intel.servers()[0].crashes, 0);
 }
 
-/// Errors of another file come half a second after those of the file that was sent. Where nothing tells of it, silence is waited for.
+/// The errors of another file come half a second after those of the file that was sent. If the server reports no
+/// progress, code intelligence waits for a silence, so that it does not miss them.
 fn progress() {
     for (part, edit, new) in [
         ("tells progress", "quick\n", 0),
@@ -377,7 +378,7 @@ fn room() {
     }
 }
 
-/// Looks again and again, for what happens by itself.
+/// Checks the condition repeatedly, for something that happens without another call.
 fn wait_until(holds: impl Fn() -> bool) {
     for _ in 0..3_000 {
         if holds() {

@@ -1,4 +1,5 @@
-//! How long an edit takes until its errors are known: through code intelligence, and with the bare server beside it.
+//! Measures how long it takes after an edit until its errors are known: through code intelligence, and with the server
+//! alone for comparison.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -17,7 +18,7 @@ struct Case {
     files: &'static [(&'static str, &'static str)],
     main: &'static str,
     text: fn(usize, bool) -> String,
-    /// Whether its errors come of what is on disk.
+    /// Whether the server finds its errors in the files on disk.
     is_saved: bool,
 }
 
@@ -55,7 +56,7 @@ fn figures() {
                 ("src/lib.rs", "pub fn f() {}\n"),
             ],
             main: "src/lib.rs",
-            // What only the compiler finds, so that both ways have to wait for it.
+            // An error that only the compiler finds, so that both measurements have to wait for the compiler.
             text: |n, wrong| {
                 format!(
                     "pub fn f() -> usize {{\n    let x = String::new();\n    {}\n    x.len() + {n}\n}}\n",
@@ -120,7 +121,7 @@ fn through(case: &Case) -> (Duration, Vec<Duration>) {
     (cold, rounds.collect())
 }
 
-/// The server by itself: a change is sent, and the clock stops with the diagnostics of its version.
+/// Measures the server alone: the clock runs from the change that is sent to the diagnostics of its version.
 fn bare(case: &Case) -> (Duration, Vec<Duration>) {
     let adapter = Adapter::standard().into_iter().find(|adapter| adapter.name == case.server).unwrap();
     require(&adapter.command);
@@ -132,7 +133,8 @@ fn bare(case: &Case) -> (Duration, Vec<Duration>) {
         std::fs::write(file, text).unwrap();
     }
     let disk = root.join(case.main);
-    // Of a file without an error some say nothing, so one that is checked on disk begins with one.
+    // Some servers publish nothing for a file without an error. A file that is checked on disk therefore begins with
+    // one.
     let begins = if case.is_saved {
         (case.text)(ROUNDS, true)
     } else {
@@ -163,7 +165,7 @@ fn bare(case: &Case) -> (Duration, Vec<Duration>) {
             std::fs::write(&disk, text).unwrap();
             bare.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
         }
-        // An older publication may come first.
+        // Diagnostics of an older version may come first.
         while bare.diagnostics(&uri, version).iter().any(|one| one["severity"] == 1) != wrong {}
         asked.elapsed()
     });
@@ -241,7 +243,7 @@ impl Bare {
         self.child.stdin.as_mut().unwrap().write_all(&encode(message)).unwrap();
     }
 
-    /// The next message; requests of the server are answered with nothing.
+    /// The next message of the server. Its requests are answered with nothing.
     fn next(&mut self) -> Value {
         let mut buffer = vec![0; 1 << 16];
         loop {

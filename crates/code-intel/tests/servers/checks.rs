@@ -1,4 +1,4 @@
-//! Compilers and linters without a server, and what only some servers can do.
+//! Compilers and linters that are no servers, and abilities that only some servers have.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,8 @@ use headstart_overlay_fs::Tree as _;
 use crate::story::errors;
 use crate::support::{World, path, require};
 
-/// Runs a checker over the unchanged project and over an edit.
+/// Runs a checker over the unchanged project and over an edit. The edit must have exactly these new errors, and the one
+/// old error of the project.
 fn check(server: &str, program: &str, files: &[(&str, &str)], edit: (&str, &str), new: &[&str]) {
     require(program);
     let mut settings = Settings { mode: Mode::Checks, ..Settings::default() };
@@ -63,7 +64,7 @@ fn others() {
     check("gopls", "go", &go, ("main.go", &edited), &["main.go:7"]);
 }
 
-/// A linter's findings stand beside those of the language's server, and its fix is staged.
+/// The findings of a linter are reported along with those of the language server, and the linter's fix is staged.
 #[test]
 #[ignore = "needs ruff; `.ci/long` runs it"]
 fn a_linter_beside_a_language_server() {

@@ -1,4 +1,4 @@
-//! The story in each language.
+//! The projects and states of the story for each language.
 
 use crate::story::{State, Story};
 
@@ -240,7 +240,8 @@ fn gopls() {
             },
             State { what: "reverted", edits: &[], new: &[] },
             State {
-                // Which file of a package it is in makes no difference; a file that is still there would declare it twice.
+                // The file of a package that a definition is in makes no difference. A file that was not removed would
+                // declare the name twice.
                 what: "moved",
                 edits: &[
                     ("size.go", None),

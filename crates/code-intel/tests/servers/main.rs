@@ -1,4 +1,4 @@
-//! Real language servers over copies of small projects. `--nocapture` prints how long each step takes.
+//! Tests with real language servers over copies of small projects. `--nocapture` prints how long each step takes.
 
 #![expect(
     clippy::disallowed_methods,

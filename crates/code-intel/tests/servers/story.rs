@@ -1,4 +1,5 @@
-//! One story for every server: what is said of a project is checked for a row of states, in two orders.
+//! One story that every server has to pass: the errors of a project are checked for a list of states, forwards and then
+//! backwards, so that nothing of one state may stay for the next.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,28 +9,28 @@ use headstart_overlay_fs::{Overlay, Tree as _};
 
 use crate::support::{World, find, path, require};
 
-/// A project and states of it.
+/// A project, its states, and the questions about one of its names.
 pub(crate) struct Story {
     pub(crate) server: &'static str,
     pub(crate) programs: &'static [&'static str],
     pub(crate) files: &'static [(&'static str, &'static str)],
-    /// A file that uses the others.
+    /// A file that uses the other files.
     pub(crate) main: &'static str,
     pub(crate) states: &'static [State],
-    /// A name in the main file, and where it is defined.
+    /// The line and text of a name in the main file; `defined` is the place of its definition.
     pub(crate) name: (usize, &'static str),
     pub(crate) defined: &'static str,
-    /// How many places use it.
+    /// How many places use the name.
     pub(crate) uses: usize,
-    /// What an explanation of it holds.
+    /// A text that the explanation of the name contains.
     pub(crate) hover: &'static str,
-    /// Files that change with another name for it.
+    /// The files that change if the name is renamed.
     pub(crate) renamed: &'static [&'static str],
-    /// What the project is compiled with, or run.
+    /// The command that compiles or runs the project.
     pub(crate) compiler: &'static [&'static str],
 }
 
-/// Edits, and what is new in their state: `path:line`, sorted.
+/// Edits, and the places of the errors that are new with them, as `path:line`, sorted.
 pub(crate) struct State {
     pub(crate) what: &'static str,
     pub(crate) edits: &'static [(&'static str, Option<&'static str>)],
@@ -103,13 +104,13 @@ impl Story {
 }
 
 impl World {
-    /// Fails unless the compiler itself takes the project as the overlay shows it.
+    /// Fails unless the compiler accepts the project as the overlay shows it.
     pub(crate) async fn compile(&self, overlay: &Overlay, compiler: &[&str]) {
         let folder = tempfile::tempdir().unwrap();
         let changes = overlay.change_set();
         let known = self.files.keys().map(|name| path(name));
         for file in known.chain(changes.changes.iter().map(|change| change.path.clone())) {
-            // What was removed is not there.
+            // A file that was removed in the overlay is left out.
             let Ok(text) = overlay.read(&file).await else { continue };
             let at = folder.path().join(file.to_string());
             std::fs::create_dir_all(at.parent().unwrap()).unwrap();
@@ -123,7 +124,7 @@ impl World {
         assert!(done.status.success(), "{compiler:?}: {said:?}");
     }
 
-    /// Waits until the server has loaded the project.
+    /// Waits until the server has loaded the project, and returns the diagnostics of the unchanged project.
     pub(crate) fn ready(&self, main: &str) -> Delta {
         for _ in 0..5 {
             match async_io::block_on(self.intel.diagnostics(
@@ -140,7 +141,7 @@ impl World {
     }
 }
 
-/// The new ones, and those of both.
+/// The places of the new errors, sorted and each once.
 pub(crate) fn errors(delta: &Delta) -> Vec<String> {
     let mut places: Vec<String> = delta.new.iter().map(|one| format!("{}:{}", one.path, one.line)).collect();
     places.sort();

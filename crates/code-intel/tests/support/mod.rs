@@ -1,7 +1,8 @@
-//! Views that are copies of a project in temporary folders, with programs of this machine in them.
+//! Views that are copies of a project in temporary folders, in which programs of this machine run.
 //!
-//! What this does not model: the view is at another path than the project; nothing keeps a program from writing elsewhere, from the network or
-//! from taking memory; a change of the project after the copy shows only once the view is refreshed; times of files move as the disk's do.
+//! Several things are not modelled: the view is at another path than the project; nothing keeps a program from writing
+//! elsewhere, from using the network or from taking memory; a change of the project after the copy only shows after the
+//! view is refreshed; and times of files are those of the disk.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -49,7 +50,7 @@ impl World {
         Arc::new(Overlay::new(self.tree.clone(), Quota::default()))
     }
 
-    /// Its user gives a file of the project this text (`None`: removes it). The tree stays as it was.
+    /// The user saves this text to a file of the project, or removes the file (`None`). The tree stays as it was.
     pub(crate) fn user_saves(&self, file: &str, text: Option<&str>) {
         let mut files = self.copies.files.lock().unwrap();
         match text {
@@ -58,7 +59,7 @@ impl World {
         };
     }
 
-    /// What is staged when these files have these texts (`None`: are removed).
+    /// What is staged if these files get these texts; `None` removes a file.
     pub(crate) fn staged(&self, edits: &[(&str, Option<&str>)]) -> ChangeSet {
         let overlay = self.overlay();
         async_io::block_on(async {
@@ -73,15 +74,15 @@ impl World {
     }
 }
 
-/// Makes a copy for each view.
+/// Makes a copy of the project for each view.
 pub(crate) struct Copies {
-    /// The project as it is now.
+    /// The files of the project as they are now.
     files: Arc<Mutex<BTreeMap<String, String>>>,
     pub programs: Vec<PathBuf>,
     start: Instant,
-    /// The folders of all views so far.
+    /// The folders of all views that were made.
     pub roots: Mutex<Vec<PathBuf>>,
-    /// Why the next program to end was ended with its view.
+    /// The reason that the view gives when the next program ends.
     pub ended: Arc<Mutex<Option<String>>>,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct Copies {
 impl Spawn for Copies {
     async fn view(&self) -> Result<Box<dyn LanguageView>, SpawnError> {
         let folder = tempfile::tempdir().unwrap();
-        // A path without links in it, as the port promises.
+        // The path has no links in it, because the port promises that.
         let root = fs::canonicalize(folder.path()).unwrap().join("my project");
         fs::create_dir(&root).unwrap();
         self.roots.lock().unwrap().push(root.clone());
@@ -212,7 +213,7 @@ impl LanguageView for Copy {
     }
 }
 
-/// Ends a program and what it started.
+/// A process group, killed when it is dropped: a program and everything that it started.
 struct Group {
     group: i32,
     _child: async_process::Child,
@@ -238,7 +239,7 @@ fn write(file: &Path, content: &[u8]) {
     fs::write(file, content).unwrap();
 }
 
-/// Memory of all processes of a group.
+/// The memory of all processes of a group, in bytes.
 fn resident(group: i32) -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let of_group = processes.filter(|process| {
@@ -253,13 +254,13 @@ fn resident(group: i32) -> u64 {
     pages.sum::<u64>() * 4096
 }
 
-/// The folder of the servers that `.ci/install servers` puts beside the build.
+/// The folder of the servers that `.ci/install servers` installs beside the build.
 pub(crate) fn servers_folder() -> PathBuf {
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     std::env::var_os("CARGO_TARGET_DIR").map_or(build, PathBuf::from).join("servers")
 }
 
-/// A program, by its path or looked for in the test's own folder of servers and in `PATH`.
+/// Finds a program by its path, or by its name in the test's own folder of servers and then in `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name));
@@ -270,7 +271,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     all.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Fails where a program is missing, and says what installs it.
+/// Fails if a program is missing, and says what installs it.
 pub(crate) fn require(program: &str) {
     assert!(find(program).is_some(), "this test needs {program}: .ci/install servers installs it");
 }

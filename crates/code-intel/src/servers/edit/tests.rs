@@ -13,7 +13,7 @@ fn path(path: &str) -> WorkspacePath {
     WorkspacePath::parse(path).unwrap()
 }
 
-/// Reads, plans and stages an edit of the files; returns what is staged, or why it is refused.
+/// Reads, plans and stages an edit of the files. Returns what is staged, or the error if the edit is refused.
 fn stage(edit: Value) -> Result<ChangeSet, IntelError> {
     let overlay = Overlay::new(Arc::new(MemoryTree::from_files(FILES).unwrap()), Quota::default());
     let asked = Asked {
@@ -44,6 +44,7 @@ fn text_edit(path: &str, version: &Value, edits: &[Value]) -> Value {
     json!({"textDocument": {"uri": format!("file:///w/{path}"), "version": version}, "edits": edits})
 }
 
+/// All steps of an edit are staged together, and later steps see the names that earlier ones have given.
 #[test]
 fn an_edit_is_staged_in_one_step() {
     let changes = stage(json!({"documentChanges": [
@@ -59,6 +60,7 @@ fn an_edit_is_staged_in_one_step() {
     assert_eq!(changes.changes.len(), 1);
 }
 
+/// If one step of an edit is refused, no step of it is staged.
 #[test]
 fn what_is_refused_leaves_nothing() {
     let good = text_edit("src/b.ts", &json!(null), &[edit(0, 0, 3, "1")]);
@@ -136,6 +138,7 @@ fn what_is_refused_leaves_nothing() {
     }
 }
 
+/// A file that has changed since the edit was planned is not overwritten.
 #[test]
 fn what_changed_meanwhile_is_not_overwritten() {
     let plan = EditPlan {

@@ -257,6 +257,7 @@ mod tests {
     use super::*;
     use crate::Severity;
 
+    /// An error that rust-analyzer and the compiler both find is shown once, in the words of the compiler.
     #[test]
     fn what_the_compiler_says_as_well_is_left_out() {
         let one = |source: &str, line, code: Option<&str>| Diagnostic {
