@@ -50,6 +50,7 @@ fn hides(sign: char) -> bool {
 mod tests {
     use super::*;
 
+    /// Characters that a reader would not see, or that change how a terminal shows the text, are replaced or removed.
     #[test]
     fn what_a_reader_would_not_see_is_made_visible() {
         let cases = [

@@ -241,6 +241,7 @@ mod tests {
         }
     }
 
+    /// A mention of the form `@server:uri` is a resource; paths with lines and addresses of pages are not.
     #[test]
     fn what_a_server_has_is_no_path_and_no_page() {
         let is_resource = |prompt: &str| matches!(mentions(prompt).as_slice(), [Mention::Resource { .. }]);
@@ -260,6 +261,7 @@ mod tests {
         }
     }
 
+    /// A word such as `@types/node` may be the name of a package, so it is no error if there is no such file.
     #[test]
     fn the_name_of_a_package_need_not_be_a_file() {
         let sure = |prompt: &str| match mentions(prompt).as_slice() {

@@ -32,6 +32,7 @@ mod tests {
 
     use super::*;
 
+    /// The longer a conversation is, the less room mentions have in the window of the model.
     #[test]
     fn a_longer_conversation_leaves_less() {
         let of = |said: &str| CacheSafeParams::new(None, Vec::new(), &[Message::text(Role::User, said)], "m");

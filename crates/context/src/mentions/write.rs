@@ -58,6 +58,7 @@ mod tests {
 
     use super::*;
 
+    /// The mention that is being written begins at the last `@` that begins a word and is not finished.
     #[test]
     fn what_is_written_on_is_known_by_its_at() {
         let cases = [
@@ -112,6 +113,7 @@ mod tests {
     }
 
     proptest! {
+        /// Every mention that is offered for a path is read as exactly that path.
         #[test]
         fn whatever_is_offered_is_read_as_that_path(path in r#"[@"\\/:. a-z0-9()日]{1,20}"#) {
             if let Some(mention) = mention_of_path(&path) {

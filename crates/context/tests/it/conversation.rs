@@ -4,6 +4,7 @@ use crate::support::Talk;
 
 const RUST: &str = "---\nglobs: *.rs\n---\nNo unwrap.\n";
 
+/// A rule for some files is told with the first prompt after such a file was mentioned or touched, and only once.
 // Row: X14
 #[test]
 fn a_rule_for_files_is_told_once_when_one_is_mentioned_or_was_touched() {
@@ -20,6 +21,7 @@ fn a_rule_for_files_is_told_once_when_one_is_mentioned_or_was_touched() {
     assert!(other.told("go on").is_empty());
 }
 
+/// The rules of folders apply from the root down to the file. The root's rules are in the system text already.
 #[test]
 fn the_rules_of_a_folder_are_those_on_the_way_to_a_file() {
     let mut talk = Talk::over([
@@ -35,6 +37,7 @@ fn the_rules_of_a_folder_are_those_on_the_way_to_a_file() {
     assert!(talk.told("mend web/page/deep/x.ts").is_empty());
 }
 
+/// A rule with an expression only applies to files whose content matches it.
 #[test]
 fn an_expression_looks_into_the_files() {
     let rule = "---\nglobs: src/**\nregex: unsafe\\s*\\{\n---\nSay why.\n";
@@ -44,6 +47,7 @@ fn an_expression_looks_into_the_files() {
     assert_eq!(talk.told("read src/b.rs"), [".headstart/rules/x.md"]);
 }
 
+/// A rule that changes on the disk is told again once, and a rule that disappears is reported as gone once.
 #[test]
 fn what_changes_on_disk_is_news_once() {
     let mut talk = Talk::over([("AGENTS.md", "one"), (".headstart/rules/rust.md", RUST), ("a.rs", "")]);
@@ -54,7 +58,8 @@ fn what_changes_on_disk_is_news_once() {
     let text = told.text.unwrap();
     assert!(text.contains("changed=") && text.contains("two") && text.contains("three"), "{text}");
     assert!(talk.say("go on").text.is_none());
-    // Back to what stands in the system text: still another text than the last one.
+    // The text is the one of the system text again, but it still differs from the last one that was told, so it is
+    // told.
     talk.write("AGENTS.md", "one");
     assert_eq!(talk.told("go on"), ["AGENTS.md"]);
     talk.remove(".headstart/rules/rust.md");
@@ -62,7 +67,7 @@ fn what_changes_on_disk_is_news_once() {
     let told = talk.say("go on");
     assert_eq!(told.gone, [".headstart/rules/rust.md", "AGENTS.md"]);
     assert!(talk.say("go on").text.is_none());
-    // Another product's file takes the place of our own.
+    // The file of another product counts if the project has none of our own.
     talk.write("CLAUDE.md", "four");
     assert_eq!(talk.told("go on"), ["CLAUDE.md"]);
     talk.write("AGENTS.md", "five");
@@ -70,6 +75,7 @@ fn what_changes_on_disk_is_news_once() {
     assert_eq!((told.rules.len(), told.gone), (1, vec!["CLAUDE.md".to_owned()]));
 }
 
+/// A resumed conversation finds in its own messages which rules the model has read.
 // Row: S125
 #[test]
 fn a_conversation_that_is_resumed_knows_what_was_told() {
@@ -78,7 +84,7 @@ fn a_conversation_that_is_resumed_knows_what_was_told() {
     let mut resumed = Talk::over(talk.files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     resumed.messages = talk.messages.clone();
     assert!(resumed.told("read a.rs").is_empty());
-    // The turn was taken back: the model has read nothing.
+    // The turn was taken back, so the model has not read the rule and is told it again.
     resumed.messages.clear();
     assert_eq!(resumed.told("read a.rs").len(), 1);
 }
@@ -86,7 +92,8 @@ fn a_conversation_that_is_resumed_knows_what_was_told() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::with_cases(64) })]
 
-    /// Whatever is edited in between: what was sent stays, nothing is told twice in a row, and the model's last word is what the disk says.
+    /// For every sequence of edits: messages that were sent are never changed, nothing is told twice in a row, and the
+    /// last text that the model was told is the one on disk.
     #[test]
     fn history_only_grows_and_ends_with_what_is_on_disk(steps in prop::collection::vec((0..4_usize, 0..5_usize, 0..3_usize), 1..24)) {
         let paths = ["AGENTS.md", "sub/AGENTS.md", ".headstart/rules/r.md", ".headstart/rules/all.md"];

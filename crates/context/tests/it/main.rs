@@ -1,4 +1,5 @@
-//! Rules over trees (what is read, what is told and when, and what hostile files come to), and conversations that are too long.
+//! Tests of rules over trees (which are read, when they are told, and what becomes of hostile files), of mentions, and
+//! of conversations that are too long.
 
 mod conversation;
 mod hostile;

@@ -7,7 +7,7 @@ use headstart_forked_query::ImageType;
 use headstart_overlay_fs::{MemoryTree, OsTree, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 
-/// A program that knows of two things.
+/// A program that can tell about two things, and fails for others.
 struct Program;
 
 #[async_trait]
@@ -57,6 +57,7 @@ fn text(prompt: &str) -> String {
     resolved(prompt, 100_000).expect("it can be told").text.unwrap_or_default()
 }
 
+/// What is mentioned is sent in fences that say what it is, and other words with an `@` are left as they are.
 #[test]
 fn what_is_mentioned_is_told_in_fences() {
     insta::assert_snapshot!(text("compare @src/lib.rs:2-3 with @Makefile and @\"my notes.txt\", by @rule:style, @diff"), @r#"
@@ -94,6 +95,7 @@ fn what_is_mentioned_is_told_in_fences() {
     assert_eq!(read, ["src/lib.rs", "Makefile"].map(|path| WorkspacePath::parse(path).expect("a path")));
 }
 
+/// A prompt with a mention that cannot be resolved is an error that names the mention and the reason.
 #[test]
 fn what_cannot_be_told_says_which_and_why() {
     let cases = [
@@ -119,6 +121,7 @@ fn what_cannot_be_told_says_which_and_why() {
     }
 }
 
+/// If there is too little room, the largest file is cut, and the text says so.
 #[test]
 fn the_largest_is_cut_first_and_says_so() {
     let told = resolved("@long.txt @src/lib.rs @Makefile", 1_000).expect("files").text.expect("three");
@@ -130,6 +133,7 @@ fn the_largest_is_cut_first_and_says_so() {
     assert!(told.contains("of 99999 bytes; read the rest"), "{told}");
 }
 
+/// A file can neither end its own fence nor look like a rule.
 #[test]
 fn no_file_leaves_its_fence_or_poses_as_rules() {
     let told = text("@evil.md");
@@ -145,7 +149,8 @@ fn a_device_and_a_link_out_of_the_project_are_not_read() {
     let path = folder.path();
     std::os::unix::fs::symlink("/etc/passwd", path.join("out")).expect("a link");
     std::os::unix::net::UnixListener::bind(path.join("socket")).expect("a socket");
-    // To open a pipe waits for somebody who writes; what a device gives never ends.
+    // If these files were read, it would never end: opening a pipe waits for a writer, and the bytes of a device have
+    // no end.
     let pipe = std::process::Command::new("mkfifo").arg(path.join("pipe")).status().expect("mkfifo runs");
     assert!(pipe.success());
     std::os::unix::fs::symlink("/dev/zero", path.join("zero")).expect("a link");
@@ -177,6 +182,7 @@ fn seen(prompt: &str) -> Result<Resolved, String> {
     block_on(resolve_mentions(prompt, &tree, &gate, &Program, 1_000)).map_err(|error| error.to_string())
 }
 
+/// The kind of an image depends on its bytes, not on its name.
 #[test]
 fn an_image_goes_along_as_one_and_its_bytes_say_what_it_is() {
     let resolved = seen("compare @shot.png with @photo.of.me and @drawing.svg").unwrap();
@@ -198,6 +204,7 @@ fn an_image_goes_along_as_one_and_its_bytes_say_what_it_is() {
     "#);
 }
 
+/// Images that models do not accept, or too many of them, are an error before anything is sent.
 #[test]
 fn what_no_model_can_see_is_an_error_and_not_sent() {
     let many: String = (0..17).map(|number| format!("@many/{number}.gif ")).collect::<Vec<_>>().concat();

@@ -32,6 +32,7 @@ fn the_system_text_says_where_the_agent_is_and_how_the_project_wants_it() {
     insta::assert_snapshot!(system_text(&all, Some(&talk.rules()), &surroundings));
 }
 
+/// The system text only gives advice about tools that the agent has.
 #[test]
 fn habits_are_about_tools_that_are_there() {
     let few = system_text(&tools(&["read_file"]), None, &Surroundings::default());
@@ -41,6 +42,7 @@ fn habits_are_about_tools_that_are_there() {
     );
 }
 
+/// Of the files with rules for all products, only the first that exists is read, and our own comes first.
 #[test]
 fn what_other_products_read_counts_where_our_own_file_is_not() {
     let names = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md"];
@@ -50,7 +52,7 @@ fn what_other_products_read_counts_where_our_own_file_is_not() {
         let read: Vec<_> = rules.rules().iter().map(|rule| rule.path.to_string()).collect();
         assert_eq!((read, rules.problems()), (vec![names[first].to_owned()], &[][..]));
     }
-    // Whoever closes the first one means that it is not to be read.
+    // A user who closes the first file does not want it to be read, so the next one counts.
     let talk = Talk::closing([("AGENTS.md", "no"), ("CLAUDE.md", "yes")], &["/AGENTS.md"]);
     assert!(talk.system.contains("yes") && !talk.system.contains("no\n"));
 }

@@ -11,7 +11,7 @@ use headstart_overlay_fs::{MemoryTree, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use serde_json::json;
 
-/// A conversation over files that a test edits in between.
+/// A conversation over files that a test edits between its turns.
 pub(crate) struct Talk {
     pub(crate) files: Vec<(String, String)>,
     pub(crate) gate: GateContext,
@@ -24,7 +24,7 @@ impl Talk {
         Self::closing(files, &[])
     }
 
-    /// With these deny rules.
+    /// A conversation whose user denies these paths.
     pub(crate) fn closing<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>, deny: &[&str]) -> Self {
         let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
         let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
@@ -52,7 +52,7 @@ impl Talk {
         self.files.retain(|(known, _)| known != path);
     }
 
-    /// The user says this; an answer follows.
+    /// The user sends this prompt, and an answer follows.
     pub(crate) fn say(&mut self, prompt: &str) -> Told {
         let told = block_on(self.rules().beside_prompt(
             prompt,
@@ -72,7 +72,7 @@ impl Talk {
         self.say(prompt).rules.iter().map(|rule| rule.path.to_string()).collect()
     }
 
-    /// The model calls a tool.
+    /// The model calls a tool for a file.
     pub(crate) fn call(&mut self, name: &str, path: &str) {
         let id = self.messages.len().to_string();
         let args = json!({ "file_path": path }).as_object().cloned().unwrap();

@@ -1,4 +1,4 @@
-//! Rules that a model reads by name, and those that it writes.
+//! The tools by which a model reads rules by name and writes new ones.
 
 use std::sync::Arc;
 
@@ -50,6 +50,7 @@ impl Project {
     }
 }
 
+/// A model reads a rule by its name. Closed rules are not even named, and work that has read a rule depends on it.
 // Row: X14
 #[test]
 fn a_rule_is_read_by_its_name() {
@@ -71,6 +72,7 @@ fn a_rule_is_read_by_its_name() {
     assert!(read.iter().any(|read| is_rule(&read.path) && read.content.is_some()), "the work rests on it");
 }
 
+/// The rules that the tool writes are read with the same meaning.
 // Row: S41
 #[test]
 fn what_is_written_is_read_again() {
@@ -102,6 +104,7 @@ fn what_is_written_is_read_again() {
     assert_eq!(applies("asked"), (Applies::OnRequest, Some("releases".to_owned())));
 }
 
+/// A call whose rule would be read with another meaning is refused, and hidden characters are written visibly.
 #[test]
 fn what_would_be_read_as_something_else_is_not_written() {
     let project = Project::of(&[(".headstart/rules/old.md", "Old.\n"), ("a", "")]);
@@ -131,7 +134,7 @@ fn what_would_be_read_as_something_else_is_not_written() {
     );
 }
 
-/// What is written below `.headstart` asks in every mode, and is never done ahead.
+/// The user is asked in every mode before a rule is written below `.headstart`, and it is never written ahead.
 #[test]
 fn the_gate_asks_before_a_rule_is_written() {
     use headstart_tool_gate::ApprovalMode::{AutoEdit, Default, Plan, Yolo};
@@ -146,7 +149,7 @@ fn the_gate_asks_before_a_rule_is_written() {
         };
         for verdict in [Gate::new().judge(call, &gate), Gate::new().judge_ahead(call, &gate)] {
             assert_eq!(verdict.decision, Decision::Boundary, "{mode:?}");
-            // A gate that is built with policies of tools says before all else that the tool was not asked for.
+            // A gate that is built with policies for tools gives another reason first: that the tool was not asked for.
             let is_known = matches!(verdict.reason, Reason::ProtectedPath | Reason::WriteToolNoAuto);
             assert!(is_known || verdict.reason.as_str() == "excluded_tool", "{verdict:?}");
         }
@@ -154,6 +157,7 @@ fn the_gate_asks_before_a_rule_is_written() {
 }
 
 proptest! {
+    /// For every call: the written rule has the text and the conditions of the call, or the call is refused.
     #[test]
     fn a_rule_says_what_its_call_said_or_is_refused(
         rule in r#"[-a\n:" #'é]{0,20}"#,

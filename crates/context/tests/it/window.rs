@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
-/// Turns of a user, a model and its tools, with outputs of these lengths.
+/// A history of turns of a user, a model and its tools, with texts of these lengths.
 fn history(steps: Vec<(usize, usize, usize)>) -> Vec<Message> {
     let mut messages = Vec::new();
     for (step, (kind, calls, length)) in steps.into_iter().enumerate() {
@@ -58,7 +58,8 @@ fn results(messages: &[Message]) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever was said, and however small the window: what is made of it is legal, fits, and has the user's last words and the last answer.
+    /// For every history and every size of the window: the shortened history is legal, fits into the window, and still
+    /// has the user's last words and the last answer.
     // Row: S118
     #[test]
     fn what_is_made_shorter_is_legal_and_fits(
@@ -110,13 +111,14 @@ proptest! {
         let words = |found: Option<(usize, Option<Part>)>| found.and_then(|(_, part)| part);
         prop_assert_eq!(words(last(Role::User, &shorter)), words(last(Role::User, &messages)));
         let (asked, answered) = (last(Role::User, &messages), last(Role::Model, &messages));
-        // Where the last words have an answer, that stays with its results.
+        // If the last prompt has an answer, the answer stays, together with its results.
         if asked.map(|(at, _)| at) < answered.as_ref().map(|(at, _)| *at) {
             prop_assert_eq!(words(last(Role::Model, &shorter)), words(answered));
         }
     }
 }
 
+/// A summary may contain hostile text, so it can neither look like rules nor seem to end early.
 #[test]
 fn a_summary_cannot_pose_as_rules_or_end_itself() {
     let steps = (0..80).map(|step| (step % 2, 1, 499)).collect();
@@ -133,6 +135,7 @@ fn a_summary_cannot_pose_as_rules_or_end_itself() {
     assert!(text.trim_end().ends_with("[End of the summary]"), "{text}");
 }
 
+/// A new summary takes the place of the old one.
 #[test]
 fn an_old_summary_gives_way_to_the_new_one() {
     let mut messages = history((0..80).map(|step| (step % 2, 1, 499)).collect());
