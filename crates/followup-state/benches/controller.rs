@@ -1,4 +1,4 @@
-//! A controller event and a filtered text, each beside its floor: what copying the same text costs.
+//! The cost of the controller's events and of the filter, each beside a floor: the cost of copying the same text.
 #![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 
 use divan::{Bencher, black_box};

@@ -106,6 +106,7 @@ fn ranges(test: impl Fn(char) -> bool) -> String {
     runs.iter().map(written).collect::<Vec<_>>().join(" ")
 }
 
+/// The npm package reads its word lists from `tables.json`, so the file must hold what the filter uses.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test reads and writes its file")]
 fn the_file_holds_what_the_filter_knows() {

@@ -1,4 +1,4 @@
-//! Several candidates, one behaviour a test: turning to another one, narrowing by typing, taking one.
+//! Several candidates, one behaviour per test: turning to another candidate, narrowing them by typing, accepting one.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
@@ -20,7 +20,7 @@ fn edited(text: &str) -> Event {
     Event::Edited { text: text.to_owned() }
 }
 
-/// A controller with these on screen since 300, nothing typed.
+/// A controller that shows these candidates since 300 ms; nothing is typed.
 fn showing(texts: &[&str]) -> FollowupController {
     let mut controller = FollowupController::new(Config::default());
     controller.handle(0, suggested(1, texts));
@@ -28,7 +28,8 @@ fn showing(texts: &[&str]) -> FollowupController {
     controller
 }
 
-/// What is on screen: number of how many, what is typed and what is behind it in brackets.
+/// What is on screen, as text: the number of the candidate, how many there are, what is typed, and in brackets the
+/// rest.
 fn screen(controller: &FollowupController, typed: &str) -> String {
     match (controller.visible(), controller.place(), controller.rest()) {
         (Some(_), Some(CandidatePosition { number, of }), Some(rest)) => {
@@ -39,6 +40,7 @@ fn screen(controller: &FollowupController, typed: &str) -> String {
     }
 }
 
+/// The first candidate is shown with its place, and speculation may run for all of them.
 #[test]
 fn the_best_one_shows_with_its_place_and_all_may_be_run() {
     let mut controller = FollowupController::new(Config::default());
@@ -53,6 +55,7 @@ fn the_best_one_shows_with_its_place_and_all_may_be_run() {
     assert_eq!(controller.handle(300, Event::Wake).to_vec(), [show]);
 }
 
+/// Equal candidates count once, and at most three are kept.
 #[test]
 fn repetitions_and_what_there_is_no_room_for_are_left_out() {
     let cases: [(&[&str], &str); 4] = [
@@ -92,6 +95,8 @@ fn there_is_nothing_to_turn_to_from_the_only_one_or_from_none() {
     }
 }
 
+/// Only the candidates that begin with the typed text stay, in any case of letters. An empty line brings all of them
+/// back.
 #[test]
 fn typing_narrows_whatever_the_case_and_an_empty_line_brings_all_back() {
     let mut controller = showing(&TEXTS);
@@ -117,6 +122,7 @@ fn typing_narrows_whatever_the_case_and_an_empty_line_brings_all_back() {
     assert!(controller.handle(500, edited("")).is_empty(), "nothing new");
 }
 
+/// Turning only visits candidates that match the typed text, and the one that was turned to is remembered.
 #[test]
 fn turning_stays_within_what_matches_and_is_remembered() {
     let mut controller = showing(&TEXTS);
@@ -132,6 +138,7 @@ fn turning_stays_within_what_matches_and_is_remembered() {
     assert_eq!(screen(&controller, "r"), "1/1 r[un the tests]");
 }
 
+/// If no candidate begins with the typed text, all are dismissed and their work is abandoned.
 #[test]
 fn a_text_that_none_begins_with_dismisses_all() {
     for (before, text, length) in
@@ -155,6 +162,7 @@ fn a_text_that_none_begins_with_dismisses_all() {
     }
 }
 
+/// An accept takes the candidate on screen, and abandons the work for the others.
 #[test]
 fn the_one_on_screen_is_taken_and_the_work_for_the_others_dropped() {
     for (typed, turns, expected) in [("", 0, 0), ("", 2, 2), ("COMM", 0, 1), ("COMM", 1, 2)] {
@@ -174,11 +182,12 @@ fn the_one_on_screen_is_taken_and_the_work_for_the_others_dropped() {
             Effect::Insert { text: taken.as_str().to_owned() },
             "all of it, in its own spelling"
         );
-        // What is accepted is not abandoned by what comes after.
+        // Work that was accepted must not be abandoned by a later event.
         assert_eq!(controller.handle(900, Event::Clear).to_vec(), [Effect::Hide]);
     }
 }
 
+/// A suggestion that still waits for its delay is narrowed by typing like one on screen.
 #[test]
 fn what_waits_is_narrowed_too() {
     let mut controller = FollowupController::new(Config::default());
@@ -196,10 +205,11 @@ fn what_waits_is_narrowed_too() {
     controller.handle(0, suggested(1, &TEXTS));
     assert_eq!(controller.handle(100, edited("xy")).to_vec(), [Effect::AbandonSpeculation]);
     assert!(controller.handle(300, Event::Wake).is_empty());
-    // Whoever types is not disturbed by an answer that is late.
+    // A late answer must not disturb a user who types.
     assert!(controller.handle(400, suggested(1, &TEXTS)).is_empty());
 }
 
+/// If only one of the suggestion on screen and its successor matches what is typed, that one stays.
 #[test]
 fn a_successor_that_does_not_match_goes_and_what_is_on_screen_stays() {
     let mut controller = showing(&["run the tests"]);
@@ -219,6 +229,7 @@ fn a_successor_that_does_not_match_goes_and_what_is_on_screen_stays() {
     assert_eq!(screen(&controller, "com"), "1/1 com[mit this]");
 }
 
+/// An answer that does not begin with the typed text is not shown, and no work begins for it.
 #[test]
 fn an_answer_that_does_not_go_with_what_is_typed_is_not_run() {
     let mut controller = FollowupController::new(Config::default());
@@ -226,13 +237,14 @@ fn an_answer_that_does_not_go_with_what_is_typed_is_not_run() {
     controller.handle(1, Event::Requested { request: RequestId(1) });
     assert!(controller.handle(2, suggested(1, &TEXTS)).is_empty());
     assert!(controller.handle(400, Event::Wake).is_empty());
-    // After a new turn the line is empty.
+    // A new turn empties the line, so the answers are shown again.
     controller.handle(500, Event::Clear);
     controller.handle(501, suggested(2, &TEXTS));
     controller.handle(900, Event::Wake);
     assert_eq!(screen(&controller, ""), "1/3 [run the tests]");
 }
 
+/// Work only goes on if the candidates of the next answer are all the same.
 #[test]
 fn the_same_ones_again_keep_their_work_and_others_do_not() {
     let mut controller = showing(&TEXTS);
@@ -244,6 +256,7 @@ fn the_same_ones_again_keep_their_work_and_others_do_not() {
     ));
 }
 
+/// The rest of a suggestion begins at a whole character, whatever the script and the case of letters.
 #[test]
 fn a_rest_is_cut_between_characters_in_every_script() {
     let cases = [
@@ -252,7 +265,7 @@ fn a_rest_is_cut_between_characters_in_every_script() {
         ("ändere die Tests", "A", None),
         ("run it", "run it now", None),
         ("run it", "", Some("run it")),
-        // The dotted capital I has a small form of two characters.
+        // The lower case of the dotted capital I is two characters, and texts are compared character by character.
         ("İptal et", "i\u{307}", None),
         ("straße prüfen", "STRASSE", None),
     ];
@@ -261,6 +274,7 @@ fn a_rest_is_cut_between_characters_in_every_script() {
     }
 }
 
+/// A typed text equals the suggestion despite blanks and one full stop, but not in another case of letters.
 #[test]
 fn the_same_text_is_the_same_but_for_blanks_and_a_full_stop() {
     let cases = [
@@ -276,7 +290,8 @@ fn the_same_text_is_the_same_but_for_blanks_and_a_full_stop() {
     }
 }
 
-/// A log as older hosts write it is read as before; what is new is left out where there is nothing to say.
+/// Logs of older hosts can still be read, and a log with one suggestion is written as before: new fields are left out
+/// when they say nothing.
 #[test]
 fn one_suggestion_is_written_as_it_always_was() {
     let event = r#"{"type":"suggested","request":1,"suggestion":"run it"}"#;
@@ -291,6 +306,7 @@ fn one_suggestion_is_written_as_it_always_was() {
     assert_eq!(logged(controller.handle(300, Event::Wake)), r#"[{"type":"show","suggestion":"run it"}]"#);
 }
 
+/// Every kind of key counts for the time to the first key, also a key that does not type.
 #[test]
 fn the_time_to_the_first_key_counts_from_the_first_of_any_kind() {
     let first: [Event; 3] = [edited("r"), Event::NextCandidate, Event::Keystroke { typed: false }];

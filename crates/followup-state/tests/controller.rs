@@ -1,4 +1,5 @@
-//! The controller, one behaviour a test. Logs are (time, event) and the expected effects are spelt out.
+//! The controller, one behaviour per test. A log is a list of times and events, each with the effects that are
+//! expected.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
@@ -56,9 +57,9 @@ fn fallback(text: &str) -> Event {
     Event::Accept { method: AcceptMethod::Tab, fallback_text: Some(text.to_owned()), skip_insert: false }
 }
 
-/// Plays a log and compares the effects of every event.
+/// Plays a log and compares the effects of every event with the expected ones.
 fn check(log: impl IntoIterator<Item = (Millis, Event, Vec<Effect>)>) -> FollowupController {
-    // Tab waits for nothing here; that it does by itself has a test of its own.
+    // Tab takes a suggestion without delay here. A test of its own checks that it has a delay by default.
     let mut controller = FollowupController::new(Config { tab_delay_ms: 0, ..Config::default() });
     for (step, (now, event, expected)) in log.into_iter().enumerate() {
         let effects = controller.handle(now, event.clone());
@@ -67,7 +68,7 @@ fn check(log: impl IntoIterator<Item = (Millis, Event, Vec<Effect>)>) -> Followu
     controller
 }
 
-/// `run it` is on screen since 300.
+/// The log after which `run it` is on screen since 300 ms.
 fn shown() -> Vec<(Millis, Event, Vec<Effect>)> {
     vec![
         (0, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 300 }]),
@@ -103,6 +104,7 @@ fn within_the_delay_the_last_suggestion_wins() {
     ]);
 }
 
+/// A suggestion on screen stays until its successor is shown.
 #[test]
 fn a_shown_suggestion_stays_until_its_successor_shows() {
     let controller = after_shown([
@@ -116,11 +118,13 @@ fn a_shown_suggestion_stays_until_its_successor_shows() {
     assert_eq!(controller.visible(), Some(&suggestion("push it")));
 }
 
+/// A suggestion with the same text keeps the speculation that runs for it.
 #[test]
 fn the_same_text_again_keeps_its_speculation() {
     after_shown([(400, suggested(2, "run it"), vec![Effect::WakeAt { at: 700 }])]);
 }
 
+/// An answer without a suggestion hides the one on screen without a delay, also if suggestions are disabled.
 #[test]
 fn nothing_hides_at_once_and_always() {
     check([(0, nothing(1), vec![Effect::Hide]), (1, nothing(2), vec![Effect::Hide])]);
@@ -142,6 +146,7 @@ fn disabled_shows_nothing() {
     ]);
 }
 
+/// The order of the effects is part of the interface: first the outcome, then hiding, then the insertion.
 #[test]
 fn accept_records_then_hides_then_inserts() {
     let controller = after_shown([(
@@ -152,6 +157,7 @@ fn accept_records_then_hides_then_inserts() {
     assert!(controller.visible().is_none());
 }
 
+/// The speculation for an accepted suggestion belongs to the engine, so later events do not abandon it.
 #[test]
 fn accept_does_not_abandon_the_speculation_of_what_it_accepts() {
     after_shown([
@@ -194,26 +200,28 @@ fn tab_takes_nothing_that_has_only_just_come_on_screen() {
         assert_eq!(effects.contains(&insert("run it")), takes, "{now}");
         assert!(takes || effects.is_empty(), "{now}: {effects:?}");
     }
-    // What takes nothing away from the user waits for nothing, and neither does what they knew already.
+    // Other keys do not wait, because they take nothing away from the user. A suggestion that was narrowed does not
+    // wait again either, because the user has seen it already.
     for method in [AcceptMethod::Right, AcceptMethod::Enter] {
         assert!(showing().handle(301, Event::accept(method)).contains(&insert("run it")));
     }
     let mut narrowed = showing();
     narrowed.handle(690, Event::Edited { text: "ru".into() });
     assert!(narrowed.handle(700, Event::accept(AcceptMethod::Tab)).contains(&insert("run it")));
-    // A successor is new.
+    // The successor of a suggestion is new to the user.
     let mut replaced = showing();
     replaced.handle(800, suggested(2, "push it"));
     replaced.handle(1_100, Event::Wake);
     assert!(replaced.handle(1_499, Event::accept(AcceptMethod::Tab)).is_empty());
     assert!(replaced.handle(1_500, Event::accept(AcceptMethod::Tab)).contains(&insert("push it")));
-    // With nothing on screen there is nothing to wait for.
+    // With nothing on screen there is no delay.
     let mut empty = FollowupController::new(Config::default());
     assert!(empty.handle(0, fallback("now")).contains(&insert("now")));
-    // The clock jumped back.
+    // If the clock jumped back, Tab takes the suggestion at once.
     assert!(showing().handle(5, Event::accept(AcceptMethod::Tab)).contains(&insert("run it")));
 }
 
+/// A key that is held down must accept only once, so accepts shortly after another one are ignored.
 #[test]
 fn a_second_accept_within_the_lock_is_ignored() {
     after_shown([
@@ -227,6 +235,7 @@ fn a_second_accept_within_the_lock_is_ignored() {
     ]);
 }
 
+/// A new turn may accept at once, so it ends the lock.
 #[test]
 fn clear_and_cleanup_open_the_lock() {
     for event in [Event::Clear, Event::Cleanup] {
@@ -246,6 +255,8 @@ fn accept_without_text_changes_nothing_and_takes_no_lock() {
     ]);
 }
 
+/// An accept while a suggestion still waits does not take the suggestion: it is dropped, and only a text of the host is
+/// inserted, if there is one.
 #[test]
 fn accept_drops_what_waits() {
     check([
@@ -260,12 +271,14 @@ fn accept_drops_what_waits() {
     ]);
 }
 
+/// A host that inserts the text by itself skips the insertion. The accept is recorded as usual.
 #[test]
 fn a_skipped_insert_is_still_recorded() {
     let skip = Event::Accept { method: AcceptMethod::Tab, fallback_text: None, skip_insert: true };
     after_shown([(450, skip, vec![accepted(Source::Live, 150, None, 6), Effect::Hide])]);
 }
 
+/// Only a suggestion that was on screen can have been ignored, so only such a one is recorded.
 #[test]
 fn dismiss_records_only_what_was_on_screen() {
     check([(0, Event::Dismiss, vec![])]);
@@ -281,6 +294,7 @@ fn dismiss_records_only_what_was_on_screen() {
     )]);
 }
 
+/// The first key after a suggestion came on screen is timed. A key that types dismisses the suggestion.
 #[test]
 fn the_first_keystroke_is_recorded_and_typing_dismisses() {
     after_shown([
@@ -301,6 +315,7 @@ fn the_first_keystroke_is_recorded_and_typing_dismisses() {
     ]);
 }
 
+/// A new turn records no outcome, and a cleanup leaves the screen to the host.
 #[test]
 fn clear_records_nothing_and_cleanup_leaves_the_screen_alone() {
     after_shown([(400, Event::Clear, vec![Effect::AbandonSpeculation, Effect::Hide])]);
@@ -309,6 +324,7 @@ fn clear_records_nothing_and_cleanup_leaves_the_screen_alone() {
     assert!(controller.visible().is_none());
 }
 
+/// An answer to an old request, or to one that was given up since, changes nothing.
 #[test]
 fn a_late_answer_changes_nothing() {
     check([
@@ -339,6 +355,7 @@ fn a_suppression_is_recorded() {
     )]);
 }
 
+/// If the clock is set back, a delay only begins again, and times near the largest number do not overflow.
 #[test]
 fn a_clock_that_jumps_back_does_no_harm() {
     check([

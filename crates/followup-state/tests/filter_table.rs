@@ -1,4 +1,5 @@
-//! The filter against two tables: the reference behaviour, and families of texts it must tell apart.
+//! The filter is compared with two tables: the recorded reference behaviour, and families of texts that it must tell
+//! apart.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{FilterReason, Suggestion, filter};
@@ -27,7 +28,7 @@ fn the_reference_cases_come_out_as_recorded() {
     }
 }
 
-/// Rows are `expected TAB text`, families are headed by `## name`.
+/// The rows of the table: the expected outcome and the text, separated by a tab. Lines `## name` begin a family.
 fn table() -> Vec<(&'static str, &'static str)> {
     include_str!("filter_table.txt")
         .lines()
@@ -46,6 +47,7 @@ fn every_family_is_told_apart() {
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// The outcome of each text of the table is a promise to users, so a snapshot shows every change of it.
 #[test]
 fn the_filter_table_is_a_promise() {
     let mut lines = vec![];
@@ -65,6 +67,7 @@ fn white_space_around_is_dropped_and_nothing_else() {
     assert_eq!(filter(""), Err(FilterReason::Empty));
 }
 
+/// Limits of length count characters, not bytes.
 #[test]
 fn limits_hold_to_the_character() {
     assert_eq!(outcome(&"测".repeat(30)), "keep");
@@ -75,6 +78,7 @@ fn limits_hold_to_the_character() {
     assert_eq!(outcome(&"x".repeat(10_000_000)), "too_long");
 }
 
+/// A suggestion can only be made by the filter, so one that is read from JSON has passed it too.
 #[test]
 fn a_deserialised_suggestion_has_passed_the_filter() {
     let kept: Suggestion = serde_json::from_str("\" run the tests \"").unwrap();
@@ -83,6 +87,7 @@ fn a_deserialised_suggestion_has_passed_the_filter() {
     assert!(refused.to_string().contains("destructive"), "{refused}");
 }
 
+/// Hosts see the codes in JSON and in Rust, so they must be equal.
 #[test]
 fn a_reason_has_one_code_in_rust_and_in_json() {
     for reason in FilterReason::ALL {

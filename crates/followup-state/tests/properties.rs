@@ -1,4 +1,4 @@
-//! What holds for every sequence of events and every text.
+//! Properties of the controller for every sequence of events, and of the filter for every text.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/strategies.rs"]
@@ -19,11 +19,11 @@ fn play(log: &[(Millis, Event)]) -> Vec<Vec<Effect>> {
     log.iter().map(|(now, event)| controller.handle(*now, event.clone()).to_vec()).collect()
 }
 
-/// What a host that obeys the effects has on its screen and under way.
+/// A model of a host that obeys the effects: what it has on its screen, and which speculations it runs.
 #[derive(Default)]
 struct Host {
     screen: Option<Suggestion>,
-    /// What a typing slip took off the screen.
+    /// The suggestion that a typing slip took off the screen.
     slipped: Option<Suggestion>,
     speculating: Vec<Suggestion>,
     prompt: String,
@@ -85,11 +85,11 @@ impl Host {
         let accepted =
             effects.iter().any(|e| matches!(e, Effect::Record { outcome: Outcome::Accepted { .. } }));
         if accepted {
-            // What still runs now was accepted and is the engine's.
+            // Speculations that still run after an accept were accepted and belong to the engine.
             prop_assert!(self.speculating.len() <= 1, "one is accepted");
             self.speculating.clear();
             self.last_accept = Some(now);
-            // What the line holds after that, the host tells with the next edit.
+            // The host reports with the next edit what the line holds after an accept.
             self.prompt.clear();
         }
         match event {
@@ -146,6 +146,8 @@ impl Host {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// For every sequence of events, a host that obeys the effects has at most one suggestion on its screen, and only
+    /// inserts that one.
     #[test]
     fn a_host_that_obeys_has_at_most_one_suggestion_on_screen_and_inserts_only_it(log in a_log()) {
         let mut controller = FollowupController::new(Config::default());
@@ -157,8 +159,8 @@ proptest! {
         }
     }
 
-    /// Whatever stands in the line, however many candidates there are: a key that leads away from them and is taken back in
-    /// time changes nothing for whoever obeys, and one that is not gives all up, once.
+    /// For every text in the line and any number of candidates: if a key leads away from them and is taken back in
+    /// time, nothing changes for the host. If it is not taken back, all candidates are given up exactly once.
     #[test]
     fn a_slip_that_is_taken_back_in_time_changes_nothing(
         texts in proptest::collection::vec(a_suggestion(), 1..5),
@@ -189,7 +191,7 @@ proptest! {
         if second {
             effects.extend(controller.handle(340, Event::Edited { text: slipped + "q" }));
         }
-        // The host wakes it when it asked for that, or not.
+        // The controller may rely on no wake: sometimes the host wakes it as requested, and sometimes it does not.
         if time % 2 == 0 && 2_000 <= time {
             effects.extend(controller.handle(2_330, Event::Wake));
         }
@@ -212,6 +214,7 @@ proptest! {
         }
     }
 
+    /// Turning visits every matching candidate once, and then comes back to the first.
     #[test]
     fn turning_as_often_as_there_are_candidates_returns(
         texts in proptest::collection::vec(a_suggestion(), 1..5),
@@ -240,6 +243,7 @@ proptest! {
         prop_assert_eq!(controller.visible(), first.as_ref());
     }
 
+    /// A log can be stored as JSON and played again, with the same effects.
     #[test]
     fn a_replayed_log_gives_the_same_effects(log in a_log()) {
         let json = serde_json::to_string(&log).unwrap();
@@ -247,6 +251,7 @@ proptest! {
         prop_assert_eq!(play(&log), play(&replayed));
     }
 
+    /// Every text has an outcome, and a suggestion that was kept passes the filter again unchanged.
     #[test]
     fn the_filter_is_total_and_a_kept_text_is_kept_again(text in a_text()) {
         if let Ok(kept) = filter(&text) {
@@ -256,6 +261,7 @@ proptest! {
         }
     }
 
+    /// Quotes, capitals, blanks and words around a destructive command must not hide it from the filter.
     #[test]
     fn a_destructive_command_stays_destructive_in_other_clothes(
         command in prop_oneof!["rm -rf /", "git push --force", "git reset --hard", "terraform destroy", "drop table users"],

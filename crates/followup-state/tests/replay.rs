@@ -1,4 +1,4 @@
-//! A recorded log gives the same effects wherever it is played. The same fixture serves wasm and the browser.
+//! A recorded log must give the same effects on every platform. The wasm and browser tests use the same fixtures.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{Config, Effect, Event, FollowupController, Millis};
@@ -57,6 +57,7 @@ fn an_event_and_an_effect_read_back_what_they_write() {
     }
 }
 
+/// A log may come from elsewhere, so a suggestion in it must pass the filter.
 #[test]
 fn a_log_cannot_smuggle_in_a_text_the_filter_refuses() {
     let event = r#"{"type":"suggested","request":1,"suggestion":"rm -rf /"}"#;

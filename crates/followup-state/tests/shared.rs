@@ -1,8 +1,8 @@
-//! What the npm package's controller and filter have to say, too, word for word: they are written a second time, in TypeScript, and run over the same
-//! files (`crates/wasm/npm/trial/fixtures.test.mjs`).
+//! The controller and the filter of the npm package are written a second time, in TypeScript, and must give exactly the
+//! same results. Both sides are run over the same files (`crates/wasm/npm/trial/fixtures.test.mjs`).
 //!
-//! After a change that is meant, `UPDATE_FIXTURES=1 cargo test -p headstart-followup-state --test shared` writes what comes out now, and
-//! histories and texts anew where there are other ones to be had.
+//! After an intended change, `UPDATE_FIXTURES=1 cargo test -p headstart-followup-state --test shared` writes the new
+//! results to the files, along with newly drawn histories and texts if the generators changed.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -22,10 +22,10 @@ use serde_json::{Value, json};
 
 use self::strategies::{a_log, a_text};
 
-/// JavaScript counts whole numbers up to here.
+/// The largest whole number up to which JavaScript is exact.
 const LAST_MILLI: Millis = (1 << 53) - 1;
 
-/// Compares what comes out of the inputs of a file with what is in it.
+/// Runs the inputs of a file and compares the results with those in the file.
 fn check(name: &str, inputs: fn() -> Vec<Value>, run: fn(&Value) -> Value) {
     let path = format!("{}/tests/shared/{name}.json", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE_FIXTURES").is_some() {
@@ -63,7 +63,7 @@ fn histories() {
     });
 }
 
-/// Every text of the filter's tables, and some that are made of them.
+/// Every text of the filter's tables, and random texts that are made of them.
 fn some_texts() -> Vec<Value> {
     let table = include_str!("filter_table.txt").lines().filter_map(|row| row.split_once('\t'));
     let reference = include_str!("filter_cases.jsonl").lines().map(|row| {
@@ -86,7 +86,7 @@ fn some_texts() -> Vec<Value> {
     texts.into_iter().map(Value::from).collect()
 }
 
-/// Texts on both sides of each number of words or letters that a rule counts to.
+/// Texts on both sides of each limit of words or letters that a rule has.
 fn edges() -> Vec<String> {
     let around = |before: &str, part: &str, after: &str| {
         (0..=10).map(|count| format!("{before}{}{after}", part.repeat(count))).collect::<Vec<_>>()
@@ -110,7 +110,7 @@ fn edges() -> Vec<String> {
     .concat()
 }
 
-/// The entries of all word lists, and the marks that rules look at.
+/// The entries of all word lists, and the marks that rules look for.
 fn words() -> Vec<String> {
     let tables: Value = serde_json::from_str(include_str!("../tables.json")).unwrap();
     let mut found: Vec<String> = [
@@ -139,7 +139,7 @@ fn put_in(text: &str, at: prop::sample::Index, word: &str) -> String {
     text.chars().take(place).chain(word.chars()).chain(text.chars().skip(place)).collect()
 }
 
-/// The logs that are written down, and some at random.
+/// The recorded logs, and random ones.
 fn some_histories() -> Vec<Value> {
     let written = [include_str!("replay.json"), include_str!("replay_candidates.json")];
     let mut histories: Vec<Value> = written.map(|log| serde_json::from_str(log).unwrap()).to_vec();
@@ -157,19 +157,20 @@ fn some_histories() -> Vec<Value> {
     histories
 }
 
-/// As many as the file is to hold, or as somebody wants to compare once.
+/// How many cases are drawn: the usual number for the file, or as many as `SHARED_CASES` says for a single large
+/// comparison.
 fn some(usual: usize) -> usize {
     std::env::var("SHARED_CASES").map_or(usual, |count| count.parse().unwrap())
 }
 
-/// The same in every run.
+/// Draws values of a strategy; they are the same in every run.
 fn drawn<T: std::fmt::Debug>(strategy: &impl Strategy<Value = T>, count: usize) -> Vec<T> {
     let mut runner = TestRunner::deterministic();
     (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
 }
 
-/// Whether every character is one that the Unicode tables of the oldest JavaScript in use (15.0) know as those of Rust do: none of a block that
-/// was added to since.
+/// Whether all characters are known to the Unicode tables of the oldest JavaScript in use (15.0) as they are to those
+/// of Rust. Characters of blocks that have grown since are left out, because the two languages may disagree on them.
 fn is_old(text: &str) -> bool {
     text.chars().all(|c| {
         let grown = matches!(u32::from(c), 0x870..=0x89F | 0xC5C | 0xCDC | 0x1AB0..=0x1AFF | 0x1C80..=0x1C8F | 0x20C0..=0x20CF

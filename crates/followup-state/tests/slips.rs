@@ -1,4 +1,4 @@
-//! A key that leads away from the suggestion, and is taken back or not.
+//! Typing slips: a key that leads away from the suggestion, and is taken back or not.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
@@ -13,7 +13,7 @@ fn edited(text: &str) -> Event {
     Event::Edited { text: text.to_owned() }
 }
 
-/// `run it` is on screen since 300.
+/// A controller that shows `run it` since 300 ms.
 fn showing() -> FollowupController {
     let mut controller = FollowupController::new(Config::default());
     controller.handle(0, suggested(1, "run it"));
@@ -21,7 +21,7 @@ fn showing() -> FollowupController {
     controller
 }
 
-/// The effects in a word each.
+/// The effects of an event as text, one word for each.
 fn words(controller: &mut FollowupController, now: Millis, event: Event) -> String {
     let effects = controller.handle(now, event);
     let word = |effect: &Effect| match effect {
@@ -40,6 +40,7 @@ fn words(controller: &mut FollowupController, now: Millis, event: Event) -> Stri
     effects.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// A slip hides the suggestion for a moment only. If the key is taken back in time, everything is as before.
 #[test]
 fn a_slip_hides_and_taking_it_back_brings_all_back() {
     let mut controller = showing();
@@ -47,16 +48,17 @@ fn a_slip_hides_and_taking_it_back_brings_all_back() {
     assert!(controller.visible().is_none() && controller.rest().is_none() && controller.place().is_none());
     assert!(controller.is_on_offer());
     assert_eq!(words(&mut controller, 2_999, edited("")), "hide show[run it]");
-    // The wake that was asked for is one too many now.
+    // The wake that was requested for the slip comes late and must do nothing.
     assert_eq!(words(&mut controller, 3_000, Event::Wake), "");
     assert_eq!(controller.visible().unwrap().as_str(), "run it");
-    // Another slip, in the middle of a word, with another time of its own.
+    // A second slip, in the middle of a word, has a new time limit.
     controller.handle(4_000, edited("run"));
     assert_eq!(words(&mut controller, 5_000, edited("runx")), "hide wake@7000");
     assert_eq!(words(&mut controller, 6_000, Event::Wake), "wake@7000");
     assert_eq!(words(&mut controller, 6_999, edited("run")), "hide show[ it]");
 }
 
+/// A slip that is not taken back within two seconds, or a second key, gives the suggestion up.
 #[test]
 fn two_seconds_or_a_second_key_give_it_up() {
     let mut controller = showing();
@@ -70,12 +72,13 @@ fn two_seconds_or_a_second_key_give_it_up() {
     assert_eq!(words(&mut controller, 1_100, edited("xy")), "ignored:700 abandon");
     assert_eq!(words(&mut controller, 1_200, edited("")), "");
 
-    // A host that did not wake it.
+    // The slip also ends in time if the host does not wake the controller.
     let mut controller = showing();
     controller.handle(1_000, edited("x"));
     assert_eq!(words(&mut controller, 3_000, edited("")), "ignored:700 abandon");
 }
 
+/// A slip is one key that inserts, removes or replaces a character.
 #[test]
 fn only_one_key_is_a_slip() {
     let cases = [
@@ -97,7 +100,8 @@ fn only_one_key_is_a_slip() {
     }
 }
 
-/// Whoever sends these sends the suggestion, so its work is what they want.
+/// A line that holds the whole suggestion with blanks or a full stop around it is no slip: if it is sent, the
+/// suggestion is sent, so the user wants the work that was done for it.
 #[test]
 fn blanks_and_a_full_stop_around_all_of_it_are_no_slip() {
     let mut controller = showing();
@@ -108,6 +112,7 @@ fn blanks_and_a_full_stop_around_all_of_it_are_no_slip() {
     }
 }
 
+/// A suggestion that waits for its delay stays through a slip, and is shown when the slip was taken back.
 #[test]
 fn what_waits_is_kept_through_a_slip_and_shows_in_its_time() {
     let mut controller = FollowupController::new(Config::default());
@@ -123,6 +128,7 @@ fn what_waits_is_kept_through_a_slip_and_shows_in_its_time() {
     assert_eq!(words(&mut controller, 2_100, Event::Wake), "abandon");
 }
 
+/// Every other event ends the slip: the suggestion is given up, except by a key that types nothing and by turning.
 #[test]
 fn whatever_comes_during_a_slip_ends_it() {
     let cases: [(Event, &str); 7] = [
@@ -147,6 +153,7 @@ fn whatever_comes_during_a_slip_ends_it() {
     }
 }
 
+/// An answer that arrives during a slip replaces the suggestion that the slip has hidden.
 #[test]
 fn an_answer_during_a_slip_takes_its_place() {
     let mut controller = showing();
@@ -158,6 +165,7 @@ fn an_answer_during_a_slip_takes_its_place() {
     assert_eq!(words(&mut controller, 1_400, Event::Wake), "show[ush it]");
 }
 
+/// The user has seen the suggestion before the slip, so Tab takes it without delay.
 #[test]
 fn tab_after_a_slip_that_was_taken_back_takes_it_at_once() {
     let mut controller = showing();
@@ -167,6 +175,7 @@ fn tab_after_a_slip_that_was_taken_back_takes_it_at_once() {
     assert!(effects.contains(&Effect::Insert { text: "run it".into() }), "{effects:?}");
 }
 
+/// If the clock jumps back, a slip lasts its full time again at most.
 #[test]
 fn a_clock_that_jumps_back_makes_a_slip_no_longer_than_it_is() {
     let mut controller = showing();

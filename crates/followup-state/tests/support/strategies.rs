@@ -1,4 +1,4 @@
-//! Histories and texts, at random.
+//! Random histories and random texts.
 
 use headstart_followup_state::{AcceptMethod, Event, Millis, RequestId, Suggestion, filter};
 use proptest::prelude::*;
@@ -8,12 +8,12 @@ pub(super) fn a_suggestion() -> impl Strategy<Value = Suggestion> {
         .prop_map(|text: String| filter(&text).unwrap())
 }
 
-/// Often none, now and then more than there is room for.
+/// The other candidates: often none, and sometimes more than the controller keeps.
 fn some_others() -> impl Strategy<Value = Vec<Suggestion>> {
     proptest::collection::vec(a_suggestion(), 0..5)
 }
 
-/// What stands in the input line: the beginning of a suggestion in any case, or anything.
+/// The text of the input line: the beginning of a suggestion in any case, or any text.
 pub(super) fn a_prompt() -> impl Strategy<Value = String> {
     let beginning = (a_suggestion(), 0_usize..12, any::<bool>()).prop_map(|(text, length, shout)| {
         let typed: String = text.as_str().chars().take(length).collect();
@@ -45,7 +45,7 @@ fn an_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Mostly forwards in steps around the two waits, now and then anywhere.
+/// A random log. Its times mostly go forward in steps around the two delays, and sometimes jump to any time.
 pub(super) fn a_log() -> impl Strategy<Value = Vec<(Millis, Event)>> {
     let step = prop_oneof![20 => (0_u64..400).prop_map(Ok), 1 => any::<u64>().prop_map(Err)];
     proptest::collection::vec((step, an_event()), 0..60).prop_map(|steps| {
@@ -71,7 +71,7 @@ pub(super) fn a_log() -> impl Strategy<Value = Vec<(Millis, Event)>> {
     })
 }
 
-/// Texts near the filter's rules: words it knows, marks it looks at, and anything.
+/// Texts close to the filter's rules: words that it knows, marks that it looks for, and arbitrary characters.
 pub(super) fn a_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("run the tests".to_owned()),
