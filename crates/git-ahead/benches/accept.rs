@@ -1,4 +1,5 @@
-//! What an accept of a commit costs, beside the same commit made by git itself: `cargo bench -p headstart-git-ahead --features os`.
+//! The cost of accepting a commit, beside the cost of the same commit made by git itself. Run by
+//! `cargo bench -p headstart-git-ahead --features os`.
 #![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
@@ -26,7 +27,7 @@ fn main() {
     divan::main();
 }
 
-/// Files in the repository.
+/// How many files the repository has.
 const SIZES: [usize; 2] = [100, 5_000];
 
 struct World {
@@ -65,7 +66,7 @@ fn world(files: usize) -> World {
     World { _folder: folder, user, state, view }
 }
 
-/// The change of one file, committed in a view.
+/// Commits the change of one file in a view, and reads the work that waits for a decision.
 fn work(world: &World) -> (ChangeSet, GitChange, OsTree) {
     let program = Git::find(&std::env::var_os("PATH").unwrap()).unwrap();
     let before = Snapshot::take(fs::File::open(&world.user).unwrap(), &world.state).unwrap();
@@ -87,7 +88,7 @@ fn work(world: &World) -> (ChangeSet, GitChange, OsTree) {
     (overlay.change_set(), change, tree)
 }
 
-/// The floor: what a user waits for who commits the same file.
+/// The floor: how long git itself takes for a commit of the same file.
 #[divan::bench(args = SIZES, sample_count = 20, sample_size = 1)]
 fn git_commit(bencher: Bencher, files: usize) {
     let prepared = || {
@@ -101,7 +102,7 @@ fn git_commit(bencher: Bencher, files: usize) {
     });
 }
 
-/// Files and refs.
+/// Accepts the files and the refs.
 #[divan::bench(args = SIZES, sample_count = 20, sample_size = 1)]
 fn accept(bencher: Bencher, files: usize) {
     let prepared = || {
@@ -116,7 +117,7 @@ fn accept(bencher: Bencher, files: usize) {
     });
 }
 
-/// The files alone: the difference is what git adds.
+/// Accepts the files alone. The difference to `accept` is the cost of git.
 #[divan::bench(args = SIZES, sample_count = 20, sample_size = 1)]
 fn accept_files_alone(bencher: Bencher, files: usize) {
     let prepared = || {
@@ -131,14 +132,14 @@ fn accept_files_alone(bencher: Bencher, files: usize) {
     });
 }
 
-/// What a view pays before anything runs in it.
+/// What a view costs before any command runs in it.
 #[divan::bench(args = SIZES)]
 fn snapshot(bencher: Bencher, files: usize) {
     let world = world(files);
     bencher.bench_local(|| Snapshot::take(fs::File::open(&world.user).unwrap(), &world.state).unwrap());
 }
 
-/// Reading what a commit in a view did.
+/// Reads which changes a commit in a view made.
 #[divan::bench(args = SIZES, sample_count = 20, sample_size = 1)]
 fn read(bencher: Bencher, files: usize) {
     let world = world(files);

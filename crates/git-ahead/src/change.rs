@@ -288,6 +288,7 @@ mod tests {
         assert!(GitChange::try_from("{}").is_err());
     }
 
+    /// A record may be forged, so its names are checked when it is read.
     #[test]
     fn names_that_lead_elsewhere_do_not_come_out_of_json() {
         let forged = change().beside().replace("refs/tags/v1", "refs/tags/../../config");

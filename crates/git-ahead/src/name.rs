@@ -137,6 +137,7 @@ impl From<ObjectName> for String {
 mod tests {
     use super::*;
 
+    /// Names of refs that git refuses, which may lead out of the folder of refs, cannot be made.
     #[test]
     fn names_that_git_refuses_are_none() {
         for name in ["HEAD", "refs/heads/main", "refs/heads/a/b-c_d.e", "refs/stash", "refs/heads/ä"] {

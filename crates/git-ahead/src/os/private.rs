@@ -94,6 +94,7 @@ pub(super) fn write(git: &Dir, path: &str, bytes: &[u8]) -> Result<(), GitError>
 mod tests {
     use super::*;
 
+    /// The configuration decides how a repository must be read. An extension that is not known is refused.
     #[test]
     fn what_a_repository_says_of_itself_is_read_or_refused() {
         let plain = layout_of(b"[core]\n\trepositoryformatversion = 0\n[alias]\n\tx = !rm\n").unwrap();

@@ -186,6 +186,7 @@ mod tests {
 
     const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
+    /// Reading the file `HEAD` is quicker than asking git. The test compares both, and checks when git has to be asked.
     #[test]
     fn the_file_says_where_head_is_or_git_is_asked() {
         let git = Git::find("/usr/local/bin:/usr/bin:/bin".as_ref()).unwrap();

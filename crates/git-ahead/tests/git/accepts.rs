@@ -1,11 +1,12 @@
-//! What git can do in a view is in the user's repository after an accept, together with the files, and gone after an undo.
+//! Everything that git can do in a view is in the user's repository after an accept, together with the files, and is
+//! gone after an undo.
 
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{CommitOptions, CommitOutcome, OsTree, UndoOutcome};
 
 use crate::world::{World, accept};
 
-/// What it does, before that, and what is told of it.
+/// A script that prepares the repository, the script that runs in the view, and the summary of its work.
 type Row = (&'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
@@ -86,7 +87,7 @@ fn play(init: &[&str]) {
         let new = world.seen();
         assert_ne!(new, old, "{script}");
         assert_eq!(new, World::of_view(&world).seen(), "as in the view: {script}");
-        // The caller may have died before it could note it.
+        // The accept is repeated, because the caller may have died before it could note that the first one was done.
         let again = CommitOptions { repeated: true, ..CommitOptions::default() };
         assert!(matches!(accept(&world.tree(), &work, again), Ok(CommitOutcome::Committed(_))), "{script}");
         assert_eq!(world.seen(), new, "{script}");
@@ -112,6 +113,7 @@ fn the_same_where_refs_are_in_tables() {
     play(&["init", "-q", "-b", "main", "--ref-format=reftable"]);
 }
 
+/// The first commit makes the branch, so an undo must remove it again.
 #[test]
 fn the_first_commit_of_a_repository_is_one_like_any_other() {
     for init in [&["init", "-q", "-b", "main"][..], &["init", "-q", "-b", "main", "--ref-format=reftable"]] {
@@ -137,6 +139,7 @@ fn the_last_accept_is_undone_without_being_named() {
     assert_eq!(world.seen(), old);
 }
 
+/// Two accepts may change no file, so the digest by which an undo finds them must depend on git's changes too.
 #[test]
 fn two_accepts_of_no_file_are_told_apart() {
     let world = World::new();
@@ -159,6 +162,7 @@ fn a_reflog_tells_of_an_accept() {
     assert_eq!(log, "headstart: accept\n");
 }
 
+/// The objects of a commit are in a pack in the state folder. If the pack was changed or removed, nothing is applied.
 #[test]
 fn a_pack_that_was_changed_is_no_accept() {
     let world = World::new();
@@ -177,6 +181,7 @@ fn a_pack_that_was_changed_is_no_accept() {
     world.check();
 }
 
+/// A tree that was opened without a participant for git must not accept the files alone.
 #[test]
 fn a_tree_without_a_participant_says_so_and_changes_nothing() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! A view is written by commands of a model. Whatever is in it, nothing of it is applied that git itself would not have made, nobody waits
-//! for ever, and nothing outside is read.
+//! A view is written by commands of a model and may contain anything. Nothing of it may be applied that git itself
+//! would not have made, nobody may have to wait forever, and nothing outside may be read.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +22,7 @@ fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Makes an object with these bytes under whatever name git gives it.
+/// Makes an object with these bytes, which may be invalid, and returns the name that git gives it.
 fn forge(git: &Path, kind: &str, bytes: &[u8]) -> String {
     let file = git.join("forged");
     fs::write(&file, bytes).unwrap();
@@ -152,6 +152,8 @@ const REFUSED: &[(&str, Attack)] = &[
     }),
 ];
 
+/// Every attack is refused with an error, and the user's repository stays as it was. The error does not show the path
+/// of the state folder.
 #[test]
 fn a_hostile_repository_is_refused_with_its_place_and_nothing_is_applied() {
     for (name, attack) in REFUSED {
@@ -171,6 +173,8 @@ fn a_hostile_repository_is_refused_with_its_place_and_nothing_is_applied() {
     }
 }
 
+/// In the view an object has another content under the name of an object of the user. It must not reach the user's
+/// repository.
 #[test]
 fn an_object_of_the_users_is_never_replaced_by_one_of_the_same_name() {
     let world = World::new();
@@ -187,20 +191,22 @@ fn an_object_of_the_users_is_never_replaced_by_one_of_the_same_name() {
     assert_eq!(world.whole(), whole);
 }
 
+/// With such an index git could write into the repository itself, or outside of the workspace.
 #[test]
 fn a_path_in_the_index_that_leads_into_the_repository_is_refused() {
     let world = World::new();
     for path in [".git/hooks/post-checkout", "../elsewhere", ".GIT/config"] {
         let before = world.snapshot();
         world.start_view();
-        // What `git add` refuses is written past it: a name of the same length is put in the place of a good one.
+        // `git add` refuses such a path. So the index gets a harmless name of the same length, which is then
+        // overwritten.
         let plain = "x".repeat(path.len());
         world.run(&format!("echo x > {plain}; git add {plain}; rm {plain}"));
         let index = world.view().join(".git/index");
         let mut bytes = fs::read(&index).unwrap();
         let at = bytes.windows(plain.len()).position(|bytes| bytes == plain.as_bytes()).unwrap();
         bytes[at..at + path.len()].copy_from_slice(path.as_bytes());
-        // Git takes a sum of zeros for none.
+        // Git does not check an index whose checksum is zero.
         let end = bytes.len() - 20;
         bytes[end..].fill(0);
         fs::write(&index, bytes).unwrap();
@@ -208,6 +214,7 @@ fn a_path_in_the_index_that_leads_into_the_repository_is_refused() {
     }
 }
 
+/// A record of work may be forged, so it is checked again at the accept.
 #[test]
 fn a_forged_record_is_refused_at_the_accept() {
     let world = World::new();

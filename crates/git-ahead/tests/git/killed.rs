@@ -1,5 +1,6 @@
-//! A process is killed before every step of an accept and an undo, the files' and git's. Whoever comes next finds, or makes, all
-//! of it or nothing: files, refs and index together, and no lock.
+//! A process is killed before every step of an accept and of an undo, both steps of the files and steps of git. The
+//! process that opens the workspace next must find, or bring about, all of it or nothing: files, refs and index
+//! together, and no lock left.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
@@ -11,24 +12,24 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::world::{Seen, Work, World, accept, is_lock};
 
-/// What the process that dies is to do.
+/// The variable that tells the process that dies what it has to do.
 const ORDER: &str = "HEADSTART_TEST_ORDER";
 
-/// Who dies.
+/// Which process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
-    /// Our process: git sees the end of its input.
+    /// Our process; git sees the end of its input.
     We,
-    /// Git first, which leaves its locks, then our process.
+    /// Git first, which leaves its locks behind, and then our process.
     Both,
-    /// Git alone.
+    /// Only git.
     Git,
 }
 
 #[test]
 #[ignore = "it is the process that the other tests start, and it dies"]
 fn the_process_that_dies() {
-    // A run of all ignored tests gives no order.
+    // The order is missing if all ignored tests are run.
     let Ok(order) = std::env::var(ORDER) else { return };
     let [folder, what, who, number] = order.split('|').collect::<Vec<_>>().try_into().unwrap();
     let world = World::at(folder.as_ref());
@@ -69,14 +70,15 @@ fn kill_children() {
     for child in children.split_whitespace() {
         let pid = Pid::from_raw(child.parse().unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
-        // It is gone when it is a zombie: its locks stay as they are from here on.
+        // A killed process is a zombie; from then on its locks stay as they are.
         while fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
             std::thread::yield_now();
         }
     }
 }
 
-/// Waits for a git that outlived the process which died: it hears of that from its input, takes back what it prepared, and ends.
+/// Waits for the git that outlived the process that died. It sees the end of its input, takes back what it prepared,
+/// and ends.
 fn wait_for_git(world: &World) {
     let place = world.path.to_string_lossy().into_owned();
     let is_of_world = |process: &std::path::Path| {
@@ -91,7 +93,8 @@ fn wait_for_git(world: &World) {
     }
 }
 
-/// Whether the process died; if it did not, it did what it was told.
+/// Runs the order in a process of its own and returns whether the kill took place. A process that is not killed must
+/// have carried out its order.
 fn dies(world: &World, what: &str, who: Who, number: usize) -> bool {
     let order = format!("{}|{what}|{who:?}|{number}", world.path.display());
     let mut process = Command::new(std::env::current_exe().unwrap());
@@ -123,10 +126,10 @@ fn world(init: &[&str]) -> (World, Work, Seen, Seen) {
     (world, work, old, new)
 }
 
-/// Which steps a process dies at.
+/// At which steps the process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Steps {
-    /// Those of git, those that change the journal's phase, and a few of the files'.
+    /// The steps of git, the steps that change the phase of the journal, and a few of the steps of the files.
     Few,
     All,
 }
@@ -143,7 +146,7 @@ fn at_steps(steps: Steps, init: &[&str], what: &str, who: Who) {
     assert!(1 < made && (who == Who::Git || 1 < ended.len() - made), "{what}: {made} of {}", ended.len());
 }
 
-/// What an accept or an undo does, step by step.
+/// All steps of an accept or of an undo, in their order.
 fn all_steps(init: &[&str], what: &str) -> Vec<(&'static str, String)> {
     let (world, work, ..) = world(init);
     if what == "undo" {
@@ -164,7 +167,8 @@ fn all_steps(init: &[&str], what: &str) -> Vec<(&'static str, String)> {
     steps.take()
 }
 
-/// A world in which a process dies there; whether it was made all the same.
+/// Kills at this step, and checks what the next process finds. Returns whether the accept or undo was made
+/// nevertheless.
 fn dies_at(init: &[&str], what: &str, who: Who, number: usize) -> bool {
     let (world, work, old, new) = world(init);
     let (from, to) = if what == "undo" { (&new, &old) } else { (&old, &new) };
@@ -179,17 +183,18 @@ fn dies_at(init: &[&str], what: &str, who: Who, number: usize) -> bool {
     assert!(seen == *from || seen == *to, "{told}: {swept:?} {seen:?}");
     let mut litter = world.litter();
     if who == Who::Both && seen == *from && !swept.iter().any(is_recovered) {
-        // Nobody could know yet whose they are, and git says so to its user.
+        // At this point nothing records yet whose the locks are, so they stay. Git tells its user about them; the test
+        // removes them as the user would.
         litter.retain(|path| !is_lock(path) || path.ends_with("index.lock"));
         remove_locks(&world);
     }
-    // A draft is no lock; the next accept removes it.
+    // A draft of the index is not a lock, and the next accept removes it.
     litter.retain(|path| !path.starts_with("index.headstart-"));
     assert_eq!(litter, Vec::<String>::new(), "{told}: {swept:?}");
     if who == Who::Git {
         assert_eq!(seen, *to, "{told}: {swept:?}");
     }
-    // It can be made, or taken back, and leaves nothing.
+    // Afterwards the work can be accepted and undone as usual, and nothing is left over.
     if what == "undo" {
         if seen == *from {
             assert!(matches!(undo(&world.tree(), &work), UndoOutcome::Undone { .. }), "{told}");
@@ -252,19 +257,20 @@ fn an_accept_or_an_undo_killed_anywhere_is_made_or_not() {
     at_all_kinds_of_steps(Steps::All);
 }
 
-/// The number of git's step of this name.
+/// The number of the step of git with this name.
 fn step(what: &str, name: &str) -> usize {
     let steps = all_steps(FILES, what);
     steps.iter().position(|step| *step == ("git", name.to_owned())).unwrap()
 }
 
+/// Git had moved one of two refs when it died, so the recovery completes the accept.
 #[test]
 fn what_git_had_half_committed_is_completed() {
     let (world, work, _, new) = world(FILES);
     assert!(dies(&world, "accept", Who::Both, step("accept", "refs")));
     let tag =
         work.git.as_ref().unwrap().refs.iter().find(|change| change.name.as_str() == "refs/tags/v1").unwrap();
-    // As if git had died between two refs.
+    // The state that is left if git dies after it moved one of two refs.
     let tip = tag.new.as_ref().unwrap();
     let lock = world.user().join(".git/refs/tags/v1.lock");
     assert_eq!(fs::read_to_string(&lock).unwrap().trim(), tip.as_str());
@@ -275,11 +281,12 @@ fn what_git_had_half_committed_is_completed() {
     world.check();
 }
 
+/// The user has committed meanwhile, so the accept cannot be completed. It is taken back, and the user's commit stays.
 #[test]
 fn what_cannot_be_completed_any_more_is_taken_back() {
     let (world, work, old, _) = world(FILES);
     assert!(dies(&world, "accept", Who::We, step("accept", "refs")));
-    // Git let go when nobody spoke to it any more, and its user commits; and one ref had been moved.
+    // Git let go of its locks when its input ended. One ref had been moved already, and then the user commits.
     let tip = work.git.as_ref().unwrap().tip().unwrap().to_string();
     while !world.litter().iter().all(|path| path == "index.lock") {
         std::thread::yield_now();
@@ -296,6 +303,7 @@ fn what_cannot_be_completed_any_more_is_taken_back() {
     world.check();
 }
 
+/// A lock whose file is not the one that our git made belongs to another git and stays.
 #[test]
 fn a_lock_of_another_git_is_never_removed() {
     let (world, ..) = world(FILES);
@@ -311,6 +319,8 @@ fn a_lock_of_another_git_is_never_removed() {
     world.check();
 }
 
+/// A half-done accept needs git to recover. A program that opens the workspace without git gets an error, and changes
+/// nothing.
 #[test]
 fn who_opens_the_workspace_without_git_is_told_and_changes_nothing() {
     let (world, .., new) = world(FILES);

@@ -1,4 +1,4 @@
-//! What an accept never applies is told; what kind of repository is left alone is said.
+//! What an accept never applies is reported, and repositories of other kinds are left alone with the reason.
 
 use std::fs;
 
@@ -6,6 +6,7 @@ use headstart_git_ahead::{GitError, Snapshot};
 
 use crate::world::{World, git_in};
 
+/// Changes of files that decide what git does, such as hooks and configuration, are reported and refuse the accept.
 #[test]
 fn what_steers_git_is_told_and_never_applied() {
     let rows = [
@@ -48,6 +49,7 @@ fn what_steers_git_is_told_and_never_applied() {
     }
 }
 
+/// Git cannot make a branch in a folder of refs whose name is a branch of the user, so this is reported.
 #[test]
 fn a_branch_in_the_place_of_anothers_folder_is_told() {
     let world = World::new();
@@ -56,6 +58,7 @@ fn a_branch_in_the_place_of_anothers_folder_is_told() {
     assert!(work.git.unwrap().boundary().unwrap().contains(".git/refs/heads/a/b"));
 }
 
+/// Commands that change neither refs nor the meaning of the index are no change.
 #[test]
 fn what_says_nothing_to_git_is_no_change() {
     let world = World::new();
@@ -77,6 +80,7 @@ fn a_folder_without_a_repository_has_no_change() {
     assert!(change.boundary().is_some(), "a new repository may hold hooks");
 }
 
+/// Linked worktrees, partial clones and repositories behind a link are not supported, and the error says so.
 #[test]
 fn other_kinds_of_repositories_are_left_alone() {
     let world = World::new();

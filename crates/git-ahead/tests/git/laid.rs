@@ -1,4 +1,5 @@
-//! Work that stands on other work: what that did to the repository is shown in a view of its own, and each is accepted by itself.
+//! Work that builds on other work: its view shows what the earlier work did to the repository, and each is accepted by
+//! itself.
 
 use std::fs::{self, File};
 
@@ -12,7 +13,8 @@ impl World {
         Reader::new(program(), &self.user(), &self.state())
     }
 
-    /// Work of this script in a view that shows these changes. Its files are those of the repository's own tree, so that only git counts.
+    /// The changes that a script makes in a view which shows the changes `below`. The files are those of the
+    /// repository's own tree, so that only changes of git count.
     fn work_on(
         &self,
         below: &[&GitChange],
@@ -40,6 +42,7 @@ const FIRST: &str = "b=$(echo one | git hash-object -w --stdin); git update-inde
 const SECOND: &str = "test \"$(git log --format=%s -1)\" = one; git show HEAD:one.txt; \
     b=$(echo two | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$b,two.txt; git commit -qm two";
 
+/// A commit on top of work that was not accepted yet is a change of its own, with its own commit and files.
 #[test]
 fn a_commit_on_a_commit_made_ahead_is_one_of_its_own() {
     for (init, then) in [
@@ -67,7 +70,7 @@ fn a_commit_on_a_commit_made_ahead_is_one_of_its_own() {
         assert_eq!(change.paths.iter().map(ToString::to_string).collect::<Vec<_>>(), ["two.txt"]);
         assert_eq!(world.whole(), whole, "the user's repository is as it was");
 
-        // Not without the one below it.
+        // The second work cannot be accepted before the first one.
         assert!(world.accept(&second).is_err());
         assert_eq!(world.seen(), seen);
         world.accepted(&first);
@@ -80,7 +83,7 @@ fn a_commit_on_a_commit_made_ahead_is_one_of_its_own() {
     }
 }
 
-/// A view that ended is made anew, and what its commands did is in it again.
+/// If a view ended, its work can be shown in a new view, which then has everything that the commands did.
 #[test]
 fn what_was_done_in_a_view_is_done_in_the_next() {
     let world = World::new();
@@ -107,6 +110,7 @@ fn what_was_done_in_a_view_is_done_in_the_next() {
     }
 }
 
+/// If the user has moved a ref, earlier work no longer fits, so its view is refused and not changed.
 #[test]
 fn what_its_user_moved_meanwhile_is_not_laid_over() {
     let world = World::new();
@@ -119,6 +123,7 @@ fn what_its_user_moved_meanwhile_is_not_laid_over() {
     assert_eq!(fs::read(world.view().join(".git/refs/heads/main")).unwrap(), before);
 }
 
+/// Every change of a repository since a moment must be noticed, except new objects and notes.
 #[test]
 fn a_repository_says_whether_it_changed_since_a_moment() {
     let now = || {
@@ -127,12 +132,12 @@ fn a_repository_says_whether_it_changed_since_a_moment() {
     };
     let world = World::new();
     let user = || File::open(world.user()).unwrap();
-    // What changed within the same tick of the clock counts as changed.
+    // A change within the same tick of the clock counts as a change, so the test waits for the next tick.
     let mut since = now();
     while Snapshot::changed_since(user(), since).unwrap() {
         since = now();
     }
-    // Objects and notes are none of it.
+    // New objects and notes alone do not count as a change of a repository.
     fs::write(world.user().join("blob"), "x").unwrap();
     world.git(&["hash-object", "-w", "blob"]);
     assert!(!Snapshot::changed_since(user(), since).unwrap());

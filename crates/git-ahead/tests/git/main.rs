@@ -1,4 +1,5 @@
-//! Real repositories: work in a view, what its user does meanwhile, accepts, undos, attacks, and processes that die at every step.
+//! Tests with real repositories: work in a view, changes of the user meanwhile, accepts, undos, attacks, and processes
+//! that are killed at every step.
 #![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! What a user does while the work is under way, or after it was accepted, is never lost.
+//! What users do while the work is under way, or after it was accepted, is never lost.
 
 use headstart_git_ahead::MergeCheck;
 use headstart_overlay_fs::{CommitOutcome, UndoOutcome};
@@ -11,6 +11,7 @@ fn work(world: &World) -> Work {
     world.work(COMMITS)
 }
 
+/// If the user commits meanwhile, the work is a conflict about the branch, and nothing is written.
 #[test]
 fn a_commit_of_the_users_is_a_conflict_and_nothing_is_written() {
     let worlds = [
@@ -29,6 +30,7 @@ fn a_commit_of_the_users_is_a_conflict_and_nothing_is_written() {
     }
 }
 
+/// Whatever the user does to a ref that the work moved, or to `HEAD`, is a conflict.
 #[test]
 fn every_move_of_a_ref_is_a_conflict() {
     let rows: &[(&[&str], &str, &[&str], &str)] = &[
@@ -75,6 +77,7 @@ fn a_first_commit_of_theirs_in_a_new_repository_stays() {
     assert_eq!(world.git(&["log", "--format=%s"]), "theirs\n");
 }
 
+/// What the user has staged for other files stays staged after an accept and after an undo.
 #[test]
 fn a_file_that_they_staged_stays_staged() {
     let world = World::new();
@@ -94,7 +97,7 @@ fn a_file_that_they_staged_stays_staged() {
 fn what_they_staged_for_a_file_of_the_work_stays_staged() {
     let world = World::new();
     let work = work(&world);
-    // Staged, and back to what the work rests on: only the index knows of it.
+    // The user stages a change and restores the file, so that only the index has the change.
     world.write("a.txt", "staged by its user\n");
     world.git(&["add", "a.txt"]);
     world.write("a.txt", "one\n");
@@ -104,6 +107,7 @@ fn what_they_staged_for_a_file_of_the_work_stays_staged() {
     assert_eq!(world.read("a.txt"), "one\nmore\n");
 }
 
+/// If git only refreshed its index, this is no change of the user, and the index is up to date after the accept.
 #[test]
 fn an_index_that_was_only_refreshed_is_none_that_was_changed() {
     let world = World::new();
@@ -115,6 +119,8 @@ fn an_index_that_was_only_refreshed_is_none_that_was_changed() {
     assert_eq!(stat, "", "what git keeps of the files is up to date");
 }
 
+/// If the user's edit of a file can be merged, the merged file is in the workspace, and the user's part is not
+/// committed.
 #[test]
 fn an_edit_in_another_place_is_merged_and_is_theirs_to_commit() {
     let world = World::new();
@@ -132,6 +138,7 @@ fn an_edit_in_another_place_is_merged_and_is_theirs_to_commit() {
     assert_eq!(world.status(), " M long.txt\n");
 }
 
+/// A conflict about a file must not leave the refs moved.
 #[test]
 fn a_conflict_of_files_leaves_the_refs() {
     let world = World::new();
@@ -149,7 +156,8 @@ fn what_they_do_in_git_before_the_work_is_read_is_not_the_works() {
     let before = world.snapshot();
     world.start_view();
     world.run("git tag works");
-    // A view shows what its user does in places that it did not touch.
+    // The user tags meanwhile. The view shows the tag too, because it shows the user's changes in all places that it
+    // did not write itself.
     for folder in [world.user(), world.view()] {
         git_in(&folder, &["tag", "theirs"]);
     }
@@ -157,6 +165,7 @@ fn what_they_do_in_git_before_the_work_is_read_is_not_the_works() {
     assert_eq!(change.summary(), "tag works");
 }
 
+/// A lock of another git may disappear soon, so it is waited for. If it stays, it is reported and left alone.
 #[test]
 fn another_git_at_work_in_the_index_is_waited_for_and_then_told() {
     let world = World::new();
@@ -186,6 +195,7 @@ fn another_git_at_work_on_the_ref_is_told() {
     world.accepted(&work);
 }
 
+/// An undo would take back the user's later commit, so it is a conflict until that commit is gone.
 #[test]
 fn an_undo_is_refused_where_a_ref_has_moved_on() {
     let world = World::new();
@@ -218,6 +228,7 @@ fn an_undo_is_refused_where_its_user_is_on_another_branch() {
     world.check();
 }
 
+/// Work that conflicts with the user's commits can be kept under a ref of its own, which the user may merge.
 #[test]
 fn refused_work_is_offered_under_a_ref_of_its_own() {
     let world = World::new();

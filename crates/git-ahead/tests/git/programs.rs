@@ -1,10 +1,11 @@
-//! No program but git runs at an accept, whatever the user's repository names.
+//! An accept runs no program except git, whatever programs the user's repository names.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::world::World;
 
+/// The user's configuration, hooks and attributes name programs in many ways. None of them may run.
 #[test]
 fn neither_hooks_nor_configuration_nor_attributes_start_a_program() {
     let world = World::new();
@@ -89,6 +90,7 @@ fn section(key: &str) -> String {
     }
 }
 
+/// A hook of the project runs in the view, where the commit is made. At the accept only its result is applied.
 #[test]
 fn hooks_of_the_project_run_in_the_view_only() {
     let world = World::new();

@@ -13,21 +13,21 @@ use headstart_overlay_fs::{
 };
 use tempfile::TempDir;
 
-/// A user's workspace, a view of it, and a state folder.
+/// A workspace of a user, a view of it, and a state folder.
 pub(crate) struct World {
     pub(crate) path: PathBuf,
-    /// Gone with this value; another process's has none.
+    /// Deletes the folder when it is dropped. `None` if the folder belongs to another process.
     _folder: Option<TempDir>,
 }
 
-/// Work that waits for a decision.
+/// The work of a view that waits for a decision.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Work {
     pub(crate) changes: ChangeSet,
     pub(crate) git: Option<GitChange>,
 }
 
-/// What its user sees of a repository and its files.
+/// What the user sees of a repository and its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) refs: String,
@@ -37,7 +37,7 @@ pub(crate) struct Seen {
 }
 
 impl World {
-    /// With one commit of two files on the branch main.
+    /// A repository with one commit of two files on the branch main.
     pub(crate) fn new() -> Self {
         Self::with(&["init", "-q", "-b", "main"])
     }
@@ -51,7 +51,7 @@ impl World {
         world
     }
 
-    /// With no commit.
+    /// A repository without a commit.
     pub(crate) fn empty(init: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["user", "state"] {
@@ -63,12 +63,12 @@ impl World {
         world
     }
 
-    /// That of another process.
+    /// The world of another process, whose folder is not deleted.
     pub(crate) fn at(path: &Path) -> Self {
         Self { path: path.to_owned(), _folder: None }
     }
 
-    /// A copy of the view, as if it were a user's.
+    /// A world whose user has a copy of the view, to compare with.
     pub(crate) fn of_view(world: &World) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("user");
@@ -99,7 +99,7 @@ impl World {
         fs::read_to_string(self.user().join(path)).unwrap()
     }
 
-    /// The user's git.
+    /// Runs git as the user.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         git_in(&self.user(), arguments)
     }
@@ -108,7 +108,7 @@ impl World {
         Snapshot::take(File::open(self.user()).unwrap(), &self.state()).unwrap()
     }
 
-    /// Runs a script in a view, and stages what came of it.
+    /// Runs a script in a new view, and stages the changes of files that it made.
     pub(crate) fn work(&self, script: &str) -> Work {
         self.try_work(script).unwrap()
     }
@@ -157,7 +157,7 @@ impl World {
         accept(&self.tree(), work, CommitOptions::default())
     }
 
-    /// The same, which goes through.
+    /// Accepts the work, which must succeed, and checks the repository.
     pub(crate) fn accepted(&self, work: &Work) {
         assert_eq!(self.accept(work).unwrap(), CommitOutcome::Committed(Committed::default()));
         self.check();
@@ -174,7 +174,7 @@ impl World {
         self.check();
     }
 
-    /// Where the conflicts of an accept are, which are about refs.
+    /// The refs of the conflicts of an accept. All its conflicts must be about refs.
     pub(crate) fn conflicts(&self, work: &Work) -> Vec<String> {
         match self.accept(work).unwrap() {
             CommitOutcome::Conflict(conflicts) => {
@@ -185,13 +185,13 @@ impl World {
         }
     }
 
-    /// The repository is whole, and nothing is left in it that is not git's.
+    /// Checks that the repository is whole and that everything in it belongs to git.
     pub(crate) fn check(&self) {
         self.git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
         assert_eq!(self.litter(), Vec::<String>::new());
     }
 
-    /// Locks and drafts.
+    /// Locks and drafts that were left in the repository.
     pub(crate) fn litter(&self) -> Vec<String> {
         let names = files(&self.user().join(".git"));
         let is_litter = |name: &String| is_lock(name) || name.contains("headstart");
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// All of it, byte for byte and with its times.
+    /// All files with their inodes, change times and contents, so that a file that was written anew is noticed.
     pub(crate) fn whole(&self) -> BTreeMap<String, (u64, i64, i64, ContentHash)> {
         let user = self.user();
         files(&user)
@@ -243,7 +243,8 @@ pub(crate) fn program() -> Git {
     Git::find(&std::env::var_os("PATH").unwrap()).expect("git 2.45 or later is installed")
 }
 
-/// Git as anybody's, with no configuration but the repository's; its failures are told as an empty answer only for questions.
+/// Runs git with no configuration except that of the repository. It must not fail, except for a question (`symbolic-ref
+/// -q`), whose failure is an empty answer.
 pub(crate) fn git_in(folder: &Path, arguments: &[&str]) -> String {
     let output = git_command(folder).args(arguments).output().expect("git is installed");
     let is_question = arguments.contains(&"-q") && arguments[0] == "symbolic-ref";
@@ -284,7 +285,7 @@ fn plain(command: &mut Command) {
     }
 }
 
-/// Stages what differs between two folders, but for their repositories.
+/// Stages the difference between two folders, without their repositories.
 fn stage(overlay: &Overlay, old: &Path, new: &Path) {
     let (old, new) = (files(old), files(new));
     let is_file = |path: &&String| !path.starts_with(".git/") && *path != ".git";
@@ -305,12 +306,13 @@ fn unless_gone<T>(found: std::io::Result<T>) -> Option<T> {
     }
 }
 
-/// Whether a path in `.git` is that of a lock.
+/// Whether a path in `.git` is the path of a lock.
 pub(crate) fn is_lock(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "lock")
 }
 
-/// All files below a folder, with their permission bits. What goes away meanwhile, as a lock of git's does, is not there.
+/// All files below a folder, with their permission bits. A file that disappears while the folder is read, as a lock of
+/// git may, is left out.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
