@@ -1,10 +1,10 @@
-//! The least of an agent: a prompt or two, then what it suggests itself.
+//! A minimal agent: it answers the prompts, and then the prompt that it suggests itself.
 //!
 //! ```sh
 //! cargo run -p headstart-agent --example ahead --all-features -- http://localhost:11434/v1 MODEL "what is here?" "what is missing?"
 //! ```
 //!
-//! It works in the current folder with any server that speaks OpenAI's Chat Completions, and reads only.
+//! The agent works in the current folder with any server that speaks OpenAI's Chat Completions, and only reads.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program of its own, and its output")]
 

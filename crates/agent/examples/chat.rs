@@ -1,11 +1,11 @@
-//! A coding agent on standard input and output, with work ahead of its user.
+//! A coding agent on standard input and output that works ahead of its user.
 //!
 //! ```sh
 //! cargo run -p headstart-agent --example chat --all-features -- http://localhost:11434/v1 MODEL
 //! ```
 //!
-//! It works in the current folder with any server that speaks OpenAI's Chat Completions; `API_KEY` has the key, if it wants one. An empty line takes
-//! what is suggested, `y` answers a question with yes.
+//! The agent works in the current folder with any server that speaks OpenAI's Chat Completions; `API_KEY` holds the key
+//! if the server needs one. An empty line accepts the suggestion, and `y` answers a question with yes.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program of its own, and its output")]
 
@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let key = std::env::var("API_KEY").ok().map(ApiKey::new);
     let model = HttpModel::new(Provider::compatible("the server", url), key, Timeouts::default())?;
-    // By default edits and commands ask. Reads run, in the user's turns and ahead of them.
+    // By default the user is asked before edits and commands. Reads run without a question, in turns and ahead of them.
     let options = NativeOptions::new(".", &name, model).background(Mode::Always).attended();
     let (agent, mut updates, driver, _rules) = options.begin()?.into_parts();
 
@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             line = lines.recv() => {
                 let Some(line) = line else { break };
                 let view = agent.view();
-                // What comes too late, or fits nothing, changes nothing.
+                // An answer that comes too late or does not fit is refused, which changes nothing.
                 let _ = match (&view.question, &view.suggestion) {
                     (Some(question), _) => {
                         let answer = if line == "y" { Answer::Yes } else { Answer::No };
@@ -68,7 +68,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    // Whoever closes standard input has the last answer still.
+    // After the end of standard input, the last answer is still awaited and shown.
     agent.idle().await;
     while let Some(Some(update)) = updates.next().now_or_never() {
         update.items.iter().for_each(show);
@@ -92,7 +92,7 @@ fn show(change: &ItemChange) {
     }
 }
 
-/// The lines, read where nobody waits for them.
+/// The lines of standard input, read on a thread of their own so that waiting for them blocks nothing else.
 fn lines_of_standard_input() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     tokio::task::spawn_blocking(move || {

@@ -35,6 +35,7 @@ fn texts(conversation: &Conversation) -> Vec<String> {
         .collect()
 }
 
+/// Each request must begin with the previous one, because only then the provider finds it in its cache.
 #[test]
 fn history_only_grows_and_every_request_begins_with_the_one_before() {
     let (_tree, mut conversation) = conversation();
@@ -50,6 +51,7 @@ fn history_only_grows_and_every_request_begins_with_the_one_before() {
     assert_eq!(texts(&conversation), ["a", "1", "b", "2", "c", "3"]);
 }
 
+/// A prompt without an answer is not part of the conversation. What its turn would have told is told by the next turn.
 #[test]
 fn a_prompt_without_an_answer_is_no_part_of_the_conversation() {
     let (_tree, mut conversation) = conversation();
@@ -67,6 +69,7 @@ fn a_prompt_without_an_answer_is_no_part_of_the_conversation() {
     assert_eq!(conversation.preface(&News::default()), "");
 }
 
+/// An interrupted turn keeps what the model said, and no suggestion is made after it.
 #[test]
 fn a_turn_that_was_stopped_keeps_what_was_said_and_asks_for_no_suggestion() {
     let (_tree, mut conversation) = conversation();
@@ -75,6 +78,7 @@ fn a_turn_that_was_stopped_keeps_what_was_said_and_asks_for_no_suggestion() {
     assert_eq!(conversation.guards(true), Guards { turn: TurnEnd::Aborted, plan_mode: true });
 }
 
+/// If the user undoes a change of the agent, the model is told with the next prompt, once.
 #[test]
 fn what_the_user_takes_back_is_told_before_their_next_words() {
     let (tree, mut conversation) = conversation();

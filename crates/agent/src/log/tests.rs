@@ -40,6 +40,7 @@ fn fold(known: &mut Vec<(usize, Item)>, changes: Vec<ItemChange>) {
     }
 }
 
+/// An event about a call that is already an item changes that item instead of adding one.
 #[test]
 fn a_call_that_is_told_twice_is_one_item() {
     let mut log = Log::default();
@@ -53,6 +54,7 @@ fn a_call_that_is_told_twice_is_one_item() {
     assert_eq!(*log.items()[2], Item::Answer { text: "Found it.".to_owned() });
 }
 
+/// A call with the id of an earlier call is another item if the earlier one has ended.
 #[test]
 fn a_call_with_the_id_of_one_before_is_another_one() {
     let mut log = Log::default();
@@ -79,6 +81,7 @@ fn call_at(log: &Log, key: usize) -> CallItem {
     (**call).clone()
 }
 
+/// A call is shown from the first character that arrives, and later events change the same item.
 #[test]
 fn a_call_is_an_item_from_its_first_letter_on_and_keeps_its_place() {
     let (mut log, mut machine) = (Log::new(Toolbox::standard(None)), CallStates::new(Origin::Turn));
@@ -105,6 +108,7 @@ fn a_call_is_an_item_from_its_first_letter_on_and_keeps_its_place() {
     assert_eq!(call_at(&log, 0).stage, CallStage::Done);
 }
 
+/// A call that still waits or runs at the end of a turn is shown as canceled. Calls of the next run are new items.
 #[test]
 fn what_waits_or_runs_when_a_turn_ends_is_canceled_and_the_next_run_counts_anew() {
     let (mut log, mut machine) = (Log::default(), CallStates::new(Origin::Turn));
@@ -133,6 +137,7 @@ fn a_call_at_which_work_stopped_goes_on_as_the_same_item() {
     assert_eq!((log.items().len(), item.stage, item.waiting), (1, CallStage::Generated, true));
 }
 
+/// Several pieces of an answer between two reads are one change.
 #[test]
 fn words_that_are_told_together_come_as_one_change() {
     let mut log = Log::default();

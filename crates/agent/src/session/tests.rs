@@ -15,7 +15,7 @@ fn result(id: &str) -> Message {
     Message { role: Role::Tool, parts: vec![Part::ToolResult(result)] }
 }
 
-/// A session of two turns, the second of which has a call.
+/// A session of two turns, of which the second has a call.
 fn kept() -> (String, Vec<Message>) {
     let first = [Message::text(Role::User, "[Note: x]\n\nhello"), Message::text(Role::Model, "Hello.")];
     let second =

@@ -32,6 +32,7 @@ fn summaries() -> Vec<ChangeSummary> {
     serde_json::from_value(json!([row("a.rs", 12, 3), row("b.rs", 2, 0)])).unwrap_or_default()
 }
 
+/// Reading calls only count as looks, while edits and commands count as work.
 #[test]
 fn progress_tells_looks_from_work() {
     let tests = began("shell", &json!({ "command": "cargo test" }));
@@ -55,6 +56,7 @@ fn progress_tells_looks_from_work() {
     }
 }
 
+/// What is staged is only computed again after an event that may have changed it.
 #[test]
 fn what_is_staged_is_asked_for_only_where_it_may_have_changed() {
     let mut progress = WorkProgress::default();

@@ -1,4 +1,4 @@
-//! Suggestions, work ahead for them, and taking it.
+//! Suggestions, the work that is done ahead for them, and how a user takes or declines it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::Ordering;
@@ -18,14 +18,14 @@ fn not_taken(world: &World) -> Vec<(&NotTaken, bool)> {
     items.collect()
 }
 
-/// The suggestion shows, and its work waits for the model.
+/// A conversation that shows a suggestion whose work waits for the model.
 fn with_work_that_runs() -> World {
     let mut world = World::new(&Setting::default());
     world.model.suggest("edit made.txt");
     world.say("talk");
     world.model.hold(true);
     world.agent.submit("talk more").unwrap();
-    // The answer to the turn, and the one to the question for a suggestion.
+    // First the answer to the turn is released, then the answer to the question for a suggestion.
     for _ in 0..2 {
         world.settle();
         world.model.release(false);
@@ -35,6 +35,7 @@ fn with_work_that_runs() -> World {
     world
 }
 
+/// Finished work is applied when it is taken, without another request to the model, so the user does not wait.
 #[test]
 fn work_that_is_taken_is_there_at_once_and_the_next_prompt_is_suggested() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -47,7 +48,7 @@ fn work_that_is_taken_is_there_at_once_and_the_next_prompt_is_suggested() {
     assert_eq!(lock(&world.model.turns).len(), asked, "the model was not asked again");
     assert_eq!(world.outcomes(), ["accepted"]);
     assert_eq!(view.phase, Phase::Idle);
-    // The question for what comes next was asked by the work, before it was taken.
+    // The work asked for the next suggestion before it was taken, so no question for one is asked now.
     assert!(
         world.known.values().any(|item| matches!(item, Item::Applied(applied) if applied.changes.len() == 1))
     );
@@ -55,6 +56,7 @@ fn work_that_is_taken_is_there_at_once_and_the_next_prompt_is_suggested() {
     assert_eq!(world.prompts(), ["talk", "talk more", "edit made.txt", "talk"]);
 }
 
+/// A user who types the suggestion instead of taking it gets the work too, despite blanks and a full stop.
 #[test]
 fn the_same_words_typed_take_the_work_as_well() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -65,12 +67,13 @@ fn the_same_words_typed_take_the_work_as_well() {
     assert_eq!((world.outcomes(), world.file("made.txt").is_some()), (vec!["accepted".to_owned()], true));
 }
 
+/// If the user sends something else, the work is dropped and has changed nothing.
 #[test]
 fn other_words_leave_nothing_of_it() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
     let before = world.tree.snapshot();
     world.agent.edited("so", Edit::Typed);
-    // A slip of the finger may be taken back.
+    // For two seconds the typing may be a slip that is taken back; then the suggestion and its work are given up.
     let view = world.pass(2_000);
     assert!(view.suggestion.is_none() && view.ahead.is_none());
     world.say("something else");
@@ -78,6 +81,7 @@ fn other_words_leave_nothing_of_it() {
     assert_eq!(world.outcomes(), ["ignored"]);
 }
 
+/// If the work still runs when it is taken, the turn waits for the rest of it instead of running anew.
 #[test]
 fn work_is_joined_where_it_still_runs() {
     let mut world = with_work_that_runs();
@@ -88,6 +92,8 @@ fn work_is_joined_where_it_still_runs() {
     assert_eq!((world.outcomes(), world.file("made.txt").is_some()), (vec!["joined".to_owned()], true));
 }
 
+/// After an interrupt of a turn that waits for its work, neither the work nor a queued prompt may run. Both prompts are
+/// given back as a draft.
 #[test]
 fn an_interrupt_while_work_is_joined_applies_nothing_and_runs_nothing() {
     let mut world = with_work_that_runs();
@@ -106,6 +112,8 @@ fn an_interrupt_while_work_is_joined_applies_nothing_and_runs_nothing() {
     assert_eq!(world.outcomes(), ["aborted"]);
 }
 
+/// Work that stopped before a call that needs consent goes on from there: the call is asked about, and the model does
+/// not have to say it again.
 #[test]
 fn work_that_stopped_goes_on_where_it_was_and_asks_there() {
     let setting =
@@ -125,6 +133,8 @@ fn work_that_stopped_goes_on_where_it_was_and_asks_there() {
     assert_eq!(calls, 1, "told by the work and by the turn, it is one call");
 }
 
+/// If the user has edited a file that the work changes, the user chooses which version is kept before anything is
+/// written.
 #[test]
 fn an_edit_of_the_users_is_asked_about_and_their_choice_counts() {
     for (keep, expected) in [(Keep::Yours, "mine\n"), (Keep::Work, "changed\n")] {
@@ -148,6 +158,8 @@ fn an_edit_of_the_users_is_asked_about_and_their_choice_counts() {
     }
 }
 
+/// After a no to a conflict, nothing is applied and the prompt is given back. `Anew` drops the work and runs the prompt
+/// again.
 #[test]
 fn no_to_a_conflict_gives_the_prompt_back_and_anew_runs_it() {
     let mut world = World::with_suggestion(&Setting::default(), "change notes.txt");
@@ -176,6 +188,7 @@ fn no_to_a_conflict_gives_the_prompt_back_and_anew_runs_it() {
     assert_eq!(world.prompts().last().map(String::as_str), Some("change notes.txt"));
 }
 
+/// Without consent to edits, finished work is applied only after the user has seen its changes and said yes.
 #[test]
 fn in_default_mode_work_is_written_only_after_a_yes() {
     for (answer, written) in [(Answer::Yes, true), (Answer::No, false)] {
@@ -191,6 +204,7 @@ fn in_default_mode_work_is_written_only_after_a_yes() {
     }
 }
 
+/// A suggestion that is no longer shown cannot be taken, because the user did not see what the key would accept.
 #[test]
 fn a_key_takes_only_what_is_shown() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -202,6 +216,8 @@ fn a_key_takes_only_what_is_shown() {
     assert_eq!(world.outcomes(), ["ignored"]);
 }
 
+/// Switching background work off takes the suggestion and its work away at once, and no suggestion is asked for any
+/// more.
 #[test]
 fn switched_off_nothing_is_asked_and_what_runs_is_gone_at_once() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -219,6 +235,7 @@ fn switched_off_nothing_is_asked_and_what_runs_is_gone_at_once() {
     assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("talk on"));
 }
 
+/// A host may ask at each update whether a suggestion would come, so the question itself must not make an update.
 #[test]
 fn whether_a_suggestion_would_come_can_be_asked_at_each_update_for_that_makes_none() {
     let mut world = World::new(&Setting::default());
@@ -231,6 +248,8 @@ fn whether_a_suggestion_would_come_can_be_asked_at_each_update_for_that_makes_no
     assert_eq!(world.settle().revision, before);
 }
 
+/// If background work is switched off while a suggestion is asked for, its answer does not count, even if it is
+/// switched on again. The ledger notes the question, because it may have cost something.
 #[test]
 fn switched_off_a_question_that_is_under_way_is_not_waited_for() {
     let mut world = World::new(&Setting::default());
@@ -251,6 +270,7 @@ fn switched_off_a_question_that_is_under_way_is_not_waited_for() {
     assert_eq!(told, ["dropped"], "what it may have cost is written down");
 }
 
+/// In plan mode there are no suggestions.
 #[test]
 fn in_plan_mode_nothing_is_suggested_and_what_was_is_gone() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -263,6 +283,7 @@ fn in_plan_mode_nothing_is_suggested_and_what_was_is_gone() {
     assert_eq!(world.model.asked.load(Ordering::SeqCst), asked);
 }
 
+/// A user who already types the next prompt needs no suggestion, so none is asked for.
 #[test]
 fn whoever_types_the_next_prompt_is_asked_for_no_suggestion() {
     let mut world = World::new(&Setting::default());
@@ -277,6 +298,7 @@ fn whoever_types_the_next_prompt_is_asked_for_no_suggestion() {
     assert_eq!(world.model.asked.load(Ordering::SeqCst), asked);
 }
 
+/// If the user has undone a change, the model is told so, and work that was done before does not count.
 #[test]
 fn what_the_user_took_back_is_told_and_work_that_rests_on_it_is_not_taken() {
     let mut world = World::new(&Setting::default());
@@ -296,6 +318,7 @@ fn what_the_user_took_back_is_told_and_work_that_rests_on_it_is_not_taken() {
     assert!(told.contains("made.txt") && told.ends_with("read made.txt") && told.len() > 20, "{told}");
 }
 
+/// Several candidates run at once. The one on screen is taken, and the work for the others is dropped.
 #[test]
 fn of_several_the_one_that_is_shown_is_taken_and_the_others_are_gone() {
     let setting = Setting { candidates: 3, parallel: 2, ..Setting::default() };
@@ -314,6 +337,8 @@ fn of_several_the_one_that_is_shown_is_taken_and_the_others_are_gone() {
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "accepted").count(), 1);
 }
 
+/// With a depth of 2, work for the next suggestion runs on top of the first work. It is shown at once when the first is
+/// taken.
 #[test]
 fn the_next_step_runs_on_top_and_is_there_when_the_first_is_taken() {
     let setting = Setting { depth: 2, ..Setting::default() };

@@ -1,4 +1,4 @@
-//! What a host sets in the middle of a conversation, and what it draws from.
+//! What a host sets in the middle of a conversation, what it tells the conversation, and the view that it draws.
 
 use std::sync::atomic::Ordering;
 
@@ -23,6 +23,7 @@ fn undone(world: &World) -> Vec<String> {
     applied(world).iter().flat_map(|applied| &applied.undone).map(ToString::to_string).collect()
 }
 
+/// A host can ask for the changes of work, before and after it was applied. Asking does not make an update.
 #[test]
 fn what_was_applied_can_be_looked_at_later() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -40,10 +41,12 @@ fn what_was_applied_can_be_looked_at_later() {
     assert_eq!(world.settle().revision, revision, "to look is no change");
 }
 
+/// If the host reports changed files, the view shows which changes of the agent were undone, and a suggestion that was
+/// made before is dropped.
 #[test]
 fn an_undo_that_the_host_hears_of_is_marked_and_takes_the_suggestion_along() {
     let mut world = World::new(&Setting::default());
-    // The second one is asked for by the work for the first.
+    // The work for the first suggestion asks for the second one.
     for next in ["change notes.txt", "edit more.txt"] {
         world.model.suggest(next);
     }
@@ -73,7 +76,7 @@ fn an_undo_that_the_host_hears_of_is_marked_and_takes_the_suggestion_along() {
     assert_eq!(undone(&world), Vec::<String>::new());
 }
 
-/// A conversation in which the work for `change notes.txt` was taken, and its user has undone that behind it.
+/// A conversation in which the work for `change notes.txt` was taken, and the user then undid the change in the file.
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 fn with_an_undo() -> World {
     let mut world = World::with_suggestion(&Setting::default(), "change notes.txt");
@@ -90,9 +93,11 @@ fn told_of_undo(world: &World) -> usize {
     world.known.values().filter(|item| matches!(item, Item::Undone { .. })).count()
 }
 
+/// The model is told of an undo when a suggestion is asked for, and in the work for that suggestion, so the work need
+/// not run again.
 #[test]
 fn a_suggestion_after_an_undo_and_the_work_for_it_know_of_it() {
-    // Also where the host hears of no change.
+    // This must also hold if the host does not report the change of the file.
     for hears in [true, false] {
         let mut world = with_an_undo();
         if hears {
@@ -115,7 +120,7 @@ fn a_suggestion_after_an_undo_and_the_work_for_it_know_of_it() {
             .collect::<Vec<_>>();
         assert!(ahead.contains(&format!("{NOTE}edit made.txt")), "{ahead:?}");
 
-        // It is taken as it is, the model is told once, and the user sees that.
+        // The work is taken without a new run, the model is told of the undo once, and the user sees that it was told.
         let turns = lock(&world.model.turns).len();
         world.agent.take("edit made.txt").unwrap();
         world.pass(1_000);
@@ -128,13 +133,14 @@ fn a_suggestion_after_an_undo_and_the_work_for_it_know_of_it() {
     }
 }
 
+/// Work that was told of an undo is dropped if the undo was reversed meanwhile.
 #[test]
 fn work_that_knows_another_undo_than_there_is_does_not_count() {
     let mut world = with_an_undo();
     world.model.suggest("edit made.txt");
     world.agent.suggest();
     assert!(world.pass(1_000).ahead.is_some());
-    // Redone behind it: what the work was told is not so.
+    // The user makes the change again unnoticed, so the work was told something that is no longer true.
     world.write("notes.txt", "changed\n");
     world.agent.take("edit made.txt").unwrap();
     world.pass(1_000);
@@ -142,7 +148,7 @@ fn work_that_knows_another_undo_than_there_is_does_not_count() {
     assert_eq!((told_of_undo(&world), undone(&world)), (0, Vec::new()));
     assert_eq!(world.outcomes(), ["accepted", "aborted"]);
 
-    // A host that hears of it takes the suggestion away.
+    // If the host reports the change, the suggestion is taken away.
     let mut world = with_an_undo();
     world.model.suggest("edit made.txt");
     world.agent.suggest();
@@ -163,7 +169,7 @@ fn what_a_host_tells_reaches_work_that_begins_later_and_is_told_once() {
     assert!(world.pass(1_000).ahead.is_some());
     world.agent.take("edit other.txt").unwrap();
     let yes = world.settle().question.clone().unwrap().id;
-    // Said while the work is taken: it is for the prompt after it.
+    // Text that is told while the work is being taken goes with the prompt after it.
     world.agent.tell("the user ran `make clean`");
     world.agent.answer(yes, Answer::Yes).unwrap();
     world.pass(1_000);
@@ -173,6 +179,7 @@ fn what_a_host_tells_reaches_work_that_begins_later_and_is_told_once() {
     assert_eq!(world.prompts()[2..], expected);
 }
 
+/// If the user declines work that would have told the model of an undo, the next prompt tells it.
 #[test]
 fn an_undo_that_declined_work_would_have_told_is_told_with_the_next_prompt() {
     let setting = Setting { mode: ApprovalMode::Default, ..Setting::default() };
@@ -193,6 +200,7 @@ fn an_undo_that_declined_work_would_have_told_is_told_with_the_next_prompt() {
     assert_eq!(world.prompts().last().unwrap(), &format!("{NOTE}talk on"));
 }
 
+/// A host may offer a suggestion of its own. No work runs ahead for it.
 #[test]
 fn a_suggestion_of_the_hosts_own_shows_and_nothing_runs_for_it() {
     let mut world = World::new(&Setting::default());
@@ -204,12 +212,13 @@ fn a_suggestion_of_the_hosts_own_shows_and_nothing_runs_for_it() {
     world.pass(1_000);
     assert_eq!(world.file("made.txt").as_deref(), Some("edit made.txt\n"));
 
-    // The next one runs as ever.
+    // Work ahead runs again for the next suggestion of the model.
     world.model.suggest("edit other.txt");
     world.say("talk");
     assert!(world.pass(1_000).ahead.is_some());
 }
 
+/// A suggestion can be asked for at any time, and the view says why there is none.
 #[test]
 fn a_suggestion_is_asked_for_on_demand_and_why_there_is_none_is_known() {
     let mut world = World::new(&Setting::default());
@@ -230,10 +239,11 @@ fn a_suggestion_is_asked_for_on_demand_and_why_there_is_none_is_known() {
     assert_eq!(world.model.asked.load(Ordering::SeqCst), asked, "there is one already");
 }
 
+/// A suggestion that the text in the line hides cannot be taken, because the user does not see it.
 #[test]
 fn what_the_line_hides_is_not_taken() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
-    // A command and a recalled prompt leave the suggestion where it is: it shows again when the line is empty.
+    // A command and a recalled prompt only hide the suggestion: it shows again when the line is empty.
     for (text, edit) in [("/help", Edit::Typed), ("talk", Edit::Recalled)] {
         world.agent.edited(text, edit);
         assert!(world.settle().suggestion.as_ref().is_some_and(|shown| shown.rest.is_none()), "{text}");
@@ -250,6 +260,7 @@ fn what_the_line_hides_is_not_taken() {
     assert!(world.file("made.txt").is_some());
 }
 
+/// If speculation is switched off, the work that runs is dropped and suggestions are shown without work.
 #[test]
 fn where_suggestions_do_not_run_any_more_none_does() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -264,6 +275,7 @@ fn where_suggestions_do_not_run_any_more_none_does() {
     assert!(view.ahead.is_none());
 }
 
+/// If suggestions are switched off, none is asked for until they are switched on again.
 #[test]
 fn where_there_are_no_suggestions_any_more_none_is_asked_for_until_there_are_again() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -283,6 +295,7 @@ fn where_there_are_no_suggestions_any_more_none_is_asked_for_until_there_are_aga
     assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("edit other.txt"));
 }
 
+/// After a change of the model, the old suggestion is dropped, and another one is asked for.
 #[test]
 fn another_model_is_asked_anew() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -297,6 +310,7 @@ fn another_model_is_asked_anew() {
     assert_eq!(models, ["m", "m", "n"]);
 }
 
+/// The fields of the view in JSON, on which front ends in other languages rely.
 // Row: S7
 #[test]
 fn the_view_is_json_for_who_draws_in_another_language() {

@@ -1,4 +1,5 @@
-//! A whole conversation over the public API: a model that does what the prompt says, a clock that stands still, and nothing else made up.
+//! Whole conversations over the public API. Only the outside world is replaced: by a model that does what the prompt
+//! says and a clock that only the test moves.
 
 mod ahead;
 mod choices;

@@ -1,4 +1,4 @@
-//! An agent in a folder of this machine.
+//! An agent that works in a real folder.
 #![expect(clippy::disallowed_methods, reason = "the folder on disk is what is looked at")]
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 
@@ -23,6 +23,8 @@ fn model(recording: &str) -> Replay {
     Replay::instant(Recording::parse(recording).unwrap())
 }
 
+/// The way of a conversation in a real folder: a suggestion runs ahead, is taken, and is part of the session that
+/// another process resumes.
 #[tokio::test]
 async fn a_suggestion_runs_ahead_and_is_taken_and_the_next_process_goes_on() {
     let (folder, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -45,7 +47,7 @@ async fn a_suggestion_runs_ahead_and_is_taken_and_the_next_process_goes_on() {
     let sessions = NativeAgent::sessions(kept.path()).unwrap();
     let [session] = sessions.as_slice() else { panic!("{sessions:?}") };
     assert_eq!(session.prompts, ["what is here?", "what is missing?", "write the notes"]);
-    // It is open here.
+    // The session is open here, so it cannot be resumed a second time.
     let elsewhere = options().resume(&session.id).begin().err();
     assert!(matches!(elsewhere, Some(NativeError::Session(SessionsError::Open { .. }))), "{elsewhere:?}");
     agent.close().await;
@@ -57,6 +59,7 @@ async fn a_suggestion_runs_ahead_and_is_taken_and_the_next_process_goes_on() {
     assert!(std::fs::read_to_string(kept.path().join("ledger.jsonl")).unwrap().lines().count() > 3);
 }
 
+/// Without a mode, an agent asks before it writes. Nobody answers here, so it writes nothing.
 #[tokio::test]
 async fn whoever_says_nothing_of_a_mode_has_an_agent_that_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -71,6 +74,7 @@ async fn whoever_says_nothing_of_a_mode_has_an_agent_that_writes_nothing() {
     agent.close().await;
 }
 
+/// Every reason for which an agent cannot begin has an error of its own.
 #[tokio::test]
 async fn what_cannot_begin_says_why() {
     let (folder, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! Ports that fail, panic, never answer or are gone.
+//! Ports that fail, panic, never answer, or no longer exist.
 
 use futures::FutureExt;
 use headstart_agent::{Item, Phase, Refused};
@@ -6,6 +6,7 @@ use headstart_speculation::Ending;
 
 use crate::world::{Mood, Setting, World, lock};
 
+/// A panic of the model fails its turn, but the conversation goes on.
 // Row: S52
 #[test]
 fn a_model_that_panics_ends_its_turn_and_nothing_else() {
@@ -19,6 +20,7 @@ fn a_model_that_panics_ends_its_turn_and_nothing_else() {
     assert_eq!(world.prompts(), ["talk", "talk more"]);
 }
 
+/// A panic in work ahead does not affect the conversation.
 #[test]
 fn work_ahead_that_panics_costs_the_conversation_nothing() {
     let mut world = World::with_suggestion(&Setting::default(), "panic right now");
@@ -28,6 +30,7 @@ fn work_ahead_that_panics_costs_the_conversation_nothing() {
     assert_eq!(world.prompts(), ["talk", "talk more", "talk on"]);
 }
 
+/// If a store fails, the user is told once and not with each turn.
 #[test]
 fn what_cannot_be_kept_is_told_once() {
     let mut world = World::new(&Setting { store_fails: true, ..Setting::default() });
@@ -39,6 +42,7 @@ fn what_cannot_be_kept_is_told_once() {
     assert_eq!(world.prompts().len(), 3);
 }
 
+/// If the driver is dropped, the conversation has ended, and nobody may wait for it forever.
 #[test]
 fn a_conversation_whose_driver_is_dropped_is_over() {
     let mut world = World::new(&Setting::default());
@@ -53,6 +57,7 @@ fn a_conversation_whose_driver_is_dropped_is_over() {
     assert!(agent.close().now_or_never().is_some());
 }
 
+/// Closing a conversation stops the turn and the work ahead, and the ledger gets a line for each.
 #[test]
 fn the_end_stops_what_runs_and_writes_down_what_it_cost() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -66,7 +71,7 @@ fn the_end_stops_what_runs_and_writes_down_what_it_cost() {
     assert_eq!(world.file("made.txt"), None);
 }
 
-/// What was told of what could not be done.
+/// The texts by which the user was told that something failed.
 fn troubles(world: &World) -> Vec<String> {
     let told = world.known.values().filter_map(|item| match item {
         Item::Trouble { text } => Some(text.clone()),
@@ -75,6 +80,8 @@ fn troubles(world: &World) -> Vec<String> {
     told.collect()
 }
 
+/// A store that never answers is waited for five seconds. Then the user is told once, and the conversation goes on
+/// without that store.
 #[test]
 fn a_store_that_never_answers_is_told_once_and_the_conversation_goes_on_and_ends() {
     let never = Mood::NeverAnswers;
@@ -95,7 +102,7 @@ fn a_store_that_never_answers_is_told_once_and_the_conversation_goes_on_and_ends
         assert_eq!(told.len(), if about.is_empty() { 2 } else { 1 }, "{told:?}");
         assert!(told.iter().all(|text| text.contains(about) && text.contains("5 s")), "{told:?}");
         assert_eq!(world.prompts(), ["talk", "talk more"]);
-        // The other store has everything.
+        // The other store must have received everything.
         let kept = lock(&world.book.kept).matches(r#""type":"prompt""#).count();
         assert_eq!(kept, if session == never { 0 } else { 2 });
         assert_eq!(world.lines("turn").len(), if ledger == never { 0 } else { 2 });
@@ -103,6 +110,7 @@ fn a_store_that_never_answers_is_told_once_and_the_conversation_goes_on_and_ends
     }
 }
 
+/// A store that answers late gets everything in order, although the user was told of it meanwhile.
 #[test]
 fn a_store_that_is_only_slow_has_everything_in_order() {
     let mut world = World::new(&Setting { ledger: Mood::NeverAnswers, ..Setting::default() });
@@ -116,6 +124,7 @@ fn a_store_that_is_only_slow_has_everything_in_order() {
     world.close();
 }
 
+/// A store that panics is told of once and affects neither the conversation nor the other store.
 #[test]
 fn a_store_that_panics_is_told_once_and_nothing_else_is_lost() {
     for (ledger, session) in [(Mood::Panics, Mood::Works), (Mood::Works, Mood::Panics)] {
@@ -130,6 +139,7 @@ fn a_store_that_panics_is_told_once_and_nothing_else_is_lost() {
     }
 }
 
+/// A panic of any method of the host or of the runtime is told, and the conversation can go on after it.
 #[test]
 fn a_host_or_a_runtime_that_panics_loses_no_conversation() {
     for which in ["now", "sleep", "gate_context", "beside_prompt", "unix_ms", "machine", "spawn"] {
@@ -145,7 +155,7 @@ fn a_host_or_a_runtime_that_panics_loses_no_conversation() {
         let is_told = |item: &Item| match item {
             Item::Trouble { text } => text.contains(&format!("{which} panics")),
             Item::End { ending: Ending::Failed { error, .. } } => error.contains("panic"),
-            // Whoever gives a task away does not hear what became of it.
+            // If `spawn` panics, the conversation does not learn what became of the task, so no reason is told.
             Item::End { ending } => *ending == Ending::Aborted && which == "spawn",
             _ => false,
         };
@@ -159,6 +169,7 @@ fn a_host_or_a_runtime_that_panics_loses_no_conversation() {
     }
 }
 
+/// A front end that no longer reads updates must not stop the conversation.
 #[test]
 fn a_conversation_at_whose_updates_nobody_looks_goes_on() {
     let mut world = World::new(&Setting { events: true, ..Setting::default() });

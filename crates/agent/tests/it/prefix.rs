@@ -1,4 +1,5 @@
-//! What a provider finds in its cache of a conversation in which the project's rules, mentions, an edited rule and summaries are in play.
+//! How much of a conversation a provider finds in its cache if the conversation has project rules, mentions, an edited
+//! rule and summaries.
 
 use std::sync::atomic::Ordering;
 
@@ -24,12 +25,13 @@ fn compactions(world: &World) -> Vec<&Compacted> {
     items.collect()
 }
 
-/// The requests of turns: those for summaries do not think.
+/// The requests of turns. They are told apart by `thinking`, which requests for summaries do not ask for.
 fn turns(world: &World) -> Vec<ModelRequest> {
     lock(&world.model.turns).iter().filter(|request| request.thinking).cloned().collect()
 }
 
-/// The provider knows all of the one from the other: system instruction, tools, and every message.
+/// Whether the cache for the shorter request serves the longer one: same system instruction, same tools, and all
+/// messages of the shorter one at the beginning.
 fn begins_with(longer: &ModelRequest, shorter: &ModelRequest) -> bool {
     longer.system == shorter.system
         && longer.tools == shorter.tools
@@ -40,6 +42,8 @@ fn said_by_user(messages: &[Message]) -> Vec<String> {
     messages.iter().filter(|message| message.role == Role::User).map(text_of).collect()
 }
 
+/// Each request begins with the previous one, except once for each time the conversation is shortened. With any other
+/// difference the provider would not find the conversation in its cache.
 // Row: S117, S118, X23
 #[test]
 fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
@@ -49,7 +53,7 @@ fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
     world.model.sees.store(SEES, Ordering::SeqCst);
     let words = "of this and that ".repeat(60);
     let (mut asked, mut ahead, mut compacted) = (0, 0, 0);
-    // Whether the model reads the rule for texts, at the end of each turn.
+    // For each turn, whether its last request contains the rule for texts.
     let mut reads_rule = Vec::new();
     for turn in 0..60 {
         match turn {
@@ -74,7 +78,7 @@ fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
         let compactions = compactions(&world).len();
         assert!(losses <= compactions - compacted, "turn {turn}: {losses} losses");
         assert_eq!((&last.system, &last.tools), (&requests[0].system, &requests[0].tools), "turn {turn}");
-        // Work ahead begins with all that the turn has said.
+        // A request of work ahead must begin with the whole last request of the turn.
         for request in &lock(&world.model.ahead)[ahead..] {
             assert!(begins_with(request, last), "turn {turn}");
             let prompt = said_by_user(&request.messages).pop().unwrap_or_default();
@@ -83,14 +87,14 @@ fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
         let said = said_by_user(&last.messages).concat();
         let rule = if turn < 41 { "End each line." } else { "End no line." };
         reads_rule.push(said.contains(rule));
-        // The one that was edited before the first summary, too.
+        // This also holds for the rule that was edited before the first summary.
         assert!(
             turn < 21 || said.contains("Write in prose.") || compacted < compactions,
             "turn {turn}: {said}"
         );
         let compacted_before = compacted;
         (asked, ahead, compacted) = (requests.len(), lock(&world.model.ahead).len(), compactions);
-        // A summary takes the rule along; the next prompt brings it again.
+        // A summary may remove the rule from the conversation. Then the next prompt must bring it again.
         assert!(reads_rule[turn] || compacted_before < compacted, "turn {turn}: {said}");
     }
     let summaries = compactions(&world).iter().filter(|compacted| compacted.summary.is_some()).count();

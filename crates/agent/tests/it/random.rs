@@ -1,4 +1,4 @@
-//! Whatever a user does, and whenever the model answers: what is promised holds.
+//! Random actions of a user and random delays of the model: the promises of a conversation hold for every sequence.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ enum Act {
     Poll,
 }
 
-/// Each of them is another text, so that it can be found again.
+/// What prompts ask for. Each prompt has a number behind it when it is sent, so that it can be found again.
 const DEEDS: [&str; 8] =
     ["talk", "read notes.txt", "edit a.txt", "edit b.txt", "change notes.txt", "run", "fail", "panic"];
 
@@ -57,10 +57,10 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// The user of a conversation, and what they have sent of which nothing has come yet.
+/// The user of a conversation, and the prompts that they have sent.
 struct User {
     world: World,
-    /// What was sent and is still to be answered, queued or given back.
+    /// The prompts of which each must be answered, queued or given back.
     sent: Vec<String>,
     number: usize,
     is_off: bool,
@@ -149,7 +149,8 @@ impl User {
         }
     }
 
-    /// After an interrupt no turn begins by itself and nothing is written, unless it was being written.
+    /// Interrupts. Afterwards no turn may begin by itself, and nothing may be written that was not being written
+    /// already.
     fn interrupt(&mut self) {
         let world = &mut self.world;
         if world.agent.interrupt().is_err() {
@@ -164,7 +165,7 @@ impl User {
         assert!(view.queued.is_empty(), "{:?}", view.queued);
     }
 
-    /// Everything comes to its end, and each question gets a no.
+    /// Lets everything come to its end, and answers each question with no.
     fn rest(&mut self) {
         self.world.model.hold(false);
         for _ in 0..60 {
@@ -181,7 +182,7 @@ impl User {
     }
 }
 
-/// The words of a request that stay in the conversation.
+/// Whether a request begins with these messages.
 fn is_prefix(shorter: &[Message], longer: &ModelRequest) -> bool {
     longer.messages.starts_with(shorter)
 }
@@ -205,12 +206,12 @@ proptest! {
         user.rest();
         let view = user.world.agent.view();
 
-        // The fold of all updates is the view.
+        // The updates, applied one after the other, must give the view.
         let items: Vec<_> = view.items.iter().map(|item| (**item).clone()).collect();
         let known: Vec<_> = user.world.known.values().cloned().collect();
         prop_assert_eq!(items, known);
 
-        // Requests of one conversation each begin with what the one before had as history.
+        // Each request of a conversation must begin with the history of the one before.
         let turns = lock(&user.world.model.turns).clone();
         for pair in turns.windows(2) {
             let history = pair[0].messages.iter().rposition(|message| message.role == headstart_forked_query::Role::User);
@@ -220,7 +221,7 @@ proptest! {
 
         prop_assert!(view.queued.is_empty());
 
-        // What is kept of it is what the model knows.
+        // The session on disk must hold what the model knows.
         let kept = lock(&user.world.book.kept).clone();
         if !kept.is_empty() {
             let session = Session::read(kept.as_bytes()).unwrap();
@@ -231,7 +232,7 @@ proptest! {
             prop_assert_eq!(&session.history, history);
         }
 
-        // Each work has one outcome, and each run one line of cost.
+        // Each work must have exactly one outcome in the ledger, and each run exactly one line with its cost.
         let world = user.world.close();
         let ran: BTreeSet<_> = world.lines("speculation").iter().map(|line| line["id"].to_string()).collect();
         let mut decided = BTreeMap::<String, usize>::new();
@@ -246,7 +247,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
-    /// Without `clear`: whatever was sent is in what the model reads next, or was given back as a draft.
+    /// Unless the conversation is cleared, every prompt that was sent must be in what the model reads next, or be given
+    /// back as a draft.
     #[test]
     fn no_prompt_is_lost(acts in prop::collection::vec(act(), 1..50)) {
         let mut user = User::new(&Setting::default());

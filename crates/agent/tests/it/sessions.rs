@@ -1,4 +1,4 @@
-//! Conversations that are gone on with in another process.
+//! Conversations that go on in another process.
 
 use headstart_agent::{Item, Session};
 use headstart_forked_query::Role;
@@ -6,13 +6,14 @@ use headstart_tool_gate::{ToolPolicies, ToolPolicy, ToolTable};
 
 use crate::world::{Setting, World, lock, text_of};
 
-/// The world after this one was closed, or killed.
+/// A new world over what this one kept, as after it was closed or killed.
 fn again(world: World) -> World {
     let kept = lock(&world.book.kept).clone();
     drop(world);
     World::new(&Setting { kept, ..Setting::default() })
 }
 
+/// A resumed conversation shows everything that was said, and its next request begins with the same messages as before.
 // Row: S7
 #[test]
 fn a_conversation_goes_on_where_it_was() {
@@ -30,12 +31,13 @@ fn a_conversation_goes_on_where_it_was() {
     let history = &before.messages[..before.messages.len() - 1];
     assert!(request.messages.starts_with(history), "{request:?}");
     assert_eq!((request.system, request.tools), (before.system, before.tools));
-    // A prompt of which nothing came is no part of it.
+    // A prompt that got no answer is not part of the conversation.
     assert_eq!(world.prompts(), ["talk", "edit made.txt", "talk on"]);
     let world = again(world);
     assert_eq!(world.agent.view().items.len(), 7);
 }
 
+/// Work that was taken belongs to the session, but work that was only done ahead does not.
 #[test]
 fn work_that_was_taken_is_part_of_it_and_what_was_only_ahead_is_not() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
@@ -56,6 +58,7 @@ fn work_that_was_taken_is_part_of_it_and_what_was_only_ahead_is_not() {
     assert_eq!(prompts, ["talk", "talk more", "edit made.txt"]);
 }
 
+/// What was cleared does not come back when the conversation is resumed.
 #[test]
 fn what_is_forgotten_stays_forgotten() {
     let mut world = World::new(&Setting::default());
@@ -68,6 +71,8 @@ fn what_is_forgotten_stays_forgotten() {
     assert_eq!(world.prompts(), ["talk anew", "talk on"]);
 }
 
+/// A tool that is excluded in the middle of a conversation is still offered, because another list of tools would change
+/// the beginning of every request. A new conversation does not offer it.
 // Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_is_offered_until_the_conversation_begins_anew() {
@@ -89,6 +94,7 @@ fn a_tool_that_is_excluded_meanwhile_is_offered_until_the_conversation_begins_an
     assert!(!offers(&world));
 }
 
+/// If the program ends in the middle of a turn, the session has the turn as far as it came.
 #[test]
 fn a_turn_that_the_end_of_the_program_interrupts_is_kept_as_far_as_it_came() {
     let mut world = World::new(&Setting::default());
@@ -120,6 +126,7 @@ fn a_conversation_has_the_title_that_its_user_gave() {
     }
 }
 
+/// A conversation of another workspace can go on here; the user and the model are told once that it was elsewhere.
 #[test]
 fn a_conversation_of_another_workspace_goes_on_and_both_are_told_so() {
     let mut world = World::new(&Setting { workspace: "/elsewhere", ..Setting::default() });
@@ -139,7 +146,7 @@ fn a_conversation_of_another_workspace_goes_on_and_both_are_told_so() {
     let request = lock(&world.model.turns).last().unwrap().clone();
     let last = request.messages.iter().rfind(|message| message.role == Role::User).map(text_of).unwrap();
     assert!(last.contains("/elsewhere") && last.ends_with("talk on"), "{last}");
-    // One of this workspace, and one of which it is not known, as before.
+    // Nothing is told if the session is of this workspace, or if it does not say of which it is.
     let without = kept.replace(r#","workspace":"/elsewhere""#, "");
     assert_ne!(without, kept);
     for (workspace, kept) in [("/elsewhere", kept), ("/work", without)] {

@@ -1,7 +1,8 @@
 //! Stories: what a user does and what they see, written once in `tests/stories` and played by every front end.
 //!
-//! A story is a file `NAME.json` with a recording in the place of a model. What its view is at the marked steps stands in `NAME.views.json`, which
-//! `STORIES=write` writes anew; the npm package plays the same files (`crates/wasm/npm/trial/stories.test.mjs`).
+//! A story is a file `NAME.json` in which a recording takes the place of a model. The expected views at the marked
+//! steps are in `NAME.views.json`, which `STORIES=write` writes anew. The npm package plays the same files
+//! (`crates/wasm/npm/trial/stories.test.mjs`).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the stories are files")]
 
@@ -23,13 +24,13 @@ use serde_json::{Map, Value, json};
 
 use crate::world::{Obedient, Setting, World, lock, text_of};
 
-/// So long a story waits for what is to come, on a clock that stands still.
+/// How long a story waits for a view, in the time of a clock that only the test moves.
 const PATIENCE_MS: u64 = 30_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Story {
-    /// What it says, for whoever reads that it failed.
+    /// What the story shows, for the message if it fails.
     #[serde(rename = "story")]
     says: String,
     files: BTreeMap<String, String>,
@@ -40,7 +41,7 @@ struct Story {
     recording: Recording,
     steps: Vec<Value>,
     then: Then,
-    /// Front ends in which it goes otherwise, and why.
+    /// Front ends in which the story goes differently, with the reason.
     #[serde(default, rename = "without")]
     _without: BTreeMap<String, String>,
 }
@@ -53,14 +54,14 @@ fn always() -> String {
     "always".to_owned()
 }
 
-/// How it ends.
+/// What must hold at the end.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Then {
     files: BTreeMap<String, String>,
-    /// What the model was told by its user, as the conversation is kept.
+    /// The user's messages to the model, as they are kept in the session.
     told: Vec<String>,
-    /// What became of each suggestion.
+    /// The outcome of each suggestion.
     outcomes: Vec<String>,
 }
 
@@ -74,7 +75,7 @@ struct Player {
 }
 
 impl Player {
-    /// The conversation, over the same files and the same recording, where that is.
+    /// A conversation over the same files. The recording goes on where it was if there was a conversation before.
     fn world(&mut self) -> World {
         let recording = self.recording.clone();
         let replay = &mut self.replay;
@@ -107,14 +108,14 @@ impl Player {
         self.setting.kept = self.over(world);
     }
 
-    /// Ends the conversation, and gives what is kept of it.
+    /// Ends the conversation and returns its kept lines.
     fn over(&mut self, world: World) -> String {
         let world = world.close();
         self.outcomes.extend(world.outcomes());
         lock(&world.book.kept).clone()
     }
 
-    /// Does a step; why not, if not.
+    /// Does a step. Returns the reason if it is refused.
     fn act(&mut self, world: &mut World, verb: &str, about: &Value, number: usize) -> Option<String> {
         let text = || about.as_str().unwrap_or_else(|| panic!("step {number}: {verb} wants a text"));
         let agent = world.agent.clone();
@@ -213,7 +214,7 @@ fn mode(word: &str) -> Mode {
     }
 }
 
-/// Time goes by until the view has all of this.
+/// Lets time pass until the view has all of this.
 fn until(world: &mut World, wanted: &Value, number: usize) {
     for _ in 0..PATIENCE_MS / 50 {
         let view = world.settle();
@@ -225,7 +226,8 @@ fn until(world: &mut World, wanted: &Value, number: usize) {
     panic!("step {number}: in vain for {wanted}, there is {:#}", shown(&world.settle()));
 }
 
-/// Whether a view has what is wanted of it: of an object the fields that are named, of a list its end, `null` for what is not there.
+/// Whether a view has what is wanted: of an object the named fields, of a list its last elements; `null` stands for a
+/// missing field.
 fn holds(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => {
@@ -248,7 +250,7 @@ fn whole(view: &View) -> Value {
     whole
 }
 
-/// The same, made equal for all front ends: without ids, numbers and times.
+/// The view without ids, numbers and times, so that it is the same in all front ends.
 fn shown(view: &View) -> Value {
     let mut whole = whole(view);
     plain(&mut whole);
@@ -301,7 +303,7 @@ fn play(file: &Path) {
     assert_eq!(views, expected, "{}; STORIES=write keeps what is there now", story.says);
 }
 
-/// Views as JSON, an item a line.
+/// Views as JSON with one item per line.
 fn written(views: &Map<String, Value>) -> String {
     let views: Vec<_> =
         views.iter().map(|(name, view)| format!("  {}: {{\n{}\n  }}", json!(name), fields(view))).collect();
@@ -319,12 +321,13 @@ fn fields(view: &Value) -> String {
     fields.collect::<Vec<_>>().join(",\n")
 }
 
-/// The files, by path.
+/// The contents of the files, by path.
 fn files(tree: &MemoryTree) -> BTreeMap<String, String> {
     let files = tree.snapshot().into_iter().filter(|(path, _)| !path.ends_with('/'));
     files.map(|(path, content)| (path, String::from_utf8(content).unwrap())).collect()
 }
 
+/// Plays every story, and compares its views with the recorded ones.
 // Row: S5, S6, S14
 #[test]
 fn every_story_goes_as_it_is_told() {

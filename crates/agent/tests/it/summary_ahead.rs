@@ -1,4 +1,4 @@
-//! The summary that is written while the user reads.
+//! The summary of a long conversation that is written while the user reads.
 
 use std::sync::atomic::Ordering;
 
@@ -18,7 +18,7 @@ fn world(background: Mode) -> World {
     world
 }
 
-/// So many summaries were asked for.
+/// How many summaries the model was asked for.
 fn asked(world: &World) -> usize {
     lock(&world.model.turns).iter().filter(|request| !request.thinking).count()
 }
@@ -39,7 +39,7 @@ fn many_words() -> String {
     format!("talk {}", "of this and that ".repeat(300))
 }
 
-/// Talks until a summary is asked for while nobody waits for it.
+/// Talks until a summary is asked for ahead, before a turn needs it.
 fn talk_until_asked(world: &mut World) {
     for _ in 0..200 {
         world.say(&few_words());
@@ -51,6 +51,7 @@ fn talk_until_asked(world: &mut World) {
     panic!("no summary was asked for");
 }
 
+/// The turn that needs a summary uses the one that was written ahead. Its cost is noted when it was written.
 // Row: X23
 #[test]
 fn the_turn_that_needs_it_finds_it_there() {
@@ -66,11 +67,12 @@ fn the_turn_that_needs_it_finds_it_there() {
     assert!(compacted.summary.is_some() && compacted.after < compacted.before / 2, "{compacted:?}");
 }
 
+/// A turn that needs the summary while it is being written waits for it, instead of asking for a second one.
 #[test]
 fn a_turn_that_comes_too_early_waits_for_the_one_that_is_being_written() {
     let mut world = world(Mode::Always);
     talk_until_asked(&mut world);
-    // The conversation goes another way, and the next one is slow.
+    // The conversation goes on differently than expected, and the next summary is slow.
     world.model.hold(true);
     world.agent.submit(&few_words()).expect("it is idle");
     world.settle();
@@ -85,6 +87,7 @@ fn a_turn_that_comes_too_early_waits_for_the_one_that_is_being_written() {
     assert_eq!((compactions(&world).len(), world.lines("summary").len()), (1, 2));
 }
 
+/// A summary of a conversation that was cleared is dropped, although it was paid for.
 #[test]
 fn one_of_what_was_said_before_is_thrown_away() {
     let mut world = world(Mode::Always);
@@ -97,6 +100,7 @@ fn one_of_what_was_said_before_is_thrown_away() {
     assert_eq!((asked(&world), world.lines("summary").len()), (2, 2));
 }
 
+/// Without background work a summary is only written when a turn needs it.
 #[test]
 fn who_wants_no_background_work_gets_none() {
     let mut off = world(Mode::Off);
@@ -109,7 +113,8 @@ fn who_wants_no_background_work_gets_none() {
     }
     assert_eq!((asked(&off), off.lines("summary").len(), compactions(&off).len()), (1, 0, 1));
 
-    // It is switched off while one is being written: that costs what nobody says.
+    // Background work is switched off while a summary is being written: its cost is unknown and is noted as not
+    // measured.
     let mut world = world(Mode::Always);
     talk_until_asked(&mut world);
     world.model.hold(true);
@@ -126,6 +131,7 @@ fn who_wants_no_background_work_gets_none() {
     assert_eq!((asked(&world), world.lines("summary").len()), (3, 2), "the turn asks for its own");
 }
 
+/// Closing a conversation does not wait for a summary, but the ledger notes it.
 #[test]
 fn a_conversation_that_ends_waits_for_no_summary() {
     let mut world = world(Mode::Always);

@@ -1,4 +1,4 @@
-//! The title that a fast model gives a conversation.
+//! Titles of conversations that a fast model writes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Mutex};
@@ -16,13 +16,13 @@ use serde_json::Value;
 
 use crate::world::{Obedient, Setting, World, lock, text_of};
 
-/// A model that has a title for every conversation, and no suggestion.
+/// A model that gives every conversation a title and makes no suggestion.
 #[derive(Default)]
 struct Titler {
     title: Mutex<String>,
-    /// What it was asked, but for suggestions.
+    /// The requests to the model, except those for suggestions.
     asked: Mutex<Vec<ModelRequest>>,
-    /// Its next answer waits until this comes, or is dropped.
+    /// If it is set, the next answer waits until this is sent or dropped.
     wait: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
@@ -65,6 +65,7 @@ fn title(world: &World) -> String {
     Session::read(lock(&world.book.kept).as_bytes()).unwrap().title
 }
 
+/// A fast model is asked once for a title, and the ledger has the cost.
 // Row: S7
 #[test]
 fn a_fast_model_names_the_conversation_once_and_its_cost_is_in_the_ledger() {
@@ -85,6 +86,8 @@ fn a_fast_model_names_the_conversation_once_and_its_cost_is_in_the_ledger() {
     assert_eq!((said.len(), &said[0]), (3, &(Role::User, "talk of the parser".to_owned())), "{said:?}");
 }
 
+/// Titles are only asked for if a fast model does background work. Otherwise the beginning of the first prompt is the
+/// title.
 #[test]
 fn without_a_fast_model_or_background_work_the_prompt_is_the_title() {
     for (setting, why) in [
@@ -99,6 +102,7 @@ fn without_a_fast_model_or_background_work_the_prompt_is_the_title() {
     }
 }
 
+/// An answer that is no title leaves the conversation with the beginning of its first prompt.
 #[test]
 fn what_is_no_title_changes_nothing() {
     for answer in ["", " \n", "\"\"", &"word ".repeat(60)] {
@@ -114,6 +118,8 @@ fn what_is_no_title_changes_nothing() {
     }
 }
 
+/// Turns do not wait for a title. A title that the user sets, or the end of background work, drops the request; its
+/// cost is unknown.
 #[test]
 fn nobody_waits_for_a_title_and_one_of_the_users_own_or_an_end_gives_it_up() {
     for by_title in [true, false] {
@@ -129,7 +135,7 @@ fn nobody_waits_for_a_title_and_one_of_the_users_own_or_an_end_gives_it_up() {
             world.agent.set_background(Mode::Off);
         }
         world.settle();
-        // It may have been given up.
+        // The request may have been given up already, so that nobody receives this.
         let _ = release.send(());
         world.say("talk on");
         assert_eq!(title(&world), if by_title { "mine" } else { "talk of the parser" });

@@ -1,4 +1,4 @@
-//! Turns, the queue, questions, and what an interrupt leaves.
+//! Turns, queued prompts, questions, and the state after an interrupt.
 
 use headstart_agent::{AfterDecline, Answer, Edit, Item, Phase, Refused, Subject, Submitted};
 use headstart_speculation::{CallStage, Ending};
@@ -14,6 +14,7 @@ fn ends(world: &World) -> Vec<&Ending> {
     ends.collect()
 }
 
+/// A turn is shown as its prompt, its calls, its answer and its end, and the ledger gets one line.
 // Row: S2
 #[test]
 fn a_turn_is_told_from_the_prompt_to_its_end() {
@@ -34,6 +35,7 @@ fn a_turn_is_told_from_the_prompt_to_its_end() {
     assert_eq!(world.lines("turn").len(), 1, "what it cost is written down");
 }
 
+/// Prompts that are sent during a turn are queued and run in their order.
 #[test]
 fn prompts_that_are_sent_meanwhile_run_one_after_the_other() {
     let mut world = World::new(&Setting::default());
@@ -50,6 +52,7 @@ fn prompts_that_are_sent_meanwhile_run_one_after_the_other() {
     assert!(view.queued.is_empty() && view.draft.is_none());
 }
 
+/// After a failed turn, its prompt and the queued ones are given back as a draft, and nothing runs by itself.
 #[test]
 fn what_was_to_follow_a_turn_that_failed_is_the_draft() {
     let mut world = World::new(&Setting::default());
@@ -61,11 +64,12 @@ fn what_was_to_follow_a_turn_that_failed_is_the_draft() {
     assert_eq!((view.phase, view.queued.len()), (Phase::Idle, 0));
     assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some("fail now\ntwo"));
     assert!(matches!(ends(&world)[..], [Ending::Failed { .. }]), "{:?}", world.known);
-    // It was never said, as far as the model knows.
+    // The model does not know the failed prompt, because the turn is not part of the conversation.
     world.say("talk");
     assert_eq!(world.prompts(), ["talk"]);
 }
 
+/// After an interrupt, the prompt and the queued ones are given back as a draft, and no turn begins by itself.
 #[test]
 fn an_interrupted_turn_gives_back_what_was_to_follow_and_nothing_runs_by_itself() {
     let mut world = World::new(&Setting::default());
@@ -83,6 +87,7 @@ fn an_interrupted_turn_gives_back_what_was_to_follow_and_nothing_runs_by_itself(
     assert_eq!(world.agent.interrupt(), Err(Refused::Stale));
 }
 
+/// A question stays until it is answered, and an answer that does not fit it is refused.
 // Row: S12
 #[test]
 fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
@@ -119,6 +124,7 @@ fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
     }
 }
 
+/// A question cannot be answered after an interrupt.
 // Row: S11
 #[test]
 fn an_interrupt_takes_the_question_with_it() {
@@ -132,7 +138,8 @@ fn an_interrupt_takes_the_question_with_it() {
     assert_eq!(ends(&world), [&Ending::Aborted]);
 }
 
-/// Whether the turn goes on after a no is its user's choice; what a no with a reason says is for the model in any case.
+/// The user chooses whether the turn goes on after a no. A no with a reason always goes on, because the reason is meant
+/// for the model.
 // Row: S4
 #[test]
 fn a_no_goes_to_the_model_or_ends_the_turn_as_its_user_wants() {
@@ -151,7 +158,7 @@ fn a_no_goes_to_the_model_or_ends_the_turn_as_its_user_wants() {
         let requests = || lock(&world.model.turns).len();
         let ending = if goes_on { Ending::Completed } else { Ending::Aborted };
         assert_eq!((ends(&world), requests()), (vec![&ending], if goes_on { 2 } else { 1 }));
-        // The conversation goes on, and the model knows of the no.
+        // The conversation can go on, and the model knows of the no.
         world.say("talk");
         let last = lock(&world.model.turns).last().cloned().unwrap();
         let told = serde_json::to_string(&last.messages).unwrap();
@@ -159,6 +166,7 @@ fn a_no_goes_to_the_model_or_ends_the_turn_as_its_user_wants() {
     }
 }
 
+/// If nobody attends the conversation, a call that needs consent is declined without a question.
 #[test]
 fn whoever_is_not_there_is_not_asked() {
     let mut world =
@@ -169,6 +177,7 @@ fn whoever_is_not_there_is_not_asked() {
     assert_eq!(declined, 1, "{:?}", world.known);
 }
 
+/// The model does not see what was cleared. Nothing can be cleared while a turn runs.
 #[test]
 fn what_is_forgotten_is_not_asked_again_and_what_runs_is_not_forgotten() {
     let mut world = World::new(&Setting::default());
@@ -185,6 +194,7 @@ fn what_is_forgotten_is_not_asked_again_and_what_runs_is_not_forgotten() {
     assert_eq!(world.prompts(), ["talk anew"]);
 }
 
+/// An empty prompt is refused, and so is everything after the end.
 #[test]
 fn an_empty_prompt_is_none_and_after_the_end_nothing_is_taken() {
     let mut world = World::new(&Setting::default());
@@ -198,6 +208,7 @@ fn an_empty_prompt_is_none_and_after_the_end_nothing_is_taken() {
     assert_eq!(world.agent.view().phase, Phase::Ended);
 }
 
+/// A prompt with a mention that cannot be resolved fails before it is sent, and is given back as a draft.
 #[test]
 fn a_prompt_whose_mention_is_not_there_is_not_sent_and_is_in_the_line_again() {
     let mut world = World::new(&Setting::default());
@@ -215,6 +226,7 @@ fn a_prompt_whose_mention_is_not_there_is_not_sent_and_is_in_the_line_again() {
     assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some("talk about @none"));
 }
 
+/// Only the prompt that was queued last can be taken back, and only until it runs.
 #[test]
 fn the_prompt_that_was_queued_last_can_be_taken_back() {
     let mut world = World::new(&Setting::default());

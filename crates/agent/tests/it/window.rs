@@ -1,4 +1,4 @@
-//! A conversation that would be longer than what its model sees at once.
+//! Conversations that are longer than what their model sees at once.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,8 @@ use crate::world::{Setting, World, lock};
 
 const SEES: u64 = 16_000;
 
-/// A conversation with a model that refuses what is longer than it sees; `knows`: the program around it knows how much that is.
+/// A conversation with a model that refuses requests which are too long. With `knows` the program around it knows the
+/// limit too.
 fn world(knows: bool) -> World {
     let window = knows.then_some(Window { tokens: SEES, ..Window::default() });
     let world = World::new(&Setting { window, background: Mode::Off, ..Setting::default() });
@@ -39,7 +40,7 @@ fn last_ending(world: &World) -> &Ending {
     endings.next_back().expect("a turn has ended")
 }
 
-/// The requests of turns: those for summaries end with the question for one.
+/// The requests of turns. They are told apart by `thinking`, which requests for summaries do not ask for.
 fn turns(world: &World) -> Vec<ModelRequest> {
     lock(&world.model.turns).iter().filter(|request| request.thinking).cloned().collect()
 }
@@ -48,6 +49,7 @@ fn begins_with(longer: &[Message], shorter: &[Message]) -> bool {
     longer.get(..shorter.len()) == Some(shorter)
 }
 
+/// If another model has a smaller window, the conversation is shortened in its first turn.
 #[test]
 fn another_models_window_counts_as_soon_as_it_answers() {
     let mut world = World::new(&Setting { background: Mode::Off, ..Setting::default() });
@@ -78,14 +80,14 @@ fn ordinary_turns_find_nine_in_ten_requests_in_the_cache() {
     turns_fit(50, &ORDINARY, 18);
 }
 
-/// What is read fits.
+/// Prompts of which each reads something that fits into the window.
 const ORDINARY: [&str; 4] = ["read big.txt", "talk about it", "edit made.txt", "read notes.txt"];
-/// Each fifth turn reads a file that alone is longer than what the model sees: that turn is made shorter whatever was done before, so of its cycle
-/// of nine requests one is not in the cache.
+/// Every fifth turn reads a file that alone is longer than what the model sees, so the conversation has to be shortened
+/// in that turn. Of every nine requests one is therefore not in the cache.
 const WITH_HUGE: [&str; 5] =
     ["read big.txt", "talk about it", "edit made.txt", "read notes.txt", "read huge.txt"];
 
-/// `twentieths` of the requests begin with the one before.
+/// Plays these prompts. At least so many `twentieths` of the requests must begin with the request before.
 fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
     let mut world = world(true);
     for turn in 0..count {
@@ -97,7 +99,7 @@ fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
     let longest = requests.iter().map(|request| serde_json::to_string(request).unwrap_or_default().len() / 4);
     assert!(longest.max() <= usize::try_from(SEES).ok());
     let hits = requests.windows(2).filter(|pair| begins_with(&pair[1].messages, &pair[0].messages)).count();
-    // One loss of the cache for each time that it was made shorter, and none between.
+    // The cache may be lost once each time the conversation is shortened, and never in between.
     let losses = requests.len() - 1 - hits;
     assert!(losses <= compactions(&world).len(), "{losses} of {}", requests.len());
     assert!(
@@ -108,7 +110,7 @@ fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
     let has_huge = prompts.contains(&"read huge.txt");
     assert!(!has_huge || compactions(&world).iter().any(|compacted| compacted.summary.is_some()));
     assert!(compactions(&world).iter().all(|compacted| compacted.after < compacted.before));
-    // What is kept is the conversation as the model knows it, and everything that was shown.
+    // The session holds the history as the model knows it, and all prompts that were shown.
     let kept = Session::read(lock(&world.book.kept).as_bytes()).expect("it was kept");
     assert_eq!(kept.prompts.len(), count);
     let last = requests.last().expect("there are some");
@@ -116,6 +118,7 @@ fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
     check_pairing(&kept.history).expect("a legal history");
 }
 
+/// A single turn that is too long is summed up while it runs. The session still has all of its calls.
 // Row: X23
 #[test]
 fn one_long_turn_goes_on_with_a_summary_of_itself() {
@@ -139,6 +142,8 @@ fn one_long_turn_goes_on_with_a_summary_of_itself() {
     assert!(begins_with(&kept.history, &requests[requests.len() - 1].messages));
 }
 
+/// If the provider refuses a request as too long, the conversation is shortened and sent once more. Here the size of
+/// the window is unknown.
 #[test]
 fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
     let mut world = world(false);
@@ -147,7 +152,7 @@ fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
         assert_eq!(*last_ending(&world), Ending::Completed, "turn {turn}");
     }
     assert!(!compactions(&world).is_empty());
-    // What cannot be left out is told with both numbers, and the prompt is there again.
+    // A prompt that cannot be shortened is refused with both numbers, and is in the line again.
     let words = "word ".repeat(20_000);
     let view = world.say(&words);
     let Ending::Failed { error, code, .. } = last_ending(&world) else { panic!("{view:?}") };
@@ -158,6 +163,7 @@ fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
     assert_eq!(*last_ending(&world), Ending::Completed);
 }
 
+/// The user may ask for a summary at any time when nothing else goes on, and may interrupt it.
 // Row: X23
 #[test]
 fn its_user_may_have_it_summed_up() {
@@ -170,7 +176,7 @@ fn its_user_may_have_it_summed_up() {
     world.agent.compact().expect("nothing goes on");
     assert_eq!(world.settle().phase, Phase::Compacting);
     assert_eq!(world.agent.compact(), Err(Refused::Busy));
-    // A prompt that is sent meanwhile runs behind it.
+    // A prompt that is sent while the summary is written runs after it.
     world.agent.submit("talk 7").expect("it waits");
     world.model.hold(false);
     world.settle();

@@ -1,4 +1,4 @@
-//! The words of a host for its own tool.
+//! A host describes the calls of its own tool in its own words.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn a_conversation_that_goes_on_tells_a_tool_in_its_own_words() {
     let said = world.say("deploy harbour");
     assert_eq!(call_of(&said.items).unwrap().sentence, "sent it to harbour");
     let kept = lock(&world.book.kept).clone();
-    // Where its host does not offer it any more, only its name is known.
+    // If the host no longer offers the tool, only its name is known.
     for (tools, sentence) in [(setting().tools, "sent it to harbour"), (Vec::new(), "used the deploy tool")] {
         let world = World::new(&Setting { kept: kept.clone(), tools, ..Setting::default() });
         assert_eq!(call_of(&world.agent.view().items).unwrap().sentence, sentence);

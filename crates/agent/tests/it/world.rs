@@ -1,4 +1,4 @@
-//! A model that does what the prompt says, a host whose clock stands still, and a user's hands.
+//! A world for tests: a model that does what the prompt says, a host whose clock stands still, and what a user does.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod deed;
@@ -41,7 +41,7 @@ pub(crate) struct Setting {
     pub(crate) mode: ApprovalMode,
     pub(crate) ahead_writes: AheadWrites,
     pub(crate) background: Mode,
-    /// The name of the model that does background work; that of turns is `m`.
+    /// The name of the model that does background work. The model of turns is called `m`.
     pub(crate) fast: &'static str,
     pub(crate) attended: bool,
     pub(crate) after_decline: AfterDecline,
@@ -49,21 +49,21 @@ pub(crate) struct Setting {
     pub(crate) parallel: usize,
     pub(crate) depth: u32,
     pub(crate) store_fails: bool,
-    /// What the ledger's store and the session's do with what they are given.
+    /// How the stores of the ledger and of the session behave.
     pub(crate) ledger: Mood,
     pub(crate) session: Mood,
-    /// Tools beside the built-in ones; all of them only read.
+    /// Tools in addition to the built-in ones. All of them only read.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) workspace: &'static str,
     pub(crate) events: bool,
     pub(crate) window: Option<Window>,
-    /// Files besides; with them come the project's rules, and mentions are resolved.
+    /// More files. If there are any, prompts come with the project's rules, and mentions are resolved.
     pub(crate) project: &'static [(&'static str, &'static str)],
-    /// The lines of the conversation that goes on.
+    /// The kept lines of the conversation that goes on.
     pub(crate) kept: String,
 }
 
-/// How a store is.
+/// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Mood {
     #[default]
@@ -72,7 +72,7 @@ pub(crate) enum Mood {
     Panics,
 }
 
-/// Does as a store of this mood does, and again when it is woken.
+/// Behaves as the store is set to. If it does not answer, it looks again when it is woken.
 async fn act(mood: &Mutex<Mood>, wakers: &Mutex<Vec<Waker>>) {
     futures::future::poll_fn(|context| match *lock(mood) {
         Mood::Works => Poll::Ready(()),
@@ -110,7 +110,7 @@ impl Default for Setting {
     }
 }
 
-/// A conversation and everything around it.
+/// A conversation with everything around it.
 pub(crate) struct World {
     pool: LocalPool,
     pub(crate) agent: AgentHandle,
@@ -119,7 +119,7 @@ pub(crate) struct World {
     pub(crate) host: Arc<StillHost>,
     pub(crate) tree: Arc<MemoryTree>,
     pub(crate) book: Arc<Book>,
-    /// What somebody who was told each change has in hand.
+    /// The items as known to a reader who applied every change.
     pub(crate) known: BTreeMap<usize, Item>,
 }
 
@@ -134,7 +134,7 @@ impl World {
         Self::over(setting, tree, model, |_| (asked, background))
     }
 
-    /// One over these files, in which these models answer: that of turns, and that of what is done ahead.
+    /// A conversation over these files. `models` makes the model of turns and the model of background work.
     pub(crate) fn over(
         setting: &Setting,
         tree: Arc<MemoryTree>,
@@ -211,7 +211,7 @@ impl World {
         Self { pool, agent, updates: Some(updates), model, host, tree, book, known: BTreeMap::new() }
     }
 
-    /// Everything that can happen at this moment happens.
+    /// Lets everything happen that can happen now, and applies the updates.
     pub(crate) fn settle(&mut self) -> Arc<View> {
         self.pool.run_until_stalled();
         while let Some(Some(Some(update))) =
@@ -237,18 +237,18 @@ impl World {
         self.agent.view()
     }
 
-    /// Nobody looks any more.
+    /// From now on nobody reads the updates.
     pub(crate) fn drop_updates(&mut self) {
         self.updates = None;
     }
 
-    /// Whether this has come to its end, once everything that can happen has happened.
+    /// Whether this future is done after everything has happened that can happen now.
     pub(crate) fn is_done<F: Future + Unpin>(&mut self, future: &mut F) -> bool {
         self.settle();
         self.pool.run_until(async { future.now_or_never() }).is_some()
     }
 
-    /// So much time goes by.
+    /// Lets this much time pass.
     pub(crate) fn pass(&mut self, ms: u64) -> Arc<View> {
         for _ in 0..ms / 50 {
             self.settle();
@@ -258,13 +258,13 @@ impl World {
         self.settle()
     }
 
-    /// Sends a prompt and lets everything happen.
+    /// Sends a prompt and lets everything happen that can happen now.
     pub(crate) fn say(&mut self, prompt: &str) -> Arc<View> {
         self.agent.submit(prompt).unwrap();
         self.settle()
     }
 
-    /// A conversation in which the next prompt is suggested, and has run ahead where it could.
+    /// A conversation that shows this suggestion, for which work has run ahead as far as it could.
     pub(crate) fn with_suggestion(setting: &Setting, suggestion: &str) -> Self {
         let mut world = Self::new(setting);
         world.model.suggest(suggestion);
@@ -283,19 +283,19 @@ impl World {
         Some(String::from_utf8(bytes).unwrap())
     }
 
-    /// The user's own edit.
+    /// Writes a file as its user would.
     pub(crate) fn write(&self, name: &str, text: &str) {
         self.tree.write(&WorkspacePath::parse(name).unwrap(), text);
     }
 
-    /// What the user has said in the conversation that the model knows by its last turn.
+    /// The user's messages in the last request of a turn, which are those that the model knows.
     pub(crate) fn prompts(&self) -> Vec<String> {
         let requests = lock(&self.model.turns);
         let last = requests.last().map(|request| request.messages.clone()).unwrap_or_default();
         last.iter().filter(|message| message.role == Role::User).map(text_of).collect()
     }
 
-    /// The lines of the ledger of a type, as JSON.
+    /// The lines of the ledger that have this type, as JSON.
     pub(crate) fn lines(&self, kind: &str) -> Vec<Value> {
         let entries = lock(&self.book.entries);
         let lines = entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.to_line()).unwrap());
@@ -318,7 +318,7 @@ impl World {
     }
 }
 
-/// Does what the prompt says: `talk`, `read`, `edit FILE`, `run`, `fail`, `panic`, `cut`, with anything behind it.
+/// A model that does what the prompt says: `talk`, `read`, `edit FILE`, `run`, `fail`, `panic`, `cut`, with more text.
 #[derive(Default)]
 pub(crate) struct Obedient {
     /// The requests of turns, in order.
@@ -333,19 +333,19 @@ pub(crate) struct Obedient {
     /// Answers wait until they are released.
     pub(crate) holds: AtomicBool,
     held: Mutex<VecDeque<oneshot::Sender<()>>>,
-    /// It counts what it reads, and refuses what is longer than this; 0: it does neither.
+    /// If it is not 0, the model counts the tokens that it reads and refuses requests that have more than this.
     pub(crate) sees: AtomicU64,
-    /// How many more files it wants to read before it answers `loop FILE`.
+    /// How many more files the model reads before it answers `loop FILE`.
     pub(crate) left: AtomicU64,
 }
 
 impl Obedient {
-    /// The answer to the next question for a suggestion; several with `|` between them.
+    /// Sets the answer to the next question for a suggestion. Several suggestions are separated by `|`.
     pub(crate) fn suggest(&self, text: &str) {
         lock(&self.suggestions).push_back(text.to_owned());
     }
 
-    /// Lets an answer that waits begin; the oldest, or the newest.
+    /// Lets an answer that waits begin: the oldest one, or the newest one.
     pub(crate) fn release(&self, newest: bool) {
         let mut held = lock(&self.held);
         let next = if newest { held.pop_back() } else { held.pop_front() };
@@ -379,7 +379,7 @@ impl Obedient {
             match deed(request)? {
                 said if said.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))) => said,
                 said => match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, wants_more) {
-                    // Each of another length: one that is always the same is stopped.
+                    // The calls differ in length, because a call that is always the same is stopped.
                     Ok(left) => {
                         vec![call("read_file", &json!({ "file_path": "big.txt", "limit": 200 + left }))]
                     }
@@ -399,7 +399,7 @@ impl Obedient {
         let events = stream::iter(events.into_iter().chain(end).map(Ok));
         let waits = async move {
             if let Some(waits) = waits {
-                // Dropped, it is released as well.
+                // An answer whose sender was dropped is released as well.
                 let _ = waits.await;
             }
             events
@@ -417,7 +417,7 @@ impl Model for Obedient {
     }
 }
 
-/// The same model for what is done ahead.
+/// The same model, for background work.
 struct Background(Arc<Obedient>);
 
 #[async_trait]
@@ -433,7 +433,7 @@ impl Model for Background {
     }
 }
 
-/// A clock that only a test moves, and rules.
+/// A host with rules and with a clock that only a test moves.
 #[derive(Default)]
 pub(crate) struct StillHost {
     pub(crate) rules: Mutex<GateContext>,
@@ -441,14 +441,14 @@ pub(crate) struct StillHost {
     tells_project: bool,
     ms: AtomicU64,
     sleepers: Mutex<Vec<(u64, oneshot::Sender<()>)>>,
-    /// What of it, or of the runtime, panics.
+    /// The name of the method, of the host or of the runtime, that panics.
     pub(crate) panics: Arc<Mutex<&'static str>>,
 }
 
 impl StillHost {
     fn pass(&self, ms: u64) {
         let now = self.ms.fetch_add(ms, Ordering::SeqCst) + ms;
-        // Whoever is dropped wakes up.
+        // A dropped sender wakes the sleeper.
         lock(&self.sleepers).retain(|(until, _)| now < *until);
     }
 }
@@ -499,7 +499,7 @@ impl Host for StillHost {
     }
 }
 
-/// Takes no work: the driver does all of it.
+/// A runtime that takes no tasks, so that the driver does all of the work.
 struct NoThreads {
     panics: Arc<Mutex<&'static str>>,
 }
@@ -526,11 +526,11 @@ fn may_panic(which: &Mutex<&'static str>, this: &str) {
     assert!(!panics, "{this} panics");
 }
 
-/// A ledger in memory.
+/// A ledger and a session in memory.
 #[derive(Default)]
 pub(crate) struct Book {
     pub(crate) entries: Mutex<Vec<Entry>>,
-    /// The lines of the conversation.
+    /// The lines of the session.
     pub(crate) kept: Mutex<String>,
     fails: AtomicBool,
     ledger: Mutex<Mood>,
@@ -539,7 +539,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Answers at last.
+    /// The stores answer from now on.
     pub(crate) fn answer(&self) {
         (*lock(&self.ledger), *lock(&self.session)) = (Mood::Works, Mood::Works);
         lock(&self.wakers).drain(..).for_each(Waker::wake);
@@ -553,7 +553,7 @@ impl LedgerStore for Book {
         if self.fails.load(Ordering::SeqCst) {
             return Err("the disk is full".into());
         }
-        // A store is not done at once.
+        // A store does not answer at once.
         let mut first = true;
         futures::future::poll_fn(|context| {
             context.waker().wake_by_ref();

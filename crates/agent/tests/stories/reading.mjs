@@ -1,9 +1,9 @@
-// How a story is read, for those who play it in JavaScript; natively it is `crates/agent/tests/it/stories.rs`.
+// How front ends in JavaScript read a story; the native one is `crates/agent/tests/it/stories.rs`.
 
-/** What is another one each time. */
+/** Fields whose values differ each time. */
 const VARIES = ["revision", "id", "tookMs", "savedMs", "taken", "key", "tokens"];
 
-/** Whether a view has what is wanted of it: of an object the named fields, of a list its end, `null` for what is not there. */
+/** Whether a view has what is wanted: of an object the named fields, of a list its last elements; `null` stands for a missing field. */
 export function holds(there, wanted) {
   if (Array.isArray(wanted)) {
     const skipped = (there?.length ?? -1) - wanted.length;
@@ -14,7 +14,7 @@ export function holds(there, wanted) {
   return there === wanted;
 }
 
-/** A view made equal for all front ends: without ids, numbers and times. */
+/** The view without ids, numbers and times, so that it is the same in all front ends. */
 export function plain(value) {
   if (Array.isArray(value)) return value.map(plain);
   if (value === null || typeof value !== "object") return value;
@@ -22,7 +22,7 @@ export function plain(value) {
   return Object.fromEntries(fields.map(([name, inner]) => [name, plain(inner)]));
 }
 
-/** What the lines of a ledger say that became of each suggestion. */
+/** The outcome of each suggestion, from the lines of a ledger. */
 export function outcomesOf(ledger) {
   const entries = ledger.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   return entries.filter(({ type }) => type === "outcome").map(({ outcome }) => outcome);
@@ -30,7 +30,7 @@ export function outcomesOf(ledger) {
 
 const textOf = ({ parts }) => parts.map(({ text = "" }) => text).join("");
 
-/** What the model was told by its user, as the lines of a conversation are kept. */
+/** The user's messages to the model, from the kept lines of a session. */
 export function toldIn(lines) {
   const kept = lines.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   return kept.filter(({ type, message }) => type === "message" && message.role === "user").map(({ message }) => textOf(message));

@@ -73,6 +73,7 @@ fn what_cannot_be_read_is_listed_and_left_as_it_is() {
     assert!(sessions.prompts().is_empty());
 }
 
+/// The oldest sessions are removed when there are too many, except those that are open.
 #[test]
 fn the_oldest_make_room() {
     let state = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the model of these tests does.
+//! What the model of these tests does for each prompt.
 
 use headstart_forked_query::{ModelError, ModelEvent, ModelRequest, Role, ToolCall};
 use serde_json::{Value, json};
@@ -10,12 +10,13 @@ pub(super) fn call(name: &str, args: &Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })
 }
 
-/// What the last prompt asks for, until its result is there.
+/// The calls or the text that the last prompt asks for. After the result of its call, the model only says that it is
+/// done.
 pub(super) fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
     let last = request.messages.last();
     let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
     let prompt = prompt.unwrap_or_default();
-    // What goes with it stands behind it.
+    // Only the prompt itself counts, not the mentions, rules and notes that come with it.
     let prompt = prompt.split("\n\nWhat is named with an @").next().unwrap_or_default();
     let prompt = prompt.split("\n\n<project-rules").next().unwrap_or_default();
     let prompt = prompt.rsplit("\n\n").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What goes with a prompt in a project that has rules.
+//! What a prompt brings along in a project that has rules.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use headstart_overlay_fs::Tree;
 use headstart_speculation::Beside;
 use headstart_tool_gate::GateContext;
 
-/// What it mentions, and the rules that are new to the model.
+/// The mentioned files, and the rules that are new to the model.
 pub(super) async fn beside(
     prompt: &str,
     conversation: &CacheSafeParams,
@@ -27,7 +27,7 @@ pub(super) async fn beside(
     Ok(Beside { text, images: resolved.images, read: resolved.read })
 }
 
-/// Knows of nothing but files and rules.
+/// A source of mentions that knows only files and rules.
 struct Nothing;
 
 #[async_trait]
