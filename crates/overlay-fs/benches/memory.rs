@@ -1,4 +1,4 @@
-//! The memory of a process that stages 10,000 files of 4 KB, beside the bytes that it stages (Linux).
+//! The memory of a process that stages 10,000 files of 4 KB, compared with the bytes that it stages (Linux).
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -24,7 +24,7 @@ fn main() {
         return stage(&what);
     }
     println!("{FILES} files of {FILE} bytes: {} kB are staged", FILES * FILE / 1024);
-    // Each in its own process: a peak never falls.
+    // Each case has a process of its own, because the peak of a process never falls.
     for what in ["new", "over existing"] {
         let status =
             Command::new(std::env::current_exe().unwrap()).arg(format!("stage={what}")).status().unwrap();
@@ -56,7 +56,7 @@ fn stage(what: &str) {
     println!("{what}: peak {staged} kB while staging, {with_changes} kB with its change set");
 }
 
-/// The most memory that this process had so far, in kB.
+/// The most memory that this process has had so far, in kB.
 fn peak() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -60,6 +60,7 @@ mod tests {
         Fingerprint { kind, device, inode: 7, len: 1, mode: 0, modified_ns, changed_ns: 0, racy: false }
     }
 
+    /// JavaScript rounds whole numbers above 2⁵³ − 1, so in JSON those are strings.
     #[test]
     fn what_a_double_cannot_hold_is_a_string() {
         let cases = [
@@ -74,7 +75,7 @@ mod tests {
             assert!(json.contains(&format!("\"modifiedNs\":{modified_json},")), "{json}");
             let read: Fingerprint = serde_json::from_str(&json).unwrap();
             assert_eq!(read, fingerprint(device, modified));
-            // The form before this one, which must stay readable.
+            // The previous form must stay readable.
             let plain = json.replace(device_json, &device.to_string());
             assert_eq!(serde_json::from_str::<Fingerprint>(&plain).unwrap(), read);
         }

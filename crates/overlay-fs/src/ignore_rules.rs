@@ -162,6 +162,7 @@ mod tests {
         }
     }
 
+    /// A pattern whose last letter differs from that of the path is skipped quickly. This must not change any answer.
     #[test]
     fn the_last_letter_of_a_pattern_is_only_a_short_cut() {
         let text = "*.rs\n!keep.rs\n[xy]z\nend\\s\n*[0-9]\nq?\nlogs/\n";

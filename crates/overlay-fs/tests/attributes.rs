@@ -1,6 +1,7 @@
-//! What a file has besides its content: bits, owner, group, times, extended attributes and access lists.
+//! What a file has besides its content: permission bits, owner, group, times, extended attributes and access lists.
 //!
-//! As the superuser it also gives files away and writes attributes that only they may write; as anyone else it does the rest.
+//! Run by the superuser, the tests also give files away and write attributes that only the superuser may write; run by
+//! anybody else, they do the rest.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -25,8 +26,8 @@ fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// Entries of an access list: the user or group that each is about (`None` for owner, owning group, mask and others), and
-/// its bits, in the kernel's order.
+/// An entry of an access list, in the kernel's order: its tag, the user or group that it is about (`None` for owner,
+/// owning group, mask and others), and its bits.
 type Entry = (Tag, Option<u32>, u16);
 
 #[derive(Clone, Copy)]
@@ -42,7 +43,7 @@ enum Tag {
 const ACCESS_LIST: &str = "system.posix_acl_access";
 const DEFAULT_LIST: &str = "system.posix_acl_default";
 
-/// Gives a file or folder an access list, in the form in which Linux keeps it: version 2, then eight bytes an entry.
+/// Gives a file or folder an access list in the form of Linux: version 2, then eight bytes for each entry.
 fn set_list(at: &Path, name: &str, entries: &[Entry]) {
     let mut value = 2_u32.to_le_bytes().to_vec();
     for (tag, of, bits) in entries {
@@ -58,7 +59,7 @@ fn set(at: &Path, name: &str, value: &[u8]) {
     set.unwrap_or_else(|error| panic!("{name} of {}: {error}", at.display()));
 }
 
-/// Removes an attribute that may not be there.
+/// Removes an attribute if it is there.
 fn unset(at: &Path, name: &str) {
     match rustix::fs::lremovexattr(at, name) {
         Ok(()) | Err(rustix::io::Errno::NODATA) => {}
@@ -66,7 +67,7 @@ fn unset(at: &Path, name: &str) {
     }
 }
 
-/// Attributes and access lists, sorted, each with the bytes of its value.
+/// The attributes and access lists, sorted, each with the bytes of its value.
 fn attributes(at: &Path) -> Vec<String> {
     let mut names = vec![0; 64 * 1024];
     let len = rustix::fs::llistxattr(at, &mut names[..]).unwrap();
@@ -94,7 +95,7 @@ fn own_group() -> u32 {
     rustix::process::getegid().as_raw()
 }
 
-/// Somebody else, where this process may give files away.
+/// Another user, if this process may give files away.
 fn other_user() -> u32 {
     if is_superuser() { 12_345 } else { own_user() }
 }
@@ -103,7 +104,7 @@ fn other_group() -> u32 {
     if is_superuser() { 23_456 } else { own_group() }
 }
 
-/// A workspace, and beside it the state folder and a folder in which the test makes by hand what a commit should make.
+/// A workspace, with the state folder and a folder in which the test makes by hand what a commit should make.
 struct Place {
     temporary: tempfile::TempDir,
     state: bool,
@@ -132,7 +133,7 @@ impl Place {
     }
 }
 
-/// Everything that is told of a file but its content, inode and times.
+/// Everything about a file except its content, inode and times.
 fn told(at: &Path) -> String {
     let found = fs::symlink_metadata(at).unwrap();
     let owner = format!("{:o} {}:{}", found.mode(), found.uid(), found.gid());
@@ -147,7 +148,7 @@ fn commit(tree: &OsTree, overlay: &Overlay) {
     assert!(matches!(outcome, CommitOutcome::Committed(_)), "{outcome:?}");
 }
 
-/// How a folder may be.
+/// Prepares a folder: its group, bits and access lists.
 type Prepare = fn(&Path);
 
 fn folders() -> [(&'static str, Prepare); 6] {
@@ -180,6 +181,8 @@ fn folders() -> [(&'static str, Prepare); 6] {
     ]
 }
 
+/// What a commit makes in a folder has exactly the owner, bits and access lists that a user's program would give it
+/// there, wherever it was staged.
 #[test]
 fn what_is_new_gets_what_its_folder_gives() {
     let made = ["file", "program", "new", "new/deep", "new/deep/file", "empty", "link"];
@@ -187,7 +190,7 @@ fn what_is_new_gets_what_its_folder_gives() {
         for (home_kind, prepare_home) in folders() {
             for state in [true, false] {
                 let place = Place::new(state);
-                // What the folders above the staging folder would give is for nobody else.
+                // What the folders above the staging folder would give to new files must not appear in the workspace.
                 prepare_home(&place.at(if state { "state" } else { "workspace" }));
                 for folder in ["workspace/d", "by hand/d"].map(|name| place.at(name)) {
                     fs::create_dir(&folder).unwrap();
@@ -237,7 +240,7 @@ fn what_is_new_gets_what_its_folder_gives() {
     }
 }
 
-/// A file with all that a user can give it; the content is what the work knows.
+/// Gives a file everything that its user can give it. Its content stays, because the work knows it.
 fn dress(at: &Path) {
     fs::set_permissions(at, fs::Permissions::from_mode(0o640)).unwrap();
     lchown(at, Some(other_user()), Some(other_group())).unwrap();
@@ -251,6 +254,7 @@ fn dress(at: &Path) {
     }
 }
 
+/// A user's changes of the attributes of a file are kept when the work replaces the file, except capabilities.
 #[test]
 fn a_replaced_file_keeps_what_its_user_gave_it_meanwhile() {
     for state in [true, false] {
@@ -265,7 +269,8 @@ fn a_replaced_file_keeps_what_its_user_gave_it_meanwhile() {
         }
         dress(&file);
         let expected = told(&file);
-        // It lets a program do more than its user may: it was given to the old content.
+        // A capability lets a program do more than its user may. It was given to the old content, so the new one must
+        // not get it.
         if is_superuser() {
             set(&file, "security.capability", &[1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         }
@@ -277,6 +282,8 @@ fn a_replaced_file_keeps_what_its_user_gave_it_meanwhile() {
     }
 }
 
+/// A moved file or folder keeps its attributes, also those that the user changed meanwhile. It gets a new time, so that
+/// builds notice the move.
 #[test]
 fn what_moves_keeps_what_is_its_own() {
     for state in [true, false] {
@@ -330,7 +337,7 @@ fn what_moves_keeps_what_is_its_own() {
     }
 }
 
-/// The file that waits for a commit.
+/// The prepared file that waits for the commit.
 fn waiting(place: &Place) -> PathBuf {
     let inside = |at: &Path| fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     let homes = inside(&place.at("state/staging"));
@@ -339,7 +346,8 @@ fn waiting(place: &Place) -> PathBuf {
     ["0", "1"].map(|name| staging.join(name)).into_iter().find(|at| at.exists()).unwrap()
 }
 
-/// What can be given while its user still reads, is; and it is not what counts when they accept.
+/// Attributes are given to the prepared file while the user still reads. What the file has at the accept counts,
+/// nevertheless.
 #[test]
 fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
     type Edit = fn(&Path);
@@ -357,7 +365,7 @@ fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
             let file = place.at("workspace/file");
             fs::write(&file, "one\n").unwrap();
             dress(&file);
-            // A change in the tick of the clock in which it is looked at would not show.
+            // A change within the tick of the clock in which the file is looked at would not be noticed.
             std::thread::sleep(Duration::from_millis(30));
             let tree = place.tree();
             let overlay = Overlay::new(tree.clone(), Quota::default());
@@ -381,9 +389,10 @@ fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
     }
 }
 
+/// Replacing a file needs no permission for the file itself. A commit therefore checks that its user may write it.
 #[test]
 fn a_file_that_may_not_be_written_is_not_replaced() {
-    // The superuser, whom the bits alone do not stop, tries it as any other user, too.
+    // Permission bits do not stop the superuser, so the superuser tries it as another user, too.
     type Guard = fn(&Path);
     let cases: [(&str, bool, Guard); 4] = [
         ("read-only, by root", true, |at| {

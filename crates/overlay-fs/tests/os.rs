@@ -1,4 +1,4 @@
-//! The tree on a real disk: what its commit does, and what attacks on it do not.
+//! The tree on a real disk: what its commit does, and that attacks do not lead it out of the workspace.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "the tests are the workspace's user, who edits it directly")]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
@@ -22,7 +22,7 @@ fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// A temporary folder with a workspace in it and a neighbour outside that nobody may touch.
+/// A temporary folder with a workspace, and a neighbour outside of it that nothing may touch.
 struct Place {
     _temporary: TempDir,
     root: PathBuf,
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// Everything in a folder: path, kind, permission bits and content.
+/// Everything in a folder: the path, kind, permission bits and content of each entry.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (String, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut todo = vec![folder.to_owned()];
@@ -146,6 +146,7 @@ impl FromVecChecked for std::ffi::OsString {
     }
 }
 
+/// A replaced file keeps the bits that the user gave it meanwhile, and only the executable bit comes from the work.
 #[test]
 fn a_replaced_file_keeps_the_mode_its_user_gave_it_meanwhile() {
     let place = Place::new();
@@ -165,6 +166,8 @@ fn a_replaced_file_keeps_the_mode_its_user_gave_it_meanwhile() {
     assert_eq!([mode("a.txt"), mode("b.txt"), mode("run.sh")], [0o600, 0o750, 0o755]);
 }
 
+/// For each edit of the user: the conflict has the right kind, and neither the workspace nor the folder outside is
+/// changed.
 #[test]
 fn a_users_edit_is_a_conflict_and_everything_stays() {
     type Edit = fn(&Path);
@@ -215,6 +218,7 @@ fn a_users_edit_is_a_conflict_and_everything_stays() {
     }
 }
 
+/// A file whose content is the same as before is no conflict, even if it was written again.
 #[test]
 fn a_file_that_was_only_touched_is_no_conflict() {
     let place = Place::new();
@@ -229,6 +233,7 @@ fn a_file_that_was_only_touched_is_no_conflict() {
     assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
 }
 
+/// Reading and writing through links that lead out of the workspace is refused with its own error.
 #[test]
 fn what_leads_out_is_refused() {
     let place = Place::new();
@@ -306,6 +311,7 @@ fn a_folder_swapped_for_a_link_between_staging_and_commit_is_a_conflict() {
     }
 }
 
+/// A thread exchanges a folder and a link that leads out, again and again. Nothing outside may be touched.
 #[test]
 fn a_link_swapped_in_all_the_time_never_leads_a_commit_out() {
     let place = Place::new();
@@ -350,6 +356,8 @@ fn a_link_swapped_in_all_the_time_never_leads_a_commit_out() {
     assert_eq!(snapshot(&place.outside), before);
 }
 
+/// Files with several names, pipes, sockets and impossible names are refused when they are staged, and not only at the
+/// commit.
 #[test]
 fn what_cannot_be_staged_is_refused_when_it_is_staged() {
     let place = Place::new();
@@ -383,6 +391,7 @@ fn what_cannot_be_staged_is_refused_when_it_is_staged() {
     assert_eq!(overlay.change_set().changes.len(), 1);
 }
 
+/// A workspace that was opened through a link stays the same folder, even if the link is changed.
 #[test]
 fn a_workspace_behind_a_link_is_opened_once() {
     let place = Place::new();
@@ -397,6 +406,7 @@ fn a_workspace_behind_a_link_is_opened_once() {
     assert!(OsTree::open(place.root.join("a.txt")).is_err());
 }
 
+/// A folder that looks empty may contain a staging folder, so it is not removed.
 #[test]
 fn a_folder_that_holds_what_no_listing_shows_is_not_removed() {
     let place = Place::new();
@@ -422,6 +432,7 @@ fn a_folder_that_holds_what_no_listing_shows_is_not_removed() {
     assert_eq!(snapshot(&place.root), before, "the steps before it are taken back");
 }
 
+/// Of several commits that were made from the same state of a file, one goes through, so that no edit is lost.
 #[test]
 fn two_commits_from_one_base_cannot_both_win() {
     let place = Place::new();
@@ -450,6 +461,7 @@ fn two_commits_from_one_base_cannot_both_win() {
     assert_eq!(place.read("a.txt").lines().count(), 21);
 }
 
+/// A sweep removes staging folders of processes that have ended. Everything that it does not recognise stays.
 #[test]
 fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The overlay over a tree in memory: what its view shows, what it stages, what it refuses.
+//! The overlay over a tree in memory: what its view shows, what it stages, and what it refuses.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 use std::sync::Arc;
@@ -126,6 +126,7 @@ fn a_moved_folder_takes_its_content_along() {
     assert_eq!(changed(&overlay), ["write src/deep/x.rs"]);
 }
 
+/// If a file is as it was before, there is nothing to commit.
 #[test]
 fn what_comes_back_to_the_base_is_no_change() {
     let tree = workspace();
@@ -156,6 +157,7 @@ fn what_comes_back_to_the_base_is_no_change() {
     assert_eq!((overlay.usage().files, overlay.usage().bytes), (0, 0));
 }
 
+/// A refused operation leaves nothing staged and counts for no quota.
 #[test]
 fn a_staging_that_fails_stages_nothing() {
     let tree = workspace();
@@ -187,6 +189,7 @@ fn a_staging_that_fails_stages_nothing() {
     assert_eq!((overlay.usage().files, overlay.usage().bytes), (1, 10));
 }
 
+/// A file that is reached through a link is the same file, so that there is one change for it and not two.
 #[test]
 fn one_file_has_one_identity_through_links() {
     let tree = workspace();
@@ -262,6 +265,7 @@ fn a_users_edit_is_a_conflict_and_stays() {
     }
 }
 
+/// Edits that keep what the work has seen, or are elsewhere, are no conflicts.
 #[test]
 fn what_does_not_matter_is_no_conflict() {
     let tree = workspace();
@@ -285,6 +289,7 @@ fn what_does_not_matter_is_no_conflict() {
     assert!(after.contains_key("new/other") && after.contains_key("new/file"));
 }
 
+/// The work is based on what it saw first, so a later edit of the user is a conflict.
 #[test]
 fn the_first_look_counts_even_if_the_file_is_written_later() {
     let tree = workspace();
@@ -387,6 +392,7 @@ fn names_raw(tree: &dyn Tree) -> Vec<Vec<u8>> {
     block_on(tree.list(&WorkspacePath::root())).unwrap().into_iter().map(|entry| entry.name).collect()
 }
 
+/// A change set from elsewhere cannot make a link that leads out of the workspace.
 #[test]
 fn a_change_set_that_would_make_a_link_out_is_refused() {
     let tree = workspace();
@@ -409,7 +415,7 @@ fn a_change_set_that_would_make_a_link_out_is_refused() {
     assert_eq!(tree.snapshot(), before);
 }
 
-/// Counts what reaches the base.
+/// Counts the calls that reach the base.
 struct Counting {
     tree: Arc<MemoryTree>,
     calls: std::sync::atomic::AtomicU32,
@@ -438,6 +444,7 @@ impl Tree for Counting {
     }
 }
 
+/// The base is not asked more often than necessary.
 #[test]
 fn a_whole_write_reads_what_it_replaces_once_and_a_new_file_nothing() {
     let counting = Arc::new(Counting { tree: workspace(), calls: 0.into() });
@@ -475,13 +482,13 @@ fn a_walk_asks_the_base_once_a_folder_and_twice_a_file() {
         }
     }
     assert_eq!((folders, files), (4, 4));
-    // Three folders of the base are listed, and the staged one is looked for; three files are looked at and read.
+    // Three folders of the base are listed, and the staged folder is looked for. Three files are looked at and read.
     assert_eq!(calls(), 4 + 2 * 3);
     block_on(overlay.read(&path("other/file"))).unwrap();
     assert_eq!(calls(), 0, "what is staged is not looked for in the base");
 }
 
-/// Its user saves a file in the moment between a look at it and the reading, once.
+/// A tree whose user once saves a file between a look at the file and the reading of it.
 struct SavedMeanwhile {
     tree: Arc<MemoryTree>,
     saves: std::sync::Mutex<Option<&'static str>>,

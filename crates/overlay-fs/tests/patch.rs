@@ -1,4 +1,4 @@
-//! The diff of a change set, taken by the real git.
+//! The diff of a change set, applied by the real git.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "git works on a real folder")]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
@@ -23,7 +23,7 @@ fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// Files and links by path; a folder is not something git knows.
+/// Files and links by path. Folders are left out, because git does not know them.
 type Files = BTreeMap<Vec<u8>, (&'static str, Vec<u8>)>;
 
 fn files(tree: &MemoryTree) -> Files {
@@ -72,7 +72,7 @@ fn files_on_disk(root: &Path) -> Files {
     found
 }
 
-/// Writes the files to a folder, lets git apply the patch there, and reads them back.
+/// Writes the files to a folder, applies the patch there with git, and reads the files back.
 fn applied(before: &Files, patch: &str) -> Result<Files, String> {
     git_apply(before, patch, &[])
 }
@@ -155,6 +155,7 @@ fn staged(tree: &Arc<MemoryTree>) -> ChangeSet {
     overlay.change_set()
 }
 
+/// Git makes the same tree of the diff as a commit makes.
 #[test]
 fn git_applies_every_kind_of_change() {
     let tree = start();
@@ -188,6 +189,7 @@ fn odd(name: &[u8]) -> WorkspacePath {
     WorkspacePath::from_bytes(name).unwrap()
 }
 
+/// Git makes the same tree of a binary patch as a commit makes, and takes it back.
 #[test]
 fn git_makes_binary_content_of_a_patch_and_takes_it_back() {
     let noise: Vec<u8> = (0..100_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -228,13 +230,13 @@ fn git_makes_binary_content_of_a_patch_and_takes_it_back() {
     let after = files(&tree);
     assert_eq!(applied(&before, &patch).unwrap(), after);
     assert_eq!(git_apply(&after, &patch, &["--reverse"]).unwrap(), before);
-    // Whoever has another picture is told, not overwritten.
+    // If the user has another picture, the patch is refused and nothing is overwritten.
     let mut other = before.clone();
     other.insert(b"picture".to_vec(), ("file", b"\0mine".to_vec()));
     assert!(applied(&other, &patch).is_err());
 }
 
-/// Not taken back: git restores a link that became a file as a file, from its own patches too.
+/// The patch is not reversed here, because git restores a link that became a file as a file, from its own patches too.
 #[test]
 fn git_makes_a_binary_file_of_a_link() {
     let tree = MemoryTree::from_files([("text", "text\n")]).unwrap();
@@ -250,7 +252,7 @@ fn git_makes_a_binary_file_of_a_link() {
     assert_eq!(applied(&before, &changes.patch()).unwrap(), files(&tree), "{}", changes.patch());
 }
 
-/// Where there is a merge, git finds the same one.
+/// The merge that git finds, if there is one.
 fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let names = ["ours", "base", "theirs"];
@@ -268,7 +270,7 @@ fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// What an accept makes of a file that both sides changed.
+/// The merge that an accept makes of a file that both sides changed.
 fn merged(base: &str, ours: &str, theirs: &str) -> Option<Vec<u8>> {
     let tree = Arc::new(MemoryTree::from_files([("text", base)]).unwrap());
     let overlay = Overlay::new(tree.clone(), Quota::default());
@@ -286,6 +288,7 @@ fn any_text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// Git applies the patch of any bytes, moved or not.
     #[test]
     fn git_applies_any_bytes(
         old in proptest::collection::vec(any::<u8>(), 0..200),
@@ -310,6 +313,7 @@ proptest! {
         }
     }
 
+    /// If an accept merges two edits, git finds the same merge.
     #[test]
     fn where_there_is_a_merge_git_finds_the_same(
         base in proptest::collection::vec(0..8_u8, 4..14),
@@ -325,6 +329,7 @@ proptest! {
         }
     }
 
+    /// Git applies the diff of any edits of several files.
     #[test]
     fn git_applies_any_edit(old in proptest::collection::vec(any_text(), 3), new in proptest::collection::vec(any_text(), 3), moved: bool) {
         let names = ["one", "two words", "three"];
@@ -348,7 +353,7 @@ proptest! {
     }
 }
 
-/// Lines to replace, to remove (`None`) or to put in front of.
+/// For each edit: the line, what replaces it (`None` removes it), and whether it is put in front of the line instead.
 type Edits = Vec<(usize, Option<u8>, bool)>;
 
 fn small_edits() -> impl Strategy<Value = Edits> {

@@ -1,4 +1,4 @@
-//! Several commits, taken back together.
+//! Several commits that are undone together.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "the tests are the workspace's user")]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
@@ -52,6 +52,7 @@ impl Place {
     }
 }
 
+/// The commits are undone as if they were one, also if they changed the same files.
 #[test]
 fn all_of_them_are_taken_back_also_where_they_changed_one_file_again_and_again() {
     let place = Place::new();
@@ -61,10 +62,11 @@ fn all_of_them_are_taken_back_also_where_they_changed_one_file_again_and_again()
     let paths = ["a", "b"].map(|path| WorkspacePath::parse(path).unwrap()).to_vec();
     assert_eq!(undone, SeveralUndone { commits: 5, paths, stopped: None });
     assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("1\n"), None));
-    // They are not there any more.
+    // They are no longer kept.
     assert_eq!(place.tree.undo_several(&commits).unwrap().stopped, Some(UndoOutcome::NotKept));
 }
 
+/// If one of the commits conflicts with an edit of the user, none is undone.
 #[test]
 fn an_edit_of_one_file_keeps_all_of_them() {
     let place = Place::new();
@@ -76,6 +78,7 @@ fn an_edit_of_one_file_keeps_all_of_them() {
     assert_eq!((place.read("a").as_deref(), place.read("b").as_deref()), (Some("2\n"), Some("mine\n")));
 }
 
+/// If one of the commits is not kept, none is undone.
 #[test]
 fn one_that_is_not_kept_keeps_all_of_them() {
     let place = Place::new();
@@ -88,12 +91,13 @@ fn one_that_is_not_kept_keeps_all_of_them() {
     assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("2\n"), None));
 }
 
+/// A program can ask whether its work was committed, even after another edit, until the commit is undone.
 #[test]
 fn a_commit_is_known_until_it_is_taken_back_also_where_its_user_went_on() {
     let place = Place::new();
     let changes = place.write("a", "2\n");
     place.edit("a", "3\n");
-    // Another process asks, for the one that committed is gone.
+    // Another process is asked, because the one that committed is gone.
     let root = place.folder.path().join("workspace");
     let options = OsOptions { state: Some(place.folder.path().join("state")), ..OsOptions::default() };
     let tree = OsTree::open_with(root, options).unwrap();

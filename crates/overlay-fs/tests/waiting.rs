@@ -1,4 +1,4 @@
-//! What one process prepares and another one commits. Every tree here stands for a process of its own.
+//! Work that one process prepares and another one commits. Every tree here stands for a process of its own.
 #![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
@@ -52,7 +52,7 @@ impl Place {
         Arc::new(OsTree::open_with(self.root(), options).unwrap())
     }
 
-    /// Work that is done, and its tree gone.
+    /// Prepares work, and drops the tree that prepared it.
     fn prepared(&self) -> ChangeSet {
         let tree = self.tree();
         let overlay = Overlay::new(tree.clone(), Quota::default());
@@ -74,7 +74,7 @@ impl Place {
         folders.filter(|at| at.is_dir()).collect()
     }
 
-    /// The only one that waits.
+    /// The only staging folder that waits for a commit.
     fn waiting(&self) -> PathBuf {
         let mut found: Vec<_> =
             self.stagings().into_iter().filter(|at| at.join("waiting").exists()).collect();
@@ -99,6 +99,7 @@ fn committed() -> CommitOutcome {
     CommitOutcome::Committed(Committed::default())
 }
 
+/// The commit of another process moves the prepared files into place instead of writing them again.
 #[test]
 fn another_process_finds_it_and_moves_it() {
     let place = Place::new();
@@ -109,7 +110,7 @@ fn another_process_finds_it_and_moves_it() {
         found.map(|entry| entry.metadata().unwrap().ino()).collect::<Vec<_>>()
     };
     let waiting = inodes(&place.waiting());
-    // The start of another process leaves it.
+    // The start of another process must leave the waiting work alone.
     assert_eq!(place.tree().tidy().unwrap()[0].outcome, SweepOutcome::Waiting);
     let tree = place.tree();
     assert_eq!(commit(&tree, &changes), committed());
@@ -125,6 +126,7 @@ fn another_process_finds_it_and_moves_it() {
     assert_eq!(fs::metadata(place.root().join("text")).unwrap().ino(), before);
 }
 
+/// Prepared work stays until its program forgets it, or a sweep is told that it is unwanted.
 #[test]
 fn it_stays_for_as_long_as_it_is_wanted() {
     let place = Place::new();
@@ -148,6 +150,7 @@ fn it_stays_for_as_long_as_it_is_wanted() {
     place.is_committed();
 }
 
+/// After a conflict the prepared work stays for another try. A merge writes the merged file by itself.
 #[test]
 fn a_conflict_leaves_it_and_a_merge_does_without() {
     let place = Place::new();
@@ -167,6 +170,7 @@ fn file_of(at: &Path, size: u64) -> PathBuf {
     found.find(|file| file.is_file() && fs::metadata(file).unwrap().len() == size).unwrap()
 }
 
+/// Prepared work that was changed by somebody is not used, and the commit writes the files itself.
 #[test]
 fn whatever_was_done_to_it_the_commit_is_right() {
     type Attack = fn(&Path);
@@ -204,6 +208,7 @@ fn whatever_was_done_to_it_the_commit_is_right() {
     }
 }
 
+/// If several processes commit the same prepared work at once, exactly one does.
 #[test]
 fn of_many_that_commit_at_once_one_moves_it() {
     for _ in 0..5 {
@@ -219,8 +224,8 @@ fn of_many_that_commit_at_once_one_moves_it() {
     }
 }
 
-/// Every call of the preparation and of the commit fails once: the tree is the old one or the new one, what is told is
-/// true, and nothing is left but what an undo needs.
+/// Every call of the preparation and of the commit fails once. The tree must be the old one or the new one, the outcome
+/// must be true, and nothing may be left except what an undo needs.
 #[test]
 fn a_call_that_fails_leaves_all_or_nothing() {
     let mut failed = 0;

@@ -15,7 +15,7 @@ const SIZES: [(usize, usize, &str); 5] = [
     (10, 1 << 20, "10 files of 1 MB"),
 ];
 
-/// With the state folder on the workspace's file system.
+/// Accepts whose state folder is on the workspace's file system.
 pub(crate) fn accepts(parts: &Parts) {
     for (files, size, told) in SIZES {
         let part = format!("accept {told}");
@@ -25,8 +25,8 @@ pub(crate) fn accepts(parts: &Parts) {
     }
 }
 
-/// With the state folder, and what a copy copies from, on another one: the workspace on the disk and the rest in memory, and
-/// the other way round.
+/// Accepts whose state folder is on another file system, as is the folder that a copy copies from: the workspace is on
+/// the disk and the rest in memory, and the other way round.
 pub(crate) fn accepts_across(parts: &Parts) {
     let (disk, memory) = (std::env::temp_dir(), Path::new("/dev/shm"));
     if !memory.is_dir() {
@@ -36,7 +36,7 @@ pub(crate) fn accepts_across(parts: &Parts) {
     for (workspace, elsewhere, way) in [(&*disk, memory, "from memory"), (memory, &*disk, "into memory")] {
         for (files, size, told) in SIZES {
             let part = format!("accept across file systems, {way}, {told}");
-            // Into memory a copy is so cheap that the middle sizes show nothing new.
+            // A copy into memory is so cheap that the middle sizes show nothing new.
             let is_shown = workspace == disk || files == 100 || size != FILE;
             if parts.has(&part) && is_shown {
                 let [workspace, elsewhere] = [workspace, elsewhere].map(|at| parts.folder_in(at));
@@ -73,7 +73,7 @@ fn accepts_of(part: &str, place: &Place) {
     compare(&format!("{part}, on the medium"), with_sync);
 }
 
-/// Beside the copy that puts the old content back.
+/// Undos, compared with a copy that puts the old content back.
 pub(crate) fn undos(parts: &Parts) {
     for (files, size, told) in SIZES {
         let part = format!("undo {told}");
@@ -97,7 +97,7 @@ pub(crate) fn undos(parts: &Parts) {
     }
 }
 
-/// Beside the removal of a folder with the same files.
+/// Discarding prepared work, compared with the removal of a folder with the same files.
 pub(crate) fn discards(parts: &Parts) {
     for (files, size, told) in SIZES {
         let part = format!("discard {told}");
@@ -121,11 +121,11 @@ pub(crate) fn discards(parts: &Parts) {
     }
 }
 
-/// With twenty accepts kept, beside a look at all of their names.
+/// Sweeps with twenty accepts kept, compared with reading the metadata of all their names.
 pub(crate) fn sweeps(parts: &Parts) {
     for (files, size, told) in SIZES {
         let part = format!("sweep, 20 accepts of {told} kept");
-        // To keep them takes longer than to show more.
+        // Keeping twenty accepts of more files takes long and shows nothing new.
         if !parts.has(&part) || 10 < files {
             continue;
         }

@@ -1,12 +1,13 @@
-//! The overlay and its commit on a real disk, each beside what `std::fs` takes for the same.
+//! The overlay and its commit on a real disk, each compared with the time that `std::fs` takes for the same.
 //!
-//! The ways to do one thing take turns, round by round, so that whatever else the machine does meets all of them; a ratio
-//! is that of two medians of one run. Beside the time stands the processor's, which others that compute hardly change; what
-//! is not in it is waiting for the disk. An argument runs the parts that have it in their name. `TMPDIR` says on which file
-//! system the workspace is.
+//! The ways to do one thing take turns, round by round, so that other work of the machine affects all of them. A ratio
+//! is that of two medians of one run. The processor time is printed too, because other programs hardly change it; the
+//! rest of the time is waiting for the disk. With an argument, only the parts run that have it in their name. `TMPDIR`
+//! says on which file system the workspace is.
 //!
-//! Nothing is removed before the parts that measure removing: some file systems (ext4 without a journal) look long for an
-//! inode for seconds after many were freed, and would charge one way for what another one did.
+//! Nothing is removed before the parts that measure removing. The reason is that some file systems (ext4 without a
+//! journal) search long for an inode for seconds after many were freed, which would charge one way for the work of
+//! another one.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

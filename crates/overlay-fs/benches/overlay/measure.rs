@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tempfile::TempDir;
 
-/// A part ends after so many rounds, or when it has taken this long and has a few.
+/// A part ends after `ROUNDS` rounds, or after `LONG` if it has a few rounds by then.
 const ROUNDS: usize = 41;
 const LONG: Duration = Duration::from_secs(4);
 const FEW: usize = 5;
 
-/// Which parts are to be run, and the folders that they made, which are removed together at the end.
+/// Which parts are to be run, and the folders that they made, which are all removed at the end.
 pub(crate) struct Parts {
     wanted: Vec<String>,
     folders: RefCell<Vec<TempDir>>,
 }
 
-/// One way to do a thing.
+/// One way to do something.
 pub(crate) struct Way<'a> {
     told: &'static str,
-    /// Gets ready, does it, and says what that took alone.
+    /// Prepares, does the work, and returns how long the work alone took.
     run: Box<dyn FnMut() -> Took + 'a>,
 }
 
-/// What something took.
+/// How long something took.
 #[derive(Clone, Copy)]
 pub(crate) struct Took {
     time: Duration,
-    /// Of the processor, in this thread: what others do meanwhile, and waiting for the disk, is not in it.
+    /// The processor time of this thread, without the work of other threads and without waiting for the disk.
     processor: Duration,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Way<'a> {
         Self { told, run: Box::new(run) }
     }
 
-    /// Of what is so quick that it has to be done often to be measured.
+    /// A way that is so quick that it has to be repeated to be measured.
     pub(crate) fn quick(told: &'static str, times: u32, mut call: impl FnMut() + 'a) -> Self {
         Self::new(told, move || {
             let Took { time, processor } = timed(|| (0..times).for_each(|_| call())).0;
@@ -46,7 +46,7 @@ impl<'a> Way<'a> {
     }
 }
 
-/// What it takes, and what comes of it, so that freeing that is not measured.
+/// Returns how long the call took, along with its result, so that freeing the result is not measured.
 pub(crate) fn timed<T>(call: impl FnOnce() -> T) -> (Took, T) {
     let (start, processor) = (Instant::now(), processor_time());
     let outcome = call();
@@ -63,7 +63,7 @@ impl Parts {
         Self { wanted, folders: RefCell::default() }
     }
 
-    /// A new folder on the file system of `TMPDIR`.
+    /// Makes a new folder on the file system of `TMPDIR`.
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder_in(&std::env::temp_dir())
     }
@@ -80,7 +80,7 @@ impl Parts {
     }
 }
 
-/// Measures all ways in turns; each is told with its ratio to the first, the floor.
+/// Measures all ways in turns, and prints each with its ratio to the first one, the floor.
 pub(crate) fn compare(part: &str, mut ways: Vec<Way<'_>>) {
     let mut times = vec![Vec::new(); ways.len()];
     let begin = Instant::now();
@@ -88,7 +88,7 @@ pub(crate) fn compare(part: &str, mut ways: Vec<Way<'_>>) {
         for turn in 0..ways.len() {
             let number = (round + turn) % ways.len();
             let time = (ways[number].run)();
-            // The first round warms up.
+            // The first round only warms up.
             if 0 < round {
                 times[number].push(time);
             }
@@ -107,7 +107,7 @@ pub(crate) fn compare(part: &str, mut ways: Vec<Way<'_>>) {
         println!("{told:<44} {time:>8.1} µs {:>6.2} {processor:>12.1} µs {:>6.2}", ratios[0], ratios[1]);
     }
 }
-/// In microseconds.
+/// The medians of the times and of the processor times, in microseconds.
 fn medians(all: &[Took]) -> [f64; 2] {
     let median = |of: fn(&Took) -> Duration| {
         let mut times: Vec<_> = all.iter().map(of).collect();
@@ -117,7 +117,7 @@ fn medians(all: &[Took]) -> [f64; 2] {
     [median(|took| took.time), median(|took| took.processor)]
 }
 
-/// Figures of a machine that does something else are not worth much.
+/// Prints the load, because figures of a machine that does other work are not worth much.
 pub(crate) fn print_load() {
     if let Ok(load) = fs::read_to_string("/proc/loadavg") {
         println!("load: {}", load.trim());

@@ -12,23 +12,23 @@ use headstart_overlay_fs::{
 
 pub(crate) const FILE: usize = 4096;
 
-/// As many as the binary keeps for an undo.
+/// How many accepts are kept for an undo, as many as the program keeps.
 const KEPT: usize = 20;
 
 pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// So many files are in one folder.
+/// How many files are in one folder.
 const IN_FOLDER: usize = 10;
 
-/// Longer than a file's last change is too young for its times to show the next one.
+/// How long to wait after a change of a file until another change is sure to get another time.
 const A_WHILE: Duration = Duration::from_millis(25);
 
-/// A workspace of some files, ten in a folder, the same files in a folder to copy from, and a state folder.
+/// A workspace with some files, ten per folder, a folder with the same files to copy from, and a state folder.
 pub(crate) struct Place {
     folder: PathBuf,
-    /// The same one, or one on another file system.
+    /// The same folder, or one on another file system.
     other: PathBuf,
     files: Vec<String>,
     size: usize,
@@ -40,7 +40,7 @@ impl Place {
         Self::across(folder.clone(), folder, files, size)
     }
 
-    /// The workspace in one folder; state, and what a copy copies from, in another one.
+    /// Puts the workspace into one folder; the state, and the folder that a copy copies from, go into another one.
     pub(crate) fn across(folder: PathBuf, other: PathBuf, files: usize, size: usize) -> Self {
         let files = (0..files).map(|number| format!("folder{}/file{number}", number / IN_FOLDER)).collect();
         let place = Self { folder, other, files, size, round: Cell::new(0) };
@@ -88,7 +88,7 @@ impl Place {
         }
     }
 
-    /// The same, and all of it on the medium: what `Durability::Full` promises.
+    /// Copies and then syncs everything, which is what `Durability::Full` promises.
     pub(crate) fn copy_and_sync(&self) {
         self.copy_over_existing();
         for file in &self.files {
@@ -101,12 +101,12 @@ impl Place {
         }
     }
 
-    /// Nobody has written to the workspace for a while, as it is when its user reads an answer.
+    /// Waits until nobody has written to the workspace for a while, as when a user reads an answer.
     pub(crate) fn wait() {
         std::thread::sleep(A_WHILE);
     }
 
-    /// New content for all files.
+    /// Stages new content for all files.
     pub(crate) fn staged(&self, tree: &Arc<OsTree>) -> ChangeSet {
         self.put_away();
         self.round.set(self.round.get() + 1);
@@ -129,7 +129,7 @@ impl Place {
         commit(tree, self.prepared(tree))
     }
 
-    /// Moves what is kept for undos away beyond what is usual, so that no accept has to remove it.
+    /// Moves accepts beyond the usual number out of the staging folders, so that no measured accept has to remove them.
     fn put_away(&self) {
         let Ok(homes) = fs::read_dir(self.state().join("staging")) else { return };
         let homes = homes.map(|home| home.unwrap().path()).chain([self.root()]);
@@ -139,14 +139,15 @@ impl Place {
             let mut kept: Vec<_> = names.filter(is_staging).collect();
             kept.sort_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
             for path in kept.iter().rev().skip(KEPT) {
-                // Where it is on another file system than the attic it stays; a few more are seen to.
+                // A folder on another file system than the attic cannot be moved. It stays, and a few more are seen
+                // then.
                 let _ = fs::rename(path, self.attic().join(path.file_name().unwrap()));
             }
         }
     }
 }
 
-/// Gives the changes back, so that the time to free their memory is not measured.
+/// Commits, and returns the changes so that the time to free their memory is not measured.
 pub(crate) fn commit(tree: &Arc<OsTree>, changes: ChangeSet) -> ChangeSet {
     let outcome = block_on(tree.commit(&changes, CommitOptions::default())).unwrap();
     assert!(matches!(outcome, CommitOutcome::Committed(_)));

@@ -75,7 +75,7 @@ fn names(folder: &Path) -> Vec<(OsString, bool)> {
     names
 }
 
-/// 10,000 files in 100 folders, one of them staged anew and one removed in every tenth folder.
+/// Walks 10,000 files in 100 folders; in every tenth folder one file is staged anew and one is removed.
 pub(crate) fn walks(parts: &Parts) {
     let part = "walk 10,000 files";
     if !parts.has(part) {
@@ -104,7 +104,7 @@ pub(crate) fn walks(parts: &Parts) {
     compare(part, ways);
 }
 
-/// How many files are in a folder and all below it, with the names of each folder in order.
+/// How many files are in a folder and below it; the names of each folder are read in order.
 fn walk_folder(folder: &Path) -> usize {
     let names = names(folder).into_iter();
     names.map(|(name, is_folder)| if is_folder { walk_folder(&folder.join(name)) } else { 1 }).sum()

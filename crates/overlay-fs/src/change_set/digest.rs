@@ -85,6 +85,7 @@ mod tests {
     use super::*;
     use crate::WorkspacePath;
 
+    /// Work is found by its digest, so any difference between two change sets must change it.
     #[test]
     fn change_sets_that_differ_have_digests_that_differ() {
         let change = |text: &str, executable| {

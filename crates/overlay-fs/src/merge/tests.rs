@@ -21,7 +21,7 @@ fn edits_in_different_places_are_merged_and_those_that_meet_are_not() {
         ("a\nb\nc", "A\nb\nc", "a\nb\nc\n", Some("A\nb\nc\n")),
         ("a\nb\n", "", "a\nB\n", None),
         ("", "a\n", "b\n", None),
-        // Which of two equal lines was removed, or added, is a matter of choice, and the choice is git's.
+        // It is a matter of choice which of two equal lines was removed or added; the choice is that of git.
         ("a\nb\nb\n", "a\nb\n", "a\nb\nb\nc\n", None),
         ("b\nb\na\nb\nb\nc\n", "b\nb\nb\nc\n", "b\nb\na\nb\nb\nC\n", Some("b\nb\nb\nC\n")),
         ("x\na\na\nb\n", "x\na\na\na\nb\n", "X\na\na\nb\n", Some("X\na\na\na\nb\n")),
@@ -36,6 +36,7 @@ fn edits_in_different_places_are_merged_and_those_that_meet_are_not() {
     }
 }
 
+/// Binary files have no lines, so if both sides changed one, there is no merge.
 #[test]
 fn binary_content_is_merged_only_if_one_side_left_it() {
     let (base, other, third) = (&b"\0a\nb\nc\n"[..], &b"\0A\nb\nc\n"[..], &b"\0a\nb\nC\n"[..]);
@@ -53,7 +54,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// All lines are different, so that there is only one way to see what each side did.
+    /// All lines are different, so that it is unambiguous what each side did.
     #[test]
     fn every_edit_of_both_sides_is_in_the_result(ours in edits(), theirs in edits()) {
         let base: Vec<_> = (0..20).map(|line| format!("line {line}\n")).collect();
@@ -64,6 +65,7 @@ proptest! {
         prop_assert_eq!(result, (!meet).then_some(both));
     }
 
+    /// Both sides are equal: if they are exchanged, the merge has the same result.
     #[test]
     fn a_merge_does_not_depend_on_the_side(base in text(), ours in text(), theirs in text()) {
         prop_assert_eq!(merged(&base, &ours, &theirs), merged(&base, &theirs, &ours));
@@ -72,7 +74,7 @@ proptest! {
     }
 }
 
-/// Lines that are replaced by one line, or (`true`) by two.
+/// The lines that are replaced, each by one line or (`true`) by two.
 fn edits() -> impl Strategy<Value = Vec<(usize, bool)>> {
     proptest::collection::btree_map(0..20_usize, any::<bool>(), 0..4)
         .prop_map(|edits| edits.into_iter().collect())

@@ -1,4 +1,4 @@
-//! What others do to the folders that a commit works with.
+//! Attacks on the folders that a commit works with.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -30,6 +30,7 @@ fn the_process_that_swaps() {
     }
 }
 
+/// Another process exchanges a folder and a link that leads out, again and again. Nothing outside may be touched.
 #[test]
 fn a_link_swapped_in_by_another_process_never_leads_a_commit_or_an_undo_out() {
     let place = Place::new(Home::State);
@@ -45,7 +46,7 @@ fn a_link_swapped_in_by_another_process_never_leads_a_commit_or_an_undo_out() {
     let (mut made, mut refused) = (0, 0);
     for round in 0..2_000 {
         let overlay = place.overlay();
-        // Where the folder is a link at this moment, staging is refused.
+        // If the folder is a link at this moment, staging is refused.
         let staged = block_on(overlay.write(&path(&format!("target/{round}")), b"mine".to_vec()));
         let changes = overlay.change_set();
         let outcome = staged.and_then(|()| place.commit(&changes));
@@ -73,6 +74,8 @@ fn staged_file(place: &Place, content: &str) -> PathBuf {
     found.next().unwrap()
 }
 
+/// A prepared file that somebody changed, replaced or linked is not put into the workspace. A second commit stages it
+/// anew.
 #[test]
 fn what_was_changed_in_a_staging_folder_is_not_accepted() {
     let attacks: [fn(&Path, &Path); 7] = [
@@ -92,7 +95,7 @@ fn what_was_changed_in_a_staging_folder_is_not_accepted() {
             fs::remove_file(file).unwrap();
             fs::create_dir(file).unwrap();
         },
-        // By a new file of the same content: that is as good.
+        // A new file with the same content is as good.
         |file, _| {
             fs::remove_file(file).unwrap();
             fs::write(file, "new\n").unwrap();
@@ -118,6 +121,7 @@ fn what_was_changed_in_a_staging_folder_is_not_accepted() {
     }
 }
 
+/// An old file that was changed since it was kept for an undo is not put back.
 #[test]
 fn what_was_changed_in_what_is_kept_for_an_undo_is_not_put_back() {
     let place = Place::new(Home::State);
@@ -130,12 +134,14 @@ fn what_was_changed_in_what_is_kept_for_an_undo_is_not_put_back() {
     assert_eq!(place.snapshot(), before);
 }
 
+/// A damaged journal stops all work on the workspace with an error, because it is unknown which steps were made. When
+/// it is whole again, it is followed.
 #[test]
 fn a_damaged_journal_is_told_and_nothing_is_guessed() {
     for home in HOMES {
         let place = Place::new(home);
         let changes = place.staged();
-        // A disk that is gone in the middle of a commit, and leaves it half done.
+        // The disk fails in the middle of a commit and leaves it half done.
         let mut is_gone = false;
         arm(move |point| {
             is_gone |= point.call == "exchange";
@@ -161,6 +167,7 @@ fn a_damaged_journal_is_told_and_nothing_is_guessed() {
     }
 }
 
+/// If other users can write to the state folder, nothing is staged there.
 #[test]
 fn a_state_folder_that_others_can_write_is_not_used() {
     let place = Place::new(Home::State);
@@ -172,7 +179,7 @@ fn a_state_folder_that_others_can_write_is_not_used() {
     assert!(place.stagings().is_empty(), "before an accept nothing is in the workspace");
     assert_eq!(fs::read_dir(&staging).unwrap().count(), 0);
     assert_eq!(place.commit(&changes), committed());
-    // Nor is one that is a link.
+    // A state folder that is a link is not used either.
     let place = Place::new(Home::State);
     fs::create_dir(place.folder.path().join("state")).unwrap();
     symlink(place.outside(), place.folder.path().join("state/staging")).unwrap();
@@ -180,6 +187,7 @@ fn a_state_folder_that_others_can_write_is_not_used() {
     assert_eq!(fs::read_dir(place.outside()).unwrap().count(), 0);
 }
 
+/// A staging folder with a file that no commit makes may have something of the user, so it is not removed.
 #[test]
 fn a_sweep_leaves_a_folder_with_names_that_no_commit_gives() {
     let place = Place::new(Home::State);
@@ -191,6 +199,8 @@ fn a_sweep_leaves_a_folder_with_names_that_no_commit_gives() {
     assert_eq!(fs::read_to_string(folder.join("mine.txt")).unwrap(), "user");
 }
 
+/// Old accepts are removed, except if a program has written to a replaced file since, because that text exists only
+/// there.
 #[test]
 fn the_oldest_accepts_go_and_what_was_written_to_late_is_kept() {
     let place = Place::new(Home::State);
@@ -200,7 +210,7 @@ fn the_oldest_accepts_go_and_what_was_written_to_late_is_kept() {
         assert_eq!(place.commit(&overlay.change_set()), committed());
         overlay.change_set()
     };
-    // An editor that holds the file open writes after it was replaced.
+    // An editor that has the file open writes to it after it was replaced.
     let mut editor = fs::File::options().append(true).open(place.root().join("changed")).unwrap();
     let mut all = vec![accept("1\n")];
     std::io::Write::write_all(&mut editor, b"late").unwrap();
@@ -217,6 +227,8 @@ fn the_oldest_accepts_go_and_what_was_written_to_late_is_kept() {
     assert_eq!(place.tree.undo_last(), Ok(UndoOutcome::NotKept));
 }
 
+/// A prepared file is older than a build that ran before the accept. The accept gives it a new time, so that the next
+/// build notices it.
 #[test]
 fn a_file_keeps_its_attributes_and_is_newer_than_a_build_that_ran_meanwhile() {
     let place = Place::new(Home::State);
@@ -251,6 +263,7 @@ fn a_file_keeps_its_attributes_and_is_newer_than_a_build_that_ran_meanwhile() {
     assert!(build < time_of(place.root().join("changed")), "what comes back is newer, too");
 }
 
+/// Staging folders in the workspace are ignored by git, during an accept and as long as they are kept.
 #[test]
 fn git_does_not_see_what_is_staged_in_the_workspace() {
     let place = Place::new(Home::Workspace);
@@ -287,6 +300,8 @@ fn git_does_not_see_what_is_staged_in_the_workspace() {
     assert!(!git(&["status", "--porcelain"]).contains("headstart"));
 }
 
+/// Files can only be moved within a file system. If the state folder is on another one, an accept stages in the
+/// workspace.
 #[cfg(target_os = "linux")]
 #[test]
 fn with_the_state_elsewhere_a_commit_stages_in_the_workspace() {
@@ -303,7 +318,7 @@ fn with_the_state_elsewhere_a_commit_stages_in_the_workspace() {
     assert_eq!(contents(&place.snapshot()), before);
 }
 
-/// In a place whose folders were mounted for it.
+/// Runs in a place over which the calling test has mounted file systems.
 #[test]
 #[ignore = "it is the process that other tests start with mounts of its own"]
 fn the_process_with_mounts() {
@@ -435,6 +450,7 @@ fn without_permission_nothing_changes() {
     assert_eq!(place.commit(&place.staged()), committed());
 }
 
+/// Chains of links are followed as far as the system would follow them, and a link is never replaced by a file.
 #[test]
 fn a_farm_of_links_is_followed_as_far_as_the_system_would_and_never_written_over() {
     let place = Place::new(Home::State);
@@ -463,6 +479,7 @@ fn a_farm_of_links_is_followed_as_far_as_the_system_would_and_never_written_over
     assert_eq!(contents(&place.snapshot()), contents(&old));
 }
 
+/// A workspace that was opened through a link stays the same folder, even if the link is changed.
 #[test]
 fn a_workspace_that_is_a_link_is_the_folder_it_led_to_when_it_was_opened() {
     for home in HOMES {
@@ -478,7 +495,7 @@ fn a_workspace_that_is_a_link_is_the_folder_it_led_to_when_it_was_opened() {
         symlink("outside", &link).unwrap();
         assert_eq!(place.commit(&changes), committed());
         assert_ne!(contents(&place.snapshot()), old);
-        // What was kept is found by the folder's own name, too.
+        // The kept accepts are also found by the folder's own path.
         place.tree = Arc::new(crate::place::open(place.folder.path(), home));
         assert!(matches!(place.tree.undo_last(), Ok(UndoOutcome::Undone { .. })));
         assert_eq!(contents(&place.snapshot()), old);
@@ -486,6 +503,7 @@ fn a_workspace_that_is_a_link_is_the_folder_it_led_to_when_it_was_opened() {
     }
 }
 
+/// A change set with two changes of one path is not well-defined, so it is refused.
 #[test]
 fn a_change_set_that_names_a_path_twice_is_refused() {
     let place = Place::new(Home::State);

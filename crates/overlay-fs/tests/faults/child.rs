@@ -1,16 +1,16 @@
 use std::process::Command;
 
-/// What a process that a test starts is to do.
+/// The variable that tells a started process what it has to do.
 const ORDER: &str = "HEADSTART_TEST_ORDER";
 
-/// This test program once more, to run one of its ignored tests with an order.
+/// A process of this test program that runs one of its ignored tests with an order.
 pub(crate) fn process(test: &str, order: &str) -> Command {
     let mut process = Command::new(std::env::current_exe().unwrap());
     process.args(["--exact", test, "--ignored", "--nocapture"]).env(ORDER, order);
     process
 }
 
-/// The same in namespaces of its own, where it may mount; `setup` is a shell command that mounts.
+/// The same process in namespaces of its own, where it may mount; `setup` is the shell command that mounts.
 #[cfg(target_os = "linux")]
 pub(crate) fn process_with_mounts(test: &str, order: &str, setup: &str) -> Command {
     let can = |flags: &&str| {
@@ -28,7 +28,7 @@ pub(crate) fn process_with_mounts(test: &str, order: &str, setup: &str) -> Comma
     process
 }
 
-/// The same for a user whom permission bits stop, even where this one is the superuser.
+/// The same process as a user whom permission bits stop, even if the tests run as the superuser.
 pub(crate) fn process_without_privileges(test: &str, order: &str) -> Command {
     if !rustix::process::geteuid().is_root() {
         return process(test, order);
@@ -39,7 +39,7 @@ pub(crate) fn process_without_privileges(test: &str, order: &str) -> Command {
     process
 }
 
-/// The parts of the order of this process. A run of all ignored tests gives none.
+/// The parts of this process's order. There is none if all ignored tests are run.
 pub(crate) fn order<const N: usize>() -> Option<[String; N]> {
     let order = std::env::var(ORDER).ok()?;
     Some(order.split('|').map(str::to_owned).collect::<Vec<_>>().try_into().unwrap())

@@ -1,4 +1,5 @@
-//! Every system call of a commit, an undo, a sweep and a recovery fails once, and from some moment on all of them do.
+//! In turn, every system call of a commit, an undo, a sweep and a recovery fails once, or it and all later ones fail.
+//! The tree must then be what the outcome says.
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{FailAction, FailPoint, arm, disarm};
@@ -9,7 +10,7 @@ use crate::place::{HOMES, Home, Place, committed, contents, wait_a_tick};
 
 const ERRORS: [Errno; 3] = [Errno::IO, Errno::NOSPC, Errno::ACCESS];
 
-/// What is tried, and whether it had its effect.
+/// What is tried. A run returns whether it had its effect.
 #[derive(Debug, Clone, Copy)]
 enum Try {
     Commit,
@@ -32,7 +33,7 @@ impl Try {
     fn run(self, place: &Place, changes: &ChangeSet) -> Result<bool, TreeError> {
         match self {
             Self::Commit | Self::PreparedCommit => {
-                // As a caller that does not know whether it was made before.
+                // The options of a caller that does not know whether the commit was made before.
                 let options = CommitOptions { repeated: true, ..CommitOptions::default() };
                 let outcome = block_on(place.tree.commit(changes, options))?;
                 Ok(matches!(outcome, CommitOutcome::Committed(_)))
@@ -45,7 +46,8 @@ impl Try {
     }
 }
 
-/// One system call after the other fails, or is where failing begins; each time the tree is exactly what the outcome says.
+/// Makes one system call after the other fail, or with `for_good` that call and all later ones. Each time the tree must
+/// be exactly what the outcome says.
 fn each_point_fails(what: Try, home: Home, error: Errno, for_good: bool) {
     let new = {
         let place = Place::new(home);
@@ -71,7 +73,7 @@ fn each_point_fails(what: Try, home: Home, error: Errno, for_good: bool) {
         match &outcome {
             Ok(true) => assert_ne!(contents(&after), contents(&before), "{told}"),
             _ if for_good => {
-                // Nothing could be taken back then; it is now.
+                // Nothing could be taken back while the disk failed, so it is taken back now.
                 let swept = place.tree.sweep().unwrap();
                 after = place.snapshot();
                 let is_new = contents(&after) == new;
@@ -79,7 +81,7 @@ fn each_point_fails(what: Try, home: Home, error: Errno, for_good: bool) {
             }
             _ => assert_eq!(after, before, "{told}"),
         }
-        // Nothing is in the way of a second try.
+        // The failure must not prevent a second try.
         let is_undone_already = for_good && matches!(what, Try::Undo) && contents(&after) == old;
         if outcome != Ok(true) && !is_undone_already {
             assert_eq!(what.run(&place, &changes), Ok(true), "{told}");
@@ -127,7 +129,7 @@ fn when_the_disk_is_gone_for_good_the_next_run_takes_back_what_was_done() {
     each_point_fails(Try::Undo, Home::State, Errno::IO, true);
 }
 
-/// As on a file system that knows plain renames only.
+/// Refuses calls as a file system does that only knows plain renames.
 fn without_exchange(point: &FailPoint<'_>) -> FailAction {
     match point.call {
         "exchange" | "move" => FailAction::Fail(Errno::INVAL.raw_os_error()),
@@ -135,6 +137,7 @@ fn without_exchange(point: &FailPoint<'_>) -> FailAction {
     }
 }
 
+/// On a file system without exchanging renames, a commit makes the same tree and can be undone.
 #[test]
 fn without_exchange_the_outcome_is_the_same() {
     let new = {

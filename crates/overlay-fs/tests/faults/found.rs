@@ -1,4 +1,4 @@
-//! What comes with a project, or happens to its folder, and looks like a commit's own work.
+//! Folders and files that look like a commit's own work but came with a project or were changed by somebody.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -13,7 +13,7 @@ use crate::place::{HOMES, Home, Place, committed, path};
 const NAME: &str = ".headstart-staging-00000000000000000000000000000000";
 const STEP: &str = r#"{"path":"dir/hook","action":"takeAway","name":"0-old"}"#;
 
-/// A staging folder as an archive of a hostile project would have it: private, with a journal whose hash is right.
+/// A staging folder as an archive of a hostile project may contain it: private, with a journal whose hash is right.
 fn shipped(place: &Place, phase: &str) -> PathBuf {
     let folder = place.root().join(NAME);
     fs::create_dir(&folder).unwrap();
@@ -32,6 +32,7 @@ fn write_journal(at: &Path, body: &str) {
     fs::write(at, format!("{body}\n{}\n", ContentHash::of(body.as_bytes()))).unwrap();
 }
 
+/// A staging folder that came with the project is reported as foreign, whatever its journal says.
 #[test]
 fn a_journal_that_came_with_the_project_is_not_followed() {
     for phase in ["applying", "undoing", "committed", "undone", "kept"] {
@@ -53,12 +54,13 @@ fn a_journal_that_came_with_the_project_is_not_followed() {
     }
 }
 
+/// A link, folder, pipe or endless file in the place of a journal must not stop a sweep or a commit.
 #[test]
 fn what_is_no_journal_in_the_place_of_one_does_not_stop_the_work() {
     let in_its_place: [fn(&Path); 4] = [
         |at| symlink("committed", at).unwrap(),
         |at| fs::create_dir(at).unwrap(),
-        // It takes no room on the disk, and all of the memory.
+        // This file takes no room on the disk, but reading it would need all of the memory.
         |at| fs::File::create(at).unwrap().set_len(1 << 42).unwrap(),
         |at| assert!(Command::new("mkfifo").arg(at).status().unwrap().success()),
     ];
@@ -74,11 +76,12 @@ fn what_is_no_journal_in_the_place_of_one_does_not_stop_the_work() {
     }
 }
 
+/// A capability was given to the old content of a program, so the new content must not have it.
 #[test]
 fn new_content_does_not_get_the_capabilities_of_the_old() {
     let place = Place::new(Home::State);
     let file = place.root().join("changed");
-    // cap_net_raw, permitted and effective.
+    // The capability cap_net_raw, permitted and effective.
     let capability = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let flags = rustix::fs::XattrFlags::empty();
     if rustix::fs::setxattr(&file, "security.capability", &capability, flags).is_err() {
@@ -93,18 +96,19 @@ fn new_content_does_not_get_the_capabilities_of_the_old() {
     assert_eq!(found, Err(rustix::io::Errno::NODATA));
 }
 
+/// Undoing the last accept must not depend on times, because the clock may be set back or be too coarse.
 #[test]
 fn the_last_accept_is_the_last_whatever_the_clock_says() {
     for round in 0..20 {
         let place = Place::new(Home::State);
         if round == 0 {
-            // The clock was ahead when the first was accepted, and has been set since.
+            // The clock was ahead when the first accept was made, and was set back since.
             assert_eq!(place.commit(&written(&place, "changed", "first\n")), committed());
             let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(1_000_000);
             let journal = fs::File::open(place.stagings()[0].join("committed")).unwrap();
             journal.set_modified(ahead).unwrap();
         } else {
-            // Both in one tick of it.
+            // Both accepts are made in one tick of the clock.
             assert_eq!(place.commit(&written(&place, "changed", "first\n")), committed());
         }
         let second = written(&place, "bits", "second\n");
@@ -121,6 +125,7 @@ fn written(place: &Place, at: &str, content: &str) -> ChangeSet {
     overlay.change_set()
 }
 
+/// If the last accept was too large to be kept, nothing can be undone, instead of an older accept being undone.
 #[test]
 fn where_the_last_accept_is_too_large_to_be_kept_no_older_one_is_taken_for_it() {
     for home in HOMES {
@@ -132,7 +137,7 @@ fn where_the_last_accept_is_too_large_to_be_kept_no_older_one_is_taken_for_it() 
         let before = place.snapshot();
         assert_eq!(place.tree.undo_last().unwrap(), UndoOutcome::NotKept);
         assert_eq!(place.snapshot(), before);
-        // The next one can be undone again.
+        // The accept after it can be undone again.
         let third = written(&place, "bits", "third\n");
         assert_eq!(place.commit(&third), committed());
         assert!(matches!(place.tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));

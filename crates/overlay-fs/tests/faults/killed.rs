@@ -1,5 +1,5 @@
-//! A process is killed before every system call of a commit, an undo and a sweep. Another one then finds exactly the old
-//! tree or exactly the new one, or makes it so.
+//! A process is killed before every system call of a commit, an undo and a sweep. The next process must find exactly
+//! the old tree or exactly the new one, or restore one of them.
 
 use std::cell::Cell;
 use std::fs;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::child::{order, process};
 use crate::place::{HOMES, Home, Place, committed, contents, open, wait_a_tick};
 
-/// Its order: the folder of the place, where staging folders are, what to do, and before which system call to die.
+/// The order names the folder of the place, where staging folders are, what to do, and before which system call to die.
 #[test]
 #[ignore = "it is the process that the other tests start, and it dies"]
 fn the_process_that_dies() {
@@ -46,7 +46,8 @@ fn the_process_that_dies() {
     disarm();
 }
 
-/// Whether the process died; if it did not, it did what it was told.
+/// Runs the order in a process of its own and returns whether it was killed. A process that is not killed must have
+/// carried out its order.
 pub(crate) fn dies(place: &Place, what: &str, number: usize) -> bool {
     let order = format!("{}|{:?}|{what}|{number}", place.folder.path().display(), place.home);
     let output = process("killed::the_process_that_dies", &order).output().unwrap();
@@ -65,7 +66,7 @@ pub(crate) fn with_changes(home: Home) -> (Place, ChangeSet) {
     (place, changes)
 }
 
-/// For every system call: a fresh place, a process that dies there, and `check`.
+/// For every system call: makes a fresh place, runs a process that dies before the call, and calls `check`.
 fn at_every_call(
     home: Home,
     what: &str,
@@ -93,7 +94,7 @@ fn check_commit(place: &Place, changes: &ChangeSet, old: &crate::place::Snapshot
     assert!(is_new || after == *old, "{told}: {swept:?}");
     let is_kept = swept.iter().any(|one| matches!(one.outcome, SweepOutcome::Undoable));
     assert_eq!(is_new, is_kept, "{told}: {swept:?}");
-    // Its caller could not note what came of it, and asks again: that is no conflict.
+    // The caller could not note the outcome, so it commits again. That must not be a conflict.
     let again = CommitOptions { repeated: true, ..CommitOptions::default() };
     assert_eq!(block_on(place.tree.commit(changes, again)), committed(), "{told}");
     assert_eq!(contents(&place.snapshot()), new_contents(), "{told}");
@@ -176,7 +177,8 @@ fn an_undo_whose_caller_could_not_note_it_is_told_again() {
     }
 }
 
-/// The number of the system call with which this is marked as done: before it all is done that a recovery takes back.
+/// The number of the system call that marks the work as done. A process that dies before it leaves everything done,
+/// which a recovery must take back.
 fn mark(home: Home, what: &str) -> usize {
     let (place, changes) = with_changes(home);
     if what == "undo" {
@@ -194,7 +196,7 @@ fn mark(home: Home, what: &str) -> usize {
         _ => FailAction::GoOn,
     });
     if what == "undo" {
-        // As the process that is to die: it has not looked there before.
+        // A new tree, like that of the process that is to die, which has not looked at the staging folders before.
         let tree = open(place.folder.path(), home);
         assert!(matches!(tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
     } else {
@@ -204,7 +206,8 @@ fn mark(home: Home, what: &str) -> usize {
     found.get().unwrap()
 }
 
-/// A process dies when all is done but the mark; that which recovers dies before every of its calls; the next ends it.
+/// A process dies when everything is done except the mark. The process that recovers dies before each of its calls, and
+/// the next one must finish the recovery.
 fn recoveries(home: Home, what: &str, before_mark: usize) {
     let old = std::cell::RefCell::new(None);
     let number = mark(home, what) - before_mark;

@@ -1,4 +1,4 @@
-//! What a process remembers of the staging folders, and what it sees all the same.
+//! What a process remembers about the staging folders must not hide from it what other processes did there since.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -18,19 +18,19 @@ fn another(place: &Place, text: &str) -> ChangeSet {
     overlay.change_set()
 }
 
-/// A place with an accept that is to be undone, and two after it: each looks at what those before it left.
+/// A place with an accept that is to be undone and two later ones, each of which looked at the folders of those before.
 fn with_accepts(home: Home) -> (Place, ChangeSet) {
     let (place, changes) = with_changes(home);
     assert_eq!(place.commit(&changes), committed());
     for text in ["1", "2"] {
-        // What is as young as a tick of the clock is looked at again in any case.
+        // A folder that was changed within a tick of the clock is looked at again in any case, so the test waits.
         std::thread::sleep(Duration::from_millis(25));
         assert_eq!(place.commit(&another(&place, text)), committed());
     }
     (place, changes)
 }
 
-/// What a process has seen to be ended can be half done a moment later, by another one.
+/// A folder that a process has seen to be finished may be half done a moment later, because of another process.
 #[test]
 fn what_another_process_leaves_half_done_is_found_by_one_that_looked_there_before() {
     for home in HOMES {
@@ -45,7 +45,7 @@ fn what_another_process_leaves_half_done_is_found_by_one_that_looked_there_befor
         for number in (0..calls).step_by(calls / 24) {
             let (place, _) = with_accepts(home);
             let before = contents(&place.snapshot());
-            // The last ones may not be reached: it looks for the accept among folders with random names.
+            // The last calls may not be reached, because the accept is looked for among folders with random names.
             dies(&place, "undo", number);
             let last = another(&place, "3");
             assert_eq!(place.commit(&last), committed());
@@ -60,13 +60,13 @@ fn what_another_process_leaves_half_done_is_found_by_one_that_looked_there_befor
     }
 }
 
-/// The folder of the staging folders.
+/// The folder that contains the staging folders.
 fn home(place: &Place) -> PathBuf {
     let homes = fs::read_dir(place.folder.path().join("state/staging")).unwrap();
     homes.map(|home| home.unwrap().path()).next().unwrap()
 }
 
-/// How many calls an accept takes after so many others of the same process, and after something else that happened.
+/// How many calls an accept takes after this many others of the same process, and after `then`.
 fn calls_of_accept(accepts: usize, then: impl Fn(&Place)) -> usize {
     let place = Place::new(Home::State);
     for number in 0..accepts {
@@ -81,14 +81,15 @@ fn calls_of_accept(accepts: usize, then: impl Fn(&Place)) -> usize {
     disarm()
 }
 
+/// Accepts that are kept do not add system calls to the next one.
 #[test]
 fn what_is_kept_costs_an_accept_nothing() {
-    // A prepare leaves no more than two.
+    // Two accepts are the most that a prepare leaves.
     let [one, two] = [1, 2].map(|accepts| calls_of_accept(accepts, |_| {}));
     assert_eq!(two, one);
 }
 
-/// Whoever had a turn in between may have left something half done.
+/// Another process that had a turn in between may have left something half done.
 #[test]
 fn after_the_turn_of_another_an_accept_looks_again() {
     let turn = |place: &Place| home(place).join("turn");
@@ -108,10 +109,11 @@ fn after_the_turn_of_another_an_accept_looks_again() {
     assert!(alone + 2 <= replaced, "{alone} {replaced}");
 }
 
+/// A link in the place of the turn file must not make a commit write to another file.
 #[test]
 fn what_is_no_file_in_the_place_of_the_turn_is_not_written_to() {
     let place = Place::new(Home::State);
-    // The first makes the folder.
+    // The first accept makes the folder.
     for text in ["0", "1"] {
         assert_eq!(place.commit(&another(&place, text)), committed());
     }

@@ -1,4 +1,4 @@
-//! Files so large that a commit does not read them more often than it must.
+//! Large files: a commit does not read them more often than it must, and yet notices every change.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -25,7 +25,7 @@ fn place(home: Home) -> (Place, ChangeSet) {
     (place, overlay.change_set())
 }
 
-/// Other content of the same size in the same inode, with the time of the last modification put back.
+/// Writes other content of the same length into the same inode, and puts the time of the last modification back.
 fn edit_unseen(file: &Path, at: u64) {
     let file = fs::File::options().write(true).open(file).unwrap();
     let modified = file.metadata().unwrap().modified().unwrap();
@@ -39,6 +39,7 @@ fn is_edited(file: &Path, at: u64) -> bool {
     found == *b"edited" && fs::metadata(file).unwrap().len() == SIZE as u64
 }
 
+/// An edit in a large file is noticed even if neither its length nor its time shows it.
 #[test]
 fn an_edit_in_place_that_keeps_size_and_time_is_seen_and_kept() {
     for home in HOMES {
@@ -77,6 +78,7 @@ fn an_edit_in_place_that_keeps_size_and_time_is_seen_and_kept() {
     }
 }
 
+/// A large prepared file that somebody changed is not put into the workspace.
 #[test]
 fn what_was_changed_in_a_large_prepared_file_is_not_put_in() {
     for (number, name) in NAMES.into_iter().enumerate() {
@@ -93,6 +95,7 @@ fn what_was_changed_in_a_large_prepared_file_is_not_put_in() {
     }
 }
 
+/// A user's edit after the accept makes an undo a conflict, even if neither length nor time shows it.
 #[test]
 fn what_is_changed_in_a_large_file_after_an_accept_is_not_undone() {
     let (place, changes) = place(Home::State);

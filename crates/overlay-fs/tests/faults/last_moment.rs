@@ -1,4 +1,4 @@
-//! A user who edits between the moment a commit has looked and the moment it acts.
+//! A user who edits between the moment a commit has looked and the moment it acts must not lose the edit.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -12,7 +12,7 @@ use headstart_overlay_fs::{
 
 use crate::place::{HOMES, Home, Place, committed, contents, path, wait_a_tick};
 
-/// Does something to the workspace just before the first call of this kind for a name.
+/// Edits the workspace just before the first call of this kind for a name.
 fn just_before(
     place: &Place,
     call: &'static str,
@@ -43,7 +43,8 @@ fn commit(
 
 type Edit = fn(&Path);
 
-/// The path of the conflict, the call before which the user edits, the name in that call, the edit, the kind of conflict.
+/// For each edit: the path of the conflict, the call before which the user edits, the name in that call, the edit, and
+/// the kind of conflict.
 const EDITS: [(&str, &str, &str, Edit, ConflictKind); 12] = [
     (
         "changed",
@@ -52,7 +53,7 @@ const EDITS: [(&str, &str, &str, Edit, ConflictKind); 12] = [
         |root| fs::write(root.join("changed"), "user").unwrap(),
         ConflictKind::Modified,
     ),
-    // As an editor saves: same length, and the times put back.
+    // The edit of an editor that writes a new file with the same length and puts the times back.
     (
         "changed",
         "exchange",
@@ -67,7 +68,7 @@ const EDITS: [(&str, &str, &str, Edit, ConflictKind); 12] = [
         },
         ConflictKind::Modified,
     ),
-    // The same in place: not even the inode tells.
+    // The same edit in place, so that not even the inode differs.
     (
         "changed",
         "exchange",
@@ -146,6 +147,7 @@ const EDITS: [(&str, &str, &str, Edit, ConflictKind); 12] = [
     ("link", "move", "1-old", |root| fs::remove_file(root.join("link")).unwrap(), ConflictKind::Deleted),
 ];
 
+/// For each edit: the commit reports a conflict, and the workspace is as if there had been no commit.
 #[test]
 fn what_its_user_does_in_the_last_moment_is_seen_and_kept() {
     for (home, is_prepared) in [(Home::Workspace, false), (Home::State, false), (Home::State, true)] {
@@ -156,7 +158,7 @@ fn what_its_user_does_in_the_last_moment_is_seen_and_kept() {
                 wait_a_tick();
                 block_on(place.tree.prepare(&changes)).unwrap();
             }
-            // What the workspace would be, had the user done this without any commit.
+            // What the workspace would be if the user had made the edit without any commit.
             let expected = {
                 let other = Place::new(home);
                 if at.starts_with("new") {
@@ -213,6 +215,7 @@ fn what_its_user_does_in_the_last_moment_of_an_undo_is_seen_and_kept() {
     }
 }
 
+/// A folder that was exchanged for a link just before the commit acts is not followed out of the workspace.
 #[test]
 fn a_folder_swapped_for_a_link_in_the_last_moment_is_not_followed() {
     let place = Place::new(Home::State);
@@ -232,6 +235,7 @@ fn a_folder_swapped_for_a_link_in_the_last_moment_is_not_followed() {
     assert_eq!(fs::read_to_string(place.root().join("aside/one")).unwrap(), "old dir/one\n");
 }
 
+/// If the user has made a file again whose old content has to be put back, both are kept, and the error names the copy.
 #[test]
 fn what_cannot_be_put_back_is_kept_and_named() {
     let place = Place::new(Home::Workspace);
@@ -242,7 +246,7 @@ fn what_cannot_be_put_back_is_kept_and_named() {
         if point.call == "move" && point.name == b"0-old" {
             is_out = true;
         } else if is_out && point.call == "remove folder" {
-            // The user makes the file anew while its old content is out of the way, and then the commit fails.
+            // The user makes the file again while its old content is moved away, and then the commit fails.
             is_out = false;
             fs::write(root.join("removed"), "user").unwrap();
             return FailAction::Fail(rustix::io::Errno::IO.raw_os_error());
@@ -260,8 +264,8 @@ fn what_cannot_be_put_back_is_kept_and_named() {
     assert!(root.join(copy).exists());
 }
 
-/// What a commit has made already, its user edits in place, to the same length, and puts the time back: a commit that is then
-/// taken back leaves it.
+/// The user edits, in place, a file that the commit has already made: the length stays, and the time is put back. If
+/// the commit is then taken back, the edit must stay.
 #[test]
 fn an_edit_of_what_is_taken_back_is_not_taken_for_ours() {
     for home in HOMES {

@@ -1,4 +1,4 @@
-//! What is left when something goes wrong in the middle of a commit, an undo or a sweep: an error, the death of the
+//! What is left if something goes wrong in the middle of a commit, an undo or a sweep: an error, the death of the
 //! process, or a user who saves at the worst moment.
 #![cfg(unix)]
 #![expect(

@@ -15,7 +15,7 @@ pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// What a commit says that went through without anything to tell.
+/// The outcome of a commit that went through and has nothing to report.
 #[expect(clippy::unnecessary_wraps, reason = "it is compared with what a commit returns")]
 pub(crate) fn committed() -> Result<CommitOutcome, TreeError> {
     Ok(CommitOutcome::Committed(Committed::default()))
@@ -30,14 +30,14 @@ pub(crate) enum Home {
 
 pub(crate) const HOMES: [Home; 2] = [Home::Workspace, Home::State];
 
-/// A workspace with everything that a change can touch, and a neighbour outside.
+/// A workspace with everything that a change can touch, and a folder outside of it that nothing may touch.
 pub(crate) struct Place {
     pub(crate) folder: Folder,
     pub(crate) home: Home,
     pub(crate) tree: Arc<OsTree>,
 }
 
-/// The folder of a place; it goes with the value in the process that made it.
+/// The folder of a place. The process that made it deletes it when the value is dropped.
 pub(crate) struct Folder {
     path: PathBuf,
     temporary: Option<TempDir>,
@@ -49,15 +49,16 @@ impl Folder {
     }
 }
 
-/// Path, and what is there: permission bits, time of a file's content, content.
+/// What is at each path: permission bits, time of the last modification, and content.
 pub(crate) type Snapshot = BTreeMap<PathBuf, (u32, i64, Vec<u8>)>;
 
-/// In memory where the system has such a place: these tests sync thousands of times.
+/// A temporary folder, in memory if the system has such a place, because these tests sync thousands of times.
 pub(crate) fn temporary() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// What is younger than a tick of the clock is not made ready by a preparation: a change in that tick would not show.
+/// Waits for a tick of the clock. A file that changed within the current tick is not prepared, because another change
+/// in that tick would not be noticed.
 pub(crate) fn wait_a_tick() {
     std::thread::sleep(std::time::Duration::from_millis(25));
 }
@@ -66,7 +67,7 @@ pub(crate) fn open(folder: &Path, home: Home) -> OsTree {
     open_at(folder, &folder.join("workspace"), home)
 }
 
-/// The same by another path of the workspace.
+/// Opens the same workspace by another path.
 pub(crate) fn open_at(folder: &Path, workspace: &Path, home: Home) -> OsTree {
     let state = (home == Home::State).then(|| folder.join("state"));
     let undo = UndoLimit { accepts: 3, bytes: 1024 * 1024 };
@@ -113,7 +114,7 @@ impl Place {
         Overlay::new(self.tree.clone(), Quota::default())
     }
 
-    /// Staged changes with every kind of step.
+    /// Staged changes that need every kind of step.
     pub(crate) fn staged(&self) -> ChangeSet {
         let overlay = self.overlay();
         block_on(async {
@@ -135,12 +136,12 @@ impl Place {
         block_on(self.tree.commit(changes, CommitOptions::default()))
     }
 
-    /// The workspace, without staging folders.
+    /// The workspace without its staging folders.
     pub(crate) fn snapshot(&self) -> Snapshot {
         snapshot(&self.root())
     }
 
-    /// The staging folders that are left.
+    /// The staging folders that exist.
     pub(crate) fn stagings(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut todo = vec![self.root(), self.folder.path().join("state")];
@@ -157,7 +158,7 @@ impl Place {
     }
 }
 
-/// Without the times.
+/// A snapshot without the times.
 pub(crate) fn contents(snapshot: &Snapshot) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     snapshot.iter().map(|(at, (mode, _, content))| (at.clone(), (*mode, content.clone()))).collect()
 }
@@ -181,7 +182,7 @@ pub(crate) fn snapshot(root: &Path) -> Snapshot {
             (0, Vec::new())
         };
         if metadata.nlink() != 1 && metadata.is_file() {
-            // A second name that nobody gave it.
+            // The file has a second name that nobody gave it. The time marks it, so that snapshots differ.
             modified = -1;
         }
         found.insert(at.strip_prefix(root).unwrap().to_owned(), (metadata.mode(), modified, content));

@@ -1,5 +1,6 @@
-//! The power goes before every system call of a commit, an undo, a sweep and a recovery. Whatever the disk may have kept
-//! of what was not synced, the next run finds exactly the old tree or exactly the new one, or makes it so.
+//! The power is cut before every system call of a commit, an undo, a sweep and a recovery. Whatever the disk may have
+//! kept of what was not synced, the next run must find exactly the old tree or exactly the new one, or restore one of
+//! them.
 
 mod act;
 mod disk;
@@ -19,7 +20,7 @@ use self::disk::Disk;
 use self::trace::{Random, Trace};
 use crate::place::{Home, Place, Snapshot, committed, contents};
 
-/// One act, recorded, and what the workspace was before and after it.
+/// One recorded act, and the workspace before and after it.
 struct Played {
     place: Place,
     act: Act,
@@ -29,26 +30,26 @@ struct Played {
     after: Snapshot,
 }
 
-/// Where the power is cut.
+/// Where the power is cut, and how much is tried.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
-    /// Before no call that is earlier.
+    /// The first call before which the power is cut.
     start: usize,
-    /// As if this sync had not been made.
+    /// A sync that is treated as if it had not been made.
     without: Option<usize>,
-    /// Until something goes wrong.
+    /// Whether to stop at the first fault.
     first_only: bool,
-    /// So many disks for every call, and some more for content that was not synced.
+    /// How many disks are tried for each call. Content that was not synced adds a few.
     most: usize,
 }
 
-/// Everywhere, with every call that may be missing alone or be kept alone.
+/// Every place is tried, and each call that may be missing is left out alone and kept alone.
 const EVERYWHERE: Cut = Cut { start: 0, without: None, first_only: false, most: usize::MAX };
 
-/// Of so many disks one is used further.
+/// One of this many disks is used further after its check.
 const GO_ON: usize = 4;
 
-/// Of so many disks with something half done, the recovery of one is cut, too.
+/// For one of this many disks with something half done, the power is cut in the recovery, too.
 const CUT_AGAIN: usize = 60;
 
 fn open(place: &Place, durability: Durability) -> OsTree {
@@ -74,7 +75,7 @@ impl Played {
         Self { place, act, changes, trace, before, after }
     }
 
-    /// Cuts the power, and says on how many disks it looked then, and what went wrong.
+    /// Cuts the power. Returns how many disks were checked, and the faults that were found.
     fn faults(&self, cut: Cut) -> (usize, Vec<String>) {
         let mut random = Random(0x5eed);
         let mut seen = BTreeSet::new();
@@ -106,7 +107,7 @@ impl Played {
         (seen.len(), faults)
     }
 
-    /// The power goes again, while the first loss of it is mended.
+    /// Cuts the power a second time, during the recovery from the first cut.
     fn cut_again(&self, disk: &Disk, random: &mut Random) -> Result<(), String> {
         disk.make(self.place.folder.path());
         let base = Disk::read(self.place.folder.path());
@@ -165,7 +166,7 @@ impl Played {
         }
     }
 
-    /// What its user does next is not disturbed by what is left.
+    /// Checks that the user can commit and undo as usual with what is left.
     fn go_on(&self, tree: &OsTree, is_marked: bool) -> Result<(), String> {
         if self.act == Act::Sweep {
             let last = tree.undo_last();
@@ -190,7 +191,7 @@ impl Played {
             return Err(format!("undo: {undone:?}"));
         }
         let swept = tree.sweep().map_err(|error| error.to_string())?;
-        // Where nothing says whose it was, it is told and left.
+        // A staging folder whose owner is not recorded is reported and left alone.
         let foreign = swept.iter().filter(|one| one.outcome == SweepOutcome::Foreign).count();
         let left = self.place.stagings();
         if left.len() == foreign && !(is_marked && 0 < foreign) {
@@ -242,7 +243,8 @@ fn a_sweep_survives_the_loss_of_power() {
     survives(Act::Sweep, Home::State, usize::MAX);
 }
 
-/// So no sync is made in vain; and the model sees what each is for.
+/// Every sync is necessary: without any one of them the act does not survive. This shows too that the model notices
+/// what each sync is for.
 #[test]
 fn without_any_one_of_its_syncs_it_does_not_survive() {
     for act in [Act::SmallCommit, Act::Undo, Act::Sweep] {
@@ -256,6 +258,8 @@ fn without_any_one_of_its_syncs_it_does_not_survive() {
     }
 }
 
+/// With `Durability::Fast` a commit is not synced, so the model must find faults. A torn journal is reported as
+/// damaged.
 #[test]
 fn what_is_not_synced_at_all_does_not_survive_and_what_is_torn_is_told() {
     let played = Played::new(Act::SmallCommit, Home::State, Durability::Fast);
@@ -264,7 +268,7 @@ fn what_is_not_synced_at_all_does_not_survive_and_what_is_torn_is_told() {
     for outcome in ["neither old nor new", "Damaged"] {
         assert!(faults.iter().any(|fault| fault.contains(outcome)), "{outcome}: {faults:?}");
     }
-    // What is damaged is left as it was found: nothing is guessed.
+    // A damaged journal leaves the tree as it was found, because nothing may be guessed.
     for fault in faults.iter().filter(|fault| fault.contains("Damaged")) {
         let (found, left) = fault.split_once(", the tree was ").unwrap().1.split_once(", and is ").unwrap();
         assert_eq!(found, left, "{fault}");

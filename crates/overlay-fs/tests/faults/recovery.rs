@@ -1,5 +1,5 @@
-//! Every system call with which a half done commit or undo is taken back fails once, or from then on all of them do. The
-//! next run ends it, and nothing is told to be well that is not.
+//! In turn, every system call by which a half-done commit or undo is taken back fails once, or it and all later ones
+//! fail. The next run must finish the recovery, and nothing may be reported as recovered that is not.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::place::{Home, Place, Snapshot, committed, contents, open, path};
 
-/// What is found half done, and where it stopped: the call, and the name it is about if that counts.
+/// What is found half done, and at which call it stopped. The name is that of the call, if it matters.
 #[derive(Debug, Clone, Copy)]
 struct HalfDone {
     is_undo: bool,
@@ -26,16 +26,16 @@ const HALF_DONE: [HalfDone; 5] = [
     HalfDone { is_undo: true, call: "rename", name: Some("undone") },
 ];
 
-/// Who takes it back.
+/// What takes the half-done work back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Sweep,
-    /// The next call of this kind, before its own work.
+    /// The next commit or undo, before its own work.
     Next,
 }
 
 impl HalfDone {
-    /// A disk that is gone in the middle, as it is found later; and what the workspace was before.
+    /// Makes a place whose disk failed in the middle. Also returns the workspace as it was before.
     fn make(self, home: Home) -> (Place, ChangeSet, Snapshot) {
         let mut place = Place::new(home);
         let changes = place.staged();
@@ -56,7 +56,7 @@ impl HalfDone {
         (place, changes, before)
     }
 
-    /// Does it all.
+    /// Does the whole commit or undo.
     fn run(self, place: &Place, changes: &ChangeSet) -> Result<(), TreeError> {
         if self.is_undo {
             match place.tree.undo(changes)? {
@@ -104,7 +104,7 @@ fn each_point_fails(half: HalfDone, home: Home, by: By, error: Errno, for_good: 
         if by == By::Sweep {
             assert_eq!(place.snapshot(), before, "{told}: {swept:?}");
         } else {
-            // It may have been made, and an error told after that.
+            // The work may have been done, and the error may have come after that.
             let found = contents(&place.snapshot());
             assert!(found == contents(&before) || found == after, "{told}: {swept:?}");
         }
@@ -142,7 +142,7 @@ fn when_the_disk_is_gone_again_the_next_run_takes_back_the_rest() {
     each_point_fails(HALF_DONE[4], Home::State, By::Sweep, Errno::IO, true);
 }
 
-/// Accepts that are too old, and one that was undone.
+/// Makes room after accepts that are too old and one that was undone. If a call fails, nothing else may change.
 #[test]
 fn a_sweep_that_fails_anywhere_while_it_makes_room_changes_nothing_else() {
     let mut number = 0;

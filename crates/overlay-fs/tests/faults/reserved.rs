@@ -1,4 +1,4 @@
-//! The file that waits for the journal of a prepared accept.
+//! The file that is reserved for the journal of a prepared accept.
 
 use std::cell::Cell;
 use std::fs;
@@ -13,6 +13,7 @@ use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 
 use crate::place::{Home, Place, committed, contents, snapshot};
 
+/// Preparing makes the file for the journal, so that the accept need not make one.
 #[test]
 fn a_prepared_accept_makes_no_file_for_its_journal() {
     let made = |is_prepared: bool| {
@@ -34,7 +35,8 @@ fn a_prepared_accept_makes_no_file_for_its_journal() {
     assert_eq!((made(false), made(true)), (1, 0));
 }
 
-/// Whatever is done to it, the journal is the one that was written, and nothing else is written to.
+/// Whatever is done to the reserved file, the journal is the one that the commit wrote, and no other file is written
+/// to.
 #[test]
 fn what_is_done_to_the_file_does_not_matter() {
     let attacks: [fn(&Path, &Path); 6] = [

@@ -1,11 +1,11 @@
-//! When the accepts that are too old to be undone are removed.
+//! When accepts that are too old to be undone are removed.
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Workspace as _};
 
 use crate::place::{HOMES, Place, committed, open, path};
 
-/// As many as are kept; see `open`.
+/// How many accepts are kept; `open` sets the same limit.
 const KEPT: usize = 3;
 
 fn change(place: &Place, number: usize) -> ChangeSet {
@@ -14,6 +14,7 @@ fn change(place: &Place, number: usize) -> ChangeSet {
     overlay.change_set()
 }
 
+/// An accept only makes room when twice as many are kept as are needed, so that most accepts have nothing to remove.
 #[test]
 fn an_accept_removes_old_ones_only_when_twice_as_many_are_there() {
     for home in HOMES {
@@ -31,7 +32,7 @@ fn an_accept_removes_old_ones_only_when_twice_as_many_are_there() {
     }
 }
 
-/// Processes that are killed leave it to the others.
+/// A process that is killed cannot make room for its accepts, so the next ones must.
 #[test]
 fn it_counts_what_all_processes_kept() {
     for home in HOMES {
@@ -55,7 +56,7 @@ fn a_prepare_a_sweep_and_the_end_make_room() {
             }
             assert!(KEPT < place.stagings().len(), "{moment}");
             let left = match moment {
-                // For the one that is about to be accepted.
+                // A prepare also makes room for the accept that is about to follow.
                 "prepare" => {
                     let changes = change(&place, KEPT + 2);
                     block_on(place.tree.prepare(&changes)).unwrap();

@@ -1,5 +1,5 @@
-//! Many at once on one workspace: eight processes that commit, one that edits as an editor saves, one that runs git, and a
-//! reader that watches.
+//! Many processes work on one workspace at once: eight that commit, one that edits as an editor saves, one that runs
+//! git, and a reader that watches. Nothing may be lost or torn.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -18,7 +18,7 @@ use crate::place::{path, temporary};
 
 const PROCESSES: usize = 8;
 const COMMITS: usize = 6;
-/// Longer than a page, so that a torn write would show.
+/// The length of the long file, which is more than a page, so that a torn write would be noticed.
 const LONG: usize = 96 * 1024;
 
 fn tree(folder: &Path) -> Arc<OsTree> {
@@ -31,7 +31,7 @@ fn tree(folder: &Path) -> Arc<OsTree> {
     Arc::new(OsTree::open_with(folder.join("workspace"), options).unwrap())
 }
 
-/// Adds a line to a shared text and rewrites a long file, so often; every conflict is tried again.
+/// Adds `COMMITS` lines to a shared text, one per commit, and rewrites a long file. Every conflict is tried again.
 #[test]
 #[ignore = "it is the process that another test starts"]
 fn the_process_that_commits() {
@@ -48,7 +48,7 @@ fn the_process_that_commits() {
             let letter = b'a' + u8::try_from(made).unwrap();
             overlay.write(&path("long"), vec![letter; LONG]).await.unwrap();
             overlay.write(&path(&format!("of {number}/{made}")), b"new\n".to_vec()).await.unwrap();
-            // What the editor saves, with a mark.
+            // Every third commit also marks the file that the editor saves.
             if made % 3 != 0 {
                 return overlay.change_set();
             }
@@ -69,14 +69,14 @@ fn the_process_that_commits() {
                 conflicts += 1;
                 tree.forget(&changes);
             }
-            // The editor saved twice while it was taken back; what it saved first is kept, and told.
+            // The editor saved twice while the commit was taken back. Its first save is kept and named in the error.
             Err(error) => assert!(error.to_string().contains("the former content is kept"), "{error}"),
         }
     }
     fs::write(format!("{folder}/conflicts of {number}"), conflicts.to_string()).unwrap();
 }
 
-/// Saves a number that only grows, as an editor does: a new file in place of the old one.
+/// Saves a number that only grows, as an editor does: a new file takes the place of the old one.
 #[test]
 #[ignore = "it is the process that another test starts"]
 fn the_process_that_edits() {
@@ -84,7 +84,8 @@ fn the_process_that_edits() {
     let (file, draft) = (format!("{folder}/workspace/edited"), format!("{folder}/workspace/.edited.draft"));
     let mut saved: usize = 0;
     while !Path::new(&format!("{folder}/stop")).exists() {
-        // A commit that has just seen the last save is about to take itself back.
+        // The file may briefly have another number, because a commit that has just noticed the last save takes itself
+        // back.
         let read =
             |_| fs::read_to_string(&file).unwrap().split(' ').next().unwrap().parse::<usize>().unwrap();
         let wait = |count: &usize| {
@@ -108,11 +109,11 @@ fn git(root: &Path, arguments: &[&str]) -> String {
     git.args(["-c", "user.name=user", "-c", "user.email=user@localhost", "-c", "gc.auto=0"]);
     git.args(arguments).current_dir(root).env("GIT_CONFIG_GLOBAL", "/dev/null");
     let output = git.output().unwrap();
-    // A file that goes while git adds it is git's to refuse; what it has written must be whole.
+    // Git may refuse to add a file that disappears meanwhile, but what it has written must be whole.
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether every line is one that a process writes.
+/// Whether every line is one that a process wrote.
 fn is_whole(shared: &str) -> bool {
     let is_line = |line: &str| line.split(' ').filter(|part| part.parse::<usize>().is_ok()).count() == 2;
     (shared.is_empty() || shared.ends_with('\n')) && shared.lines().all(is_line)
@@ -193,7 +194,7 @@ fn eight_that_commit_one_that_edits_one_git_and_a_reader_lose_and_tear_nothing()
     assert_eq!(fs::metadata(root.join("shared")).unwrap().nlink(), 1);
     assert!(!git(&root, &["log", "--all", "--name-only"]).contains("staging"));
     assert_eq!(git(&root, &["fsck", "--strict", "--no-dangling"]), "");
-    // What git saw was never torn.
+    // The commits of git must not contain torn files.
     let history = git(&root, &["log", "--format=%H"]);
     assert!(1 < history.lines().count(), "git was at work: {history}");
     for commit in history.lines() {

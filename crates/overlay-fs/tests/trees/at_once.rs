@@ -59,7 +59,7 @@ impl AtomicWriter for AtOnce {
         if self.fails {
             return Err(TreeError::failed(steps[0].path.clone(), "the host is gone"));
         }
-        // What is made by an earlier step cannot be looked for now.
+        // If an earlier step makes the folder, what is in it cannot be checked yet.
         let made = |path: &WorkspacePath| steps.iter().any(|step| step.path == path.parent().unwrap());
         let changed = |step: &&Step| {
             !(self.is_as(&step.path, step.before.as_ref()) || step.before.is_none() && made(&step.path))
@@ -162,6 +162,7 @@ fn changes(world: &Arc<AtOnce>) -> ChangeSet {
     overlay.change_set()
 }
 
+/// The host gets all steps of a commit in one call, so that it can make all of them or none.
 #[test]
 fn a_commit_is_one_call_and_holds_all_of_it() {
     let world = Arc::new(AtOnce::of(&start()));
@@ -176,6 +177,7 @@ fn a_commit_is_one_call_and_holds_all_of_it() {
     assert_eq!(moved.moved_from, Some(path("folder/inside/x")));
 }
 
+/// If the tree is already as the work wants it, the host is not called.
 #[test]
 fn what_is_in_the_tree_already_is_no_call() {
     let world = Arc::new(AtOnce::of(&start()));

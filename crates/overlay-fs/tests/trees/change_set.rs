@@ -1,4 +1,4 @@
-//! A change set on its way: to another process, to another checkout, put together with the one on top of it.
+//! A change set that is sent to another process, applied to another checkout, or joined with the one on top of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn start() -> Nodes {
     ])
 }
 
-/// Every kind of change, and something read and listed.
+/// Every kind of change, and something that was read and something that was listed.
 fn changes<W: World>() -> (ChangeSet, Nodes) {
     let world = Arc::new(W::of(&start()));
     let overlay = Overlay::new(world, Quota::default());
@@ -59,7 +59,7 @@ fn by_hash_and_back<W: World>() {
     }
 }
 
-/// Nothing but the contents and names is the same there: no inode, no time.
+/// In another checkout only names and contents are the same, but no inode and no time. The changes apply nevertheless.
 fn it_is_applied_to_another_checkout<W: World>() {
     let (changes, expected) = changes::<W>();
     let other = W::empty();
@@ -70,13 +70,13 @@ fn it_is_applied_to_another_checkout<W: World>() {
     assert_eq!(outcome, CommitOutcome::Committed(Committed::default()));
     assert_eq!(snapshot(&other), expected);
 
-    // One whose user is ahead in other places, and one in the same.
+    // In one checkout the user has edited another place of the file, in a second one the same place.
     let ahead = W::of(&start());
     ahead.put(&path("long"), &file(LONG.replace("five", "FIVE")));
     let outcome = block_on(ahead.commit(&changes, CommitOptions::default())).unwrap();
     let merged = Committed { merged: vec![path("long")], ..Committed::default() };
     assert_eq!(outcome, CommitOutcome::Committed(merged));
-    // What moved takes an edit along.
+    // If the user has edited a file that the changes move, the edit moves along.
     let ahead = W::of(&start());
     ahead.put(&path("src/b"), &file([0, 1, 3]));
     let outcome = block_on(ahead.commit(&changes, CommitOptions::default())).unwrap();
@@ -94,8 +94,8 @@ fn it_is_applied_to_another_checkout<W: World>() {
     }
 }
 
-/// One overlay moves a file, the one above edits it there: in one change set an edit of the user's goes along, as it does
-/// when both are committed one after the other.
+/// One overlay moves a file, and the one above it edits the file there. If both are committed as one change set, an
+/// edit of the user goes along, as it does when they are committed one after the other.
 fn a_move_below_and_an_edit_above<W: World>() {
     let at_once = Arc::new(W::of(&start()));
     let lower = Arc::new(Overlay::new(at_once.clone(), Quota::default()));

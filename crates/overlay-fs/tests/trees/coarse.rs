@@ -1,4 +1,4 @@
-//! A host whose times are so coarse that no edit moves them: what it shows of a file is its kind, its length and its bits.
+//! A host whose times are so coarse that no edit changes them: a look at a file only shows its kind, length and bits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +13,13 @@ use headstart_overlay_fs::{
 use crate::later::Later;
 use crate::world::{Node, Nodes, World, file, path};
 
-/// A tree like that, which says of every look that it was too early to tell (or, for comparison, does not).
+/// Such a tree. It says of every look that the file may still have changed in the same tick, unless `is_old` is set,
+/// which is for comparison.
 #[derive(Default)]
 pub(crate) struct Coarse {
     host: Later,
     is_old: bool,
-    /// How often a content was read.
+    /// How often a file was read.
     reads: AtomicU32,
 }
 
@@ -77,7 +78,7 @@ impl World for Coarse {
     }
 }
 
-/// A thousand files are read and one is written; how many are read again to see that nobody touched them.
+/// How many files are read again to check that nobody changed them, after a thousand were read and one was written.
 fn read_again(is_old: bool) -> u32 {
     let nodes: Nodes = (0..1_000).map(|number| (path(&format!("d/{number}")), file("content\n"))).collect();
     let world = Arc::new(Coarse { is_old, ..Coarse::of(&nodes) });
@@ -93,12 +94,14 @@ fn read_again(is_old: bool) -> u32 {
     world.reads.load(Ordering::Relaxed)
 }
 
+/// Only racy files are read again, because for the others the look shows whether they changed.
 #[test]
 fn only_what_was_young_is_read_again() {
     assert_eq!((read_again(true), read_again(false)), (0, 1_000));
 }
 
-/// What was edited to the same length between the first look and the write is not what the agent read.
+/// An edit that keeps the length, made between the first look and the write, is not what the agent read. It must be
+/// noticed.
 #[test]
 fn an_edit_between_the_first_look_and_the_write_is_seen() {
     let world = Arc::new(Coarse::of(&Nodes::from([(path("f"), file("one\n"))])));

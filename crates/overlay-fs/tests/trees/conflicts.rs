@@ -1,4 +1,4 @@
-//! What a user says to conflicts, on every tree: theirs, the work's, or both with markers.
+//! The user's answers to conflicts, on every tree: the user's version, the work's, or both with markers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const YOURS: &str = "1\ntwo\nthree\nfour\n5\n";
 const MARKED: &str =
     "<<<<<<< yours\n1\n||||||| base\none\n=======\nONE\n>>>>>>> the work\ntwo\nthree\nfour\n5\n";
 
-/// A workspace, what the work would change, and what its user edits meanwhile.
+/// A workspace, and what the work would change. The test then edits the workspace as its user.
 struct Story<W> {
     world: Arc<W>,
     changes: ChangeSet,
@@ -35,7 +35,7 @@ impl<W: World> Story<W> {
         commit(&*self.world, &self.changes)
     }
 
-    /// Commits with the same answer to every conflict there is; what is reported again.
+    /// Commits with the same answer to every conflict. Returns the conflicts that are reported again.
     fn keep(&self, keep: Keep) -> Vec<Conflict> {
         let choices: Vec<_> = self.commit().into_iter().map(|conflict| Choice { conflict, keep }).collect();
         self.choose(&choices)
@@ -70,7 +70,7 @@ fn paths(conflicts: &[Conflict]) -> Vec<&WorkspacePath> {
     conflicts.iter().map(|conflict| &conflict.path).collect()
 }
 
-/// Both edit the first line of `a`; the work makes `new`, too.
+/// Both sides edit the first line of `a`; the work also makes `new`.
 fn both_edit<W: World>() -> Story<W> {
     let story = Story::new(&[("a", file(BASE))], async |overlay| {
         overlay.read(&path("a")).await.unwrap();
@@ -100,7 +100,7 @@ fn an_edit_after_the_choice_is_a_conflict_again<W: World>() {
     assert_eq!(paths(&again), [&path("a")]);
     story.expect(&[("a", file("1!\ntwo\nthree\nfour\n5\n"))]);
 
-    // Between the answer and the commit of it.
+    // The user edits between the answer and its commit.
     let conflict = story.commit().remove(0);
     let choice = Choice { conflict, keep: Keep::Work };
     let changes = block_on(resolve_conflicts(&*story.world, &story.changes, &[choice])).unwrap();
@@ -183,7 +183,7 @@ fn a_move_goes_as_a_whole<W: World>() {
         story.expect(&[(there, file(content))]);
         assert!(!snapshot(&*story.world).contains_key(&path(gone)));
     }
-    // What its user made at the new place is chosen with the move, or the file would be gone.
+    // The file that the user made at the new place is chosen together with the move; otherwise it would be lost.
     let story = Story::<W>::new(&[("a", file(BASE))], async |overlay| {
         overlay.rename(&path("a"), &path("b")).await.unwrap();
     });

@@ -1,4 +1,4 @@
-//! Histories that nobody would think of: random ones, and those that once showed a mistake.
+//! Random histories, and histories that once showed a mistake.
 
 use headstart_overlay_fs::MemoryTree;
 use proptest::prelude::*;
@@ -66,8 +66,8 @@ proptest! {
     }
 }
 
-/// What each of these showed: an overlay that lies over one which made a folder again, or a file, as it was; a link of
-/// the user's that leads to where a new folder takes its place; an overlay that was opened from a change set.
+/// What these histories showed: an overlay over one that had made a folder or a file again as it was; a link of the
+/// user that leads to where a new folder takes its place; and an overlay that was opened from a change set.
 const FOUND: [&[u8]; 5] = [
     &[
         16, 71, 0, 39, 0, 39, 0, 249, 0, 0, 124, 87, 0, 107, 185, 224, 146, 16, 5, 0, 60, 40, 0, 30, 0, 163,
@@ -109,7 +109,7 @@ fn what_once_went_wrong_does_not_again() {
     }
 }
 
-/// A file that was moved onto one whose user had made it executable meanwhile.
+/// A file is moved onto one that its user made executable meanwhile.
 #[test]
 fn a_file_moved_onto_one_that_was_made_executable() {
     let bytes = [

@@ -13,7 +13,7 @@ fn over<W: World>(world: &Arc<W>) -> Overlay {
     Overlay::new(world.clone(), Quota::default())
 }
 
-/// Commits, and demands that the workspace is then what the overlay showed.
+/// Commits, and checks that the workspace is then what the overlay showed.
 fn commit(world: &impl World, overlay: &Overlay) -> Nodes {
     let view = snapshot(overlay);
     let outcome = block_on(world.commit(&overlay.change_set(), CommitOptions::default())).unwrap();
@@ -134,7 +134,7 @@ fn links<W: World>() {
         assert_eq!(overlay.read(&path("new/folder/four")).await.unwrap(), b"content\n");
         assert_eq!(overlay.read(&path("five/a/three")).await.unwrap(), b"content\n");
         overlay.write(&path("one/made through"), b"made\n".to_vec()).await.unwrap();
-        // A link is moved and removed as a link.
+        // A link is moved and removed as a link, not as its target.
         overlay.rename(&path("one"), &path("uno")).await.unwrap();
         overlay.remove(&path("a/b/two")).await.unwrap();
         overlay.remove(&path("absolute")).await.unwrap();

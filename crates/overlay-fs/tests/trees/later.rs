@@ -17,21 +17,21 @@ use crate::world::{Node, Nodes, World, file, path, snapshot};
 /// What the host's user does before a call.
 type Meanwhile = Box<dyn Fn(&MemoryTree) + Send + Sync>;
 
-/// A tree in memory, every answer of which takes a while.
+/// A tree in memory whose answers all take a while.
 #[derive(Default)]
 pub(crate) struct Later {
     tree: MemoryTree,
-    /// The path of every writing call.
+    /// The paths of all writing calls.
     calls: Mutex<Vec<WorkspacePath>>,
-    /// The writing call that fails, if any, and whether it has written by then.
+    /// The writing call that fails, if any, and whether it has written before it fails.
     fails_at: Option<(u32, bool)>,
-    /// Whether all further writing calls for that path fail as well.
+    /// Whether all later writing calls for that path fail as well.
     keeps_failing: bool,
-    /// The writing call before which its user does something.
+    /// The writing call before which the user does something.
     meanwhile: Option<(u32, Meanwhile)>,
 }
 
-/// Ready when it is asked for the third time.
+/// A future that is ready when it is polled for the third time.
 struct Wait(u32);
 
 impl Future for Wait {
@@ -215,6 +215,7 @@ fn writes() -> u32 {
     u32::try_from(world.calls.lock().unwrap().len()).unwrap()
 }
 
+/// If a call fails, whether it has written or not, everything before it is taken back.
 #[test]
 fn a_call_that_fails_takes_all_back() {
     let writes = writes();
@@ -231,7 +232,7 @@ fn a_call_that_fails_takes_all_back() {
     }
 }
 
-/// Damage is told where there is some, and only there.
+/// Damage is reported if there is some, and only then.
 #[test]
 fn a_path_that_goes_on_failing_is_told_as_damage_only_if_it_stays_changed() {
     let mut damaged = 0;
@@ -252,7 +253,7 @@ fn a_path_that_goes_on_failing_is_told_as_damage_only_if_it_stays_changed() {
     assert!(0 < damaged && damaged < writes(), "{damaged}");
 }
 
-/// The user edits between any two calls: what the user wrote is there afterwards, and the rest is old or new.
+/// The user edits between any two calls. The user's text must be there afterwards.
 #[test]
 fn an_edit_between_two_calls_is_not_lost() {
     for at in 0..writes() {
@@ -264,7 +265,7 @@ fn an_edit_between_two_calls_is_not_lost() {
             let outcome = block_on(world.commit(&changes, CommitOptions::default()));
             let after = snapshot(&*world);
             let users = matches!(after.get(&path(edited)), Some(Node::File(content, _)) if content == b"the user's\n");
-            // The call right after the edit cannot know of it: no sequence of calls could.
+            // The call right after the edit cannot know of it, and no sequence of calls could.
             let is_overtaken = world.calls.lock().unwrap()[at as usize] == path(edited);
             assert!(users || is_overtaken, "call {at}, {edited}: {outcome:?}");
         }

@@ -1,7 +1,7 @@
-//! What holds for every tree, shown on the one in memory and on a real disk.
+//! What holds for every tree: the one in memory, those of other hosts, and the one on a real disk.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
-/// Makes of each function, which takes the tree as its type, a test for every tree there is.
+/// Makes a test for every tree of each function, which takes the tree as its type.
 macro_rules! on_every_tree {
     ($($name:ident),* $(,)?) => {
         mod in_memory {

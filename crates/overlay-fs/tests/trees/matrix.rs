@@ -1,4 +1,4 @@
-//! Everything an agent can do to a path, against everything its user can do to it meanwhile.
+//! Everything that an agent can do to a path, combined with everything that its user can do to it meanwhile.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::world::{Node, Nodes, World, file, path, snapshot};
 
 const BASE: &str = "one\ntwo\nthree\nfour\nfive\n";
 const AGENTS: &str = "ONE\ntwo\nthree\nfour\nfive\n";
-/// Far from the agent's edit, and at it.
+/// Texts with an edit of the user: far from the agent's edit, and in the same place.
 const ELSEWHERE: &str = "one\ntwo\nthree\nfour\nFIVE\n";
 const SAME_PLACE: &str = "1\ntwo\nthree\nfour\nfive\n";
 const BOTH: &str = "ONE\ntwo\nthree\nfour\nFIVE\n";
 const BINARY: &[u8] = b"\0one\ntwo\nthree\nfour\nfive\n";
 
-/// What the agent does to `f` (a text), `new` (nothing) or `d` (a folder with `d/x` in it).
+/// What the agent does to `f` (a text), `new` (which does not exist) or `d` (a folder with `d/x` in it).
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Agent {
     Modify,
@@ -42,7 +42,7 @@ use Agent::{
     Rename, RenameAndModify, RenameFolder, ReplaceByFolder, ReplaceByLink,
 };
 
-/// What the user does meanwhile, each to a path.
+/// What the user does meanwhile, and to which path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum User {
     Nothing,
@@ -55,12 +55,12 @@ enum User {
 }
 use User::{MakesFolder, MakesLink, MakesSpecial, Nothing, Removes, SetsExecutable, Writes};
 
-/// What the commit does.
+/// The expected outcome of the commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Expected {
-    /// As if the user had done nothing.
+    /// The changes are applied as if the user had done nothing.
     Applied,
-    /// The file at this path has this content, of both.
+    /// The file at this path has this content, merged of both edits.
     Merged(&'static str, &'static [u8]),
     Conflicts(&'static [(&'static str, ConflictKind)]),
 }
@@ -71,7 +71,7 @@ const fn text(text: &'static str) -> &'static [u8] {
     text.as_bytes()
 }
 
-/// The whole table. Every row runs on every tree.
+/// The whole table. Every row is run on every tree.
 fn table() -> Vec<(Agent, User, Expected)> {
     let mut rows = vec![
         (Modify, Nothing, Applied),
@@ -160,7 +160,7 @@ fn start() -> Nodes {
 
 async fn stage(overlay: &Overlay, agent: Agent) -> Result<(), TreeError> {
     let (f, new, d) = (path("f"), path("new"), path("d"));
-    // So that something is to be committed, and to be left out on a conflict.
+    // One more file is staged, so that there is always something to commit, which a conflict must leave out.
     overlay.write(&path("made"), b"made\n".to_vec()).await?;
     match agent {
         Modify => overlay.write(&f, AGENTS.into()).await,
@@ -240,7 +240,7 @@ fn every_row<W: World>() {
     for (agent, user, expected) in table() {
         let row = format!("the agent: {agent:?}, the user: {user:?}");
         let (world, overlay) = staged::<W>(agent);
-        // To look at the overlay itself would add to its read set.
+        // The overlay is opened again, because looking at it would add to its read set.
         let changes = overlay.change_set();
         let again = Overlay::from_change_set(world.clone(), Quota::default(), &changes).unwrap();
         let view = snapshot(&again);
@@ -254,7 +254,7 @@ fn every_row<W: World>() {
                 assert_eq!(kinds(&found), expected, "{row}");
                 for conflict in found {
                     let there = users.get(&conflict.path);
-                    // Where a link is above it, what is there is the link.
+                    // If the user has put a link above the path, the link is what the conflict finds.
                     let is_below = conflict.kind == Replaced && there.is_none();
                     assert!(is_below || conflict.found.is_some() == there.is_some(), "{row}: {conflict:?}");
                     let is_staged = changes.changes.iter().any(|change| change.path == conflict.path);
@@ -266,7 +266,7 @@ fn every_row<W: World>() {
                 assert_eq!(committed, Committed::default(), "{row}");
                 let mut expected = view;
                 match user {
-                    // What only the user touched is as the user has it.
+                    // A file that only the user touched is as the user left it.
                     Writes(at @ ("other" | "d/x"), _) => {
                         expected.insert(path(at), users[&path(at)].clone());
                     }
@@ -322,13 +322,13 @@ fn policies<W: World>() {
         expected.insert(path("made"), file("made\n"));
         assert_eq!(snapshot(&*world), expected, "{agent:?}");
     }
-    // What is written is never only warned of.
+    // An edit of a file that the work writes is a conflict even if stale reads are only warned of.
     let (world, overlay) = staged::<W>(Modify);
     meanwhile(&*world, Writes("f", text(SAME_PLACE)));
     assert!(matches!(commit(&*world, &overlay.change_set(), warn), CommitOutcome::Conflict(_)));
 }
 
-/// The work rests on the first look; a merge would start from a text that the agent never saw.
+/// The work is based on the first look. A merge would start from a text that the agent never saw.
 fn first_look<W: World>() {
     let world = Arc::new(W::of(&start()));
     let overlay = Overlay::new(world.clone(), Quota::default());
@@ -344,7 +344,8 @@ fn first_look<W: World>() {
     assert_eq!(kinds(&found), [("f".to_owned(), Modified)]);
 }
 
-/// Looked at, edited by its user to the same length, read, and edited so once more.
+/// The file is looked at, edited by its user without a change of its length, read, and edited in the same way once
+/// more.
 fn a_read_after_a_look<W: World>() {
     let world = Arc::new(W::of(&start()));
     let overlay = Overlay::new(world.clone(), Quota::default());
@@ -358,7 +359,7 @@ fn a_read_after_a_look<W: World>() {
     assert_eq!(kinds(&found), [("f".to_owned(), StaleRead)]);
 }
 
-/// A staging that fails is no change, whatever the user does to its path.
+/// A staging that fails stages nothing, so it cannot conflict with anything the user does.
 fn failed_staging<W: World>() {
     let world = Arc::new(W::of(&start()));
     let overlay = Overlay::new(world.clone(), Quota { file_bytes: 30, ..Quota::default() });

@@ -1,4 +1,5 @@
-//! A tree as a plain map, and what every operation does to it: written without a look at how the overlay does it.
+//! A tree as a plain map, and what every operation does to it. It was written without a look at how the overlay does
+//! it, so that the two can check each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use headstart_overlay_fs::WorkspacePath;
 
 use crate::world::{Node, Nodes, file};
 
-/// What is in a file: a text with numbered places that two sides can edit, or something that is no text.
+/// The content of a file: a text with numbered places that two sides can edit, or bytes that are no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
     Empty,
@@ -44,7 +45,7 @@ impl Content {
         }
     }
 
-    /// What both sides made of it; `None`: they meet.
+    /// The merge of both sides. `None` if their edits meet.
     pub(crate) fn merge(base: &Self, ours: &Self, theirs: &Self) -> Option<Self> {
         match (base, ours, theirs) {
             _ if ours == theirs || ours == base => Some(theirs.clone()),
@@ -65,7 +66,7 @@ impl Content {
     }
 }
 
-/// What somebody does.
+/// An operation of the agent or of the user.
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
     Write(WorkspacePath, Content),
@@ -79,7 +80,7 @@ pub(crate) enum Op {
     List(WorkspacePath),
 }
 
-/// A map, in which a folder that was not made for itself is there while something is in it.
+/// A map in which a folder that was not made by itself exists as long as something is in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model(pub(crate) Nodes);
 
@@ -113,7 +114,7 @@ impl Model {
         }
     }
 
-    /// With a folder for everything that something is in.
+    /// All nodes, including every folder above them.
     pub(crate) fn full(&self) -> Nodes {
         let mut full = self.0.clone();
         for path in self.0.keys() {
@@ -122,8 +123,9 @@ impl Model {
         full
     }
 
-    /// A change set does not say of a folder in the place of something of the base that it is there only because
-    /// something is in it: for an overlay that is opened from it, it is there for itself.
+    /// Makes implied folders explicit. A change set does not say that a folder which takes the place of something in
+    /// the base only exists because something is in it. An overlay that is opened from the change set treats it as made
+    /// by itself.
     pub(crate) fn forget_what_was_implied(&mut self, base: &Self) {
         let full = self.full();
         self.0.extend(full.into_iter().filter(|(at, _)| base.at(at).is_some()));
@@ -169,7 +171,7 @@ impl Model {
         Ok(Place::At(at))
     }
 
-    /// Applies an operation as the overlay promises to; `false`: it is refused.
+    /// Applies an operation as the overlay promises to. Returns `false` if it is refused.
     pub(crate) fn apply(&mut self, op: &Op) -> bool {
         self.try_apply(op).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Plays a history that is written in bytes: staging, stacking, edits of the user, commits, crashes, undos. Panics where a
+//! Plays a history that is encoded in bytes: staging, stacking, edits of the user, commits, crashes, undos. Panics if a
 //! tree or an overlay does not do what the model says.
 
 use std::collections::BTreeSet;
@@ -13,23 +13,23 @@ use headstart_overlay_fs::{
 use crate::model::{Content, Model, Op, PLACES, Place, parents};
 use crate::world::{Node, Nodes, Undone, World, path, snapshot};
 
-/// Few names, so that histories meet: nested ones, one that sorts between a folder and its content, and some that
-/// are links more often than not.
+/// The paths of histories. There are few, so that the two sides meet: nested ones, one that sorts between a folder and
+/// its content, and some that often are links.
 const PATHS: [&str; 14] =
     ["a", "a-", "a/b", "a/b/c", "a/b/d", "a/e", "f", "f/a", "f/a/b", "g", "l", "l/b", "a/l", "a/l/c"];
 const TARGETS: [&str; 10] =
     ["a", "a/b", "../g", "f", "l", "b", "missing/x", "../../out", "/absolute", "a/../g"];
 
-/// What a history is about.
+/// What a history may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Staging, edits, commits.
     Commits,
-    /// Also crashes, recoveries and undos, where the tree knows of them.
+    /// Crashes, recoveries and undos too, if the tree supports them.
     All,
 }
 
-/// Reads a history from bytes; zeros when they have come to their end.
+/// Reads a history from bytes. After the end of the bytes it reads zeros.
 struct Bytes<'a>(&'a [u8], Scope);
 
 impl Bytes<'_> {
@@ -39,7 +39,7 @@ impl Bytes<'_> {
         usize::from(*first) % limit
     }
 
-    /// The same for what is not in every history; 0: it does not happen.
+    /// A number below the limit for something that only some histories contain; 0 means that it does not happen.
     fn perhaps(&mut self, limit: usize) -> usize {
         if self.1 == Scope::All { self.below(limit) } else { 0 }
     }
@@ -113,14 +113,14 @@ pub(crate) fn play<W: World>(bytes: &[u8], scope: Scope) {
     }
 }
 
-/// A commit that went through.
+/// A commit that went through, and the tree before and after it.
 struct Made {
     changes: ChangeSet,
     before: Model,
     after: Model,
 }
 
-/// Takes a commit back, perhaps after a try that dies.
+/// Undoes a commit, perhaps after a first try that dies.
 fn undo<W: World>(world: &W, made: &Made, bytes: &mut Bytes<'_>) {
     let now = Model(snapshot(world));
     let is_untouched = now == made.after;
@@ -136,7 +136,7 @@ fn undo<W: World>(world: &W, made: &Made, bytes: &mut Bytes<'_>) {
         Undone::Yes if is_untouched => assert_eq!(after, made.before, "undone {:?}", made.changes),
         Undone::Yes => {
             for (at, node) in &now.0 {
-                // A folder may go with what made it; what is in it is looked at for itself.
+                // A folder may disappear with the change that made it. Its content is checked by itself.
                 let is_users = *node != Node::Folder && made.after.at(at).as_ref() != Some(node);
                 assert!(!is_users || after.at(at).as_ref() == Some(node), "the user's edit of {at} is lost");
             }
@@ -144,7 +144,7 @@ fn undo<W: World>(world: &W, made: &Made, bytes: &mut Bytes<'_>) {
                 let at = &change.path;
                 let (then, found) = (made.before.at(at), after.at(at));
                 let is_filled = found == Some(Node::Folder) && !after.children(at).is_empty();
-                // What its user put where the commit had made a folder stays.
+                // If the user put something in the place of a folder that the commit had made, it stays.
                 let is_users = change.kind == ChangeKind::CreateDirectory && found == now.at(at);
                 assert!(then == found || is_filled || is_users, "{at} is not as it was: {:?}", made.changes);
             }
@@ -187,7 +187,7 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>, made: &mut Vec<Made>) 
         }
     }
     let mut upper = Overlay::new(lower.clone(), Quota::default());
-    // To the overlay above, the folders below are there for themselves.
+    // For the upper overlay, the folders of the lower one exist by themselves.
     let mut upper_model = Model(lower_model.full());
     for op in bytes.ops(6) {
         stage(&upper, &mut upper_model, &op);
@@ -255,7 +255,8 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>, made: &mut Vec<Made>) 
     }
 }
 
-/// The process dies somewhere, the next one recovers and asks again: what it finds is old or new, and it is made once.
+/// A process dies during the commit, and the next one recovers and commits again. The tree must be old or new, and the
+/// commit must be made exactly once.
 fn commit_and_die<W: World>(
     world: &W,
     [before, user]: [&Model; 2],
@@ -282,7 +283,7 @@ fn commit_and_die<W: World>(
     outcome
 }
 
-/// Without the empty folders in which the lower change set made something that the upper one removed.
+/// The nodes without empty folders in which the lower change set made something that the upper one removed.
 fn without_emptied(mut nodes: Nodes, made: &[&Change]) -> Nodes {
     loop {
         let is_empty = |folder: &WorkspacePath| !nodes.keys().any(|at| at.parent().as_ref() == Some(folder));
@@ -301,7 +302,7 @@ fn without_emptied(mut nodes: Nodes, made: &[&Change]) -> Nodes {
     }
 }
 
-/// Stages, and demands that what is refused is what the model refuses.
+/// Stages an operation, and checks that it is refused exactly if the model refuses it.
 fn stage(overlay: &Overlay, model: &mut Model, op: &Op) {
     let before = overlay.change_set().changes;
     let staged = block_on(async {
@@ -355,7 +356,7 @@ fn reopened(base: Arc<dyn Tree>, overlay: &Overlay, bytes: &mut Bytes<'_>) -> Ov
     again
 }
 
-/// Brings the world to where the user's model is.
+/// Edits the world until it is as the user's model says.
 fn edit(world: &impl World, before: &Model, user: &Model) {
     for gone in before.0.keys().rev().filter(|at| !user.0.contains_key(*at)) {
         world.remove(gone);
@@ -366,7 +367,7 @@ fn edit(world: &impl World, before: &Model, user: &Model) {
     assert_eq!(snapshot(world), user.0, "the test's own user");
 }
 
-/// Whether the outcome, and the tree after it, are what they have to be.
+/// Checks the outcome and the tree after it against the model.
 fn judge(
     before: &Model,
     user: &Model,
@@ -413,13 +414,13 @@ fn is_touched(before: &Model, user: &Model, at: &WorkspacePath) -> bool {
     is_another(at) || parents(at).any(|above| is_another(&above)) || before.children(at) != user.children(at)
 }
 
-/// What both sides made of the file that a change writes.
+/// The merge of both sides for a file that a change writes.
 fn merged(before: &Model, user: &Model, change: &Change) -> Option<Content> {
     let ChangeKind::Write { content, .. } = &change.kind else { return None };
     Content::merge(&before.content(&change.path)?, &Content::parse(content), &user.content(&change.path)?)
 }
 
-/// The change that holds what another one takes away from this path, if there is one only.
+/// The change that takes over what another change removes from this path, if there is exactly one.
 fn moved_to<'a>(changes: &'a ChangeSet, at: &WorkspacePath) -> Option<&'a Change> {
     let is_gone = |change: &Change| change.path == *at && change.kind == ChangeKind::Delete;
     let mut moved = changes.changes.iter().filter(|change| moved_from(change) == Some(at));
@@ -434,13 +435,13 @@ fn moved_from(change: &Change) -> Option<&WorkspacePath> {
     }
 }
 
-/// What both sides made of a file that a change moved.
+/// The merge of both sides for a file that a change moved.
 fn followed(before: &Model, user: &Model, change: &Change) -> Option<Content> {
     let (ChangeKind::Write { content, .. }, from) = (&change.kind, moved_from(change)?) else { return None };
     Content::merge(&before.content(from)?, &Content::parse(content), &user.content(from)?)
 }
 
-/// The changes, made to what the user left, and the paths that were merged. Panics where that would lose an edit.
+/// The changes, applied to the user's tree, and the paths that were merged. Panics if that would lose an edit.
 fn expected(before: &Model, user: &Model, changes: &ChangeSet) -> (Nodes, BTreeSet<WorkspacePath>) {
     let mut result = user.0.clone();
     let mut merged_paths = BTreeSet::new();

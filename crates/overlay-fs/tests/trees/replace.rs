@@ -1,4 +1,4 @@
-//! Work that was done elsewhere over what an overlay shows, staged in place of what it held.
+//! The result of a command that ran over what an overlay shows replaces what the overlay had staged.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn start() -> Nodes {
     ])
 }
 
-/// The overlay of a view: what `of` stages, over the same tree.
+/// The overlay of a view: the changes of `of`, staged over the same tree.
 fn view_of<W: World>(tree: &Arc<W>, of: &Overlay) -> Overlay {
     Overlay::from_change_set(Arc::clone(tree) as Arc<dyn Tree>, Quota::default(), &of.change_set()).unwrap()
 }
@@ -53,7 +53,8 @@ fn it_is_staged_whole_and_commits_to_the_same_tree<W: World>() {
     assert_eq!(snapshot(&*tree), expected);
 }
 
-/// The user saves a file between its staging and the command: the command's picture of the disk is newer than what was staged.
+/// The user saves a file between its staging and the command. The command sees a newer disk than the staged work did,
+/// but the work still depends on what it saw.
 fn what_was_staged_before_rests_on_what_it_rested_on<W: World>() {
     let tree = Arc::new(W::of(&start()));
     let overlay = Overlay::new(Arc::clone(&tree) as Arc<dyn Tree>, Quota::default());
@@ -100,12 +101,12 @@ fn too_much_stages_nothing<W: World>() {
         assert!(matches!(refused, Err(TreeError::Quota { .. })), "{files:?}: {refused:?}");
         assert_eq!(overlay.change_set(), before, "{files:?}");
     }
-    // As much as before is never too much.
+    // A replacement that is as large as the old one is never too much.
     overlay.replace(&before).unwrap();
     assert_eq!(overlay.change_set(), before);
 }
 
-/// A savepoint from before takes all of it back.
+/// A savepoint that was made before takes back the whole replacement.
 #[test]
 fn it_is_one_staging_that_a_savepoint_takes_back() {
     let tree = Arc::new(MemoryTree::of(&start()));
@@ -141,7 +142,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// What cannot be done there is left out, as a command's own error would be.
+/// Plays the edits. An edit that is impossible is left out, as a command would report an error.
 async fn play(overlay: &Overlay, edits: &[Edit]) {
     for edit in edits {
         let at = |place: &usize| path(PLACES[*place]);
@@ -157,7 +158,8 @@ async fn play(overlay: &Overlay, edits: &[Edit]) {
 }
 
 proptest! {
-    /// Whatever was staged and whatever a command makes of it: the overlay shows what the view showed, and a commit makes just that.
+    /// For everything that was staged and everything that a command makes of it: the overlay shows what the view
+    /// showed, and a commit makes exactly that.
     #[test]
     fn an_overlay_shows_what_came_back(
         staged in prop::collection::vec(edit(), 0..8),
@@ -168,7 +170,7 @@ proptest! {
             block_on(play(&overlay, &staged));
             let view = view_of(&tree, &overlay);
             block_on(play(&view, &command));
-            // What comes back says of its base what is on the disk now, and nothing of what was read.
+            // The changes that come back have the present disk as their base, and nothing that was read.
             overlay.replace(&ChangeSet { reads: Vec::new(), ..view.change_set() }).unwrap();
             let expected = snapshot(&view);
             prop_assert_eq!(snapshot(&overlay), expected.clone());

@@ -1,4 +1,4 @@
-//! A workspace and its user, who edits it behind the overlay's back.
+//! A workspace, and its user, who edits it without the overlay's knowledge.
 
 use std::collections::BTreeMap;
 
@@ -30,11 +30,11 @@ pub(crate) fn file(content: impl Into<Vec<u8>>) -> Node {
 pub(crate) trait World: Workspace + Sized + 'static {
     fn empty() -> Self;
 
-    /// Makes it so, in place of whatever is there; folders above are made. A file that is there is written, not
-    /// replaced.
+    /// Puts this at the path in place of what is there, and makes the folders above it. An existing file is written,
+    /// not replaced.
     fn put(&self, at: &WorkspacePath, node: &Node);
 
-    /// Removes whatever is at and below the path.
+    /// Removes what is at the path and below it.
     fn remove(&self, at: &WorkspacePath);
 
     fn of(nodes: &Nodes) -> Self {
@@ -45,8 +45,8 @@ pub(crate) trait World: Workspace + Sized + 'static {
         world
     }
 
-    /// Commits in a process that dies before its system call of this number, unless it is through by then, and recovers
-    /// in the next. `None`: it died before it could tell what came of it.
+    /// Commits in a process that dies before its system call of this number, unless it is done by then. The next
+    /// process recovers. `None` if the process died before it could report its outcome.
     fn commit_and_die(
         &self,
         set: &ChangeSet,
@@ -56,16 +56,16 @@ pub(crate) trait World: Workspace + Sized + 'static {
         Some(block_on(self.commit(set, options)))
     }
 
-    /// Takes the commit of these changes back. `None`: this world keeps nothing for it.
+    /// Undoes the commit of these changes. `None` if this world keeps nothing for an undo.
     fn undo(&self, _set: &ChangeSet) -> Option<Undone> {
         None
     }
 
-    /// The same in a process that dies; see [`commit_and_die`](Self::commit_and_die).
+    /// Undoes in a process that dies; see [`commit_and_die`](Self::commit_and_die).
     fn undo_and_die(&self, _set: &ChangeSet, _call: usize) {}
 }
 
-/// What an undo says.
+/// The outcome of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(not(feature = "os"), expect(dead_code, reason = "only the tree on disk keeps what an undo needs"))]
 pub(crate) enum Undone {
@@ -74,7 +74,7 @@ pub(crate) enum Undone {
     NotKept,
 }
 
-/// Everything in a tree, as another walker would see it.
+/// Everything in a tree, as somebody else who walks it would see it.
 pub(crate) fn snapshot(tree: &dyn Tree) -> Nodes {
     let mut found = Nodes::new();
     let mut todo = vec![WorkspacePath::root()];
@@ -149,7 +149,7 @@ mod disk {
         WorkspacePath, World, block_on,
     };
 
-    /// A workspace on a real disk, in a temporary folder, with a state folder beside it or without.
+    /// A workspace on a real disk in a temporary folder, with or without a state folder beside it.
     pub(crate) struct Disk {
         folder: tempfile::TempDir,
         has_state: bool,
@@ -158,7 +158,7 @@ mod disk {
 
     impl Disk {
         fn new(has_state: bool) -> Self {
-            // In memory where the system has such a place: histories sync all the time.
+            // The folder is in memory if the system has such a place, because histories sync all the time.
             let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
             fs::create_dir(folder.path().join("workspace")).unwrap();
             let tree = Mutex::new(Arc::new(open(&folder, has_state)));
@@ -173,7 +173,7 @@ mod disk {
             self.tree.lock().unwrap().clone()
         }
 
-        /// Runs on a disk that is gone from this system call on, and recovers in another process, as it were.
+        /// Runs on a disk that fails from this system call on. Then another process is simulated, which recovers.
         fn dying<T>(&self, call: usize, run: impl FnOnce(&OsTree) -> T) -> T {
             gone_from(call);
             let outcome = run(&self.tree());
@@ -182,7 +182,7 @@ mod disk {
                 Arc::new(open(&self.folder, self.has_state)),
             ));
             back_again();
-            // As a host does at its start.
+            // A host tidies when it starts.
             self.tree().tidy().unwrap();
             outcome
         }
@@ -209,7 +209,7 @@ mod disk {
         headstart_overlay_fs::failpoints::disarm();
     }
 
-    /// Without fail points nothing dies.
+    /// Without the feature `failpoints` nothing dies.
     #[cfg(not(feature = "failpoints"))]
     fn gone_from(_call: usize) {}
 
@@ -250,7 +250,7 @@ mod disk {
         }
 
         fn undo_and_die(&self, set: &ChangeSet, call: usize) {
-            // It died before it could tell.
+            // It died before it could report its outcome.
             let _ = self.dying(call, |tree| tree.undo(set));
         }
 

@@ -186,6 +186,8 @@ mod list {
             list
         }
 
+        /// The access list that a new file gets from its folder is reduced to the permission bits that the file is
+        /// meant to have.
         #[test]
         fn a_new_file_has_no_more_than_was_wanted_and_the_list_allows() {
             let short = list(&[(USER_OWNER, 7, 0), (GROUP_OWNER, 5, 0), (OTHERS, 0, 0)]);

@@ -90,6 +90,8 @@ mod tests {
         Fingerprint { kind, device, changed_ns, ..Fingerprint::directory() }
     }
 
+    /// A file that changed within a tick of the clock before it was looked at is racy: another change could have the
+    /// same time.
     #[test]
     fn what_changed_within_a_tick_of_the_look_is_young() {
         let now = 1_700_000_000 * SECOND + 123_456_789;

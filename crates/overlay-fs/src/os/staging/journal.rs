@@ -118,6 +118,7 @@ mod tests {
         assert_eq!(Journal::parse(&journal().to_bytes()), Some(journal()));
     }
 
+    /// A journal has a hash, so that no incomplete or damaged journal is followed.
     #[test]
     fn a_journal_that_is_cut_or_has_another_byte_is_none() {
         let bytes = journal().to_bytes();
@@ -133,6 +134,8 @@ mod tests {
         assert_eq!(Journal::parse(&newer.to_bytes()), None);
     }
 
+    /// An older version would forget what is not about files, so such a journal has a format that older versions
+    /// refuse.
     #[test]
     fn a_journal_with_something_beside_the_files_is_none_for_who_would_forget_it() {
         let beside = journal().with_beside(Some("refs"));

@@ -6,20 +6,20 @@ use rustix::io::Errno;
 use super::disk::Disk;
 use crate::place::{Place, committed, path, wait_a_tick};
 
-/// What is done while the power may go.
+/// What is done while the power may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Every kind of change.
+    /// A commit of every kind of change.
     Commit,
     PreparedCommit,
-    /// As on a file system that knows plain renames only.
+    /// A commit on a file system that only knows plain renames.
     PlainCommit,
-    /// All of it is done, and then it cannot be marked as done.
+    /// A commit that does everything and then cannot be marked as done.
     FailedCommit,
-    /// So few files that each is synced for itself.
+    /// A commit of so few files that each is synced by itself.
     SmallCommit,
     Undo,
-    /// Of accepts that are too old, and of one that was undone.
+    /// A sweep of accepts that are too old, and of one that was undone.
     Sweep,
 }
 
@@ -37,7 +37,7 @@ impl Act {
         overlay.change_set()
     }
 
-    /// What is there before.
+    /// Prepares what the act needs.
     pub(super) fn begin(self, place: &Place, changes: &ChangeSet) {
         match self {
             Self::Undo => assert_eq!(place.commit(changes), committed()),
@@ -83,12 +83,12 @@ impl Act {
         }
     }
 
-    /// Whether its outcome is in the workspace once it has said so.
+    /// Whether its outcome must be in the workspace after it returned.
     pub(super) fn is_made(self) -> bool {
         !matches!(self, Self::Sweep | Self::FailedCommit)
     }
 
-    /// Whether the disk says that it is through.
+    /// Whether the disk has the mark that the act is done.
     pub(super) fn is_marked(self, disk: &Disk) -> bool {
         match self {
             Self::Undo => disk.has_mark("undone"),

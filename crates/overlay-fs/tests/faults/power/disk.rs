@@ -1,4 +1,5 @@
-//! A disk as a value: what a folder holds, and what recorded system calls do to it, each wholly, in part or not at all.
+//! A disk as a value: the content of a folder, and the effect of recorded system calls on it, each of which is applied
+//! wholly, in part or not at all.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
@@ -12,10 +13,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use headstart_overlay_fs::ContentHash;
 
-/// Which file, folder or link: the numbers of inodes are given anew when a disk is made.
+/// The number of a file, folder or link. The numbers of inodes cannot be used, because they change when a disk is made.
 pub(crate) type Id = usize;
 
-/// The numbers of inodes by which a journal knows files.
+/// The inode numbers that a journal uses for files.
 pub(crate) type Inodes = Rc<HashMap<u64, Id>>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,19 +26,19 @@ pub(crate) enum Thing {
     Link(Vec<u8>),
 }
 
-/// A folder with all that is in it. Things that have no name (any more) are among them.
+/// A folder with everything in it, and with things that have no name, or no longer have one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk {
     pub(crate) things: Vec<Thing>,
-    /// Of files with a journal in them: what it calls which inode.
+    /// For each file with a journal, what its inode numbers mean.
     pub(crate) inodes: HashMap<Id, Inodes>,
 }
 
-/// The folder itself.
+/// The id of the folder itself.
 pub(crate) const TOP: Id = 0;
 
 impl Disk {
-    /// What is in a folder, and the numbers of the inodes.
+    /// Reads a folder. Also returns what the numbers of its inodes mean.
     pub(crate) fn read(folder: &Path) -> (Self, HashMap<u64, Id>) {
         let mut disk = Self::default();
         let mut numbers = HashMap::new();
@@ -90,7 +91,7 @@ impl Disk {
         }
     }
 
-    /// The same for the same tree, whatever has no name.
+    /// A digest that is equal for equal trees. Things without a name do not count.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.digest_of(TOP, &mut hasher);
@@ -112,7 +113,7 @@ impl Disk {
         }
     }
 
-    /// Whether somewhere in it is a file of this name, in a staging folder.
+    /// Whether a staging folder somewhere in the tree has a file of this name.
     pub(crate) fn has_mark(&self, name: &str) -> bool {
         let mut todo = vec![TOP];
         while let Some(folder) = todo.pop() {
@@ -129,7 +130,7 @@ impl Disk {
         false
     }
 
-    /// Makes the folder hold exactly this. The folder `workspace` in it stays the same inode, as a workspace does.
+    /// Makes the folder hold exactly this. The folder `workspace` in it keeps its inode, as a real workspace does.
     pub(crate) fn make(&self, folder: &Path) {
         let mut made = HashMap::new();
         let mut files = Vec::new();
@@ -212,7 +213,7 @@ pub(crate) fn is_journal(thing: &Thing) -> bool {
     matches!(thing, Thing::File { content, .. } if content.starts_with(b"{\"format\":"))
 }
 
-/// A journal with the numbers that the inodes have now; `None`: it is not whole.
+/// The journal with the inode numbers that its files have now. `None` if the journal is not whole.
 fn with_inodes(
     content: &[u8],
     known: &HashMap<u64, Id>,
@@ -227,7 +228,7 @@ fn with_inodes(
     for part in parts {
         let end = part.find(|one: char| !one.is_ascii_digit())?;
         let number = known.get(&part[..end].parse().ok()?).and_then(|id| made.get(id));
-        // One that is gone: no inode has this number.
+        // If the file no longer exists, the number is 0, which no inode has.
         now.push_str(INODE);
         now.push_str(&number.map_or(0, |(number, _)| *number).to_string());
         now.push_str(&part[end..]);
@@ -237,7 +238,8 @@ fn with_inodes(
     Some(format!("{now}\n{hash}\n").into_bytes())
 }
 
-/// The same with what tells the folder that the journal was written in from any other: its inode and when it was made.
+/// The journal with the current identity of the folder that it was written in, which is its inode and the time when it
+/// was made.
 fn with_folder(
     journal: String,
     known: &HashMap<u64, Id>,

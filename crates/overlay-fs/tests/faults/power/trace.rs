@@ -1,9 +1,10 @@
-//! What a file system that keeps a journal of its own may have kept of recorded system calls, when the power goes after
-//! one of them.
+//! Which disks may be left if the power is cut after a recorded system call, on a file system that keeps a journal of
+//! its own.
 //!
-//! What was synced is there: of a file its content, bits and time, of a folder the names in it. Of the rest each call
-//! was kept or not, as long as it rests on nothing that was not: a name rests on what was done to it before. A rename or
-//! an exchange is kept whole or not at all. Content that was not synced is missing, or zeros.
+//! What was synced is on the disk: the content, bits and time of a file, and the names in a folder. Each other call was
+//! kept or not, but it can only be kept if the calls that it depends on were kept: a call about a name depends on the
+//! earlier calls about that name. A rename or an exchange is kept whole or not at all. Content that was not synced is
+//! missing, or consists of zeros.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -12,7 +13,7 @@ use headstart_overlay_fs::failpoints::{RecordedCall, Slot};
 
 use super::disk::{Disk, Id, Inodes, Thing, is_journal};
 
-/// A random number generator that is the same everywhere: xorshift.
+/// A random number generator with the same numbers on every machine: xorshift.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -45,7 +46,7 @@ enum What {
 #[derive(Debug)]
 struct Call {
     what: What,
-    /// Earlier calls without which it cannot have been kept.
+    /// The earlier calls that must have been kept for this one to be kept.
     needs: Vec<usize>,
 }
 
@@ -54,7 +55,7 @@ struct Call {
 enum Kept {
     Yes,
     No,
-    /// A file is as long as it was, and holds zeros.
+    /// The file has its length, but its content is zeros.
     AsZeros,
 }
 
@@ -84,7 +85,7 @@ impl Trace {
         self.calls.len()
     }
 
-    /// The numbers of the calls that put something on the medium.
+    /// The numbers of the calls that sync something.
     pub(crate) fn syncs(&self) -> Vec<usize> {
         let is_sync = |call: &Call| matches!(call.what, What::Sync(_) | What::SyncFolder(_) | What::SyncAll);
         (0..self.calls.len()).filter(|number| is_sync(&self.calls[*number])).collect()
@@ -98,8 +99,9 @@ impl Trace {
         }
     }
 
-    /// What the disk may be when the power goes before call `end`, as if the sync `without` had not been made: all that
-    /// was not synced kept, none, all but one, one alone, and some at random; of these at most so many.
+    /// The disks that may be left if the power is cut before call `end` and the sync `without` is treated as not made.
+    /// Of the calls that were not synced, all are kept, none, all but one, only one, or a random selection. At most
+    /// `most` such selections are tried.
     pub(crate) fn disks(
         &self,
         end: usize,
@@ -164,7 +166,7 @@ impl Trace {
         kept
     }
 
-    /// Which calls are on the medium for sure.
+    /// Which calls are on the medium for certain.
     fn durable(&self, end: usize, without: Option<usize>) -> Vec<bool> {
         let mut durable = vec![false; end];
         for sync in (0..end).filter(|one| Some(*one) != without) {
@@ -185,7 +187,7 @@ impl Trace {
         let mut disk = self.base.clone();
         let mut is_made = vec![false; kept.len()];
         for (number, (call, kept)) in self.calls.iter().zip(kept).enumerate() {
-            // The number of a thing is the same in every disk.
+            // A thing has the same number in every disk, whether it was kept or not.
             if let What::Make(_, id, thing) = &call.what {
                 assert_eq!(*id, disk.things.len());
                 disk.things.push(thing.clone());
@@ -201,7 +203,7 @@ impl Trace {
 }
 
 impl What {
-    /// Whether it is on the medium once the file or folder is synced.
+    /// Whether a sync of this file or folder puts the call on the medium.
     fn is_synced_with(&self, of: Id) -> bool {
         match self {
             Self::Make((folder, _), ..) | Self::Remove((folder, _)) => *folder == of,
@@ -257,14 +259,14 @@ impl What {
     }
 }
 
-/// Reads what was recorded, and finds out what rests on what.
+/// Reads the recorded calls, and finds out which ones each call depends on.
 struct Reader {
-    /// With all that was done so far.
+    /// The disk after all calls that were read so far.
     now: Disk,
     numbers: HashMap<u64, Id>,
-    /// The last call about a name.
+    /// The last call about each name.
     last: HashMap<Name, usize>,
-    /// The last call that gave a thing a name.
+    /// The last call that gave each thing a name.
     named_by: HashMap<Id, usize>,
     calls: Vec<Call>,
 }
@@ -342,7 +344,7 @@ impl Reader {
             let Some(id) = self.now.names(name.0).get(&name.1) else { continue };
             needs.extend(self.named_by.get(id));
             if let (What::Remove(_), Thing::Folder { .. }) = (what, &self.now.things[*id]) {
-                // It was empty by then.
+                // The folder was empty by then, so the calls that emptied it are needed.
                 needs.extend(self.last.iter().filter(|((folder, _), _)| folder == id).map(|(_, by)| by));
             }
         }
