@@ -1,5 +1,5 @@
-//! How long it takes from the moment an answer is dropped until the server sees the connection closed, for each wire format:
-//! while it is waited for, and in the middle of it.
+//! How long it takes, after an answer was dropped, until the server sees the connection closed: for each wire format,
+//! while the answer is waited for and in the middle of it.
 #![expect(clippy::unwrap_used, reason = "what the loopback cannot do stops the bench")]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 const RUNS: usize = 200;
 
-/// So long a connection may stay open.
+/// The longest time that a connection may stay open.
 const LIMIT: Duration = Duration::from_millis(50);
 
 /// A provider of each format, with the first words of an answer.
@@ -49,7 +49,7 @@ fn request() -> ModelRequest {
     }
 }
 
-/// From the drop to the end of the connection, as the server sees it.
+/// The time from the drop to the end of the connection, as the server sees it.
 async fn time_to_close(model: &RetryingModel, server: &mut Server, is_begun: bool) -> Duration {
     let request = request();
     let dropped = if is_begun {

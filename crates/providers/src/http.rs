@@ -444,6 +444,7 @@ fn unsent(error: reqwest::Error) -> Problem {
 mod tests {
     use super::*;
 
+    /// If a provider needs a key, an error names the variable that should have it.
     #[test]
     fn a_key_that_is_needed_is_asked_for_by_name() {
         let error = HttpModel::new(Provider::dashscope(), None, Timeouts::default()).unwrap_err();

@@ -198,6 +198,7 @@ mod tests {
     use crate::testing::{Script, request};
     use headstart_forked_query::FinishReason;
 
+    /// What a recorder writes while a recording is played is that recording.
     #[test]
     fn a_recording_of_a_replay_is_the_recording() {
         // The clock advances by 5 ms whenever it is asked: once for the request, once for each event.
@@ -230,6 +231,7 @@ mod tests {
         assert_eq!(recorder.recording(), played);
     }
 
+    /// Only whole answers are recorded, in the order of their requests.
     #[test]
     fn what_is_not_whole_is_not_kept_and_the_order_is_that_of_asking() {
         let cut = Script::answering([Ok(ModelEvent::Text("half".into()))]);

@@ -149,6 +149,7 @@ mod tests {
 
     const KEY: &str = "sk-proj-Ab/Cd+Ef9_0123456789\"xyz";
 
+    /// Servers repeat keys in many spellings and cut them, so a part of a key is hidden too.
     #[test]
     fn a_key_is_hidden_in_every_spelling_and_half_of_one_too() {
         let hide = Redactor::new(KEY);
@@ -176,6 +177,7 @@ mod tests {
         assert!(!format!("{hide:?}").contains("proj"));
     }
 
+    /// A text is cut only after keys were hidden in it, because a part of a key at the cut might not be recognised.
     #[test]
     fn it_is_hidden_before_the_text_is_cut() {
         let hide = Redactor::new(KEY);

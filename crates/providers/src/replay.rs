@@ -182,6 +182,7 @@ mod tests {
         ]);
     }
 
+    /// A host that asks for one suggestion gets the first candidate of the recording, and others get all of them.
     #[test]
     fn the_lines_of_a_suggestion_are_its_candidates_and_the_first_is_for_who_asks_for_one() {
         let asked = |schema| ModelRequest { response_schema: Some(schema), ..request() };
@@ -204,6 +205,7 @@ mod tests {
         }
     }
 
+    /// The ids of a recording may be in the conversation already, so others are made.
     #[test]
     fn ids_in_the_conversation_are_not_used_again() {
         let mut asked = request();

@@ -43,6 +43,7 @@ fn what_is_empty_is_left_out_and_never_marked() {
     assert_eq!(body["messages"], expected);
 }
 
+/// Anthropic refuses requests without a limit of output tokens, so every request has one.
 #[test]
 fn every_request_has_a_limit() {
     assert_eq!(as_json(&request())["max_tokens"], 32_000);

@@ -53,6 +53,7 @@ fn an_answer_of_recorded_messages_is_read() {
     assert_eq!(said[1], Ok(ModelEvent::Text("It says hello.".into())));
 }
 
+/// Messages of Bedrock have checksums. Damage, an early end and an error in the middle are told apart.
 #[test]
 fn what_is_damaged_cut_or_refused_in_the_middle_is_an_error() {
     for place in [2, 9, 40, CALLS.len() - 3] {
@@ -91,6 +92,7 @@ proptest! {
         prop_assert!(events.last().is_some_and(Result::is_err), "{:?}", events);
     }
 
+    /// Bedrock demands that the sides take turns. Each request begins with the previous one, except for cache points.
     #[test]
     fn sides_take_turns_and_the_prefix_only_grows(history in legal_history(1..10)) {
         let mut before = String::new();
@@ -109,6 +111,7 @@ proptest! {
     }
 }
 
+/// Cache points are only set for models that accept them, and calls only sent along with tools.
 #[test]
 fn a_request_has_tools_system_and_cache_points_where_its_model_takes_them() {
     let history = || {
@@ -135,6 +138,7 @@ fn a_request_has_tools_system_and_cache_points_where_its_model_takes_them() {
     );
 }
 
+/// At most four stop sequences are sent, and none of white space.
 #[test]
 fn four_stop_sequences_are_sent_and_no_blank_one() {
     let stops = ["", "a", " \n", "b", "c", "d", "e"].map(str::to_owned).to_vec();

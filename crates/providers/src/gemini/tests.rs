@@ -21,6 +21,7 @@ fn followed_by(more: &str) -> ModelRequest {
     request
 }
 
+/// The prefix that was cached is left out of later requests, but only of those that begin with exactly that prefix.
 #[test]
 fn what_is_cached_is_made_once_and_then_left_out() {
     let body: Value =
@@ -60,6 +61,7 @@ fn what_is_cached_is_made_once_and_then_left_out() {
     }
 }
 
+/// Each generation of models has another parameter for little thinking. Requests that should think have none.
 #[test]
 fn thinking_is_kept_short_in_the_words_of_the_model() {
     let by_name = |model: &str, thinking: bool| {

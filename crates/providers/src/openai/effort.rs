@@ -77,6 +77,8 @@ pub(crate) fn does_not_think(model: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Each generation of models accepts other efforts. The test checks which one is tried first, and which after a
+    /// refusal.
     #[test]
     fn the_least_effort_is_by_generation_and_a_step_more_when_refused() {
         let cases: [(&str, &[&str]); 10] = [

@@ -97,6 +97,8 @@ mod tests {
 
     use super::*;
 
+    /// Details of a thought arrive in pieces, but must be given back whole. The text of the thought is not given back
+    /// besides.
     #[test]
     fn details_in_pieces_are_put_together() {
         let mut fields = Map::new();

@@ -60,6 +60,7 @@ fn starts_with(text: &str, start: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Proxies answer with web pages. Their title, or else their text, says what is wrong.
     #[test]
     fn a_page_says_its_title_or_its_text() {
         let cases = [

@@ -90,6 +90,7 @@ fn a_refusal_has_its_kind_and_its_delay() {
     assert_eq!(elsewhere, "gemini at http://localhost:1/v1beta failed (500): oops; try again later");
 }
 
+/// A conversation that is too long can be shortened and sent again, so this refusal must be recognised, and no other.
 #[test]
 fn a_conversation_that_is_too_long_is_told_from_other_refusals() {
     let is_too_long = |status, body: &str| {
@@ -179,6 +180,7 @@ fn errors_within_a_stream_have_their_kind() {
     }
 }
 
+/// A host that sends the requests by itself makes the same errors, in which the key is hidden.
 #[test]
 fn a_host_with_its_own_http_shows_no_key() {
     let key = "sk-very-secret-0123456789";

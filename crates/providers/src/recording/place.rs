@@ -85,6 +85,7 @@ fn end_of_string(text: &[u8], mut at: usize) -> usize {
 mod tests {
     use super::path_at;
 
+    /// The place of an error is the value that was read last, or in a list the one that should follow.
     #[test]
     fn a_place_is_the_value_that_was_read_last_or_is_to_come_in_a_list() {
         let text = "{\"a\": [1, {\"b \\\" c\": [[]],\n \"d\":\"],{\"}, \"x\"] , \"e\" : 3}";

@@ -98,6 +98,7 @@ fn call(name: &str, args: Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: "1".into(), name: name.into(), args })
 }
 
+/// Every secret is found in every field of a recording, also if it arrives in pieces.
 #[test]
 fn no_secret_is_recorded_wherever_text_can_come_from() {
     for (text, secret) in planted() {
@@ -136,6 +137,7 @@ fn no_secret_is_recorded_wherever_text_can_come_from() {
     }
 }
 
+/// The value of a field with the name of a secret is replaced, even if it does not look like one.
 #[test]
 fn a_field_that_is_called_a_secret_holds_one_whatever_it_looks_like() {
     for name in ["password", "api_key", "apiKey", "x-api-key", "Authorization", "client-secret", "cookie"] {
@@ -146,6 +148,7 @@ fn a_field_that_is_called_a_secret_holds_one_whatever_it_looks_like() {
     assert!(written.contains("hunter") && written.contains("many"));
 }
 
+/// Texts that only look similar to secrets are left as they are.
 #[test]
 fn what_is_no_secret_stays_as_it_is() {
     let scrubber = scrubber();
@@ -166,6 +169,7 @@ fn what_is_no_secret_stays_as_it_is() {
     }
 }
 
+/// A scrubbed recording is still a valid recording, and scrubbing it again changes nothing.
 #[test]
 fn what_was_scrubbed_can_be_played_and_scrubbed_again() {
     let events =
@@ -180,6 +184,7 @@ fn what_was_scrubbed_can_be_played_and_scrubbed_again() {
     assert!(events.iter().all(Result::is_ok) && 3 <= events.len());
 }
 
+/// If one known value contains another one, the whole text is replaced.
 #[test]
 fn a_value_that_is_part_of_another_leaves_nothing_of_it() {
     assert_eq!(scrubber().text(&format!("<{KNOWN}> <correct horse>")), "<[scrubbed]> <[scrubbed]>");

@@ -82,6 +82,7 @@ fn blocks_of_an_answer_are_calls() {
     }
 }
 
+/// A model that writes the result of its own call has made it up, so its answer ends at the call.
 #[test]
 fn results_that_the_model_makes_up_are_no_part_of_its_answer() {
     let block = "```tool_call\n{\"name\": \"ls\"}\n```\n";
@@ -98,6 +99,7 @@ fn results_that_the_model_makes_up_are_no_part_of_its_answer() {
     );
 }
 
+/// A call that was cut by the limit of the answer is not made, because its arguments are incomplete.
 #[test]
 fn a_call_that_the_limit_of_the_answer_cut_is_none() {
     let said = "I write.\n```tool_call\n{\"name\": \"write_file\", \"arguments\": {\"content\": \"half";
@@ -145,6 +147,7 @@ proptest! {
         );
     }
 
+    /// For every conversation: each request in words begins with the previous one, and the sides take turns.
     #[test]
     fn a_conversation_in_words_only_grows_and_has_no_two_messages_of_a_side_in_a_row(history in legal_history(1..12)) {
         let mut before = String::new();
@@ -164,6 +167,7 @@ proptest! {
         }
     }
 
+    /// A call that is told in words is read as the same call, so a model can copy it.
     #[test]
     fn what_is_told_as_a_call_is_read_as_that_call(name in "[a-z_]{1,12}", path in ".{0,30}") {
         let mut block = in_words(
@@ -228,6 +232,7 @@ impl Model for Refusing {
     }
 }
 
+/// If a model refuses tools, they are sent in words from then on, for all who ask that model. The host is told once.
 #[test]
 fn a_refusal_is_answered_in_words_told_once_and_remembered_for_all_who_ask() {
     for in_stream in [false, true] {
@@ -247,6 +252,7 @@ fn a_refusal_is_answered_in_words_told_once_and_remembered_for_all_who_ask() {
     }
 }
 
+/// A question has the tools in its system text, so that it shares the prefix of the turns, but its answer has no calls.
 #[test]
 fn questions_share_the_prefix_and_a_model_without_tools_is_told_of_none() {
     let script = Script::saying("{\"suggestion\": \"```tool_call\"}");

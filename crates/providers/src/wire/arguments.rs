@@ -33,6 +33,7 @@ mod tests {
 
     use super::*;
 
+    /// Arguments that are no object are kept as text, so that the tool can report them to the model.
     #[test]
     fn what_models_write_as_arguments() {
         let cases = [

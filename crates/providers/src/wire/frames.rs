@@ -273,6 +273,7 @@ mod tests {
         }
     }
 
+    /// A server could fill the memory with an event that never ends, so the length of an event is limited.
     #[test]
     fn what_is_too_long_or_no_text_is_refused() {
         let mebibyte = vec![b'x'; 1024 * 1024];

@@ -301,6 +301,7 @@ mod tests {
         told.collect()
     }
 
+    /// An answer is sent back to its model with the same parts in the same order.
     #[test]
     fn what_was_laid_out_comes_back_in_its_order() {
         let mut layout = Layout::default();
@@ -356,6 +357,7 @@ mod tests {
         }
     }
 
+    /// A thought is only sent back with what follows it, and an answer without anything special is not kept.
     #[test]
     fn thoughts_that_lead_nowhere_are_left_out_and_so_is_what_nobody_wants() {
         let thought = || opaque(json!([{"raw": {"a": 1}}, {"call": true}]));
@@ -368,6 +370,7 @@ mod tests {
         assert_eq!(layout.finish("f", "m"), None);
     }
 
+    /// A session is a file that users can edit, so wrong data must neither panic nor lose words and calls.
     #[test]
     fn what_a_hand_wrote_into_it_is_survived() {
         for data in [
@@ -383,6 +386,7 @@ mod tests {
         }
     }
 
+    /// Thoughts that are too long are not kept, so that a session does not grow without limit.
     #[test]
     fn what_is_too_long_is_left_out() {
         let wants = |bytes: usize| {

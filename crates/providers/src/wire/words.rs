@@ -105,6 +105,7 @@ pub(crate) fn plain_within(id: &str, longest: usize) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
+    /// Every id becomes one that all formats accept, and different ids stay different.
     #[test]
     fn ids_of_any_kind_become_plain_and_stay_apart() {
         for same in ["toolu_01A-b", "call-2", "x"] {

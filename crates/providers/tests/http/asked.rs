@@ -1,4 +1,4 @@
-//! What a host may say of how a server is asked: headers, the key's header, a query in the base URL.
+//! What a host may set for the requests to a server: headers, the header of the key, and a query in the base URL.
 
 use headstart_providers::openai::WireOptions;
 use headstart_providers::{ApiKey, Header, HttpModel, KeyHeader, PrefixKeeper, Provider, Wire, responses};
@@ -32,6 +32,7 @@ fn whole(format: &Format) -> Vec<Step> {
     vec![head, Step::Chunk(format.stream().into_bytes()), Step::LastChunk]
 }
 
+/// The headers, the header for the key and the query of a host are sent as it has set them, and the key is sent once.
 #[tokio::test]
 async fn headers_key_and_query_are_as_the_host_has_them_in_every_format() {
     for format in formats() {
@@ -58,6 +59,7 @@ async fn headers_key_and_query_are_as_the_host_has_them_in_every_format() {
     }
 }
 
+/// Headers and queries may contain secrets, so no error and no debug output shows them.
 #[tokio::test]
 async fn what_a_host_adds_is_in_no_error() {
     let query = "?code=query-secret-0123456789";
@@ -85,6 +87,7 @@ async fn what_a_host_adds_is_in_no_error() {
     assert!(said.starts_with("cannot reach http://127.0.0.1:1/v1/messages: "), "{said}");
 }
 
+/// Requests that make and remove a cache have the host's headers and query too.
 #[tokio::test]
 async fn a_cache_with_a_name_is_made_with_them_too() {
     let format = formats().into_iter().find(|format| format.name() == "gemini").unwrap();
@@ -108,6 +111,7 @@ async fn a_cache_with_a_name_is_made_with_them_too() {
     PrefixKeeper::new(client, std::time::Duration::from_secs(60)).unwrap();
 }
 
+/// A header that is invalid, or that the client sets by itself, is an error when the client is made.
 #[test]
 fn a_header_that_cannot_be_sent_is_told() {
     let cases = [

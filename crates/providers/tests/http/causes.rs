@@ -1,11 +1,11 @@
-//! What an error comes from is found in the chain of its sources, and no key is.
+//! The cause of an error is in the chain of its sources, and a key never is.
 
 use std::error::Error;
 use std::io;
 
 use super::*;
 
-/// The error of this type in the chain below another one.
+/// The error of this type in the chain of sources of another one.
 fn below<E: Error + 'static>(error: &ModelError) -> Option<&E> {
     let mut next = error.source();
     while let Some(error) = next {
@@ -21,6 +21,7 @@ fn failure(events: Events) -> ModelError {
     events.into_iter().next_back().unwrap().unwrap_err()
 }
 
+/// The error of the system is in the chain of sources, but the address of the request, which may hold a key, is not.
 #[tokio::test]
 async fn a_refused_connection_is_one_of_the_systems_errors() {
     let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -32,6 +33,7 @@ async fn a_refused_connection_is_one_of_the_systems_errors() {
     assert!(!format!("{error:?}").contains("sk-in-the-address"), "{error:?}");
 }
 
+/// If a connection breaks, the source is an error of the connection. If the answer just ends, there is none.
 #[tokio::test]
 async fn a_broken_connection_is_told_from_an_answer_that_ends_early() {
     let broken = failure(against(vec![streaming(), event(HELLO), Step::Raw(b"zz\r\n".to_vec())]).await);
@@ -47,6 +49,7 @@ async fn a_broken_connection_is_told_from_an_answer_that_ends_early() {
     assert!(below::<reqwest::Error>(&dropped).unwrap().is_request(), "{dropped:?}");
 }
 
+/// The error of the JSON reader is in the chain, so that a host can see where the text is wrong.
 #[tokio::test]
 async fn what_is_no_json_has_the_place_where_it_is_none() {
     let torn = failure(against(vec![streaming(), event(HELLO), event(r#"{"choices": [7"#)]).await);
@@ -57,7 +60,8 @@ async fn what_is_no_json_has_the_place_where_it_is_none() {
     assert!(below::<serde_json::Error>(&odd).unwrap().is_data(), "{odd:?}");
 }
 
-/// The reader of the format shows what it found instead of what it expected, in its own words, which nobody can change.
+/// The JSON reader says what it found instead of what it expected. Its message cannot be changed, so it is left out of
+/// the chain if it shows the key.
 #[tokio::test]
 async fn an_error_below_that_shows_the_key_is_left_out() {
     let echo = r#"{"choices": "sk-test-secret"}"#;
@@ -73,6 +77,6 @@ fn what_is_set_up_wrongly_has_the_error_of_whatever_found_it() {
         HttpModel::new(Provider::compatible("test", base), None, Timeouts::default()).unwrap_err()
     };
     assert_eq!(at("https://host:99999").source().unwrap().to_string(), "invalid port number");
-    // No other error says so.
+    // This error has no other error as its cause.
     assert!(at("ftp://host").source().is_none());
 }

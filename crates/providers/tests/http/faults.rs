@@ -1,4 +1,4 @@
-//! Limits, keys, retries, and the cache that is asked for, over every wire format.
+//! Limits, keys, retries, and the cache that a request asks for, over every wire format.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ fn anthropic() -> Format {
     formats().swap_remove(0)
 }
 
+/// A model may think long before it answers, so the wait for the first bytes has a limit of its own.
 #[tokio::test]
 async fn the_first_bytes_have_a_limit_of_their_own() {
     let (connect, first_byte) = (Duration::from_millis(100), Duration::from_millis(200));
@@ -33,6 +34,7 @@ async fn the_first_bytes_have_a_limit_of_their_own() {
     }
 }
 
+/// If only the head of an answer arrives, the wait for the first bytes goes on, and does not begin again.
 #[tokio::test]
 async fn the_head_of_an_answer_does_not_start_the_wait_again() {
     let first_byte = Duration::from_secs(2);
@@ -69,6 +71,7 @@ async fn each_provider_is_asked_in_its_own_way() {
     }
 }
 
+/// If a key is refused, the error names the variable for another one. The key that the server repeats is hidden.
 #[tokio::test]
 async fn a_key_that_is_refused_is_asked_for_and_not_shown() {
     let echo = format!(r#"{{"error":{{"message":"bad key {KEY}","type":"authentication_error"}}}}"#);
@@ -88,7 +91,8 @@ async fn a_key_that_is_refused_is_asked_for_and_not_shown() {
     }
 }
 
-/// Whatever stands before the key, a message is cut after 300 characters: never in the middle of the key.
+/// However long the text before the key is: a message is cut after 300 characters, but never so that a part of the key
+/// stays.
 #[tokio::test]
 async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
     const LONG_KEY: &str = "sk-proj-Zq3/vB7+nM1kL9xT5wR2yU8iO4pA6sD0fG_hJc-eKXWVQ";
@@ -98,7 +102,7 @@ async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
             vec![head, Step::Chunk(format.frame(data)), Step::LastChunk]
         };
         let mut scripts = Vec::new();
-        // Closely around the cut.
+        // The lengths are dense around the place of the cut.
         for padding in (0..230).step_by(11).chain(230..=320) {
             let padding = "x".repeat(padding);
             let said = format!(r#"{{"error":{{"code":500,"message":"{padding} {LONG_KEY}"}}}}"#);
@@ -139,6 +143,7 @@ async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
     }
 }
 
+/// The retrying model hides trouble that passes.
 #[tokio::test]
 async fn trouble_that_passes() {
     let busy = r#"{"error":{"message":"busy"}}"#;
@@ -154,7 +159,7 @@ async fn trouble_that_passes() {
     }
 }
 
-/// However the connection ends, nothing of an answer was there.
+/// In whatever way the connection ends: if nothing of the answer has arrived, the request is sent again.
 #[tokio::test]
 async fn a_connection_that_is_closed_before_any_byte_is_asked_again() {
     for format in formats() {
@@ -164,7 +169,7 @@ async fn a_connection_that_is_closed_before_any_byte_is_asked_again() {
         let server = Server::start_each(scripts).await;
         assert_eq!(answer(&format.retrying(&server)).await, format.whole_answer(), "{}", format.name());
         assert_eq!(server.requests().len(), 5, "{}", format.name());
-        // One that never answers is given up.
+        // A server that never answers is given up.
         let server = Server::start(vec![]).await;
         let events = answer(&format.retrying(&server)).await;
         assert_eq!(error(&events), "closed the connection before it answered; try again");
@@ -172,6 +177,7 @@ async fn a_connection_that_is_closed_before_any_byte_is_asked_again() {
     }
 }
 
+/// Trouble that would stay is reported at once, or after a few tries.
 #[tokio::test]
 async fn trouble_that_stays() {
     for format in formats() {
@@ -190,7 +196,7 @@ async fn trouble_that_stays() {
                 "rejected the request (429): pay first",
             ),
             (response("400 Bad Request", "", busy), 1, "rejected the request (400): busy"),
-            // Once a piece was given, whatever breaks is not tried again.
+            // After a piece was passed on, nothing is tried again, whatever breaks.
             (
                 format.chunks(format.pieces[..format.pieces.len() / 2].iter().map(String::as_bytes)),
                 1,

@@ -1,4 +1,4 @@
-//! A provider of each wire format, a stream of each, and what a client and a decoder make of bytes.
+//! A provider and a stream for each wire format, and what a client and a decoder make of their bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::{Events, ask, request};
 
 pub(crate) const KEY: &str = "sk-test-secret";
 
-/// Far more than anything here takes.
+/// A time limit that is far longer than anything here takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Format {
@@ -25,7 +25,7 @@ pub(crate) struct Format {
     pub(crate) pieces: Vec<String>,
 }
 
-/// Each format, and each dialect of chat completions.
+/// Every format, and every dialect of chat completions.
 pub(crate) fn formats() -> Vec<Format> {
     let chat = include_str!("../streams/chat.txt");
     let sse = "text/event-stream";
@@ -53,7 +53,7 @@ impl Format {
         self.pieces.concat()
     }
 
-    /// What the decoder alone makes of these bytes.
+    /// The events that the decoder alone makes of these bytes.
     pub(crate) fn decoded(&self, bytes: &[u8]) -> Events {
         self.decoded_for(&request(), bytes)
     }
@@ -75,7 +75,7 @@ impl Format {
         self.decoded_for(request, self.stream().as_bytes())
     }
 
-    /// One event, framed.
+    /// One event, framed as the format has it.
     pub(crate) fn frame(&self, data: &str) -> Vec<u8> {
         if self.kind.contains("ndjson") { format!("{data}\n") } else { format!("data: {data}\n\n") }
             .into_bytes()
@@ -85,26 +85,26 @@ impl Format {
         HttpModel::new(self.provider.clone().at(base_url), Some(ApiKey::new(KEY)), timeouts).unwrap()
     }
 
-    /// The head of an answer, and each piece in a chunk of its own. The body is not ended.
+    /// The head of an answer, and each piece in a chunk of its own. The body has no end.
     pub(crate) fn chunks<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Step> {
         let pieces = pieces.into_iter().map(|piece| Step::Chunk(piece.to_vec()));
         [streaming_as(self.kind)].into_iter().chain(pieces).collect()
     }
 
-    /// A whole answer of these pieces.
+    /// A whole answer that consists of these pieces.
     pub(crate) fn whole(&self, pieces: &[String]) -> Vec<Step> {
         let mut steps = self.chunks(pieces.iter().map(String::as_bytes));
         steps.push(Step::LastChunk);
         steps
     }
 
-    /// What a client makes of a script. Nothing may hang, no error may show the key or leave out who failed, and there is
-    /// one end.
+    /// The events that a client makes of a script. Checks that nothing hangs, that no error shows the key or leaves out
+    /// who failed, and that there is one end.
     pub(crate) async fn against(&self, steps: Vec<Step>) -> Events {
         self.against_within(steps, Timeouts::default()).await
     }
 
-    /// The same with these limits.
+    /// Does the same as [`against`](Self::against), with these limits.
     pub(crate) async fn against_within(&self, steps: Vec<Step>, timeouts: Timeouts) -> Events {
         let server = Server::start(steps).await;
         let client = self.client(&server.base_url, timeouts);
@@ -119,12 +119,12 @@ impl Format {
         events
     }
 
-    /// A model that retries without letting tests wait.
+    /// A model that retries after waits so short that tests can wait for them.
     pub(crate) fn retrying(&self, server: &Server) -> RetryingModel {
         self.retrying_within(server, short())
     }
 
-    /// The same with these limits.
+    /// The same model with these limits.
     pub(crate) fn retrying_within(&self, server: &Server, timeouts: Timeouts) -> RetryingModel {
         let client = self.client(&server.base_url, timeouts);
         let policy = RetryPolicy { first: Duration::from_millis(5), ..RetryPolicy::FOREGROUND };
@@ -133,7 +133,7 @@ impl Format {
     }
 }
 
-/// Limits that a test can wait for.
+/// Limits so short that a test can wait for them.
 pub(crate) fn short() -> Timeouts {
     let silence = Duration::from_millis(1_500);
     Timeouts {
@@ -158,13 +158,13 @@ pub(crate) async fn answer_to(model: &dyn Model, request: &ModelRequest) -> Even
     tokio::time::timeout(PATIENCE, asked).await.expect("it hangs")
 }
 
-/// One end, and it is the last thing.
+/// Whether there is exactly one end, and nothing after it.
 fn is_legal(events: &Events) -> bool {
     let is_end = |event: &Result<ModelEvent, _>| matches!(event, Err(_) | Ok(ModelEvent::Finished(_)));
     events.last().is_some_and(is_end) && events.iter().filter(|event| is_end(event)).count() == 1
 }
 
-/// The last error's words after who said it and where.
+/// The message of the last error, without who failed and at which address.
 pub(crate) fn error(events: &Events) -> String {
     let error = events.last().unwrap().as_ref().expect_err("there is an error").to_string();
     error.split_once("/v1 ").unwrap().1.to_owned()

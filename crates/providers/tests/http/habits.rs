@@ -1,5 +1,5 @@
-//! What servers and gateways do with an answer that the format's own documentation does not: they do not stream, frame it
-//! otherwise, put words into parts, glue calls together, and say what went wrong in places of their own.
+//! Habits of servers and gateways that the documentation of the format does not describe: they do not stream, frame the
+//! answer differently, put words into parts, join calls, and report errors in places of their own.
 
 use headstart_forked_query::{ModelEvent, Usage};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn format(name: &str) -> Format {
     formats().into_iter().find(|format| format.name() == name).unwrap()
 }
 
-/// The same answer, whole: a thought, words, a call. With what it cost.
+/// The same answer as one document: a thought, words, a call, and the cost.
 fn whole(format: &Format) -> Value {
     match format.name() {
         "anthropic" => json!({
@@ -75,7 +75,7 @@ fn thoughts(events: &Events) -> String {
     texts.collect()
 }
 
-/// Name, arguments, id.
+/// The name, arguments and id of each call.
 fn calls(events: &Events) -> Vec<(String, String, String)> {
     let calls = without_errors(events).into_iter().filter_map(|event| match event {
         ModelEvent::ToolCall(call) => {
@@ -93,6 +93,7 @@ fn input_tokens(events: &Events) -> Option<u64> {
     })
 }
 
+/// Whatever media type and framing a server uses for a whole answer, it is read in every format.
 #[tokio::test]
 async fn a_whole_answer_is_taken_in_every_format_however_it_is_framed() {
     for format in formats() {
@@ -111,7 +112,7 @@ async fn a_whole_answer_is_taken_in_every_format_however_it_is_framed() {
             ok("", &pretty),
             ok("application/json", &marked),
             vec![streaming_as(format.kind), Step::Chunk(format.frame(&line)), Step::LastChunk],
-            // Events under the name of a document.
+            // Server-sent events under the media type of a document.
             vec![
                 streaming_as("application/json"),
                 Step::Chunk(format!(": wait\n\ndata: {line}\n\n").into_bytes()),
@@ -126,18 +127,19 @@ async fn a_whole_answer_is_taken_in_every_format_however_it_is_framed() {
             let expected = ("ls".to_owned(), r#"{"path":"src"}"#.to_owned(), "call_a".to_owned());
             assert_eq!(calls(&events), [expected], "{place}");
             assert_eq!(input_tokens(&events), Some(1_012), "{place}");
-            // A response that is whole holds no more than a summary of them.
+            // A whole response has no thoughts, but at most a summary of them.
             if format.name() != "responses" {
                 assert_eq!(thoughts(&events), "hm", "{place}");
             }
         }
-        // Cut in the middle it is no answer.
+        // A document that is cut in the middle is not an answer.
         let cut = &line[..line.len() - 2];
         let events = format.against(response("200 OK", "content-type: application/json\r\n", cut)).await;
         assert_eq!(error(&events), "cut the answer short; try again", "{}", format.name());
     }
 }
 
+/// The content of a message may be a list of parts. Their words and thoughts are told apart.
 #[tokio::test]
 async fn words_in_parts_are_words_and_thoughts_in_parts_are_thoughts() {
     for format in ["chat", "dashscope"].map(format) {
@@ -170,7 +172,7 @@ async fn words_in_parts_are_words_and_thoughts_in_parts_are_thoughts() {
             );
         }
     }
-    // The other formats have parts of their own; a gateway may put a text in their place.
+    // The other formats have parts of their own, but a gateway may put a text in their place.
     let anthropic = json!({"type": "message", "content": "I look.", "stop_reason": "end_turn"});
     let responses = json!({"object": "response", "output": [{"type": "message", "content": "I look."}]});
     for (name, answer) in [("anthropic", anthropic), ("responses", responses)] {
@@ -179,6 +181,7 @@ async fn words_in_parts_are_words_and_thoughts_in_parts_are_thoughts() {
     }
 }
 
+/// Gateways put several calls under one index, so calls are told apart by their names and arguments.
 // Row: S24
 #[tokio::test]
 async fn calls_that_a_gateway_glues_together_are_two() {
@@ -213,7 +216,7 @@ async fn calls_that_a_gateway_glues_together_are_two() {
             assert_eq!(found, [r#"ls {"path":"."}"#, r#"grep {"pattern":"x"}"#], "{deltas:?}");
         }
     }
-    // Blocks that all have the same number.
+    // Content blocks that all have the same index.
     let started = |name: &str| json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "", "name": name, "input": {}}});
     let letters = |letters: &str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": letters}});
     let anthropic = format("anthropic");
@@ -231,6 +234,7 @@ async fn calls_that_a_gateway_glues_together_are_two() {
     assert_eq!(found, ["ls", "grep"]);
 }
 
+/// Wherever a server puts the message of an error, and in whatever form, it is shown as plain text.
 #[tokio::test]
 async fn what_went_wrong_is_shown_as_words_wherever_a_server_says_it() {
     for format in formats() {
@@ -244,7 +248,7 @@ async fn what_went_wrong_is_shown_as_words_wherever_a_server_says_it() {
         };
         let framed = |data: &str| String::from_utf8(format.frame(data)).unwrap();
         let mut cases = vec![
-            // As an event, where a stream was asked for.
+            // The error comes as an event, because a stream was asked for.
             (
                 bad("data: {\"error\": {\"message\": \"no such thing\"}}\n\n"),
                 "rejected the request (400): no such thing",
@@ -254,7 +258,7 @@ async fn what_went_wrong_is_shown_as_words_wherever_a_server_says_it() {
                 "rejected the request (400): no such thing",
             ),
             (bad("event: error\ndata: no such thing\n\n"), "rejected the request (400): no such thing"),
-            // As a text, or where a check of the request puts it.
+            // The error is only a text, or is in the place where a validation of the request puts it.
             (bad(r#"{"error": "no such thing"}"#), "rejected the request (400): no such thing"),
             (bad(r#""no such thing""#), "rejected the request (400): no such thing"),
             (
@@ -300,7 +304,7 @@ fn costs(events: &Events) -> Vec<Usage> {
     costs.collect()
 }
 
-/// The whole answer without what it cost.
+/// The whole answer without its cost.
 fn untold(format: &Format) -> Value {
     let mut answer = whole(format);
     let fields = answer.as_object_mut().unwrap();
@@ -310,6 +314,7 @@ fn untold(format: &Format) -> Value {
     answer
 }
 
+/// If a server does not tell the cost of an answer, the cost is counted as unknown, because zero would be wrong.
 #[tokio::test]
 async fn a_cost_that_is_not_told_is_unknown_and_not_nothing() {
     for format in formats() {
@@ -322,7 +327,8 @@ async fn a_cost_that_is_not_told_is_unknown_and_not_nothing() {
         assert!(matches!(events.last(), Some(Ok(ModelEvent::Finished(_)))), "{events:?}");
         let told = costs(&format.against(ok(&whole(&format))).await);
         assert!(told.last().is_some_and(|usage| usage.untold_requests == 0), "{told:?}");
-        // Where it breaks off the model was at work all the same; where nothing came it may not have been.
+        // If the answer breaks off, the model was at work, so the cost is unknown. If nothing came, it may not have
+        // been, so no cost is reported.
         let half = &format.pieces[..format.pieces.len() / 2];
         let cut = costs(&format.against(format.chunks(half.iter().map(String::as_bytes))).await);
         assert!(!cut.is_empty(), "{}", format.name());

@@ -1,4 +1,4 @@
-//! Ids of calls: what a server gives it gets back, letter by letter, and nobody else does.
+//! Ids of calls: a server gets back exactly the id that it gave, and no other server does.
 
 use headstart_forked_query::{
     Message, ModelEvent, ModelRequest, Part, Role, ToolOutcome, ToolResult, check_pairing,
@@ -10,7 +10,7 @@ use crate::formats::{Format, answer_to, formats, short, without_errors};
 use crate::request;
 use crate::server::{Server, Step, response, streaming_as};
 
-/// An answer with a call of this id, and with the same tool called once more under an id of the usual kind.
+/// An answer with a call that has this id, and with a call of the same tool that has an id of the usual kind.
 fn call(format: &Format, id: &str) -> Vec<Value> {
     match format.name() {
         "anthropic" => vec![json!({
@@ -41,7 +41,7 @@ fn script(format: &Format, events: &[Value]) -> Vec<Step> {
     [head].into_iter().chain(chunks).chain([Step::LastChunk]).collect()
 }
 
-/// The request, the answer, and the results of its calls; as a record on the disk keeps it.
+/// The request with the answer and the results of its calls, read back from JSON as from a record on the disk.
 fn answered(request: &ModelRequest, events: &crate::Events) -> ModelRequest {
     let mut parts = Vec::new();
     for event in without_errors(events) {
@@ -62,7 +62,7 @@ fn answered(request: &ModelRequest, events: &crate::Events) -> ModelRequest {
     ModelRequest { messages: serde_json::from_str(&kept).unwrap(), ..request.clone() }
 }
 
-/// Every id in a body, in its order: those of calls, then those of results.
+/// All ids in a body in their order: first those of calls, then those of results.
 fn ids(body: &Value) -> Vec<String> {
     fn find(value: &Value, found: &mut Vec<String>) {
         match value {
@@ -91,6 +91,7 @@ fn body(server: &Server, number: usize) -> Value {
     serde_json::from_str(&server.requests()[number].1).unwrap()
 }
 
+/// A server may refuse a conversation whose ids are not those that it gave, and other servers may refuse those ids.
 #[tokio::test]
 async fn a_server_gets_back_the_id_that_it_gave_whatever_it_is() {
     let long = format!("call_7__thought__{}", "CiQB/+Zm9v=".repeat(40));
@@ -109,7 +110,8 @@ async fn a_server_gets_back_the_id_that_it_gave_whatever_it_is() {
             };
             assert!(own.iter().all(is_plain) && own[1] == "toolu_1", "{own:?}");
 
-            // The same server gives it once more: no two calls of a conversation have one id.
+            // The same server gives the id once more. No two calls of a conversation may have the same id, so the
+            // client makes new ones for the second answer.
             let next = answered(&turn, &answer_to(&client, &turn).await);
             check_pairing(&next.messages).unwrap();
             answer_to(&client, &next).await;
@@ -119,7 +121,7 @@ async fn a_server_gets_back_the_id_that_it_gave_whatever_it_is() {
             assert_eq!(sent[..4], [id, "toolu_1", id, "toolu_1"], "{}", format.name());
             assert!(sent[4..].iter().all(is_plain) && sent[4] == sent[6] && sent[5] == sent[7], "{sent:?}");
 
-            // Another model, and another format, get one that everybody takes.
+            // Another model and another format get an id that every server accepts.
             for other in formats().iter().filter(|other| other.name() != "ollama") {
                 let encoded =
                     other.provider.wire.encode(&ModelRequest { model: "other".into(), ..turn.clone() });
@@ -130,7 +132,7 @@ async fn a_server_gets_back_the_id_that_it_gave_whatever_it_is() {
     }
 }
 
-/// OpenAI takes 40 letters, and other servers of its format give more.
+/// OpenAI accepts ids of at most 40 characters, but other servers of its format give longer ones.
 #[tokio::test]
 async fn ids_that_are_too_long_for_a_server_are_shortened_for_it() {
     let id = "chatcmpl-tool-0123456789abcdef0123456789abcdef";

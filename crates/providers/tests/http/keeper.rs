@@ -1,4 +1,4 @@
-//! The beginning of a conversation, kept by Gemini under a name.
+//! The beginning of a conversation, which Gemini keeps as a named cache.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn client(server: &Server) -> HttpModel {
     gemini().client(&server.base_url, short())
 }
 
-/// The provider has made a cache of this name.
+/// The answer of a provider that has made a cache with this name.
 fn made(name: &str) -> Vec<Step> {
     let body = json!({"name": format!("cachedContents/{name}"), "usageMetadata": {"totalTokenCount": 2_000}});
     response("200 OK", "connection: close\r\n", &body.to_string())
@@ -37,7 +37,7 @@ fn whole() -> Vec<Step> {
     vec![head, Step::Chunk(format.stream().into_bytes()), Step::LastChunk]
 }
 
-/// A request of a conversation of so many turns, each so long.
+/// A request of a conversation with this many turns of this length.
 fn conversation(turns: usize, length: usize) -> ModelRequest {
     let turn = |number| {
         [
@@ -57,7 +57,7 @@ fn question(of: &ModelRequest) -> ModelRequest {
     }
 }
 
-/// What was asked: the request line, and the name of the cache that was used, or how many messages were sent.
+/// What the server was asked: the request line, and the name of the cache that was used or the number of messages.
 fn asked(server: &Server) -> Vec<String> {
     let told = server.requests().into_iter().map(|(head, body)| {
         assert_eq!(head.matches(&format!("x-goog-api-key: {KEY}")).count(), 1, "{head}");
@@ -84,6 +84,7 @@ fn usage(events: &crate::Events) -> Usage {
     usage.unwrap()
 }
 
+/// The prefix of a conversation is stored once, used by all requests that begin with it, and removed at the end.
 #[tokio::test]
 async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     let removed = response("200 OK", "connection: close\r\n", "{}");
@@ -92,7 +93,7 @@ async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     let turn = conversation(2, 3_000);
     let first = answer_to(&keeper, &turn).await;
     let second = answer_to(&keeper, &question(&turn)).await;
-    // A step of work: the calls and results of a turn come after the user's words.
+    // A later step of the turn: messages come after the user's words.
     let mut further = turn.clone();
     further.messages.push(Message::text(Role::Model, "Let me see."));
     further.messages.push(Message::text(Role::User, "go on"));
@@ -108,7 +109,7 @@ async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     ];
     assert_eq!(asked(&server), expected);
 
-    // Who had it made pays for it; the provider's own count is that of the request.
+    // The request that had the cache made also has its cost. The other requests have the provider's own count.
     let plain = usage(&gemini().whole_answer_to(&conversation(2, 3_000)));
     assert_eq!(usage(&second), plain);
     let paid = Usage {
@@ -121,7 +122,8 @@ async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     assert!(matches!(first.last(), Some(Ok(ModelEvent::Finished(_)))));
 }
 
-/// Storage is paid for, and work ahead of the user may be for nothing.
+/// Work ahead of the user may turn out to be useless, and storage has to be paid for. So it uses a cache that exists,
+/// but has none made.
 #[tokio::test]
 async fn requests_that_nobody_waits_for_use_what_is_there_and_have_nothing_made() {
     let gone = || refused("403 Forbidden", "CachedContent not found (or permission denied)");
@@ -142,7 +144,7 @@ async fn requests_that_nobody_waits_for_use_what_is_there_and_have_nothing_made(
     let keeper = Arc::new(PrefixKeeper::new(client(&server), HOUR).unwrap());
     let ahead = keeper.reader();
     let turn = conversation(2, 3_000);
-    // Before there is anything; with it; after it was outgrown; when it is gone.
+    // The requests come before there is a cache, with one, after the conversation outgrew it, and after it is gone.
     answer_to(&ahead, &question(&turn)).await;
     let first = answer_to(&*keeper, &turn).await;
     let events = answer_to(&ahead, &question(&turn)).await;
@@ -168,6 +170,7 @@ async fn requests_that_nobody_waits_for_use_what_is_there_and_have_nothing_made(
     assert_eq!(asked(&server), expected);
 }
 
+/// If a conversation has become much longer than its prefix, a longer prefix takes its place.
 #[tokio::test]
 async fn a_conversation_that_outgrows_its_prefix_gets_another() {
     let removed = || response("200 OK", "connection: close\r\n", "{}");
@@ -190,6 +193,7 @@ async fn a_conversation_that_outgrows_its_prefix_gets_another() {
     assert_eq!(asked(&server), expected);
 }
 
+/// If the provider refuses to store a prefix, requests are sent whole, and it is only tried again for a longer one.
 #[tokio::test]
 async fn what_the_provider_will_not_keep_is_sent_whole_and_not_tried_again_soon() {
     for refusal in [
@@ -217,6 +221,7 @@ async fn what_the_provider_will_not_keep_is_sent_whole_and_not_tried_again_soon(
     }
 }
 
+/// If a prefix has disappeared, the request is sent whole, and the next one has a new prefix made.
 #[tokio::test]
 async fn a_prefix_that_is_gone_is_sent_and_made_anew() {
     let gone = || refused("403 Forbidden", "CachedContent not found (or permission denied)");
@@ -236,6 +241,7 @@ async fn a_prefix_that_is_gone_is_sent_and_made_anew() {
     assert_eq!(asked(&server), expected);
 }
 
+/// A prefix is not used after its time has passed.
 #[tokio::test]
 async fn a_prefix_has_its_time() {
     let server = Server::start_each([made("one"), whole(), made("two"), whole()]).await;
@@ -250,6 +256,8 @@ async fn a_prefix_has_its_time() {
     );
 }
 
+/// While one request has a prefix made, others are sent whole instead of waiting. If that request is dropped, the next
+/// one may try.
 #[tokio::test]
 async fn nobody_waits_for_another_ones_prefix_and_one_that_was_dropped_may_be_tried_again() {
     let silent = vec![Step::UntilClientLeaves];
@@ -274,6 +282,7 @@ async fn nobody_waits_for_another_ones_prefix_and_one_that_was_dropped_may_be_tr
     assert_eq!(asked(&server), expected);
 }
 
+/// A short beginning is not worth storing, and a request with another beginning does not use the prefix.
 #[tokio::test]
 async fn what_is_short_or_changes_is_not_kept_and_conversations_do_not_mix() {
     let server = Server::start_each([whole(), made("one"), whole(), made("two"), whole(), whole()]).await;

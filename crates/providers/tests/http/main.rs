@@ -1,4 +1,4 @@
-//! The HTTP client against a server on the loopback that streams, stalls, fails and hangs up.
+//! Tests of the HTTP client with a server on the loopback that streams, stalls, fails and closes the connection.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod asked;
@@ -61,7 +61,7 @@ async fn against(steps: Vec<Step>) -> Events {
     let server = Server::start(steps).await;
     let events =
         ask(&client(Provider::compatible("test", &server.base_url), Duration::from_millis(500))).await;
-    // The address differs from run to run.
+    // The address is compared with that of the server, because it differs from run to run.
     let said = events
         .iter()
         .filter_map(|event| event.as_ref().err())
@@ -82,7 +82,7 @@ fn error(events: &Events) -> String {
     match events.last() {
         Some(Err(error)) => {
             let error = error.to_string();
-            // The address differs from run to run.
+            // The address is left out, because it differs from run to run.
             let place =
                 error.strip_prefix("test at http://127.0.0.1:").and_then(|rest| rest.split_once("/v1"));
             place.map_or(error.clone(), |(_, rest)| format!("test{rest}"))
@@ -94,7 +94,7 @@ fn error(events: &Events) -> String {
 #[tokio::test]
 async fn an_answer_is_streamed_while_it_is_made() {
     let read = Arc::new(Notify::new());
-    // The rest is only sent when the beginning was read.
+    // The rest is only sent after the beginning was read.
     let steps = [streaming(), event(HELLO), Step::Until(Arc::clone(&read)), event(STOP), event("[DONE]")];
     let server = Server::start([&steps[..], &[Step::LastChunk]].concat()).await;
     let client = client(Provider::compatible("test", &server.base_url), Duration::from_secs(5));
@@ -133,7 +133,7 @@ async fn parallel_calls_come_whole_and_in_order() {
     let events = against(vec![
         streaming(),
         event(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"{\"pa"}}]}}]}"#),
-        // An event in two chunks, cut in the middle of a character.
+        // An event in two chunks, which are cut in the middle of a character.
         Step::Chunk(b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"grep\",\"arguments\":\"{\\\"pattern\\\":\\\"\xc3".to_vec()),
         Step::Wait(Duration::from_millis(20)),
         Step::Chunk(b"\xbc\\\"}\"}},{\"index\":0,\"function\":{\"arguments\":\"th\\\":\\\".\\\"}\"}}]}}]}\n\n: still alive\n\n".to_vec()),
@@ -145,6 +145,7 @@ async fn parallel_calls_come_whole_and_in_order() {
     insta::assert_debug_snapshot!(events);
 }
 
+/// Each refusal has its own error and its own advice.
 #[tokio::test]
 async fn refusals_are_told_apart() {
     let cases = [
@@ -201,6 +202,7 @@ async fn a_server_that_does_not_stream_is_understood() {
     assert_eq!(error(&events), "test failed (500): no; try again later");
 }
 
+/// What came before a fault is kept, and there is exactly one error, which says what broke.
 #[tokio::test]
 async fn what_breaks_in_the_middle_keeps_what_came_and_says_how_it_broke() {
     let cases = [
@@ -248,6 +250,7 @@ async fn what_breaks_in_the_middle_keeps_what_came_and_says_how_it_broke() {
     }
 }
 
+/// After the end of an answer, it no longer matters how the connection ends.
 #[tokio::test]
 async fn what_breaks_after_the_answer_is_complete_does_not_matter() {
     for goodbye in
@@ -259,6 +262,7 @@ async fn what_breaks_after_the_answer_is_complete_does_not_matter() {
     }
 }
 
+/// A server that never answers and an address without a server are different errors.
 #[tokio::test]
 async fn no_answer_at_all_is_a_timeout_and_no_server_is_unreachable() {
     assert_eq!(
@@ -273,7 +277,7 @@ async fn no_answer_at_all_is_a_timeout_and_no_server_is_unreachable() {
     assert!(message.contains("refused"), "{message}");
 }
 
-/// How fast is measured by the bench `cancel`.
+/// How fast the connection is closed is measured by the bench `cancel`.
 #[tokio::test]
 async fn dropping_the_answer_or_the_wait_for_it_closes_the_connection() {
     for format in formats::formats() {

@@ -1,4 +1,5 @@
-//! Every fault with every wire format: no panic, no hang, the right end, and what came before it is kept.
+//! Every fault with every wire format: there is no panic, nothing hangs, the end is right, and what came before it is
+//! kept.
 
 use std::time::Duration;
 
@@ -8,22 +9,22 @@ use crate::Events;
 use crate::formats::{Format, PATIENCE, answer, error, formats, short, without_errors};
 use crate::server::{Server, Step, response, streaming_as};
 
-/// A way in which a server goes wrong, with a server that does.
+/// A way in which a server fails, with a script that makes a server fail in this way.
 struct Fault {
     name: &'static str,
     script: fn(&Format) -> Vec<Step>,
     end: End,
 }
 
-/// What a client must make of it.
+/// What a client must make of the fault.
 enum End {
-    /// The whole answer: it does not matter.
+    /// The whole answer, because the fault does not matter.
     Whole,
-    /// What the decoder alone makes of these bytes.
+    /// The events that the decoder alone makes of these bytes.
     As(fn(&Format) -> Vec<u8>),
-    /// What came in the first half of the events, and an error that begins with these words.
+    /// The first half of the events, and an error that begins with these words.
     Half(&'static str),
-    /// Nothing but an error that begins with these words.
+    /// Only an error that begins with these words.
     Error(&'static str),
 }
 
@@ -65,7 +66,7 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "resets the connection in the middle",
-        // What was sent must arrive before the reset overtakes it.
+        // The wait gives the chunks time to arrive, because a reset may overtake them.
         script: |format| then(first_half(format), [Step::Wait(Duration::from_millis(200)), Step::Reset]),
         end: End::Half(CUT),
     },
@@ -133,13 +134,13 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "empty events without end, as fast as it can",
         script: |format| then(first_half(format), [Step::ForEver(empty(format).repeat(100), Duration::ZERO)]),
-        // Whichever limit is met first: that of time, or that of an answer's length.
+        // Either limit may be reached first: that of time, or that of the length of an answer.
         end: End::Half("sent "),
     },
     Fault {
         name: "silence in place of an answer",
         script: |_| vec![Step::Wait(PATIENCE)],
-        // The connection has its limit, too.
+        // The wait for the first bytes of an answer has a limit.
         end: End::Error("sent nothing for 1.5 s; try again"),
     },
     Fault {
@@ -180,14 +181,14 @@ fn twice(format: &Format) -> Vec<String> {
     format.pieces.iter().flat_map(|piece| [piece.clone(), piece.clone()]).collect()
 }
 
-/// A body of a promised length.
+/// An answer with this body and a promised length.
 fn sized(format: &Format, body: &str, length: usize) -> Vec<Step> {
     let head =
         format!("HTTP/1.1 200 OK\r\ncontent-type: {}\r\ncontent-length: {length}\r\n\r\n", format.kind);
     vec![Step::Raw(head.into_bytes()), Step::Raw(body.as_bytes().to_vec())]
 }
 
-/// An event of the format that says nothing, and signs of life.
+/// An event of the format without content, together with signs of life.
 fn empty(format: &Format) -> Vec<u8> {
     let event = match format.name() {
         "anthropic" => r#"{"type":"ping"}"#,
@@ -223,7 +224,7 @@ async fn every_fault_with_every_format() {
     }
 }
 
-/// Between any two events, and in the middle of any.
+/// The answer is cut between any two events, and in the middle of events.
 #[tokio::test]
 async fn cut_anywhere() {
     let formats = formats();
@@ -238,7 +239,7 @@ async fn cut_anywhere() {
             *end += piece.len();
             Some(*end)
         });
-        // Places without a pattern, the same in every run.
+        // Places without a pattern, which are the same in every run.
         let length = format.stream().len();
         let anywhere = (1..=60_usize).map(|number| number.wrapping_mul(2_654_435_761) % length);
         let ends: Vec<usize> = [0].into_iter().chain(events).chain(anywhere).collect();
@@ -256,7 +257,8 @@ async fn cut_anywhere() {
     }
 }
 
-/// Of a storm that passes nothing is seen but the time; one that stays ends, with the provider's own words.
+/// If a storm of refusals passes, only its time is noticed. If it stays, the request ends with the provider's own
+/// words.
 // Row: X22
 #[tokio::test]
 async fn storms_of_429() {

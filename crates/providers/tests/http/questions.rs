@@ -1,4 +1,5 @@
-//! Questions, which are not to be spent on thinking: how much of it a server is asked for, and when reading stops.
+//! Questions should not be spent on thinking. The tests check how much of it a server is asked for, and when reading
+//! stops.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ fn question(model: &str) -> ModelRequest {
     }
 }
 
-/// One event of words in this format.
+/// One event with words in this format.
 fn words(format: &Format, text: &str) -> Step {
     let event = match format.provider.wire.id() {
         "anthropic" => {
@@ -37,7 +38,7 @@ fn words(format: &Format, text: &str) -> Step {
     Step::Chunk(format.frame(&event.to_string()))
 }
 
-/// What an answer cost, as the last thing in it.
+/// The last event of an answer, with its cost.
 fn cost(format: &Format) -> Step {
     let event = match format.provider.wire.id() {
         "anthropic" => {
@@ -68,7 +69,8 @@ fn input_tokens(events: &crate::Events) -> Option<u64> {
     })
 }
 
-/// When the object of the answer has closed nothing is waited for but, for a moment, what it cost; the connection is closed.
+/// After the object of the answer has closed, only its cost is waited for, and only for a moment. Then the connection
+/// is closed.
 #[tokio::test]
 async fn reading_stops_when_the_object_of_the_answer_closes() {
     for format in formats() {
@@ -91,7 +93,7 @@ async fn reading_stops_when_the_object_of_the_answer_closes() {
         for (what, after, expected) in goes_on {
             let place = format!("{} {what}", format.name());
             let mut server = Server::start([begun.clone(), after].concat()).await;
-            // Whoever waits for more waits for ten seconds.
+            // The limits are ten seconds, so a client that waited for more would take that long.
             let silence = Duration::from_secs(10);
             let timeouts = Timeouts { first_byte: silence, idle: silence, stalled: 2 * silence, ..short() };
             let model = format.client(&server.base_url, timeouts);
@@ -104,7 +106,7 @@ async fn reading_stops_when_the_object_of_the_answer_closes() {
             let left = tokio::time::timeout(PATIENCE, server.client_left.recv()).await;
             assert!(left.is_ok(), "{place}: the connection is open");
         }
-        // A turn of the user's is read to its end, whatever it looks like.
+        // The answer of a user's turn is read to its end, whatever it looks like.
         let whole = [begun.clone(), vec![words(&format, "!"), cost(&format), Step::LastChunk]].concat();
         let server = Server::start(whole).await;
         let model = format.client(&server.base_url, short());
@@ -128,10 +130,11 @@ fn answer(format: &Format) -> Vec<Step> {
     [format.chunks([]), vec![words(format, "{}"), cost(format), Step::LastChunk]].concat()
 }
 
-/// Models of each generation take other efforts, and say which. The least that is taken is found once.
+/// Models of each generation accept other efforts, and name them in a refusal. The least effort that a model accepts is
+/// found once and then remembered.
 #[tokio::test]
 async fn the_least_effort_that_a_model_takes_is_found_and_remembered() {
-    /// A model, what it takes, what it is asked.
+    /// A model, the efforts that it accepts, and the efforts that it is asked for.
     type Case = (&'static str, &'static [&'static str], &'static [Option<&'static str>]);
     let cases: [Case; 5] = [
         ("gpt-5-mini", &["minimal", "low", "medium", "high"], &[Some("minimal")]),
@@ -177,7 +180,8 @@ async fn the_least_effort_that_a_model_takes_is_found_and_remembered() {
     }
 }
 
-/// The switch of each server is in the question, with room for the thoughts of those that think all the same; a turn is asked as ever.
+/// A question has the switch of its server that turns thinking off, and room for the thoughts of models that think
+/// anyway. A turn is asked as usual.
 #[tokio::test]
 async fn each_server_is_asked_not_to_think_in_its_own_words() {
     let with = |thinking| chat(WireOptions { thinking, ..WireOptions::default() });
@@ -242,7 +246,7 @@ async fn each_server_is_asked_not_to_think_in_its_own_words() {
         ),
         (of(Provider::ollama()), "qwen3:8b", "/think", json!(false), "/options/num_predict", 1_024),
         (of(Provider::ollama()), "gpt-oss:20b", "/think", json!("low"), "/options/num_predict", 5_120),
-        // It has no switch that leaves the cached messages as they are.
+        // This server has no switch that leaves the cached messages as they are.
         (of(Provider::anthropic()), "claude-sonnet-5", "/thinking", Value::Null, "/max_tokens", 5_120),
         (of(Provider::anthropic()), "claude-sonnet-4-5", "/thinking", Value::Null, "/max_tokens", 1_024),
     ];
@@ -259,7 +263,8 @@ async fn each_server_is_asked_not_to_think_in_its_own_words() {
     }
 }
 
-/// A server that refuses calls without the thoughts behind them, in a conversation whose calls another model made.
+/// A server refuses calls without the thoughts behind them, but the calls of the conversation were made by another
+/// model, so there are no thoughts. The request is repeated in a form that the server accepts, which is remembered.
 #[tokio::test]
 async fn calls_of_another_model_go_to_a_server_that_misses_their_thoughts() {
     let format = chat(WireOptions { thinking: ThinkingSwitch::Disabled, ..WireOptions::default() });

@@ -1,4 +1,4 @@
-//! Servers that refuse a parameter which others of the same format take.
+//! Servers that refuse a parameter which other servers of the same format accept.
 
 use headstart_forked_query::{Message, ModelRequest, Role};
 use headstart_providers::openai::{Effort, StructuredOutput, ThinkingSwitch, WireOptions};
@@ -9,14 +9,14 @@ use crate::formats::{Format, KEY, answer_to, error, formats, short};
 use crate::request;
 use crate::server::{Server, Step, response, streaming_as};
 
-/// A server, the format that is spoken to it, and what it refuses.
+/// A server, the format in which it is asked, and what it refuses.
 struct Refusing {
-    /// Which of [`formats`] it speaks.
+    /// Which of [`formats`] the server speaks.
     format: &'static str,
     provider: Provider,
-    /// How it refuses, one answer after the other.
+    /// The server's refusals, one after the other.
     refusals: Vec<(&'static str, Value)>,
-    /// What stands at these places of the requests, of which the last is taken.
+    /// The values at these places of the requests. The last request is accepted.
     asked: Vec<(&'static str, Vec<Value>)>,
 }
 
@@ -136,6 +136,7 @@ fn bodies(server: &Server) -> Vec<Value> {
     server.requests().iter().map(|(_, body)| serde_json::from_str(body).unwrap()).collect()
 }
 
+/// A refused parameter is left out or gets its other name, and later requests to the same model do so at once.
 #[tokio::test]
 async fn a_refused_parameter_is_left_out_or_renamed_and_that_is_remembered() {
     for case in servers() {
@@ -144,7 +145,7 @@ async fn a_refused_parameter_is_left_out_or_renamed_and_that_is_remembered() {
         let server = Server::start_each(scripts).await;
         let at = case.provider.clone().at(&server.base_url);
         let client = HttpModel::new(at, Some(ApiKey::new(KEY)), short()).unwrap();
-        // Clones remember together, whoever retries for them.
+        // Clones share what they remember, also if one of them is behind a model that retries.
         let retrying = RetryingModel::new(
             std::sync::Arc::new(client.clone()),
             Priority::Background,
@@ -160,7 +161,7 @@ async fn a_refused_parameter_is_left_out_or_renamed_and_that_is_remembered() {
                 asked.iter().map(|body| body.pointer(place).cloned().unwrap_or_default()).collect();
             assert_eq!(found, expected, "{place}");
         }
-        // Another model of the same server may take what this one refuses.
+        // Another model of the same server may accept what this one refuses, so it is asked in full.
         let other = ModelRequest { model: "other-model".into(), ..question() };
         answer_to(&client, &other).await;
         let (first, last) = (&asked[0], bodies(&server).pop().unwrap());
@@ -174,12 +175,13 @@ fn without_model(body: &Value) -> serde_json::Map<String, Value> {
     fields
 }
 
+/// If a request stays refused, the last refusal is reported, and the next request has all parameters again.
 #[tokio::test]
 async fn what_stays_refused_is_told_and_nothing_is_remembered() {
     let says =
         |message: &str| ("400 Bad Request", json!({"error": {"message": message, "param": "max_tokens"}}));
     let refused = says("Unsupported parameter: 'max_tokens'");
-    // A limit that is too large is no parameter that is not known.
+    // A limit that is too large does not mean that the parameter is unknown.
     let too_large = says("max_tokens is too large: this model supports at most 32 completion tokens");
     let last = ("400 Bad Request", json!({"error": {"message": "no more of this"}}));
     let format = format("chat");
@@ -198,7 +200,7 @@ async fn what_stays_refused_is_told_and_nothing_is_remembered() {
     assert_eq!(limits, [Some(json!(64 + 4_096)), Some(json!(64 + 4_096)), None, Some(json!(64 + 4_096))]);
 }
 
-/// A server that refuses whatever it is sent does not keep a client busy.
+/// A server that refuses everything must not keep a client busy.
 #[tokio::test]
 async fn a_server_that_refuses_everything_is_soon_left_alone() {
     let everything = "unsupported: max_tokens max_completion_tokens stream_options response_format reasoning_effort enable_thinking cache_control thinkingConfig reasoning text";

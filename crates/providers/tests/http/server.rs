@@ -1,4 +1,5 @@
-//! A provider on the loopback that does what a script says: HTTP/1.1 by hand, so that it can also do it wrong.
+//! A provider on the loopback that follows a script. It speaks HTTP/1.1 by hand, so that it can also break the
+//! protocol.
 #![expect(clippy::unwrap_used, reason = "a server of tests; its failures are theirs")]
 
 use std::collections::VecDeque;
@@ -18,35 +19,35 @@ pub(crate) enum Step {
     Chunk(Vec<u8>),
     /// Ends the chunked body.
     LastChunk,
-    /// Sends this chunk again and again, so far apart.
+    /// Sends this chunk again and again, with this pause in between.
     ForEver(Vec<u8>, Duration),
-    /// Closes the connection so that the client hears of an error.
+    /// Closes the connection in such a way that the client gets an error.
     Reset,
-    /// Does nothing for a while.
+    /// Does nothing for this long.
     Wait(Duration),
-    /// Does nothing until the test says so.
+    /// Does nothing until the test notifies it.
     Until(Arc<Notify>),
-    /// Reads until the client goes, and tells when it did.
+    /// Reads until the client closes the connection, and then reports that.
     UntilClientLeaves,
 }
 
-/// What is done with a request that has this body.
+/// Makes the steps for a request from its body.
 type Answering = Box<dyn FnOnce(&str) -> Vec<Step> + Send>;
 
 pub(crate) struct Server {
     pub(crate) base_url: String,
     requests: Arc<Mutex<Vec<String>>>,
-    /// Tells of each connection whose script is over.
+    /// Receives a message for each connection whose script has ended.
     pub(crate) client_left: mpsc::UnboundedReceiver<()>,
 }
 
 impl Server {
-    /// Serves one connection.
+    /// Serves one connection with these steps.
     pub(crate) async fn start(steps: Vec<Step>) -> Self {
         Self::start_each([steps]).await
     }
 
-    /// Serves connections one after the other, the last script for ever.
+    /// Serves connections one after the other, each with its script. The last script is repeated forever.
     pub(crate) async fn start_each(scripts: impl IntoIterator<Item = Vec<Step>>) -> Self {
         let mut scripts: VecDeque<_> = scripts.into_iter().collect();
         Self::serving(move || {
@@ -56,7 +57,7 @@ impl Server {
         .await
     }
 
-    /// Serves every connection with what the provider makes of the body of its request.
+    /// Serves every connection with the steps that the provider makes from the body of its request.
     pub(crate) async fn answering(provider: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Self {
         let provider = Arc::new(provider);
         Self::serving(move || {
@@ -66,7 +67,7 @@ impl Server {
         .await
     }
 
-    /// Serves connections in the order in which they come.
+    /// Serves connections in the order in which they arrive.
     async fn serving(mut next: impl FnMut() -> Answering + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -127,7 +128,7 @@ async fn play(socket: &mut TcpStream, step: Step) -> std::io::Result<()> {
         },
         Step::Reset => {
             socket.set_zero_linger()?;
-            // The rest of the script is not played.
+            // The error ends the script, so that nothing else is sent.
             return Err(std::io::ErrorKind::ConnectionReset.into());
         }
         Step::LastChunk => socket.write_all(b"0\r\n\r\n").await?,
@@ -161,7 +162,7 @@ async fn read_request(socket: &mut TcpStream) -> String {
     }
 }
 
-/// The head of a streaming answer.
+/// The head of an answer that is streamed.
 pub(crate) fn streaming() -> Step {
     streaming_as("text/event-stream")
 }
@@ -176,7 +177,7 @@ pub(crate) fn event(data: &str) -> Step {
     Step::Chunk(format!("data: {data}\n\n").into_bytes())
 }
 
-/// A whole answer that is no stream.
+/// A whole answer that is not streamed.
 pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<Step> {
     let length = body.len();
     vec![Step::Raw(

@@ -1,11 +1,11 @@
-//! Servers that are not the provider: a wrong address, a proxy, a login, somebody else's interface.
+//! Servers that are not the provider: a wrong address, a proxy, a login page, another interface.
 
 use futures::future::join_all;
 
 use crate::formats::{Format, KEY, error, formats};
 use crate::server::{Step, response, streaming_as};
 
-/// What such a server answers with, and what is said of it.
+/// The answers of such servers, and the error that is reported for each.
 fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
     let ok = |kind: &str, body: &str| response("200 OK", &format!("content-type: {kind}\r\n"), body);
     let name = format.provider.wire.format();
@@ -28,7 +28,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
         ),
         (streamed(b"OK\n".to_vec()), wrong("\"OK\"")),
         (streamed(vec![0x1f, 0x8b, 8, 0, b'\n', b'\n', 0xff, b'\n']), wrong("bytes that are no text")),
-        // In their own words, with status 200.
+        // Errors in the server's own words, with status 200.
         (
             ok("application/json", r#"{"error":{"message":"no such app"}}"#),
             "failed (500): no such app; try again later".into(),
@@ -41,7 +41,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
             streamed(format.frame(r#"{"detail":"no such app"}"#)),
             "failed (500): no such app; try again later".into(),
         ),
-        // Other addresses of the same server, or of a proxy before it.
+        // Other addresses of the same server, or of a proxy in front of it.
         (
             response("302 Found", &format!("location: /login?next={KEY}#top\r\n"), ""),
             format!("does not speak {name} (it answered with a redirect (302) to "),
@@ -55,7 +55,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
         (response("404 Not Found", "", page), wrong("404: a web page: Log in")),
         (response("404 Not Found", "", r#"{"detail":"Not Found"}"#), wrong("404: Not Found")),
         (response("405 Method Not Allowed", "", ""), wrong("405: no further message")),
-        // What `python3 -m http.server` says.
+        // The answer of `python3 -m http.server`.
         (
             response(
                 "501 Unsupported method ('POST')",
@@ -64,7 +64,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
             ),
             wrong("501: a web page: Error response"),
         ),
-        // The right server, and no such model.
+        // The right server, which does not know the model.
         (
             response(
                 "404 Not Found",
@@ -85,7 +85,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
             response("404 Not Found", "", r#"{"error":"model 'x' not found"}"#),
             "rejected the request (404): model 'x' not found; check the name of the model".into(),
         ),
-        // A proxy that cannot reach the right one.
+        // A proxy that cannot reach the provider.
         (
             response(
                 "502 Bad Gateway",
@@ -101,6 +101,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
     ]
 }
 
+/// An answer that cannot come from the provider is reported as a wrong address, with what was found there.
 #[tokio::test]
 async fn a_wrong_server_is_told_from_an_answer_that_was_cut() {
     for format in formats() {
@@ -118,7 +119,7 @@ async fn a_wrong_server_is_told_from_an_answer_that_was_cut() {
     }
 }
 
-/// What may be the beginning of an answer is one: the connection is to blame, not the address.
+/// If the bytes may be the beginning of an answer, the connection is to blame and not the address.
 #[tokio::test]
 async fn an_answer_that_is_cut_before_its_first_event_is_no_wrong_server() {
     for format in formats() {

@@ -1,5 +1,5 @@
-//! Models that think before they call a tool, behind servers that refuse a conversation without their thoughts, as the providers
-//! document it.
+//! Models that think before they call a tool. Their servers refuse a conversation without these thoughts, as the
+//! providers document it. The comments name the pages of that documentation.
 
 use headstart_forked_query::{
     Message, ModelEvent, ModelRequest, Part, Role, ToolOutcome, ToolResult, check_pairing,
@@ -11,7 +11,8 @@ use crate::formats::{Format, answer_to, short};
 use crate::request;
 use crate::server::{Server, Step, response};
 
-/// A provider, what its model answers first (a thought, words, a call), and what is wrong with a later request.
+/// A provider, its model's first answer (a thought, words, a call) and last answer, and a check of what is missing in a
+/// later request.
 struct Thinker {
     name: &'static str,
     provider: Provider,
@@ -30,7 +31,7 @@ fn in_chat_completions() -> Vec<Thinker> {
     let chat = || Provider::compatible("chat", "http://localhost/v1");
     let chat_end: &[&str] = &[r#"{"choices":[{"delta":{"content":"Done."},"finish_reason":"stop"}]}"#];
     vec![
-        // DeepSeek, "Thinking Mode", "Tool Calls"; Kimi, GLM and Qwen have the same field.
+        // DeepSeek: "Thinking Mode", "Tool Calls". Kimi, GLM and Qwen have the same field.
         Thinker {
             name: "DeepSeek",
             provider: chat(),
@@ -50,7 +51,7 @@ fn in_chat_completions() -> Vec<Thinker> {
                 )
             },
         },
-        // OpenRouter, "Reasoning Tokens", "Preserving Reasoning Blocks".
+        // OpenRouter: "Reasoning Tokens", "Preserving Reasoning Blocks".
         Thinker {
             name: "OpenRouter",
             provider: chat(),
@@ -67,7 +68,7 @@ fn in_chat_completions() -> Vec<Thinker> {
                     .then_some("reasoning_details")
             },
         },
-        // Gemini, "Thought signatures", "OpenAI compatibility".
+        // Gemini: "Thought signatures", "OpenAI compatibility".
         Thinker {
             name: "Gemini by chat completions",
             provider: chat(),
@@ -84,7 +85,7 @@ fn in_chat_completions() -> Vec<Thinker> {
     ]
 }
 
-/// Gemini, "Thought signatures": on the first call, and on words.
+/// Gemini: "Thought signatures". Signatures are on the first call, and on words.
 fn gemini() -> Thinker {
     Thinker {
         name: "Gemini",
@@ -110,7 +111,7 @@ fn gemini() -> Thinker {
     }
 }
 
-/// Anthropic, "Extended thinking", "Preserving thinking blocks" and "Interleaved thinking".
+/// Anthropic: "Extended thinking", "Preserving thinking blocks" and "Interleaved thinking".
 fn anthropic() -> Thinker {
     Thinker {
         name: "Anthropic",
@@ -153,7 +154,7 @@ fn anthropic() -> Thinker {
     }
 }
 
-/// OpenAI, "Reasoning models", "Encrypted reasoning items", and the phases of messages.
+/// OpenAI: "Reasoning models", "Encrypted reasoning items", and the phases of messages.
 fn openai() -> Thinker {
     Thinker {
         name: "Responses",
@@ -184,7 +185,7 @@ fn openai() -> Thinker {
     }
 }
 
-/// Ollama, "Thinking", "Tool calling".
+/// Ollama: "Thinking", "Tool calling".
 fn ollama() -> Thinker {
     Thinker {
         name: "Ollama",
@@ -219,7 +220,7 @@ impl Thinker {
             let body: Value = serde_json::from_str(body).unwrap();
             let list =
                 ["messages", "contents", "input"].iter().find_map(|name| body[*name].as_array()).unwrap();
-            // The system instruction is one of the messages in some formats.
+            // In some formats the system instruction is one of the messages.
             if list.len() <= 2 {
                 return self.stream(self.first);
             }
@@ -236,7 +237,7 @@ impl Thinker {
     }
 }
 
-/// What an answer adds to the conversation.
+/// The message that an answer adds to the conversation.
 fn message(events: crate::Events) -> Message {
     let mut message = Message { role: Role::Model, parts: Vec::new() };
     for event in events {
@@ -261,7 +262,8 @@ fn results(message: &Message) -> Message {
     Message { role: Role::Tool, parts: message.tool_calls().map(result).collect() }
 }
 
-/// A turn with a call, and the one after it. The conversation passes through JSON in between, as a record does.
+/// A turn with a call and the next turn. In between, the conversation is written as JSON and read again, as a record
+/// is.
 #[tokio::test]
 async fn what_a_model_thought_goes_back_to_it() {
     for thinker in thinkers() {
@@ -281,7 +283,7 @@ async fn what_a_model_thought_goes_back_to_it() {
             asked.messages.extend([answer, Message::text(Role::User, prompt)]);
             check_pairing(&asked.messages).unwrap();
         }
-        // Without its thoughts it is refused: the server looks.
+        // Without the thoughts the request is refused, which shows that the server checks them.
         for message in &mut asked.messages {
             message.parts.retain(|part| !matches!(part, Part::Opaque(_)));
         }

@@ -80,6 +80,7 @@ fn background(tries: &Arc<Tries>, limiter: &Arc<Limiter>) -> RetryingModel {
     RetryingModel::new(Arc::clone(tries) as Arc<_>, Priority::Background, Arc::clone(limiter))
 }
 
+/// Limits of rate and overload pass, so the request is sent again after a wait.
 #[tokio::test(start_paused = true)]
 async fn what_passes_is_waited_for() {
     let cases = [
@@ -97,6 +98,7 @@ async fn what_passes_is_waited_for() {
     }
 }
 
+/// After a piece of the answer was passed on, a second answer would not fit to it. Other errors would only come again.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_help() {
     let unauthorized = ModelError::Unauthorized {
@@ -121,6 +123,7 @@ async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_hel
     }
 }
 
+/// The number of tries and the sum of the waits are limited, so every request ends.
 #[tokio::test(start_paused = true)]
 async fn a_storm_ends() {
     for error in [limited(None), limited(Some(1)), overloaded()] {
@@ -135,6 +138,7 @@ async fn a_storm_ends() {
     }
 }
 
+/// While the user's turn waits for a limit, background work waits too, because it would use what the turn needs.
 #[tokio::test(start_paused = true)]
 async fn background_work_stays_behind_the_users_own_turn() {
     let limiter = Arc::default();
@@ -152,6 +156,7 @@ async fn background_work_stays_behind_the_users_own_turn() {
     assert!(work_began < turn_through + 500, "it goes on as soon as the turn is through");
 }
 
+/// A limit that background work ran into must not delay the user's turn.
 #[tokio::test(start_paused = true)]
 async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
     let limiter = Arc::default();
@@ -168,6 +173,7 @@ async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
     assert!(20_000 <= fast.asked_at()[1], "{:?}", fast.asked_at());
 }
 
+/// Background work gives up if it would have to wait long. It goes on after a turn, even if the turn was dropped.
 #[tokio::test(start_paused = true)]
 async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_turn_that_was_dropped() {
     let limiter: Arc<Limiter> = Arc::default();
@@ -186,6 +192,7 @@ async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_
     assert!(10_000 <= asked.elapsed().as_millis(), "what the provider asked for still counts");
 }
 
+/// A limit that is too long to wait for is an error at once, and background work stays away until it has passed.
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
     for priority in [Priority::Foreground, Priority::Background] {
@@ -281,6 +288,7 @@ async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
     assert_eq!((first.last(), second), (whole().last(), whole()));
 }
 
+/// The host can show the wait of a request while it lasts.
 #[tokio::test(start_paused = true)]
 async fn a_wait_is_told_while_it_lasts() {
     let waits = Waits::default();

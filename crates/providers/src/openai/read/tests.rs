@@ -17,6 +17,7 @@ fn run_for(chunks: &[&str], request: &ModelRequest) -> Events {
     events
 }
 
+/// Servers deviate from the format in many ways. All of these answers are read.
 #[test]
 fn servers_of_their_own_mind() {
     let cases: &[(&str, &[&str])] = &[
@@ -78,6 +79,7 @@ fn servers_of_their_own_mind() {
     }
 }
 
+/// An answer that cannot be read ends with an error that says why, and nothing follows it.
 #[test]
 fn broken_answers() {
     let hi = r#"{"choices":[{"delta":{"content":"hi"}}]}"#;
@@ -119,6 +121,7 @@ fn broken_answers() {
     }
 }
 
+/// Servers may give an id that a call of the conversation has already, so such a call gets another one.
 #[test]
 fn ids_of_the_conversation_are_not_given_again() {
     let mut asked = request();

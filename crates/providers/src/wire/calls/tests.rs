@@ -20,6 +20,7 @@ fn read(pieces: Pieces<'_>) -> Vec<(String, String)> {
     calls.into_iter().map(|call| (call.name, Value::Object(call.args).to_string())).collect()
 }
 
+/// Servers give calls wrong indices or none. A name after complete arguments shows that another call begins.
 #[test]
 fn a_name_behind_complete_arguments_begins_another_call() {
     let cases: [(Pieces<'_>, &[(&str, Value)]); 8] = [

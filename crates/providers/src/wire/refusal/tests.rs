@@ -100,6 +100,7 @@ fn what_is_refused_is_read_from_the_words_of_servers() {
     }
 }
 
+/// If the parameter for the limit of output is refused, its other name is tried, and then none.
 #[test]
 fn a_limit_has_two_names_and_each_is_tried_once() {
     let limit = |wire: &Wire, refused: &[&str]| {

@@ -204,6 +204,7 @@ fn the_mark_of_the_request_before_is_still_there() {
     }
 }
 
+/// Every format has the image in its own form, and later requests begin with the same bytes.
 #[test]
 fn an_image_is_shown_in_every_format_and_stays_in_the_prefix() {
     let image = Part::Image(Image { media_type: ImageType::Png, data: "iVBORw0KGgo=".into() });
@@ -241,6 +242,7 @@ fn an_image_is_shown_in_every_format_and_stays_in_the_prefix() {
     }
 }
 
+/// A model that cannot see images is told in words that there was one.
 #[test]
 fn a_model_without_images_is_told_that_there_was_one() {
     let script = Script::saying("ok");

@@ -320,6 +320,7 @@ fn tokens_that_are_written_into_the_cache_are_counted() {
     }
 }
 
+/// The length of an answer is limited, so that a server cannot fill the memory.
 #[test]
 fn an_answer_that_is_too_large_is_given_up() {
     for (provider, _) in recorded() {
@@ -339,6 +340,7 @@ fn an_answer_that_is_too_large_is_given_up() {
     }
 }
 
+/// An id that a call of the conversation has already is replaced, because each result must belong to one call.
 #[test]
 fn ids_of_the_conversation_are_not_given_again() {
     for (provider, stream) in recorded() {
