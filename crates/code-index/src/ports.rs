@@ -1,6 +1,7 @@
 //! Models that a host may add to a search, to compare meanings. A search works without them, and never waits for
 //! them.
 
+use std::error::Error;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -53,7 +54,7 @@ pub trait Reranker: Send + Sync {
 }
 
 /// Why a model gave no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelFailure {
     /// It may answer later: it is unreachable, limits the rate, or took too long.
@@ -63,19 +64,41 @@ pub enum ModelFailure {
         message: String,
         /// When to ask again, if it said so.
         after: Option<Duration>,
+        /// The error below, if there is one.
+        source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// It does not accept these texts; it may accept others.
     #[error("{message}")]
     Refused {
         /// What happened, for the user.
         message: String,
+        /// The error below, if there is one.
+        source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// It cannot be used with its configuration, or its answer is invalid.
     #[error("{message}")]
     Unusable {
         /// What happened and what to do, for the user.
         message: String,
+        /// The error below, if there is one.
+        source: Option<Box<dyn Error + Send + Sync>>,
     },
+}
+
+impl ModelFailure {
+    /// The failure of a model that cannot be used, without an error below it.
+    pub fn unusable(message: impl Into<String>) -> Self {
+        Self::Unusable { message: message.into(), source: None }
+    }
+
+    /// The same failure with the error that caused it as its source.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+        let (Self::Later { source, .. } | Self::Refused { source, .. } | Self::Unusable { source, .. }) =
+            &mut self;
+        *source = Some(Box::new(cause));
+        self
+    }
 }
 
 /// Shorter queries, in characters, are not reranked, because their words say enough.

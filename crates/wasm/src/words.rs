@@ -1,4 +1,5 @@
-//! Turns messages of serde about a value into the words of JavaScript.
+//! Turns messages of serde about a value into the words of JavaScript. An error of `serde_json` has no fields that say what was
+//! expected and what was found, so its message is read; a test below holds every form that a message can have.
 
 /// A message of serde without its place; a message from elsewhere stays as it is.
 pub(crate) fn in_words(message: &str) -> String {

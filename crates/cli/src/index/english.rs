@@ -45,7 +45,7 @@ impl Translator {
     async fn opened(&self) -> Result<Option<&(BackgroundModel, Reach)>, ModelFailure> {
         let open = || async {
             let model = models::aside(&self.config, &self.environment)
-                .map_err(|error| ModelFailure::Unusable { message: error.to_string() })?;
+                .map_err(|error| ModelFailure::unusable(error.to_string()).caused_by(error))?;
             Ok(model.map(|(model, is_here)| (model, if is_here { Reach::Machine } else { Reach::Network })))
         };
         Ok(self.opened.get_or_try_init(open).await?.as_ref())
@@ -72,9 +72,8 @@ impl IndexModels {
         query: &str,
         most: Reach,
     ) -> Result<Option<String>, ModelFailure> {
-        let unusable = |message: &str| ModelFailure::Unusable { message: message.to_owned() };
         let Some((model, reach)) = translator.opened().await? else {
-            return Err(unusable(
+            return Err(ModelFailure::unusable(
                 "it is in a language that the code is not in, and no model is named that could translate it",
             ));
         };
@@ -86,14 +85,16 @@ impl IndexModels {
             return Ok(None);
         }
         if !self.lock().words.may_ask() {
-            return Err(unusable("as many queries were translated as one process may have translated"));
+            return Err(ModelFailure::unusable(
+                "as many queries were translated as one process may have translated",
+            ));
         }
         let asked = tokio::time::timeout(PATIENCE, english_words(model, query)).await;
-        let answer = asked.map_err(|_| too_slow(PATIENCE))?.map_err(|failed| failure(&failed.error))?;
+        let answer = asked.map_err(|_| too_slow(PATIENCE))?.map_err(|failed| failure(failed.error))?;
         let usage = answer.usage;
         let Some(words) = answer.words else {
             let message = format!("{} gave no English words for it", model.name);
-            return Err(ModelFailure::Refused { message });
+            return Err(ModelFailure::Refused { message, source: None });
         };
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         self.tell(&format!("searched for these words as well: {words} (of {}, {tokens} tokens)", model.name));

@@ -129,9 +129,7 @@ impl IndexModels {
         let vector =
             asked.unwrap_or_else(|_| Err(too_slow(PATIENCE))).and_then(|vectors| match &vectors[..] {
                 [numbers] => Vector::of(numbers),
-                _ => {
-                    Err(ModelFailure::Unusable { message: format!("{} vectors of one text", vectors.len()) })
-                }
+                _ => Err(ModelFailure::unusable(format!("{} vectors of one text", vectors.len()))),
             });
         let expected = self.lock().dimensions;
         let vector = vector.and_then(|vector| match (vector, expected) {
@@ -165,8 +163,8 @@ impl IndexModels {
             "a reranker was asked"
         );
         let order = asked.unwrap_or_else(|_| Err(too_slow(PATIENCE))).and_then(|scores| {
-            let message = || "numbers that are no judgement of the passages".to_owned();
-            order_of(&scores, passages.len()).ok_or_else(|| ModelFailure::Unusable { message: message() })
+            order_of(&scores, passages.len())
+                .ok_or_else(|| ModelFailure::unusable("numbers that are no judgement of the passages"))
         });
         match order {
             Ok(order) => Some(order),
@@ -214,7 +212,7 @@ pub(super) fn is_within(reach: Reach, most: Reach) -> bool {
 
 pub(super) fn too_slow(patience: Duration) -> ModelFailure {
     let message = format!("no answer within {} s", patience.as_secs_f32());
-    ModelFailure::Later { message, after: None }
+    ModelFailure::Later { message, after: None, source: None }
 }
 
 fn beginning(text: &str) -> &str {

@@ -91,7 +91,7 @@ impl Embedder for RemoteEmbedder {
             ("embeddings", json!({"model": self.name, "input": texts, "encoding_format": "float"}))
         };
         let asked = self.server.post_json(path, body.to_string().into_bytes(), MOST_BYTES).await;
-        let text = asked.map_err(|error| failure(&error))?;
+        let text = asked.map_err(failure)?;
         if self.is_ollama { read_ollama(&text, texts.len()) } else { read_openai(&text, texts.len()) }
     }
 }
@@ -102,7 +102,7 @@ struct OllamaAnswer {
 }
 
 fn read_ollama(text: &str, count: usize) -> Result<Vec<Vec<f32>>, ModelFailure> {
-    let OllamaAnswer { embeddings } = serde_json::from_str(text).map_err(|error| odd("vectors", &error))?;
+    let OllamaAnswer { embeddings } = serde_json::from_str(text).map_err(|error| odd("vectors", error))?;
     if embeddings.len() == count { Ok(embeddings) } else { Err(miscounted(embeddings.len(), count)) }
 }
 
@@ -118,7 +118,7 @@ struct OpenAiVector {
 }
 
 fn read_openai(text: &str, count: usize) -> Result<Vec<Vec<f32>>, ModelFailure> {
-    let OpenAiAnswer { data } = serde_json::from_str(text).map_err(|error| odd("vectors", &error))?;
+    let OpenAiAnswer { data } = serde_json::from_str(text).map_err(|error| odd("vectors", error))?;
     in_order(data.into_iter().map(|vector| (vector.index, vector.embedding)), count)
 }
 
@@ -157,8 +157,8 @@ impl Reranker for RemoteReranker {
         let count = passages.len();
         let body = json!({"model": self.name, "query": query, "documents": passages, "top_n": count});
         let asked = self.server.post_json("rerank", body.to_string().into_bytes(), MOST_BYTES).await;
-        let text = asked.map_err(|error| failure(&error))?;
-        let RankAnswer { results } = serde_json::from_str(&text).map_err(|error| odd("a ranking", &error))?;
+        let text = asked.map_err(failure)?;
+        let RankAnswer { results } = serde_json::from_str(&text).map_err(|error| odd("a ranking", error))?;
         in_order(results.into_iter().map(|ranked| (Some(ranked.index), ranked.relevance_score)), count)
     }
 }
@@ -181,29 +181,31 @@ fn in_order<T>(
 }
 
 fn miscounted(given: usize, count: usize) -> ModelFailure {
-    ModelFailure::Unusable { message: format!("{given} answers to {count} texts, or two to one of them") }
+    ModelFailure::unusable(format!("{given} answers to {count} texts, or two to one of them"))
 }
 
-fn odd(expected: &str, error: &serde_json::Error) -> ModelFailure {
-    ModelFailure::Unusable { message: format!("an answer that is not {expected} ({error})") }
+fn odd(expected: &str, error: serde_json::Error) -> ModelFailure {
+    ModelFailure::unusable(format!("an answer that is not {expected} ({error})")).caused_by(error)
 }
 
 /// What follows from an error: whether the model is asked again, and with what.
-pub(super) fn failure(error: &ModelError) -> ModelFailure {
+pub(super) fn failure(error: ModelError) -> ModelFailure {
     let message = error.to_string();
     let after = error.retry_after_ms().map(Duration::from_millis);
-    match error {
+    let source = None;
+    let failure = match &error {
         // The text was too long, or the model could not read it.
         ModelError::WindowExceeded { .. } | ModelError::Rejected { status: 400 | 413 | 422, .. } => {
-            ModelFailure::Refused { message }
+            ModelFailure::Refused { message, source }
         }
         ModelError::RateLimited { .. }
         | ModelError::Server { .. }
         | ModelError::Timeout { .. }
         | ModelError::Unreachable { .. }
-        | ModelError::Dropped { .. } => ModelFailure::Later { message, after },
-        _ => ModelFailure::Unusable { message },
-    }
+        | ModelError::Dropped { .. } => ModelFailure::Later { message, after, source },
+        _ => ModelFailure::Unusable { message, source },
+    };
+    failure.caused_by(error)
 }
 
 #[cfg(test)]
@@ -213,10 +215,10 @@ mod tests {
     #[test]
     fn vectors_come_in_the_order_of_their_texts() {
         let mixed = r#"{"data": [{"index": 1, "embedding": [2]}, {"index": 0, "embedding": [1]}]}"#;
-        assert_eq!(read_openai(mixed, 2), Ok(vec![vec![1.0], vec![2.0]]));
+        assert_eq!(read_openai(mixed, 2).unwrap(), vec![vec![1.0], vec![2.0]]);
         let plain = r#"{"data": [{"embedding": [1]}, {"embedding": [2]}], "usage": {}}"#;
-        assert_eq!(read_openai(plain, 2), Ok(vec![vec![1.0], vec![2.0]]));
-        assert_eq!(read_ollama(r#"{"embeddings": [[1], [2]]}"#, 2), Ok(vec![vec![1.0], vec![2.0]]));
+        assert_eq!(read_openai(plain, 2).unwrap(), vec![vec![1.0], vec![2.0]]);
+        assert_eq!(read_ollama(r#"{"embeddings": [[1], [2]]}"#, 2).unwrap(), vec![vec![1.0], vec![2.0]]);
     }
 
     #[test]

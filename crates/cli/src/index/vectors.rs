@@ -119,7 +119,7 @@ impl<'a> Embedding<'a> {
             );
             match made {
                 Ok(numbers) => vectors.extend(self.checked(&numbers, now.len())?),
-                Err(ModelFailure::Refused { message }) => {
+                Err(ModelFailure::Refused { message, .. }) => {
                     for text in now {
                         vectors.push(self.alone(text, &message).await?);
                     }
@@ -143,7 +143,7 @@ impl<'a> Embedding<'a> {
         }
         self.refused += 1;
         if self.made == 0 && MOST_REFUSED <= self.refused {
-            return Err(ModelFailure::Unusable { message: refusal.to_owned() });
+            return Err(ModelFailure::unusable(refusal));
         }
         Ok(None)
     }
@@ -151,8 +151,7 @@ impl<'a> Embedding<'a> {
     /// Checks the vectors: their number, and that all have the same length as earlier ones.
     fn checked(&mut self, numbers: &[Vec<f32>], count: usize) -> Result<Vec<Option<Vector>>, ModelFailure> {
         if numbers.len() != count {
-            let message = format!("{} vectors of {count} texts", numbers.len());
-            return Err(ModelFailure::Unusable { message });
+            return Err(ModelFailure::unusable(format!("{} vectors of {count} texts", numbers.len())));
         }
         let vectors: Vec<Option<Vector>> =
             numbers.iter().map(|list| Vector::of(list)).collect::<Result<_, _>>()?;
@@ -169,9 +168,7 @@ impl<'a> Embedding<'a> {
 
 /// The failure of a model that has changed while its name stayed the same.
 pub(super) fn other_dimensions(model: &str, now: usize, before: usize) -> ModelFailure {
-    ModelFailure::Unusable {
-        message: format!(
-            "{model} gives vectors of {now} numbers, and of {before} before; headstart index rebuild makes them anew"
-        ),
-    }
+    ModelFailure::unusable(format!(
+        "{model} gives vectors of {now} numbers, and of {before} before; headstart index rebuild makes them anew"
+    ))
 }

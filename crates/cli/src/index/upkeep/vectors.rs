@@ -38,7 +38,7 @@ fn keep(
     embedder: &Arc<dyn Embedder>,
 ) -> Result<(), Stopped> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ModelFailure::Unusable { message: error.to_string() })?;
+    let runtime = runtime.map_err(|error| ModelFailure::unusable(error.to_string()).caused_by(error))?;
     let mut rest = FIRST_REST;
     while is_wanted(shared) {
         let made = runtime.block_on(async {
