@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::Tree as _;
 use headstart_tool_gate::Declaration;
-use headstart_toolbox::{Tool, ToolContext, ToolError};
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value};
 
 pub use self::after_edit::{AfterEdit, told_after_edit};
@@ -84,8 +84,12 @@ impl Tool for IntelTool {
         schema::schema(self.kind)
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        run::run(self.kind, &self.intel, args, context).await
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        run::run(self.kind, &self.intel, args, context).await.map(ToolOutput::Text)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason, ours};
-use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use headstart_toolbox::{Limits, ToolContext, ToolOutput, Toolbox};
 use serde_json::Value;
 
 /// On whose behalf, and over which tree, a tool is called.
@@ -49,6 +49,6 @@ impl Asking<'_> {
             consented: false,
             attended: self.attended,
         };
-        self.toolbox.run(&call, context).await.map_err(|error| error.to_string())
+        self.toolbox.run(&call, context).await.map(ToolOutput::into_text).map_err(|error| error.to_string())
     }
 }

@@ -238,7 +238,7 @@ impl Tools {
         let context = self.context(view, permitted);
         let ran = match &prints {
             Some(prints) => self.toolbox.run_telling(call, context, prints).await,
-            None => self.toolbox.run_items(call, context).await,
+            None => self.toolbox.run(call, context).await,
         };
         match ran {
             Ok(output) => {

@@ -75,7 +75,11 @@ impl Tool for Task {
         )
     }
 
-    async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        _args: &Map<String, Value>,
+        _context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         Err(ToolError::failed("sub-tasks are not declared to the gate here, so none is run"))
     }
 }

@@ -70,11 +70,7 @@ impl Tool for ServerTool {
         Wording::of_title(&format!("{} of the server {}", self.title(), self.server()))
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        self.run_items(args, context).await.map(ToolOutput::into_text)
-    }
-
-    async fn run_items(
+    async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,

@@ -195,7 +195,7 @@ async fn call_for_items(tool: &dyn Tool, attended: bool, args: Value) -> Result<
     let limits = Limits::default();
     let context =
         ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
-    tool.run_items(args.as_object().unwrap(), context).await
+    tool.run(args.as_object().unwrap(), context).await
 }
 
 async fn why(tool: &dyn Tool) -> String {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{Connect, ServerConfig, ServerName, ToolServers, Trust};
-use headstart_toolbox::{Limits, Tool, ToolContext, ToolError};
+use headstart_toolbox::{Limits, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 fn program(name: &str) -> String {
@@ -55,7 +55,7 @@ async fn call(servers: &ToolServers, tool: &str, attended: bool, args: Value) ->
     let (gate, limits) = (GateContext::default(), Limits::default());
     let context =
         ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
-    tool.run(args.as_object().unwrap(), context).await
+    tool.run(args.as_object().unwrap(), context).await.map(ToolOutput::into_text)
 }
 
 // Row: S53

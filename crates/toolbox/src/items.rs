@@ -131,6 +131,12 @@ impl From<String> for ToolOutput {
     }
 }
 
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
 impl ToolOutput {
     /// These items, except those without content.
     pub fn of(items: impl IntoIterator<Item = ContextItem>) -> Self {

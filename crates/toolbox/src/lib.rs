@@ -30,7 +30,7 @@
 //! let edit = json!({"file_path": "src/lib.rs", "old_string": "old", "new_string": "new"});
 //! toolbox.run(&call("edit", edit), context).await?;
 //! let found = toolbox.run(&call("grep", json!({"pattern": "fn new"})), context).await?;
-//! assert_eq!(found, "src/lib.rs:1:pub fn new() {}");
+//! assert_eq!(found.text(), "src/lib.rs:1:pub fn new() {}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```

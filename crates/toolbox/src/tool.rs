@@ -77,16 +77,8 @@ pub trait Tool: Send + Sync {
         Wording::of(&self.schema().name)
     }
 
-    /// Runs it. Everything it writes goes to `context.view`.
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError>;
-
-    /// As [`run`](Self::run), with the items of which the answer consists, if they have names and places. The text of
-    /// both is the same. A [`Toolbox`](crate::Toolbox) only calls this one.
-    async fn run_items(
-        &self,
-        args: &Map<String, Value>,
-        context: ToolContext<'_>,
-    ) -> Result<ToolOutput, ToolError> {
-        self.run(args, context).await.map(ToolOutput::Text)
-    }
+    /// Runs it. Everything it writes goes to `context.view`. A tool that only has a text returns `text.into()`; one
+    /// whose answer consists of things with names and places returns them as items.
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>)
+    -> Result<ToolOutput, ToolError>;
 }

@@ -132,7 +132,7 @@ impl Toolbox {
         edits.is_some() && offered()
     }
 
-    /// As [`run_items`](Self::run_items), and passes on what a command of the built-in `shell` prints.
+    /// As [`run`](Self::run), and passes on what a command of the built-in `shell` prints.
     pub async fn run_telling(
         &self,
         call: &ToolCall,
@@ -143,25 +143,15 @@ impl Toolbox {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
                 shell.run_telling(&call.args, context, Some(hears)).await
             }
-            _ => self.run_items(call, context).await,
+            _ => self.run(call, context).await,
         }
     }
 
-    /// Runs one call, and returns what the model reads. The name may be an alias (`Read`, `run_shell_command`, …), as
-    /// for the gate.
-    pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
-        self.run_items(call, context).await.map(ToolOutput::into_text)
-    }
-
-    /// As [`run`](Self::run), with the items of which the answer consists.
-    pub async fn run_items(
-        &self,
-        call: &ToolCall,
-        context: ToolContext<'_>,
-    ) -> Result<ToolOutput, ToolError> {
+    /// Runs one call. The name may be an alias (`Read`, `run_shell_command`, …), as for the gate.
+    pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
         match self.find(&call.name) {
             Some(offered) => {
-                let outcome = offered.tool.run_items(&call.args, context).await;
+                let outcome = offered.tool.run(&call.args, context).await;
                 debug!(
                     tool = offered.schema.name,
                     own = offered.own,

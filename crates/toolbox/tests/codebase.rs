@@ -173,7 +173,7 @@ impl Bench {
             attended: self.attended,
         };
         let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
-        let (text, items) = block_on(self.toolbox.run_items(&call, context))?.into_parts();
+        let (text, items) = block_on(self.toolbox.run(&call, context))?.into_parts();
         *self.items.lock().unwrap() = items;
         Ok(text)
     }

@@ -175,7 +175,7 @@ impl CodeIndexHandle {
             let tool = searched.tools.iter().find(|tool| tool.schema().name == name);
             let tool = tool.ok_or_else(|| Failure::input("name", format!("there is no tool {name:?}")))?;
             let (view, limits) = (Arc::new(Overlay::new(view, Quota::default())), Limits::default());
-            let output = tool.run_items(&args, searched.context(&view, &limits)).await;
+            let output = tool.run(&args, searched.context(&view, &limits)).await;
             let (text, items) = output.map_err(|error| failure(&error))?.into_parts();
             Ok(json(&Answer { text, items }).into())
         })))

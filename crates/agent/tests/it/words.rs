@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_agent::{CallItem, Item};
 use headstart_forked_query::ToolSchema;
-use headstart_toolbox::{Tool, ToolContext, ToolError, Wording};
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput, Wording};
 use serde_json::{Map, Value, json};
 
 use crate::world::{Setting, World, lock};
@@ -31,8 +31,12 @@ impl Tool for Deploy {
         }
     }
 
-    async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
-        Ok("it is there".to_owned())
+    async fn run(
+        &self,
+        _args: &Map<String, Value>,
+        _context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        Ok("it is there".into())
     }
 }
 

@@ -7,7 +7,7 @@ use headstart_code_intel::{AfterEdit, Settings, declarations, tools};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree as _};
 use headstart_tool_gate::{DenyRule, DenyRules, GateContext, Role};
-use headstart_toolbox::{Limits, ToolContext, ToolError, Toolbox};
+use headstart_toolbox::{Limits, ToolContext, ToolError, ToolOutput, Toolbox};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ impl Session {
             consented: false,
             attended: false,
         };
-        async_io::block_on(self.toolbox.run(&call, context))
+        async_io::block_on(self.toolbox.run(&call, context)).map(ToolOutput::into_text)
     }
 
     fn told(&self, name: &str, args: Value) -> String {

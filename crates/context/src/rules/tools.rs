@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree, TreeError};
 use headstart_tool_gate::{Declaration, ours};
-use headstart_toolbox::{Arguments, Tool, ToolContext, ToolError};
+use headstart_toolbox::{Arguments, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::front_matter::{self, Written};
@@ -45,14 +45,18 @@ impl Tool for RequestRule {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::REQUEST_RULE, args, &["name"])?;
         let name = arguments.required_text("name")?;
         // Read through the view, so that the work depends on what it was told.
         let tree: Arc<dyn Tree> = Arc::clone(context.view) as _;
         let rules = ProjectRules::read(&tree, context.gate).await;
         let rule = rules.named(name).map_err(ToolError::failed)?;
-        Ok(without_fences(&rule.text))
+        Ok(without_fences(&rule.text).into())
     }
 }
 
@@ -80,7 +84,11 @@ impl Tool for CreateRule {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let known = ["name", "rule", "description", "globs", "always"];
         let arguments = Arguments::new(&ours::CREATE_RULE, args, &known)?;
         let name = arguments.required_text("name")?;
@@ -110,7 +118,7 @@ impl Tool for CreateRule {
             }
         }
         context.view.write(&path, file.into_bytes()).await?;
-        Ok(format!("wrote the rule {name} to {path}; it counts from the next prompt on"))
+        Ok(format!("wrote the rule {name} to {path}; it counts from the next prompt on").into())
     }
 }
 

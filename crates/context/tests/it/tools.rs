@@ -7,7 +7,7 @@ use headstart_context::{Applies, ProjectRules, create_rule_tool, request_rule_to
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{CallRef, Decision, DenyRules, Gate, GateContext, Reason};
-use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use headstart_toolbox::{Limits, ToolContext, ToolOutput, Toolbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl Project {
         };
         let args = args.as_object().cloned().expect("an object");
         let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
-        block_on(toolbox.run(&call, context)).map_err(|error| error.to_string())
+        block_on(toolbox.run(&call, context)).map(ToolOutput::into_text).map_err(|error| error.to_string())
     }
 
     fn rules(&self) -> ProjectRules {

@@ -9,7 +9,7 @@ use headstart_forked_query::{Part, ToolOutcome, ToolSchema};
 use headstart_overlay_fs::Tree as _;
 use headstart_speculation::{Acceptance, Ending, Finished};
 use headstart_tool_gate::{ApprovalMode, Declaration, Reason};
-use headstart_toolbox::{Tool, ToolContext, ToolError};
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::shadow::{Viewing, commits, shell, viewing};
@@ -24,12 +24,16 @@ impl Tool for Own {
         ToolSchema::of(self.0, "", &json!({ "writes": { "type": "string" } }), &[])
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         if let Some(name) = args.get("writes").and_then(Value::as_str) {
             context.view.write(&path(name), b"own\n".to_vec()).await?;
         }
         let read = context.view.read(&path("README.md")).await?;
-        Ok(String::from_utf8_lossy(&read).into_owned())
+        Ok(String::from_utf8_lossy(&read).into_owned().into())
     }
 }
 

@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use headstart_forked_query::ToolSchema;
 use headstart_speculation::{Ending, Limit};
 use headstart_tool_gate::ApprovalMode;
-use headstart_toolbox::{Tool, ToolContext, ToolError};
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::support::{Bench, accepted, call, calls, path, says, write};
@@ -23,7 +23,11 @@ impl Tool for Half {
         ToolSchema { name: "edit".into(), description: String::new(), parameters: json!({}) }
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         context.view.write(&path("NEW.md"), b"half".to_vec()).await?;
         context.view.remove(&path("README.md")).await?;
         match args["file_path"].as_str() {

@@ -18,7 +18,7 @@ use headstart_speculation::{
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules, no_repository};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, Toolbox,
+    CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, ToolOutput, Toolbox,
 };
 use serde_json::{Map, Value, json};
 
@@ -273,7 +273,7 @@ impl Tool for Full {
         ToolSchema { name: "ls".into(), description: "Full.".into(), parameters: json!({}) }
     }
 
-    async fn run(&self, _: &Map<String, Value>, _: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(&self, _: &Map<String, Value>, _: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
         Err(ToolError::Quota { message: "full".into() })
     }
 }

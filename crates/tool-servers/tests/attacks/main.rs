@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, WorkspacePath};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{Connect, ServerConfig, ServerName, ServerTool, ToolServers, Trust};
-use headstart_toolbox::{Limits, Tool, ToolContext, ToolError};
+use headstart_toolbox::{Limits, Tool, ToolContext, ToolError, ToolOutput};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ async fn call(
     let (gate, limits) = (GateContext::default(), Limits::default());
     let context =
         ToolContext { view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
-    tool.run(args.as_object().unwrap(), context).await
+    tool.run(args.as_object().unwrap(), context).await.map(ToolOutput::into_text)
 }
 
 fn is_alive(process: &str) -> bool {

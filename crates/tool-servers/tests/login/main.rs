@@ -14,7 +14,7 @@ use std::sync::Arc;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{Connect, LoggedIn, LoginClient, PendingLogin, ServerConfig, ToolServers};
-use headstart_toolbox::{Limits, Tool, ToolContext};
+use headstart_toolbox::{Limits, Tool, ToolContext, ToolOutput};
 use serde_json::Map;
 
 use self::login_web::{Site, browse};
@@ -45,7 +45,7 @@ async fn call(servers: &ToolServers) -> Result<String, String> {
         consented: true,
         attended: true,
     };
-    tool.run(&Map::new(), context).await.map_err(|error| error.to_string())
+    tool.run(&Map::new(), context).await.map(ToolOutput::into_text).map_err(|error| error.to_string())
 }
 
 async fn servers(config: &ServerConfig) -> ToolServers {

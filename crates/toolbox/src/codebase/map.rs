@@ -11,7 +11,7 @@ use super::look::Looks;
 use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::output::Output;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The bytes of a map that count as one token, because names and numbers have short tokens.
 const BYTES_OF_TOKEN: usize = 3;
@@ -45,7 +45,11 @@ impl Tool for RepoMap {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::REPO_MAP, args, &["tokens", "path"])?;
         let tokens = arguments.count("tokens")?.unwrap_or(USUAL_TOKENS);
         let bytes = tokens.saturating_mul(BYTES_OF_TOKEN).min(context.limits.output_bytes);
@@ -77,6 +81,6 @@ impl Tool for RepoMap {
         if standing.percent < 100 {
             output.note(&format!("indexed {} % of the files so far", standing.percent));
         }
-        Ok(output.finish())
+        Ok(output.finish().into())
     }
 }

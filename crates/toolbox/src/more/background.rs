@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::tools::in_folder;
-use crate::{CommandRequest, Secrets, Surroundings, Tool, ToolContext, ToolError};
+use crate::{CommandRequest, Secrets, Surroundings, Tool, ToolContext, ToolError, ToolOutput};
 
 /// The longest time that a call may wait for output, and the default.
 const MOST_WAIT: Duration = Duration::from_secs(60);
@@ -92,7 +92,11 @@ impl Tool for Run {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments =
             Arguments::new(&ours::RUN_IN_BACKGROUND, args, &["command", "directory", "description"])?;
         let command = arguments.required_text("command")?;
@@ -112,7 +116,7 @@ impl Tool for Run {
         };
         let number = self.0.start(request).await?;
         let output = self.0.output(number, FIRST_WAIT).await.ok_or_else(|| unknown(number))?;
-        Ok(format!("command {number} is started\n{}", told(&output, context)))
+        Ok(format!("command {number} is started\n{}", told(&output, context)).into())
     }
 }
 
@@ -132,12 +136,16 @@ impl Tool for Output {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::COMMAND_OUTPUT, args, &["number", "wait_seconds"])?;
         let number = number(&arguments)?;
         let wait = arguments.count("wait_seconds")?.map(|seconds| Duration::from_secs(seconds as u64));
         let output = self.0.output(number, wait.unwrap_or(WAIT).min(MOST_WAIT)).await;
-        Ok(told(&output.ok_or_else(|| unknown(number))?, context))
+        Ok(told(&output.ok_or_else(|| unknown(number))?, context).into())
     }
 }
 
@@ -154,11 +162,15 @@ impl Tool for Stop {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::STOP_COMMAND, args, &["number"])?;
         let number = number(&arguments)?;
         let output = self.0.stop(number).await.ok_or_else(|| unknown(number))?;
-        Ok(told(&output, context))
+        Ok(told(&output, context).into())
     }
 }
 

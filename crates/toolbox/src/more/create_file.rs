@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::location::locate_for_write;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Makes a file, but replaces none.
 pub(super) struct CreateFile;
@@ -29,7 +29,11 @@ impl Tool for CreateFile {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::CREATE_FILE, args, &["file_path", "content"])?;
         let path = locate_for_write(arguments.required_text("file_path")?, context).await?;
         let text = arguments.required_text("content")?;
@@ -43,6 +47,6 @@ impl Tool for CreateFile {
         }
         context.view.write(&path, text.into()).await?;
         let lines = text.lines().count();
-        Ok(format!("created {path} ({lines} {})", if lines == 1 { "line" } else { "lines" }))
+        Ok(format!("created {path} ({lines} {})", if lines == 1 { "line" } else { "lines" }).into())
     }
 }

@@ -11,7 +11,7 @@ use crate::content::read_text;
 use crate::location::locate_for_write;
 use crate::output::within;
 use crate::replacement::{refusal, replace};
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The most edits of one call.
 const MOST_EDITS: usize = 200;
@@ -56,7 +56,11 @@ impl Tool for MultiEdit {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::MULTI_EDIT, args, &["file_path", "edits"])?;
         let given = arguments.required_text("file_path")?;
         let edits = edits(&arguments)?;
@@ -84,7 +88,7 @@ impl Tool for MultiEdit {
         let diff = diff(&path, before, after.clone()).await;
         context.view.write(&path, after).await?;
         let noun = if count == 1 { "text" } else { "texts" };
-        Ok(within(format!("replaced {count} {noun} in {path}\n{diff}"), context.limits.output_bytes))
+        Ok(within(format!("replaced {count} {noun} in {path}\n{diff}"), context.limits.output_bytes).into())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 use crate::content::read_text;
 use crate::location::locate_for_write;
 use crate::replacement::{Replaced, named, refusal, replace};
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Replaces text in a file.
 pub(crate) struct Edit;
@@ -66,13 +66,17 @@ impl Tool for Edit {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let args = EditArgs::parse(args)?;
         let path = locate_for_write(args.file_path, context).await?;
         match context.view.metadata(&path).await {
             Err(TreeError::NotFound { .. }) if args.old_string.is_empty() => {
                 context.view.write(&path, args.new_string.into()).await?;
-                return Ok(format!("created {path}"));
+                return Ok(format!("created {path}").into());
             }
             Err(TreeError::NotFound { .. }) => {
                 let message = format!("{path} does not exist; write_file creates it, glob finds another");
@@ -90,13 +94,13 @@ impl Tool for Edit {
                 return Err(ToolError::failed(message));
             }
             context.view.write(&path, args.new_string.into()).await?;
-            return Ok(format!("filled {path}, which was empty"));
+            return Ok(format!("filled {path}, which was empty").into());
         }
         let Replaced { content: after, lines } =
             replace(&before, args.old_string, args.new_string, args.replace_all)
                 .map_err(|reason| ToolError::failed(refusal(&path, &reason)))?;
         context.view.write(&path, after).await?;
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
-        Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)))
+        Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)).into())
     }
 }

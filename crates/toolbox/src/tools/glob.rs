@@ -39,11 +39,7 @@ impl Tool for Glob {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        self.run_items(args, context).await.map(ToolOutput::into_text)
-    }
-
-    async fn run_items(
+    async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,

@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 use crate::ignore_rules::IgnoreRules;
 use crate::location::locate;
 use crate::output::Output;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Lists one folder with one entry on each line: a folder with `/`, a link with `@`.
 pub(crate) struct Ls;
@@ -26,13 +26,17 @@ impl Tool for Ls {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let known: &[&str] = if cfg!(feature = "more") { &["path", "recursive"] } else { &["path"] };
         let arguments = Arguments::new(&built_in::LS, args, known)?;
         let folder = locate(arguments.path()?.unwrap_or("."), context).await?;
         #[cfg(feature = "more")]
         if arguments.flag("recursive")? {
-            return all_below(folder, context).await;
+            return all_below(folder, context).await.map(ToolOutput::Text);
         }
         let entries = context.view.list(&folder).await?;
         let rules = IgnoreRules::at_start(&folder, context).await.enter(&folder, context).await;
@@ -54,7 +58,7 @@ impl Tool for Ls {
         if 0 < ignored {
             output.note(&format!("{ignored} more ignored by .gitignore; name one as path to look into it"));
         }
-        Ok(output.finish())
+        Ok(output.finish().into())
     }
 }
 

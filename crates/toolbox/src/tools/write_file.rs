@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 use crate::content::BOM;
 use crate::location::locate_for_write;
 use crate::replacement::with_line_ends_of;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Writes a whole file.
 pub(crate) struct WriteFile;
@@ -33,7 +33,11 @@ impl Tool for WriteFile {
         )
     }
 
-    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&built_in::WRITE_FILE, args, &["file_path", "content"])?;
         let path = arguments.required_path("file_path")?;
         let given = arguments.required_text("content")?;
@@ -43,7 +47,7 @@ impl Tool for WriteFile {
             Ok(metadata) => metadata,
             Err(TreeError::NotFound { .. }) => {
                 context.view.write(&path, given.into()).await?;
-                return Ok(format!("created {path} ({})", lines(given)));
+                return Ok(format!("created {path} ({})", lines(given)).into());
             }
             Err(error) => return Err(error.into()),
         };
@@ -61,10 +65,10 @@ impl Tool for WriteFile {
             new.splice(0..0, BOM.iter().copied());
         }
         if new == old && before.len == new.len() as u64 {
-            return Ok(format!("{path} has this content already; nothing changed"));
+            return Ok(format!("{path} has this content already; nothing changed").into());
         }
         context.view.write(&path, new).await?;
-        Ok(format!("replaced the content of {path} ({}{kept})", lines(given)))
+        Ok(format!("replaced the content of {path} ({}{kept})", lines(given)).into())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::session::{Session, path, tree};
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, Toolbox,
+    CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, ToolOutput, Toolbox,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -29,8 +29,12 @@ impl Tool for Named {
         ToolSchema { name: self.0.to_owned(), description: String::new(), parameters: json!({}) }
     }
 
-    async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
-        Ok(format!("the host's {}", self.0))
+    async fn run(
+        &self,
+        _args: &Map<String, Value>,
+        _context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        Ok(format!("the host's {}", self.0).into())
     }
 }
 
@@ -43,12 +47,16 @@ impl Tool for Talker {
         ToolSchema { name: "talk".to_owned(), description: String::new(), parameters: json!({}) }
     }
 
-    async fn run(&self, args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        args: &Map<String, Value>,
+        _context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let message = "ä".repeat(5000);
         match args.get("kind").and_then(Value::as_str) {
             Some("failed") => Err(ToolError::failed(message)),
             Some("invalid") => Err(ToolError::InvalidArgument { tool: "talk".to_owned(), message }),
-            _ => Ok(message),
+            _ => Ok(message.into()),
         }
     }
 }

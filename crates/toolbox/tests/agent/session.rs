@@ -86,7 +86,7 @@ impl Session {
         };
         let shown = Value::Object(args.clone());
         let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args };
-        let outcome = block_on(self.toolbox.run_items(&call, context));
+        let outcome = block_on(self.toolbox.run(&call, context));
         let (outcome, items) = match outcome.map(ToolOutput::into_parts) {
             Ok((text, items)) => (Ok(text), items),
             Err(error) => (Err(error), Vec::new()),

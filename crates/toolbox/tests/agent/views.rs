@@ -9,7 +9,7 @@ use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
     GitSoFar, InView, Limits, MemoryViews, Played, Secrets, Support, Tier, Tool, ToolContext, ToolError,
-    Toolbox, ViewId,
+    ToolOutput, Toolbox, ViewId,
 };
 use serde_json::{Map, Value, json};
 
@@ -125,7 +125,11 @@ impl Tool for OwnShell {
         ToolSchema { name: "Bash".into(), description: String::new(), parameters: json!({}) }
     }
 
-    async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
+    async fn run(
+        &self,
+        _args: &Map<String, Value>,
+        _context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         Ok("own".into())
     }
 }
