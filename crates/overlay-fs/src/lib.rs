@@ -153,6 +153,8 @@ pub use metadata::{EntryKind, Fingerprint, Metadata};
 #[cfg(all(feature = "failpoints", unix))]
 pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
+pub use os::file_times;
+#[cfg(all(feature = "os", unix))]
 pub use os::{
     Durability, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept, UndoLimit,
     UndoOutcome,

@@ -3,6 +3,7 @@
 mod attributes;
 mod commit;
 mod disk;
+pub mod file_times;
 mod options;
 mod read;
 mod recover;

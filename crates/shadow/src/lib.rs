@@ -95,8 +95,8 @@
 //! - **The time of a file in a view moves forward** (`src/os/show.rs`): if a content comes back after a command, its
 //!   file gets a time that is a whole second after that command, because build tools take a result for current if it
 //!   is not older than its source. Two clocks matter: the kernel stamps most files by one that is milliseconds
-//!   behind, and since Linux 6.13 some by the exact one. So "changed since" asks the first (`since_now`), "later than
-//!   all until now" the second (`until_now`).
+//!   behind, and since Linux 6.13 some by the exact one. So "changed since" asks the first (`since_now_ns`), "later than
+//!   all until now" the second (`until_now_ns`).
 //! - **The processes of a view are the host's binary** (`src/os.rs`, `entry`). No file has to be installed beside it,
 //!   and the first process in a view is one that nobody else can have replaced. It tells the command nothing and
 //!   keeps no capability. The program is run once, with an empty environment; the first process is a fork of that

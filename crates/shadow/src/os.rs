@@ -26,8 +26,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use headstart_overlay_fs::file_times;
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Network, Refusal};
 pub use build::{build_folders, remove_folder};
@@ -64,34 +64,16 @@ fn refused(call: &str, about: impl AsRef<[u8]>, error: impl Into<std::io::Error>
     Refusal { call: call.to_owned(), about, message: error.into().to_string() }
 }
 
-/// A time in nanoseconds. Whatever is changed from now on shows this time or a later one.
-fn since_now() -> i64 {
-    // The kernel stamps files by this clock, which advances only every few milliseconds.
-    nanoseconds(ClockId::RealtimeCoarse)
-}
-
-/// A time in nanoseconds. Whatever was changed until now shows this time or an earlier one.
-fn until_now() -> i64 {
-    // Since Linux 6.13 a file whose times somebody has just read gets its next one by the exact clock, which is ahead
-    // of the coarse one.
-    nanoseconds(ClockId::Realtime)
-}
-
 /// Waits until files that are changed from now on show later times than those that were changed before: at most some hundredths of a second.
 ///
 /// The system's clock for files stands still for some milliseconds at a time, so a view that starts right after a change takes that
 /// change for one that was made since ([`ReadBack::changed_meanwhile`](crate::ReadBack::changed_meanwhile)), and does not stage what a
 /// command writes over it. A host that starts a view after a commit of its own calls this first. Where the clock is set back, it does not wait.
 pub fn wait_for_later_times() {
-    let (changed, began) = (until_now(), Instant::now());
-    while since_now() <= changed && began.elapsed() < Duration::from_millis(50) {
+    let (changed, began) = (file_times::until_now_ns(), Instant::now());
+    while file_times::since_now_ns() <= changed && began.elapsed() < Duration::from_millis(50) {
         std::thread::sleep(Duration::from_millis(1));
     }
-}
-
-fn nanoseconds(clock: ClockId) -> i64 {
-    let now = clock_gettime(clock);
-    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 /// Repeats a call that a signal interrupted.

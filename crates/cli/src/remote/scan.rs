@@ -9,13 +9,12 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
-use headstart_overlay_fs::{ContentHash, WorkspacePath};
+use headstart_overlay_fs::{ContentHash, WorkspacePath, file_times};
 use headstart_tool_gate::{DenyRule, DenyRules};
 use headstart_toolbox::exchange::{Manifest, Standing};
 use ignore::{DirEntry, WalkState};
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
 use crate::workspace::unignored_but;
 
 /// The most bytes of a file. A longer one is not sent.
@@ -91,7 +90,7 @@ impl Scan {
 
 /// Scans the workspace. Files that are unchanged since `before` are not read again.
 pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Scan, String> {
-    let began = clock::since_now_ns();
+    let began = file_times::since_now_ns();
     let (root, by) = (workspace.to_owned(), rules.clone());
     let is_closed = move |path: &Path| relative(&root, path).is_none_or(|path| by.close(&path));
     let (found, all) = channel();

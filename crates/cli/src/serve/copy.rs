@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headstart_overlay_fs::{Content, ContentHash, WorkspacePath};
+use headstart_overlay_fs::{Content, ContentHash, WorkspacePath, file_times};
 use headstart_shadow::remove_folder;
 use headstart_toolbox::exchange::{Hello, Manifest, Standing, TreeEdit};
 use serde::{Deserialize, Serialize};
@@ -178,8 +178,8 @@ impl Locked<'_> {
         let (bytes, digest) = (target.bytes(), target.digest());
         self.copy.log.done(target, digest)?;
         // Waits, so that the times of files distinguish what begins now from this change.
-        let done = clock::until_now_ns();
-        while clock::since_now_ns() <= done {
+        let done = file_times::until_now_ns();
+        while file_times::since_now_ns() <= done {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.copy.tell(workspace, Some(bytes))

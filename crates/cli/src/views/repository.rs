@@ -10,15 +10,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use headstart_git_ahead::{GitChange, GitError, Reader, Snapshot};
-use headstart_overlay_fs::Process;
 use headstart_overlay_fs::WorkspacePath;
+use headstart_overlay_fs::{Process, file_times};
 use headstart_toolbox::GitSoFar;
 use tempfile::TempDir;
 
 use super::opening::Opened;
 use super::rooms::is_leftover;
+use crate::git;
 use crate::store::create_private_folder;
-use crate::{clock, git};
 
 /// The folder in the state folder in which each process has a folder.
 const FOLDER: &str = "git";
@@ -163,7 +163,7 @@ impl InView {
     /// For a view that starts now, by the clock with which the kernel stamps files.
     pub(super) fn starts_now() -> Self {
         Self {
-            since: clock::since_now_ns(),
+            since: file_times::since_now_ns(),
             before: None,
             is_known: false,
             keeps_tracked: false,

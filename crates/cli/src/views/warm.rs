@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use headstart_overlay_fs::WorkspacePath;
+use headstart_overlay_fs::{WorkspacePath, file_times};
 use headstart_shadow::remove_folder;
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +137,7 @@ impl Warm {
         let stamps = folders.iter().map(|folder| (folder.to_string(), stamp(&self.workspace, folder)));
         Ok(Filling {
             _lock: lock,
-            began: clock::since_now_ns(),
+            began: file_times::since_now_ns(),
             folders: folders.to_vec(),
             stamps: stamps.collect(),
         })
@@ -181,7 +181,8 @@ impl Warm {
             new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
         let bytes = bytes_below(new.path());
         fs::rename(new.keep(), self.folder.join(&random)).map_err(failed)?;
-        let layer = Layer { id: random, folders, began: filling.began, done: clock::until_now_ns(), bytes };
+        let layer =
+            Layer { id: random, folders, began: filling.began, done: file_times::until_now_ns(), bytes };
         let below = over.map(|used| used.record.layers.clone()).unwrap_or_default();
         let layers = [vec![layer], below].concat();
         let record = Record { layers, stamps: filling.stamps.clone(), used: clock::unix_ms() };

@@ -8,10 +8,11 @@
 use std::path::Path;
 use std::sync::Mutex;
 
+use headstart_overlay_fs::file_times;
+
 use super::closed::keeps_times;
 use super::fresh::{has_changed_since, is_newer};
 use super::lock;
-use crate::clock;
 use crate::workspace::unignored;
 
 /// The most folders that are watched, because the kernel has a limit that the user's other programs share. With more
@@ -34,7 +35,7 @@ impl Watched {
     /// do not count.
     pub(super) fn unchanged(&self, workspace: &Path, since: i64) -> Option<i64> {
         let mut quiet = lock(&self.0);
-        let now = clock::since_now_ns();
+        let now = file_times::since_now_ns();
         if let Some(quiet) = quiet.as_ref().filter(|quiet| quiet.events.are_none()) {
             let is_old = since < quiet.from;
             return (!is_old || !has_changed_since(workspace, since)).then_some(now);
@@ -57,7 +58,7 @@ impl Watched {
                 return None;
             }
         }
-        let from = clock::since_now_ns();
+        let from = file_times::since_now_ns();
         let Some(events) = events.filter(Events::are_none) else { return Some(now) };
         *quiet = Some(Quiet { events, from });
         Some(from)
@@ -140,7 +141,7 @@ mod tests {
             fs::write(folder.path().join(".gitignore"), "*.log\nout\n").unwrap();
             fs::write(folder.path().join("a/b/file"), "one").unwrap();
             std::thread::sleep(TICK);
-            Self { folder, watched: Watched::default(), fresh: clock::since_now_ns() }
+            Self { folder, watched: Watched::default(), fresh: file_times::since_now_ns() }
         }
 
         fn at(&self, name: &str) -> PathBuf {
@@ -161,7 +162,7 @@ mod tests {
         /// Behaves as if a new view had been made.
         fn begin_anew(&mut self) {
             std::thread::sleep(TICK);
-            self.fresh = clock::since_now_ns();
+            self.fresh = file_times::since_now_ns();
         }
     }
 
@@ -234,7 +235,7 @@ mod tests {
             fs::write(at.join(format!("f{number}.txt")), "x").unwrap();
         }
         std::thread::sleep(TICK);
-        let (since, mut first, mut later) = (clock::since_now_ns(), Vec::new(), Vec::new());
+        let (since, mut first, mut later) = (file_times::since_now_ns(), Vec::new(), Vec::new());
         for _ in 0..11 {
             let watched = Watched::default();
             let look = |since, times: &mut Vec<Duration>| {

@@ -10,10 +10,9 @@ use rustix::fs::{AtFlags, FileType, OFlags, statat};
 use rustix::io::Errno;
 
 use super::disk::calls;
-use super::disk::clock::Clock;
 use super::disk::names::for_each_name;
 use super::staging::home::is_staging_name;
-use super::{OsTree, metadata_of, os_name, os_path, tree_error};
+use super::{OsTree, file_times, metadata_of, os_name, os_path, tree_error};
 use crate::{DirEntry, EntryKind, Metadata, Tree, TreeError};
 
 /// How often a refused path is tried again, because a folder that is renamed at that moment can make a legal path
@@ -23,7 +22,7 @@ const ATTEMPTS: u32 = 4;
 #[async_trait]
 impl Tree for OsTree {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
-        let now = Clock::now();
+        let now = file_times::since_now_ns();
         let found = self.steadily(path, |root| root.symlink_metadata(os_path(path)))?;
         let mut metadata = metadata_of(&(&found).into());
         self.clock.date(&mut metadata.fingerprint, now);
@@ -38,7 +37,7 @@ impl Tree for OsTree {
     }
 
     async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
-        let now = Clock::now();
+        let now = file_times::since_now_ns();
         let (mut metadata, content) = self.steadily(path, |root| look_at(root, path))?;
         self.clock.date(&mut metadata.fingerprint, now);
         Ok((metadata, content))

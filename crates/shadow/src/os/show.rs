@@ -8,12 +8,12 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use headstart_overlay_fs::{Change, ChangeKind, EntryKind};
+use headstart_overlay_fs::{Change, ChangeKind, EntryKind, file_times};
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use super::{again, until_now};
+use super::again;
 use crate::ShadowError;
 
 const SECOND: i64 = 1_000_000_000;
@@ -82,7 +82,7 @@ impl<'a> ViewWriter<'a> {
 
     /// Gives what is at these paths a time later than that of the last command. A missing path is no error.
     pub(super) fn renew(&self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
-        let time = until_now();
+        let time = file_times::until_now_ns();
         let time = self.later_time(time, None).unwrap_or(time);
         for path in paths {
             let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use headstart_overlay_fs::{Change, ChangeSet, Tree};
+use headstart_overlay_fs::{Change, ChangeSet, Tree, file_times};
 use headstart_workspace_path::WorkspacePath;
 
 pub use self::starting::Prepared;
@@ -19,7 +19,7 @@ use super::collect::{Collected, collect};
 use super::copied::{Listing, Original};
 use super::show::ViewWriter;
 use super::watch::Watch;
-use super::{init, mountinfo, outside, read, refused, since_now, until_now, watch, written};
+use super::{init, mountinfo, outside, read, refused, watch, written};
 use crate::report::Listener;
 use crate::{
     BuildRoom, Command, End, Limits, Network, Options, Output, PathKind, ReadBack, ReadRules, Refused,
@@ -115,7 +115,7 @@ impl View {
         options: &Options,
         prepared: Option<Prepared>,
     ) -> Result<(Self, Option<Listing>), ShadowError> {
-        let since = since_now();
+        let since = file_times::since_now_ns();
         let workspace = real_workspace(&options.workspace)?;
         let mut options = Options { workspace: workspace.clone(), ..options.clone() };
         // If the disk is almost full, everything is kept in memory.
@@ -304,7 +304,7 @@ impl View {
             listener.take(stream, piece);
             sink(stream, piece);
         });
-        self.latest = self.latest.max(self.given).max(Some(until_now()));
+        self.latest = self.latest.max(self.given).max(Some(file_times::until_now_ns()));
         if watch.is_some_and(Watch::end) {
             self.end_now();
             return Ok((End::Disk, Refused { quota: true, ..Refused::default() }));

@@ -8,8 +8,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use super::folders::Folders;
 use crate::os::disk::calls::{self, Stat};
-use crate::os::disk::clock::Clock;
-use crate::os::{OsTree, metadata_of};
+use crate::os::{OsTree, file_times, metadata_of};
 use crate::{DirEntry, Metadata, Tree, TreeError};
 
 /// The tree as a commit compares it with the change set. It notes what it found, so that the plan need not look
@@ -53,7 +52,7 @@ impl Tree for ObservedTree<'_> {
         if path.is_root() || self.tree.is_reserved(path) {
             return self.tree.metadata(path).await;
         }
-        let now = Clock::now();
+        let now = file_times::since_now_ns();
         let Some(found) = self.look_at(path) else { return self.tree.metadata(path).await };
         let mut metadata = metadata_of(&found);
         self.tree.clock.date(&mut metadata.fingerprint, now);

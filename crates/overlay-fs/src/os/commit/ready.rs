@@ -16,10 +16,9 @@ use crate::change_set::digest::Hashes;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{keep_attributes, keep_owner, permission_bits};
 use crate::os::disk::calls::{self, Location, Stat, Time};
-use crate::os::disk::clock::Clock;
 use crate::os::disk::seen::{FileState, Stamp, Verified, hold_file};
 use crate::os::staging::{self, Staging};
-use crate::os::{OsTree, os_name};
+use crate::os::{OsTree, file_times, os_name};
 use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
 
 /// Whether what goes in is in the staging folder.
@@ -78,7 +77,7 @@ impl OsTree {
             let ChangeKind::Write { content, executable, .. } = &change.kind else { continue };
             let base = origins.file(&change.path).unwrap_or(change);
             let Ok(target) = folders.place(&base.path) else { continue };
-            let moment = Clock::now();
+            let moment = file_times::since_now_ns();
             let Ok(found) = calls::look(target) else { continue };
             if found.kind != EntryKind::File || !self.clock.shows_changes_since(moment, &found) {
                 continue;

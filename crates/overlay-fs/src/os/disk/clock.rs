@@ -1,7 +1,6 @@
 use std::io;
 
 use cap_std::fs::Dir;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::calls::{self, Stat};
 use crate::{EntryKind, Fingerprint};
@@ -23,15 +22,6 @@ impl Clock {
     pub(in crate::os) fn of(root: &Dir) -> io::Result<Self> {
         let device = calls::look_at(root)?.device;
         Ok(Self { device: is_from_our_clock(root)?.then_some(device) })
-    }
-
-    /// Nanoseconds since the Unix epoch, as the kernel would write them for a file that changes now.
-    pub(in crate::os) fn now() -> i64 {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        let now = clock_gettime(ClockId::RealtimeCoarse);
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        let now = clock_gettime(ClockId::Realtime);
-        now.tv_sec.saturating_mul(SECOND).saturating_add(now.tv_nsec)
     }
 
     /// Whether every change of what was `found` shows that is made after `moment`; the clock was read at that moment,

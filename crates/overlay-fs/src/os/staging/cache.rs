@@ -3,10 +3,10 @@ use std::io;
 
 use super::home::StagingHome;
 use super::{Phase, Staging};
-use crate::os::OsTree;
 use crate::os::disk::calls::{self, Time};
 use crate::os::disk::clock::Clock;
 use crate::os::disk::seen::{Stamp, look_if_there, place};
+use crate::os::{OsTree, file_times};
 
 /// What this process knows of the staging folders of a workspace, so that a commit need not open each of them to
 /// learn that nothing in it is half done. A phase is a name in the folder, and no name comes or goes without changing
@@ -46,7 +46,7 @@ impl StagingCache {
 
     fn names(&mut self, home: &StagingHome, clock: &Clock) -> io::Result<Vec<String>> {
         let is_state = home.path.is_some();
-        let moment = Clock::now();
+        let moment = file_times::since_now_ns();
         let found = calls::look_at(&*home.folder)?;
         let stamp = Stamp::new(&found);
         let names = match self.homes.remove(&is_state) {
@@ -73,7 +73,7 @@ impl OsTree {
         for home in homes {
             for name in known.names(home, &self.clock)? {
                 let key = (home.path.is_some(), name.clone());
-                let moment = Clock::now();
+                let moment = file_times::since_now_ns();
                 let Some(found) = look_if_there(place(&home.folder, &name))? else { continue };
                 let stamp = Stamp::new(&found);
                 if let Some(before) = known.ended.get(&key).filter(|(seen, _)| *seen == stamp) {

@@ -6,14 +6,14 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use headstart_overlay_fs::ContentHash;
+use headstart_overlay_fs::{ContentHash, file_times};
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use super::list::{Listed, Listing};
 use super::{CopiedState, Original, Stopped, content, file};
-use crate::os::{again, since_now, until_now};
+use crate::os::again;
 
 pub(super) fn fill(listing: &Listing, workspace: &File, root: BorrowedFd<'_>) -> Result<Original, Stopped> {
     let before = used(root);
@@ -166,9 +166,9 @@ fn used(root: BorrowedFd<'_>) -> (u64, u64) {
 /// Waits until whatever changes shows a later time than everything that was just written, and returns the earliest
 /// such time.
 fn next_moment() -> i64 {
-    let written = until_now();
+    let written = file_times::until_now_ns();
     loop {
-        match since_now() {
+        match file_times::since_now_ns() {
             later if written < later => return later,
             _ => std::thread::sleep(Duration::from_micros(500)),
         }

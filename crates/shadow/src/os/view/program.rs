@@ -3,9 +3,10 @@
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 
+use headstart_overlay_fs::file_times;
+
 use super::super::channel::Message;
 use super::super::collect::{end, is_gone, send};
-use super::super::until_now;
 use super::super::watch::Watch;
 use super::View;
 use crate::{Command, Program, Running, ShadowError};
@@ -71,7 +72,7 @@ impl View {
     /// While a program runs, makes what is shown from now on later than everything that the program made before.
     pub(super) fn pass_a_moment(&mut self) {
         if self.has_program {
-            self.latest = self.latest.max(self.given).max(Some(until_now()));
+            self.latest = self.latest.max(self.given).max(Some(file_times::until_now_ns()));
         }
     }
 
