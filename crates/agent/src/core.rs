@@ -36,7 +36,7 @@ use self::summary_ahead::SummaryAhead;
 use self::taking::Taken;
 pub(crate) use self::titling::{TITLE_PROMPT, TITLE_TOKENS};
 use self::undoing::Made;
-pub use self::undoing::TurnCommits;
+pub(crate) use self::undoing::TurnCommits;
 pub use self::usage::WindowUse;
 use crate::allowed::Allowed;
 use crate::conversation::Conversation;

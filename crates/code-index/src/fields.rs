@@ -167,7 +167,7 @@ impl ContentFields {
 
 /// What a path says about a file, and what past commits say about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PathFields {
+pub(crate) struct PathFields {
     /// The folders above it.
     pub folder: Field,
     /// The file's own name.

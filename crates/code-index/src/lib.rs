@@ -84,28 +84,25 @@ mod walk;
 
 pub use catalogue::Catalogue;
 pub use delta::{CutContents, Delta};
-pub use fields::{ChunkFields, ContentFields, Field, LARGEST_FILE, PathFields, PathOnly};
+pub use fields::{ContentFields, Field, LARGEST_FILE};
 pub use index::{ChunkPosting, FileChange, FilePosting, IndexError, Snapshot};
 pub use language::Language;
 pub use map::repo_map;
 pub use memory::MemoryIndex;
 pub use ports::{Embedder, ModelFailure, Reach, Reranker, is_for_judges, order_of, passage};
 pub use query::Query;
-pub use score::{FieldWeight, Weights};
+pub use score::Weights;
 pub use search::{
     Budget, Hit, MatchReason, Recent, names_definition, needs_translation, search, search_files,
 };
 #[cfg(feature = "static-embeddings")]
-pub use static_vectors::{StaticVectors, TableError};
+pub use static_vectors::StaticVectors;
 #[cfg(feature = "sqlite")]
-pub use store::{
-    Applied, Entry, OpenedStore, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus, VectorStatus,
-    WithoutVectors,
-};
+pub use store::{Applied, Entry, Stamp, Store, StoreLimits, VectorStatus, WithoutVectors};
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 #[cfg(feature = "sqlite")]
 pub use update::{Progress, Step, Updated, update, update_paths};
 pub use vector::{NEAREST, NearChunk, TextVector, Vector, nearest};
 pub use view::{Staged, View};
-pub use walk::{DEFAULT_IGNORED, IGNORE_FILE, ProjectFiles, is_rule_file, project_files};
+pub use walk::{is_rule_file, project_files};

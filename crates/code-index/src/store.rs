@@ -18,7 +18,7 @@ use rusqlite::Connection;
 
 use crate::{Catalogue, IndexError};
 
-pub use self::read::StoreSnapshot;
+pub(crate) use self::read::StoreSnapshot;
 pub use self::vectors::{VectorStatus, WithoutVectors};
 pub use self::write::{Applied, Entry};
 

@@ -11,12 +11,12 @@ use crate::fields::LARGEST_FILE;
 const MOST_FILES: usize = 200_000;
 
 /// The file with a project's own rules.
-pub const IGNORE_FILE: &str = ".headstart/ignore";
+pub(crate) const IGNORE_FILE: &str = ".headstart/ignore";
 
 /// Patterns of files that say nothing about a project, whatever its `.gitignore` says: generated files, and files
 /// that are not text. The project's own rules, in [`IGNORE_FILE`], come after these and can include files again with
 /// `!`.
-pub const DEFAULT_IGNORED: &str = "\
+pub(crate) const DEFAULT_IGNORED: &str = "\
 node_modules/\nbower_components/\njspm_packages/\n.pnpm-store/\n.yarn/\nvendor/bundle/\n.bundle/\n\
 __pycache__/\n.venv/\nvenv/\n.tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n*.egg-info/\nsite-packages/\n\
 target/debug/\ntarget/release/\ndist/\n.next/\n.nuxt/\n.svelte-kit/\n.turbo/\n.parcel-cache/\n.cache/\n.gradle/\n\

@@ -20,13 +20,13 @@ use reading::Reading;
 /// A longer text (in bytes) is refused before any other rule looks at it, to bound the cost.
 pub const MAX_BYTES: usize = 1024;
 /// A text of this many characters (Unicode scalar values without combining marks) or more is too long.
-pub const MAX_CHARACTERS: usize = 100;
+pub(crate) const MAX_CHARACTERS: usize = 100;
 /// At most this many words.
 pub const MAX_WORDS: usize = 12;
 /// At most this many Chinese, Japanese or Korean characters.
-pub const MAX_UNSPACED: usize = 30;
+pub(crate) const MAX_UNSPACED: usize = 30;
 /// At most this many Thai, Lao, Khmer, Burmese or Tibetan characters, because words are longer there.
-pub const MAX_UNSPACED_LONG: usize = 40;
+pub(crate) const MAX_UNSPACED_LONG: usize = 40;
 
 type Rule = fn(&Reading<'_>) -> bool;
 

@@ -63,7 +63,7 @@ pub use config::{Config, Millis};
 pub use controller::FollowupController;
 pub use effect::{Effect, Effects};
 pub use event::{AcceptMethod, Event, RequestId};
-pub use filter::{MAX_BYTES, MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, MAX_WORDS, filter};
+pub use filter::{MAX_BYTES, MAX_WORDS, filter};
 pub use outcome::{Outcome, OutcomeLedger, Source};
 pub use reason::FilterReason;
 pub use suggestion::Suggestion;

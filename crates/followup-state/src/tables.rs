@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::filter::{commands, invisible, script};
+use crate::filter::{MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, commands, invisible, script};
 use crate::lexicon::{LANGUAGES, english};
-use crate::{
-    FilterReason, MAX_BYTES, MAX_CANDIDATES, MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, MAX_WORDS,
-};
+use crate::{FilterReason, MAX_BYTES, MAX_CANDIDATES, MAX_WORDS};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tables.json");
 

@@ -11,7 +11,6 @@ use crate::{BackgroundModel, Message, ModelRequest, Opaque, Part, ProviderRelati
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheSafeParams {
     snapshot: Arc<Snapshot>,
-    version: u64,
 }
 
 #[derive(Debug, PartialEq)]
@@ -23,7 +22,7 @@ struct Snapshot {
 }
 
 impl CacheSafeParams {
-    /// A snapshot of the whole history, with version 1. An illegal history is [repaired](crate::repair_pairing).
+    /// A snapshot of the whole history. An illegal history is [repaired](crate::repair_pairing).
     pub fn new(
         system: Option<String>,
         tools: Vec<ToolSchema>,
@@ -31,7 +30,7 @@ impl CacheSafeParams {
         model: impl Into<String>,
     ) -> Self {
         let history = repair_pairing(history.to_vec());
-        Self { snapshot: Arc::new(Snapshot { system, tools, history, model: model.into() }), version: 1 }
+        Self { snapshot: Arc::new(Snapshot { system, tools, history, model: model.into() }) }
     }
 
     /// The snapshot after messages were added to the conversation: by a turn, by an accept, or by work that may be
@@ -42,7 +41,7 @@ impl CacheSafeParams {
     pub fn extended(&self, added: &[Message]) -> Self {
         let Snapshot { system, tools, model, .. } = &*self.snapshot;
         let history = [self.history(), added].concat();
-        Self::new(system.clone(), tools.clone(), &history, model.clone()).with_version(self.version)
+        Self::new(system.clone(), tools.clone(), &history, model.clone())
     }
 
     /// The system instruction.
@@ -69,11 +68,6 @@ impl CacheSafeParams {
     /// The name of the conversation's own model.
     pub fn model(&self) -> &str {
         &self.snapshot.model
-    }
-
-    /// Raised by [`CacheSlots::save`](crate::CacheSlots::save) when system instruction or tools change.
-    pub fn version(&self) -> u64 {
-        self.version
     }
 
     /// A request with the same system instruction, tools and history, and with thinking off. Append the messages of
@@ -123,16 +117,6 @@ impl CacheSafeParams {
             }
             _ => true,
         }
-    }
-
-    pub(crate) fn with_version(self, version: u64) -> Self {
-        Self { version, ..self }
-    }
-
-    /// What the version depends on, as bytes, because equal maps in another order give another prefix.
-    pub(crate) fn configuration(&self) -> String {
-        serde_json::to_string(&(&self.snapshot.system, &self.snapshot.tools))
-            .expect("works because strings and JSON values are always JSON")
     }
 }
 

@@ -1,12 +1,12 @@
 //! Conversations with a model, and forks of them whose beginning is in the provider's prefix cache.
 //!
 //! A conversation is a list of [`Message`]s in which every tool call has exactly one result ([`check_pairing`],
-//! [`repair_pairing`]). After each successful turn the host saves a snapshot of it, [`CacheSafeParams`], into the
-//! slot of its session ([`CacheSlots`]). A [fork](CacheSafeParams::fork) of the snapshot is a request that begins
-//! with the same bytes as the conversation's own, so whatever is appended to it (a single [question](forked_query),
-//! the [guess](generate_suggestion) of the user's next prompt, a whole speculation) costs little more than its own
-//! tokens. Models are behind one port, [`Model`]. One value, [`BackgroundModel`], says which of them does the
-//! background work. The crate `headstart-providers` has models behind providers, and one that plays a recording.
+//! [`repair_pairing`]). After each successful turn the host keeps a snapshot of it, [`CacheSafeParams`]. A
+//! [fork](CacheSafeParams::fork) of the snapshot is a request that begins with the same bytes as the conversation's own,
+//! so whatever is appended to it (a single [question](forked_query), the [guess](generate_suggestion) of the user's next
+//! prompt, a whole speculation) costs little more than its own tokens. Models are behind one port, [`Model`]. One value,
+//! [`BackgroundModel`], says which of them does the background work. The crate `headstart-providers` has models behind
+//! providers, and one that plays a recording.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -63,7 +63,6 @@ pub const CONTENT: &str = "headstart::content";
 
 mod background;
 mod cache_safe;
-mod cache_slots;
 mod cause;
 mod cut;
 mod history;
@@ -80,7 +79,7 @@ mod token_estimate;
 
 pub use background::{BackgroundModel, ForkLimits, ProviderRelation};
 pub use cache_safe::CacheSafeParams;
-pub use cache_slots::CacheSlots;
+
 pub use cause::Cause;
 pub use history::{HistoryError, parse_history};
 pub use message::{Image, ImageType, Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult};
@@ -91,6 +90,6 @@ pub use price::{Money, Price, Prices};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use suggest::{
     Generated, Guards, SEVERAL, Suppressed, SuppressionReason, TurnEnd, asks_for_several,
-    generate_candidates, generate_pipelined_suggestion, generate_suggestion, question, suggestion_in,
+    generate_candidates, generate_suggestion, question, suggestion_in,
 };
 pub use token_estimate::TokenEstimate;

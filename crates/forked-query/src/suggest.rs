@@ -118,7 +118,7 @@ pub async fn generate_suggestion(
 /// the accepted prompt first, tool results included.
 ///
 /// The query begins with the bytes of the speculation's own requests, so the prefix cache serves it too.
-pub async fn generate_pipelined_suggestion(
+pub(crate) async fn generate_pipelined_suggestion(
     background: &BackgroundModel,
     params: &CacheSafeParams,
     speculated: &[Message],

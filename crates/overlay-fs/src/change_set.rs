@@ -8,7 +8,7 @@ mod rows;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-pub use self::by_hash::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
+pub use self::by_hash::{ChangeKindByHash, ChangeSetByHash, ContentError};
 use self::diff::Binary;
 use self::rows::{Row, Side};
 use crate::content::encoding;

@@ -140,11 +140,11 @@ mod writer;
 
 pub use atomic::{AtomicWriter, Entry, Step, commit_atomically};
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
-pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
+pub use change_set::{ChangeKindByHash, ChangeSetByHash, ContentError};
 pub use check::{Resolution, Resolving, resolve};
-pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
+pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind};
 pub use commit::{Merge, StaleReads};
-pub use content::{Content, ContentHash, ParseHashError};
+pub use content::{Content, ContentHash};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::IgnoreRules;
 pub use memory::MemoryTree;
@@ -159,7 +159,7 @@ pub use os::{
     Durability, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept, UndoLimit,
     UndoOutcome,
 };
-pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
+pub use overlay::{Overlay, Quota, Savepoint};
 pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};
 pub use resolve_conflicts::{Choice, Keep, resolve_conflicts};
 pub use tree::{DirEntry, SystemError, Tree, TreeError, Workspace};

@@ -10,7 +10,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub use self::argument::{Argument, Role};
+pub(crate) use self::argument::Argument;
+pub use self::argument::Role;
 use crate::GateError;
 
 /// A text of a declaration. Those of built-in tools are constants.

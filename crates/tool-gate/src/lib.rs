@@ -106,7 +106,7 @@ pub use conditional::{
     ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
 };
 pub use context::{AheadWrites, ApprovalMode, GateContext};
-pub use declaration::{Argument, Behaviour, Declaration, Role, Words, built_in, ours};
+pub use declaration::{Behaviour, Declaration, Role, Words, built_in, ours};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
@@ -114,9 +114,10 @@ pub use files::{Access, PROTECTED_FOLDERS};
 pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, StandingConsent};
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 pub use origin::PolicyOrigin;
-#[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
+#[cfg(feature = "shell")]
 pub use secrets::{SECRET_FILES, SecretFiles};
+
 #[cfg(feature = "tool-policies")]
 pub use tool_policy::{
     SessionRule, ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,

@@ -7,7 +7,7 @@ use crate::GateError;
 
 /// An argument that the gate has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
+pub(crate) struct Argument {
     /// What it is.
     pub role: Role,
     /// Its names. A call that gives several of them is refused, because the gate and the tool could each take a
