@@ -336,7 +336,7 @@ impl Views {
 
     fn start_held(&self, held: &Held, request: &ViewRequest, output: BuildOutput) -> Result<Open, ToolError> {
         let mut opened = self.open(request.view.as_str(), &request.deny, output).map_err(of_view)?;
-        *lock(&held.ender) = Some(opened.view.ender().map_err(of_view)?);
+        *lock(&held.kill_handle) = Some(opened.view.kill_handle().map_err(of_view)?);
         if held.is_over() {
             return Err(of_view(ShadowError::Ended));
         }

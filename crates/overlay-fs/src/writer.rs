@@ -49,23 +49,23 @@ pub async fn commit_through(
     let mut steps = Steps { writer, moves: Moves::of(&changes.changes), done: Vec::new() };
     match steps.make_all(&changes).await {
         Ok(()) => Ok(CommitOutcome::Committed(committed)),
-        Err(Stop::Conflict(conflict)) => {
+        Err(CommitFailure::Conflict(conflict)) => {
             steps.take_back().await?;
             Ok(CommitOutcome::Conflict(vec![*conflict]))
         }
-        Err(Stop::Error(error)) => {
+        Err(CommitFailure::Error(error)) => {
             steps.take_back().await?;
             Err(error)
         }
     }
 }
 
-enum Stop {
+enum CommitFailure {
     Conflict(Box<Conflict>),
     Error(TreeError),
 }
 
-impl From<TreeError> for Stop {
+impl From<TreeError> for CommitFailure {
     fn from(error: TreeError) -> Self {
         Self::Error(error)
     }
@@ -100,7 +100,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    async fn make_all(&mut self, changes: &ChangeSet) -> Result<(), Stop> {
+    async fn make_all(&mut self, changes: &ChangeSet) -> Result<(), CommitFailure> {
         for change in &changes.changes {
             self.make_folders_above(&change.path).await?;
             let now = self.still(change).await?;
@@ -110,19 +110,19 @@ impl Steps<'_> {
     }
 
     /// What is at the path of a change, if that is what the change expects.
-    async fn still(&self, change: &Change) -> Result<Option<Metadata>, Stop> {
+    async fn still(&self, change: &Change) -> Result<Option<Metadata>, CommitFailure> {
         let kind = match (&change.kind, &change.base) {
             // Its content was compared when that was removed. By now it has to be empty, or it is not removed.
             (_, Some(base)) if base.kind == EntryKind::Directory => None,
             _ => written(self.writer, change, None, Merge::Never).await?.conflict(),
         };
         match kind {
-            Some((kind, side)) => Err(Stop::Conflict(Box::new(Conflict::about(change, kind, side)))),
+            Some((kind, side)) => Err(CommitFailure::Conflict(Box::new(Conflict::about(change, kind, side)))),
             None => Ok(metadata_at(self.writer, &change.path).await?),
         }
     }
 
-    async fn make(&mut self, change: &Change, now: Option<Metadata>) -> Result<(), Stop> {
+    async fn make(&mut self, change: &Change, now: Option<Metadata>) -> Result<(), CommitFailure> {
         let wanted = match change.kind {
             ChangeKind::Delete => None,
             ChangeKind::CreateDirectory => Some(EntryKind::Directory),
@@ -151,13 +151,13 @@ impl Steps<'_> {
         }
     }
 
-    async fn remove(&mut self, change: &Change, old: Option<Previous>) -> Result<(), Stop> {
+    async fn remove(&mut self, change: &Change, old: Option<Previous>) -> Result<(), CommitFailure> {
         let path = &change.path;
         if old.as_ref().is_some_and(|old| old.kind == EntryKind::Directory)
             && !self.writer.list(path).await?.is_empty()
         {
             let conflict = Conflict::about(change, ConflictKind::Modified, None);
-            return Err(Stop::Conflict(Box::new(conflict)));
+            return Err(CommitFailure::Conflict(Box::new(conflict)));
         }
         // Noted before the call, which may remove and then fail. If something is there afterwards, it was not
         // removed.
@@ -171,7 +171,7 @@ impl Steps<'_> {
         change: &Change,
         old: Option<Previous>,
         found: Option<&Metadata>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), CommitFailure> {
         let path = &change.path;
         // Noted before the call, which may write and then fail.
         self.done.push(DoneStep { path: path.clone(), old, left: Leftover::Unknown });
@@ -195,7 +195,11 @@ impl Steps<'_> {
         self.note(path, left).await
     }
 
-    async fn note(&mut self, path: &WorkspacePath, content: Option<ContentHash>) -> Result<(), Stop> {
+    async fn note(
+        &mut self,
+        path: &WorkspacePath,
+        content: Option<ContentHash>,
+    ) -> Result<(), CommitFailure> {
         let now = metadata_at(self.writer, path).await?;
         if let Some(done) = self.done.last_mut() {
             done.left = now.map_or(Leftover::Nothing, |now| Leftover::This(now.fingerprint, content));
@@ -203,7 +207,7 @@ impl Steps<'_> {
         Ok(())
     }
 
-    async fn make_folders_above(&mut self, path: &WorkspacePath) -> Result<(), Stop> {
+    async fn make_folders_above(&mut self, path: &WorkspacePath) -> Result<(), CommitFailure> {
         let mut missing = Vec::new();
         let mut above = path.parent().filter(|folder| !folder.is_root());
         while let Some(folder) = above {
@@ -211,7 +215,7 @@ impl Steps<'_> {
                 Some(found) if found.kind == EntryKind::Directory => break,
                 Some(_) => {
                     let conflict = Conflict::new(path.clone(), ConflictKind::Replaced);
-                    return Err(Stop::Conflict(Box::new(conflict)));
+                    return Err(CommitFailure::Conflict(Box::new(conflict)));
                 }
                 None => {}
             }

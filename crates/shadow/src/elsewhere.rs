@@ -25,7 +25,7 @@ pub enum Prepared {}
 
 /// What ends a view, of which there is none on this system.
 #[derive(Debug)]
-pub enum Ender {}
+pub enum KillHandle {}
 
 fn why() -> ShadowError {
     let message = "only Linux has the namespaces and the overlay that it is made of".to_owned();
@@ -84,9 +84,9 @@ impl Prepared {
     }
 }
 
-impl Ender {
+impl KillHandle {
     /// Ends the view.
-    pub fn end(&self) {
+    pub fn kill(&self) {
         match *self {}
     }
 }
@@ -133,7 +133,7 @@ impl View {
     }
 
     /// A handle that ends this view from elsewhere.
-    pub fn ender(&self) -> Result<Ender, ShadowError> {
+    pub fn kill_handle(&self) -> Result<KillHandle, ShadowError> {
         match *self {}
     }
 

@@ -131,7 +131,7 @@ mod tier;
 pub use confinement::{Confinement, NOT_CONFINED};
 #[cfg(all(feature = "os", not(target_os = "linux")))]
 pub use elsewhere::{
-    Ender, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
+    KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
     wait_for_later_times,
 };
 pub use error::{Refusal, ShadowError};
@@ -141,7 +141,7 @@ pub use limits::Limits;
 pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{
-    Ender, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
+    KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
     wait_for_later_times,
 };
 pub use report::{

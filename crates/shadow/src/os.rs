@@ -33,7 +33,7 @@ use crate::{Network, Refusal};
 pub use build::{build_folders, remove_folder};
 pub use confine::{can_confine, confined_entry};
 pub use tiers::support;
-pub use view::{Ender, Prepared, View};
+pub use view::{KillHandle, Prepared, View};
 
 /// The first argument of the process that makes the namespaces.
 const OUTER: &str = "__shadow";

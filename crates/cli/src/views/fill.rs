@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{OsTree, WorkspacePath};
-use headstart_shadow::{Command, End, Ender, Options, Stream, Streams, View};
+use headstart_shadow::{Command, End, KillHandle, Options, Stream, Streams, View};
 use headstart_tool_gate::DenyRules;
 
 use super::Views;
@@ -43,7 +43,7 @@ impl Views {
         &self,
         commands: &[Command],
         deny: &DenyRules,
-        started: impl FnOnce(Ender),
+        started: impl FnOnce(KillHandle),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Filled, String> {
         if self.options.tier.copies() {
@@ -69,7 +69,7 @@ impl Views {
         let build = rooms.build(&room, &folders, below);
         let mut view =
             self.start_view(&Options { build: Some(build), ..self.options.clone() }).map_err(failed)?;
-        started(view.ender().map_err(failed)?);
+        started(view.kill_handle().map_err(failed)?);
         if !view.is_on_disk() {
             return Err("the disk is almost full".to_owned());
         }

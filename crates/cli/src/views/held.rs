@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
-use headstart_shadow::Ender;
+use headstart_shadow::KillHandle;
 use headstart_toolbox::ViewId;
 
 use super::opening::{Opened, Output};
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 pub(super) struct Held {
     /// Locked while a command runs in it.
     pub(super) open: Mutex<Option<Open>>,
-    pub(super) ender: Mutex<Option<Ender>>,
+    pub(super) kill_handle: Mutex<Option<KillHandle>>,
     /// Whether the step is over.
     is_over: AtomicBool,
     used: Mutex<Instant>,
@@ -49,7 +49,7 @@ impl Default for Held {
     fn default() -> Self {
         Self {
             open: Mutex::default(),
-            ender: Mutex::default(),
+            kill_handle: Mutex::default(),
             is_over: AtomicBool::default(),
             used: Mutex::new(Instant::now()),
             output: Mutex::new(Output::OnDisk),
@@ -142,8 +142,8 @@ impl Held {
 
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        if let Some(ender) = lock(&self.ender).take() {
-            ender.end();
+        if let Some(kill_handle) = lock(&self.kill_handle).take() {
+            kill_handle.kill();
         }
         // If a command runs, its thread drops the view.
         if let Ok(mut open) = self.open.try_lock() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use headstart_shadow::{Command, Ender};
+use headstart_shadow::{Command, KillHandle};
 use headstart_tool_gate::DenyRules;
 
 use super::{Views, lock};
@@ -18,7 +18,7 @@ pub(super) struct Filler {
     /// When this is dropped, the waiting thread ends.
     waiting: Option<Sender<()>>,
     /// Ends the view in which the build runs.
-    ender: Option<Ender>,
+    kill_handle: Option<KillHandle>,
 }
 
 impl Views {
@@ -31,10 +31,10 @@ impl Views {
         let (sender, gone) = channel();
         // An earlier build ends, because the files that it was based on have changed.
         let before =
-            std::mem::replace(&mut *lock(&self.filler), Filler { waiting: Some(sender), ender: None });
+            std::mem::replace(&mut *lock(&self.filler), Filler { waiting: Some(sender), kill_handle: None });
         drop(before.waiting);
-        if let Some(ender) = before.ender {
-            ender.end();
+        if let Some(kill_handle) = before.kill_handle {
+            kill_handle.kill();
         }
         let views = Arc::downgrade(self);
         // Without the thread nothing is built in advance, which only makes commands slower.
@@ -44,10 +44,10 @@ impl Views {
                 if views.is_quiet(QUIET) {
                     let lines: Vec<Command> =
                         views.warm_lines().iter().map(|line| views.fill_line(line)).collect();
-                    let started = |ender| lock(&views.filler).ender = Some(ender);
+                    let started = |kill_handle| lock(&views.filler).kill_handle = Some(kill_handle);
                     // Errors are not reported here; `shadow warm`, which the user may run, reports them.
                     drop(views.fill(&lines, &deny, started, &mut |_, _| {}));
-                    lock(&views.filler).ender = None;
+                    lock(&views.filler).kill_handle = None;
                     return;
                 }
             }
@@ -56,8 +56,8 @@ impl Views {
 
     /// Ends a build in idle time, because a command of work ahead begins and needs the processors.
     pub(super) fn give_way(&self) {
-        if let Some(ender) = lock(&self.filler).ender.take() {
-            ender.end();
+        if let Some(kill_handle) = lock(&self.filler).kill_handle.take() {
+            kill_handle.kill();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A commit: plan, journal, apply, mark.
 
 pub(super) mod apply;
+pub(super) mod commit_failure;
 pub(super) mod folders;
 pub(super) mod lock;
 pub(super) mod observed_tree;
@@ -8,7 +9,6 @@ pub(super) mod origin;
 pub(super) mod plan;
 pub(super) mod ready;
 pub(super) mod stage;
-pub(super) mod stop;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,13 +17,13 @@ use std::io;
 use async_trait::async_trait;
 
 use self::apply::{Applied, Kept, not_put_back};
+use self::commit_failure::{CommitFailure, at_root, not_taken_back};
 use self::folders::Folders;
 use self::lock::CommitLock;
 use self::observed_tree::{ObservedTree, StatByPath};
 use self::plan::Planner;
 use self::ready::Stage;
 use self::stage::Synced;
-use self::stop::{Stop, at_root, not_taken_back};
 use super::disk::calls::{self, Time};
 use super::staging::home::StagingHome;
 use super::staging::journal::Journal;
@@ -79,7 +79,7 @@ impl Workspace for OsTree {
         }
         // Before an accept nothing may appear in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside() else { return Ok(()) };
-        let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        let mut staging = Self::stage(&home, changes, digest.whole).map_err(CommitFailure::into_error)?;
         let mut done = self.give_all(&mut staging, changes).map_err(io::Error::from);
         if self.is_full() && done.is_ok() {
             done = self.sync(&home, &staging, &stage::written(changes));
@@ -152,8 +152,8 @@ impl OsTree {
         match self.apply((&changes, &digest, &found), prepared, other, last) {
             Ok(Finish::Done) => Ok(CommitOutcome::Committed(committed)),
             Ok(Finish::Refused(conflicts)) => Ok(CommitOutcome::Conflict(conflicts)),
-            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
-            Err(Stop::Error(error)) => Err(error),
+            Err(CommitFailure::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
+            Err(CommitFailure::Error(error)) => Err(error),
         }
     }
 
@@ -200,13 +200,13 @@ impl OsTree {
         Ok(())
     }
 
-    fn stage(home: &StagingHome, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
-        let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
+    fn stage(home: &StagingHome, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, CommitFailure> {
+        let staging = Staging::create(home, digest).map_err(CommitFailure::at_root)?;
         match stage::write_all(&staging, changes) {
             Ok(()) => Ok(staging),
-            Err(stop) => {
+            Err(failure) => {
                 discard(&staging);
-                Err(stop)
+                Err(failure)
             }
         }
     }
@@ -226,7 +226,7 @@ impl OsTree {
         prepared: Option<Staging>,
         mut other: Option<Box<dyn Prepared>>,
         last: Time,
-    ) -> Result<Finish, Stop> {
+    ) -> Result<Finish, CommitFailure> {
         let (_, digest, _) = work;
         let note = other.as_deref().map(Prepared::note);
         self.known().last = None;
@@ -235,10 +235,10 @@ impl OsTree {
             match self.plan(&staging, None, work, note, last) {
                 Ok(journal) => planned = Some((staging, journal)),
                 // Another process prepared the files some time ago, and much may have happened to them since.
-                Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
-                Err(stop) => {
+                Err(CommitFailure::Error(_)) if staging.bits.is_some() => discard(&staging),
+                Err(failure) => {
                     discard(&staging);
-                    return Err(stop);
+                    return Err(failure);
                 }
             }
         }
@@ -246,30 +246,30 @@ impl OsTree {
             planned
         } else {
             let home = self.homes.for_new();
-            let staging = Staging::create(&home, digest.whole).map_err(Stop::at_root)?;
+            let staging = Staging::create(&home, digest.whole).map_err(CommitFailure::at_root)?;
             let journal = self.plan(&staging, Some(&home), work, note, last);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
         };
         let mut applied = Applied::new(&self.root, &staging);
-        let held = other.as_mut().map_or(Ok(()), |other| other.hold()).map_err(Stop::from);
+        let held = other.as_mut().map_or(Ok(()), |other| other.hold()).map_err(CommitFailure::from);
         let outcome = held.and_then(|()| applied.apply(&journal.steps)).and_then(|()| {
             if self.is_full() {
                 applied.sync(&journal.steps)?;
             }
             let next = if other.is_some() { Phase::Completing } else { Phase::Committed };
-            staging.end(Phase::Applying, next, self.is_full()).map_err(Stop::at_root)
+            staging.end(Phase::Applying, next, self.is_full()).map_err(CommitFailure::at_root)
         });
-        if let Err(stop) = outcome {
+        if let Err(failure) = outcome {
             drop(other);
             return Err(match applied.roll_back(&journal.steps, self.is_full()) {
-                Ok(kept) => self.end_rollback(&staging, &kept, stop),
-                Err(error) => not_taken_back(stop, &error),
+                Ok(kept) => self.end_rollback(&staging, &kept, failure),
+                Err(error) => not_taken_back(failure, &error),
             });
         }
         if let Some(other) = other {
             // After an error it is not known how far the participant got, so the next run asks it again.
-            if let Finish::Refused(conflicts) = other.commit().map_err(Stop::Error)? {
+            if let Finish::Refused(conflicts) = other.commit().map_err(CommitFailure::Error)? {
                 return match applied.roll_back(&journal.steps, self.is_full()) {
                     Ok(kept) if kept.is_empty() => {
                         let _ = staging.remove(self.is_full());
@@ -277,12 +277,14 @@ impl OsTree {
                     }
                     Ok(kept) => {
                         let _ = staging.go(Phase::Completing, Phase::Kept, self.is_full());
-                        Err(Stop::Error(not_put_back(&staging, &kept)))
+                        Err(CommitFailure::Error(not_put_back(&staging, &kept)))
                     }
-                    Err(error) => Err(not_taken_back(Stop::of(conflicts), &error)),
+                    Err(error) => Err(not_taken_back(CommitFailure::of(conflicts), &error)),
                 };
             }
-            staging.end(Phase::Completing, Phase::Committed, self.is_full()).map_err(Stop::at_root)?;
+            staging
+                .end(Phase::Completing, Phase::Committed, self.is_full())
+                .map_err(CommitFailure::at_root)?;
         }
         self.note_clean(begun);
         staging.release();
@@ -306,31 +308,32 @@ impl OsTree {
         (changes, digest, found): Work<'_>,
         note: Option<&str>,
         last: Time,
-    ) -> Result<(Journal, Time), Stop> {
+    ) -> Result<(Journal, Time), CommitFailure> {
         let stage = if home.is_some() { Stage::Missing } else { Stage::Waiting };
         let planner = Planner::new((&self.root, self.device), found, staging, stage);
         let (steps, unsynced) = planner.plan(changes, &digest.changes)?;
         match home {
             _ if !self.is_full() => {}
-            Some(home) => self.sync(home, staging, &unsynced).map_err(Stop::at_root)?,
-            None => drop(stage::sync(staging, &unsynced).map_err(Stop::at_root)?),
+            Some(home) => self.sync(home, staging, &unsynced).map_err(CommitFailure::at_root)?,
+            None => drop(stage::sync(staging, &unsynced).map_err(CommitFailure::at_root)?),
         }
-        let identity = staging.identity().map_err(Stop::at_root)?.to_owned();
+        let identity = staging.identity().map_err(CommitFailure::at_root)?.to_owned();
         let journal = Journal::new(digest.whole, identity, steps).with_beside(note);
-        let begun = staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(Stop::at_root)?;
+        let begun =
+            staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(CommitFailure::at_root)?;
         Ok((journal, begun))
     }
 
     /// Ends a commit whose steps were taken back: removes its folder, unless it holds what could not be put back.
-    fn end_rollback(&self, staging: &Staging, kept: &Kept, stop: Stop) -> Stop {
+    fn end_rollback(&self, staging: &Staging, kept: &Kept, failure: CommitFailure) -> CommitFailure {
         if kept.is_empty() {
             // What cannot be removed here is left to the next run, which finds nothing to take back.
             let _ = staging.remove(self.is_full());
-            return stop;
+            return failure;
         }
         let from = staging.phase().unwrap_or(Phase::Applying);
         let _ = staging.go(from, Phase::Kept, self.is_full());
-        Stop::Error(not_put_back(staging, kept))
+        CommitFailure::Error(not_put_back(staging, kept))
     }
 
     /// Has the participant of this workspace lock what its change relies on.
@@ -356,7 +359,7 @@ impl OsTree {
     }
 }
 
-impl Stop {
+impl CommitFailure {
     /// Stops with the first conflict; there is at least one if something was refused.
     pub(super) fn of(conflicts: Vec<Conflict>) -> Self {
         let first = conflicts.into_iter().next();
@@ -374,7 +377,7 @@ impl Stop {
     }
 }
 
-impl From<NotPrepared> for Stop {
+impl From<NotPrepared> for CommitFailure {
     fn from(not: NotPrepared) -> Self {
         match not {
             NotPrepared::Conflict(conflicts) => Self::of(conflicts),

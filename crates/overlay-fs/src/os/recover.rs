@@ -12,9 +12,9 @@ use self::outcome::{SweepOutcome, Swept};
 use super::OsTree;
 use super::Undoable;
 use super::commit::apply::Applied;
+use super::commit::commit_failure::CommitFailure;
+use super::commit::commit_failure::at_root;
 use super::commit::lock::CommitLock;
-use super::commit::stop::Stop;
-use super::commit::stop::at_root;
 use super::disk::calls::Time;
 use super::disk::seen::look_if_there;
 use super::staging::home::StagingHome;
@@ -175,7 +175,7 @@ impl OsTree {
         let Some(journal) = journal else { return Ok(false) };
         // The same changes may be wanted again, by another speculation or because the user took them back. There is
         // only nothing to do if all of them are still there.
-        Ok(self.changed_since(&journal.steps).map_err(Stop::into_error)?.is_empty())
+        Ok(self.changed_since(&journal.steps).map_err(CommitFailure::into_error)?.is_empty())
     }
 
     /// Notes that one more accept is kept. The oldest are removed together, once twice as many are kept as the limit

@@ -29,7 +29,7 @@ use crate::{
 /// A copy-on-write view of a workspace, kept alive by the processes that were started for it.
 ///
 /// All calls block. One command runs at a time, or one program during which other files can be shown in the view
-/// ([`start_program`](Self::start_program)). [`ender`](Self::ender) gives a handle that ends the view from another
+/// ([`start_program`](Self::start_program)). [`kill_handle`](Self::kill_handle) gives a handle that ends the view from another
 /// thread, whatever the view is doing. Dropping a view ends it and discards what was written in it.
 ///
 /// # Processes
@@ -77,12 +77,12 @@ pub struct View {
 
 /// Ends a view from elsewhere: from another thread, or when a future is dropped.
 #[derive(Debug)]
-pub struct Ender(UnixStream);
+pub struct KillHandle(UnixStream);
 
-impl Ender {
+impl KillHandle {
     /// Ends the view and everything that runs in it. Returns at once; [`View::run`] then returns
     /// [`ShadowError::Ended`].
-    pub fn end(&self) {
+    pub fn kill(&self) {
         // An error only means that it has ended already.
         let _ = self.0.shutdown(Shutdown::Both);
     }
@@ -216,8 +216,8 @@ impl View {
     }
 
     /// A handle that ends this view from elsewhere.
-    pub fn ender(&self) -> Result<Ender, ShadowError> {
-        self.channel.handle().map(Ender).map_err(|_| ShadowError::Ended)
+    pub fn kill_handle(&self) -> Result<KillHandle, ShadowError> {
+        self.channel.handle().map(KillHandle).map_err(|_| ShadowError::Ended)
     }
 
     /// Ends all processes of the view; what was written in it is gone.
@@ -295,8 +295,8 @@ impl View {
         self.check_alive()?;
         self.spent = Spent::default();
         let directory = self.shown_at.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
-        let watch = match (&self.build, self.ender()) {
-            (Some(build), Ok(ender)) => Some(Watch::start(build, ender, self.room)),
+        let watch = match (&self.build, self.kill_handle()) {
+            (Some(build), Ok(kill_handle)) => Some(Watch::start(build, kill_handle, self.room)),
             _ => None,
         };
         let mut listener = Listener::default();

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::BuildRoom;
-use crate::os::view::Ender;
+use crate::os::view::KillHandle;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// Measuring takes at most this fraction of a command's time, and this of a program's, which is idle for most of it.
@@ -26,16 +26,16 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Ends the view of a command once there is too much. `clone` are the bytes and files that a clone may have.
-    pub(super) fn start(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
-        Self::look(build, ender, clone, PART)
+    pub(super) fn start(build: &BuildRoom, kill_handle: KillHandle, clone: Option<(u64, u64)>) -> Self {
+        Self::look(build, kill_handle, clone, PART)
     }
 
     /// As [`start`](Self::start), for a program that stays.
-    pub(super) fn of_program(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
-        Self::look(build, ender, clone, PART_OF_PROGRAM)
+    pub(super) fn of_program(build: &BuildRoom, kill_handle: KillHandle, clone: Option<(u64, u64)>) -> Self {
+        Self::look(build, kill_handle, clone, PART_OF_PROGRAM)
     }
 
-    fn look(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>, part: u32) -> Self {
+    fn look(build: &BuildRoom, kill_handle: KillHandle, clone: Option<(u64, u64)>, part: u32) -> Self {
         let (over, is_over) = channel();
         let (folder, measured, bytes) = (build.folder.clone(), build.measured.clone(), build.bytes);
         // What a clone shares with the workspace counts as its own.
@@ -50,7 +50,7 @@ impl Watch {
             while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let began = Instant::now();
                 if !has_room(&folder) || bytes < used_below(&measured).0 || is_over_clone(&folder) {
-                    ender.end();
+                    kill_handle.kill();
                     return true;
                 }
                 pause = EVERY.max(began.elapsed() * part);

@@ -109,10 +109,10 @@ fn caller(arguments: &[String]) {
     }
     let view = View::start(&options);
     let Ok(mut view) = view else { return };
-    let Ok(ender) = view.ender() else { return };
+    let Ok(kill_handle) = view.kill_handle() else { return };
     std::thread::spawn(move || {
         let _ = std::io::stdin().read(&mut [0]);
-        ender.end();
+        kill_handle.kill();
     });
     let line = "while :; do echo x > a; (setsid sleep 1000 &); sleep 0.01; done";
     if arguments[1] == "command" {

@@ -189,12 +189,12 @@ fn what_a_command_leaves_behind_is_ended() {
 fn a_view_is_ended_from_another_thread() {
     let place = Place::with(&[]);
     let mut view = place.view();
-    let ender = view.ender().unwrap();
+    let kill_handle = view.kill_handle().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();
     let thread = std::thread::spawn(move || {
         // Once the command has printed something, it has begun.
         std::io::Read::read_exact(&mut &reader, &mut [0]).unwrap();
-        ender.end();
+        kill_handle.kill();
     });
     let command = Command::shell("echo x; sleep 1000", PATIENCE);
     let outcome = view.run_into(&command, &mut |_, _| std::io::Write::write_all(&mut &writer, b"x").unwrap());

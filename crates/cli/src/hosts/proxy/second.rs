@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{ChangeSet, OsTree};
-use headstart_shadow::{Command, End, Ender, Network, NotStagedReason, ShadowError, Streams, View};
+use headstart_shadow::{Command, End, KillHandle, Network, NotStagedReason, ShadowError, Streams, View};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Support;
 use headstart_workspace_path::WorkspacePath;
@@ -72,7 +72,7 @@ enum Wish {
 pub(super) struct Second {
     stand_in: Option<Arc<StandIn>>,
     wishes: Sender<Wish>,
-    ender: Arc<Mutex<Option<Ender>>>,
+    kill_handle: Arc<Mutex<Option<KillHandle>>>,
     holder: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -84,8 +84,8 @@ impl Second {
         events: UnboundedSender<(u64, Event)>,
     ) -> std::io::Result<Self> {
         let (wishes, wanted) = channel();
-        let ender = Arc::<Mutex<Option<Ender>>>::default();
-        let kept = Arc::clone(&ender);
+        let kill_handle = Arc::<Mutex<Option<KillHandle>>>::default();
+        let kept = Arc::clone(&kill_handle);
         let stand_in = plan.stand_in.clone();
         let holder = std::thread::Builder::new().name("second-agent".to_owned()).spawn(move || {
             // The receiver may no longer exist.
@@ -94,7 +94,7 @@ impl Second {
                 tell(Event::Ended { why, for_good });
             }
         })?;
-        Ok(Self { stand_in, wishes, ender, holder: Some(holder) })
+        Ok(Self { stand_in, wishes, kill_handle, holder: Some(holder) })
     }
 
     pub(super) fn send(&self, line: Vec<u8>) {
@@ -123,8 +123,8 @@ impl Second {
     fn cut(&mut self) {
         let (gone, _) = channel();
         self.wishes = gone;
-        if let Some(ender) = self.ender.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            ender.end();
+        if let Some(kill_handle) = self.kill_handle.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            kill_handle.kill();
         }
     }
 }
@@ -139,7 +139,7 @@ impl Drop for Second {
 fn hold(
     plan: &Plan,
     wished: &Receiver<Wish>,
-    ender: &Mutex<Option<Ender>>,
+    kill_handle: &Mutex<Option<KillHandle>>,
     tell: &dyn Fn(Event),
     events: &UnboundedSender<(u64, Event)>,
     number: u64,
@@ -155,7 +155,7 @@ fn hold(
     let opened = plan.views.open_for(&plan.deny, &ChangeSet::default(), None, BuildOutput::InMemory);
     let mut opened = opened.map_err(|why| (why, false))?;
     let view = &mut opened.view;
-    *ender.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.ender().map_err(passing)?);
+    *kill_handle.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.kill_handle().map_err(passing)?);
     match against(plan, view).map_err(passing)? {
         Told::Asks => {}
         Told::Acts(why) => return Err(for_good(format!("the agent may act without a question: {why}"))),

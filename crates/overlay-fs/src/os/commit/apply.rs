@@ -6,9 +6,9 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
+use super::commit_failure::CommitFailure;
+use super::commit_failure::other_file_system;
 use super::folders::Folders;
-use super::stop::Stop;
-use super::stop::other_file_system;
 use crate::os::disk::calls::{self, Location, MoveMethod, exchange, move_to_free};
 use crate::os::disk::seen::{FileState, hold, hold_file, is_at, is_ours, look_if_there, place};
 use crate::os::staging::Staging;
@@ -44,7 +44,7 @@ impl<'a> Applied<'a> {
 
     /// Makes the steps in order. What comes out of the workspace is compared with what is expected only afterwards,
     /// because the user could still change it before. After an error the steps before it are made.
-    pub(in crate::os) fn apply(&mut self, steps: &[Step]) -> Result<(), Stop> {
+    pub(in crate::os) fn apply(&mut self, steps: &[Step]) -> Result<(), CommitFailure> {
         for step in steps {
             self.make(step)?;
             if matches!(step.action, Action::TakeAway | Action::Replace) {
@@ -54,20 +54,20 @@ impl<'a> Applied<'a> {
         Ok(())
     }
 
-    fn make(&mut self, step: &Step) -> Result<(), Stop> {
+    fn make(&mut self, step: &Step) -> Result<(), CommitFailure> {
         let staging = self.staging;
         let staged = staging.at(&step.name);
         let target = self.folders.target(&step.path)?;
         let path = &step.path;
         if matches!(step.action, Action::TakeAway | Action::Replace) {
             // Only what comes out counts. But a change that can be seen now need not come out, not even for a moment.
-            let found = look_if_there(target).map_err(|error| Stop::io(path, error))?;
+            let found = look_if_there(target).map_err(|error| CommitFailure::io(path, error))?;
             if let (Some(found), Some(old)) = (found, &step.old)
                 && !old.is(&found)
             {
                 let is_kind = old.kind == found.kind;
                 let kind = if is_kind { ConflictKind::Modified } else { ConflictKind::Replaced };
-                return Err(Stop::conflict(path, kind));
+                return Err(CommitFailure::conflict(path, kind));
             }
         }
         let outcome = match step.action {
@@ -80,9 +80,9 @@ impl<'a> Applied<'a> {
             },
             Action::RemoveFolder => match calls::remove_folder(target) {
                 Err(Errno::NOTEMPTY | Errno::EXIST) => {
-                    return Err(Stop::conflict(path, ConflictKind::Modified));
+                    return Err(CommitFailure::conflict(path, ConflictKind::Modified));
                 }
-                Err(Errno::NOTDIR) => return Err(Stop::conflict(path, ConflictKind::Replaced)),
+                Err(Errno::NOTDIR) => return Err(CommitFailure::conflict(path, ConflictKind::Replaced)),
                 outcome => outcome.map(|()| MoveMethod::Rename),
             },
             Action::RemoveOwnFolder => match calls::remove_folder(target) {
@@ -95,22 +95,22 @@ impl<'a> Applied<'a> {
             self.folders.forget(path);
         }
         outcome.map(drop).map_err(|error| match error {
-            Errno::NOENT => Stop::conflict(path, ConflictKind::Deleted),
-            Errno::EXIST | Errno::NOTEMPTY => Stop::conflict(path, ConflictKind::Created),
+            Errno::NOENT => CommitFailure::conflict(path, ConflictKind::Deleted),
+            Errno::EXIST | Errno::NOTEMPTY => CommitFailure::conflict(path, ConflictKind::Created),
             Errno::XDEV => other_file_system(path),
-            error => Stop::io(path, error),
+            error => CommitFailure::io(path, error),
         })
     }
 
     /// Checks that what came out is what was expected.
-    fn check_taken(&self, step: &Step) -> Result<(), Stop> {
+    fn check_taken(&self, step: &Step) -> Result<(), CommitFailure> {
         let Some(old) = &step.old else { return Ok(()) };
         let at = self.staging.at(&step.name);
         let held = if old.kind == EntryKind::File { hold_file(at) } else { hold(at) };
-        let held = held.map_err(|error| Stop::io(&step.path, error))?;
+        let held = held.map_err(|error| CommitFailure::io(&step.path, error))?;
         match difference(old, &held) {
             None => Ok(()),
-            Some(kind) => Err(Stop::conflict(&step.path, kind)),
+            Some(kind) => Err(CommitFailure::conflict(&step.path, kind)),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Applied<'a> {
                 // An unreachable path only loses something if the step had taken something out.
                 Err(error) if is_in_the_way(&error) && self.holds_only_ours(step) => {}
                 Err(error) if !is_in_the_way(&error) => {
-                    failed = failed.or_else(|| Some(Stop::io(&step.path, error)));
+                    failed = failed.or_else(|| Some(CommitFailure::io(&step.path, error)));
                 }
                 Ok(StepRollback::Kept) | Err(_) => kept.push((step.path.clone(), step.name.clone())),
             }
@@ -134,7 +134,7 @@ impl<'a> Applied<'a> {
         let synced = if sync && failed.is_none() { self.sync(steps) } else { Ok(()) };
         match failed.map_or(synced, Err) {
             Ok(()) => Ok(kept),
-            Err(stop) => Err(io::Error::other(stop.into_error().to_string())),
+            Err(failure) => Err(io::Error::other(failure.into_error().to_string())),
         }
     }
 
@@ -325,21 +325,21 @@ impl<'a> Applied<'a> {
     }
 
     /// Syncs the names in all folders that the steps changed.
-    pub(in crate::os) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
+    pub(in crate::os) fn sync(&mut self, steps: &[Step]) -> Result<(), CommitFailure> {
         if self.links {
             // Otherwise, after a loss of power, a file could still have its former name as well, and would count as
             // one that the user linked.
-            calls::sync_folder(&self.staging.folder).map_err(Stop::at_root)?;
+            calls::sync_folder(&self.staging.folder).map_err(CommitFailure::at_root)?;
         }
         let changed: BTreeSet<_> = steps.iter().map(|step| step.path.parent().unwrap_or_default()).collect();
         for above in changed {
             match self.folders.open(&above) {
                 Ok(folder) => {
-                    calls::sync_folder(folder).map_err(|error| Stop::io(&above, error))?;
+                    calls::sync_folder(folder).map_err(|error| CommitFailure::io(&above, error))?;
                 }
                 // The folder was removed by a later step, and its path may be a file now.
                 Err(error) if is_gone(&error) => {}
-                Err(error) => return Err(Stop::io(&above, error)),
+                Err(error) => return Err(CommitFailure::io(&above, error)),
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 
-use super::stop::Stop;
+use super::commit_failure::CommitFailure;
 use crate::os::disk::calls::Location;
 use crate::os::os_name;
 
@@ -45,8 +45,11 @@ impl<'a> Folders<'a> {
     }
 
     /// As [`place`](Self::place) for a change: an obstacle is a conflict.
-    pub(in crate::os) fn target<'b>(&'b mut self, path: &'b WorkspacePath) -> Result<Location<'b>, Stop> {
-        self.place(path).map_err(|error| Stop::above(path, &error))
+    pub(in crate::os) fn target<'b>(
+        &'b mut self,
+        path: &'b WorkspacePath,
+    ) -> Result<Location<'b>, CommitFailure> {
+        self.place(path).map_err(|error| CommitFailure::above(path, &error))
     }
 
     /// Closes the folder that was opened last, if it is at or below a path that is removed.

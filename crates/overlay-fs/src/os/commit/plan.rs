@@ -6,12 +6,12 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
+use super::commit_failure::{CommitFailure, other_file_system};
 use super::folders::Folders;
 use super::observed_tree::StatByPath;
 use super::origin::Origins;
 use super::ready::{self, AttributeSource, Stage, UserFile, WaitingFile};
 use super::stage;
-use super::stop::{Stop, other_file_system};
 use crate::change_set::digest::Hashes;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::disk::calls::{self, Stat};
@@ -58,7 +58,7 @@ impl<'a> Planner<'a> {
         mut self,
         changes: &'a ChangeSet,
         hashes: &[Hashes],
-    ) -> Result<(Vec<Step>, Vec<String>), Stop> {
+    ) -> Result<(Vec<Step>, Vec<String>), CommitFailure> {
         self.origins = Origins::of(changes);
         for change in &changes.changes {
             if change.kind == ChangeKind::CreateDirectory {
@@ -71,7 +71,7 @@ impl<'a> Planner<'a> {
         Ok((self.steps, self.unsynced))
     }
 
-    fn add(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
+    fn add(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), CommitFailure> {
         let base = ChangeSet::base_kind(change);
         let goes_in = number.to_string();
         let comes_out = format!("{number}-old");
@@ -92,30 +92,30 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn take_away(&mut self, change: &Change, hashes: Hashes, name: String) -> Result<(), Stop> {
+    fn take_away(&mut self, change: &Change, hashes: Hashes, name: String) -> Result<(), CommitFailure> {
         let found = self.look(&change.path)?;
         let old = expected(change, hashes, &found);
         self.push(&change.path, Action::TakeAway, name, Some(old), None);
         Ok(())
     }
 
-    fn remove_folder(&mut self, change: &Change, name: String) -> Result<(), Stop> {
+    fn remove_folder(&mut self, change: &Change, name: String) -> Result<(), CommitFailure> {
         let found = self.look(&change.path)?;
         if found.kind != EntryKind::Directory {
-            return Err(Stop::conflict(&change.path, ConflictKind::Replaced));
+            return Err(CommitFailure::conflict(&change.path, ConflictKind::Replaced));
         }
         let target = self.folders.target(&change.path)?;
         stage::copy_of_folder(target, self.staging.at(&name))
-            .map_err(|error| Stop::io(&change.path, error))?;
+            .map_err(|error| CommitFailure::io(&change.path, error))?;
         self.unsynced.push(name.clone());
         self.push(&change.path, Action::RemoveFolder, name, Some(FileState::new(&found, None)), None);
         Ok(())
     }
 
-    fn make_folder(&mut self, path: &WorkspacePath, name: String) -> Result<(), Stop> {
+    fn make_folder(&mut self, path: &WorkspacePath, name: String) -> Result<(), CommitFailure> {
         self.make_folders_above(path)?;
         let at = self.staging.at(&name);
-        let failed = |error: io::Error| Stop::io(path, error);
+        let failed = |error: io::Error| CommitFailure::io(path, error);
         let found = if let Some(from) = self.origins.folder(path).cloned() {
             stage::copy_of_folder(self.folders.target(&from)?, at).map_err(failed)?;
             calls::look(at)
@@ -123,14 +123,14 @@ impl<'a> Planner<'a> {
             let inherited = self.inherited(path)?;
             stage::new_folder(at, &inherited)
         };
-        let found = found.map_err(|error| Stop::io(path, error))?;
+        let found = found.map_err(|error| CommitFailure::io(path, error))?;
         self.made.insert(path.clone(), name.clone());
         self.push(path, Action::MakeFolder, name, None, Some(FileState::new(&found, None)));
         self.there.insert(path.clone());
         Ok(())
     }
 
-    fn put(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
+    fn put(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), CommitFailure> {
         let name = number.to_string();
         self.make_folders_above(&change.path)?;
         let new = self.ready(number, change, hashes, None)?;
@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn replace(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
+    fn replace(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), CommitFailure> {
         let found = self.look(&change.path)?;
         let old = expected(change, hashes, &found);
         let new = self.ready(number, change, hashes, Some(&found))?;
@@ -154,7 +154,7 @@ impl<'a> Planner<'a> {
         change: &Change,
         hashes: Hashes,
         found: Option<&Stat>,
-    ) -> Result<FileState, Stop> {
+    ) -> Result<FileState, CommitFailure> {
         let name = number.to_string();
         let at = self.staging.at(&name);
         let verified = self.staging.verified.get(number);
@@ -186,7 +186,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What the folder above a path gives to new files.
-    fn inherited(&mut self, path: &WorkspacePath) -> Result<Inherited, Stop> {
+    fn inherited(&mut self, path: &WorkspacePath) -> Result<Inherited, CommitFailure> {
         let above = path.parent().unwrap_or_default();
         if let Some((_, inherited)) = self.inherited.as_ref().filter(|(at, _)| *at == above) {
             return Ok(inherited.clone());
@@ -195,15 +195,15 @@ impl<'a> Planner<'a> {
             (Ok(folder), _) => Inherited::from(folder),
             (Err(_), Some(name)) => match self.staging.folder.open_dir_nofollow(name) {
                 Ok(folder) => Inherited::from(&folder),
-                Err(error) => return Err(Stop::io(path, error)),
+                Err(error) => return Err(CommitFailure::io(path, error)),
             },
-            (Err(error), None) => return Err(Stop::above(path, &error)),
+            (Err(error), None) => return Err(CommitFailure::above(path, &error)),
         };
-        let inherited = given.map_err(|error| Stop::io(path, error))?;
+        let inherited = given.map_err(|error| CommitFailure::io(path, error))?;
         Ok(self.inherited.insert((above, inherited)).1.clone())
     }
 
-    fn look(&mut self, path: &WorkspacePath) -> Result<Stat, Stop> {
+    fn look(&mut self, path: &WorkspacePath) -> Result<Stat, CommitFailure> {
         let device = self.device;
         let found = match self.found.get(path) {
             Some(found) => Ok(*found),
@@ -212,13 +212,13 @@ impl<'a> Planner<'a> {
         match found {
             Ok(found) if found.device == device => Ok(found),
             Ok(_) => Err(other_file_system(path)),
-            Err(Errno::NOENT) => Err(Stop::conflict(path, ConflictKind::Deleted)),
-            Err(error) => Err(Stop::io(path, error)),
+            Err(Errno::NOENT) => Err(CommitFailure::conflict(path, ConflictKind::Deleted)),
+            Err(error) => Err(CommitFailure::io(path, error)),
         }
     }
 
     /// Adds steps for missing folders above a path.
-    fn make_folders_above(&mut self, path: &WorkspacePath) -> Result<(), Stop> {
+    fn make_folders_above(&mut self, path: &WorkspacePath) -> Result<(), CommitFailure> {
         let mut missing = Vec::new();
         // Something other than a folder, which the change set may replace further up.
         let mut obstacle = None;
@@ -231,7 +231,9 @@ impl<'a> Planner<'a> {
             above = folder.parent();
             match self.folders.open(&folder) {
                 Ok(found) => {
-                    if calls::look_at(found).map_err(|error| Stop::io(path, error))?.device != self.device {
+                    if calls::look_at(found).map_err(|error| CommitFailure::io(path, error))?.device
+                        != self.device
+                    {
                         return Err(other_file_system(path));
                     }
                     self.there.insert(folder);
@@ -239,7 +241,7 @@ impl<'a> Planner<'a> {
                 }
                 Err(error) => {
                     let is_missing = error.kind() == io::ErrorKind::NotFound;
-                    obstacle = obstacle.or_else(|| (!is_missing).then(|| Stop::above(path, &error)));
+                    obstacle = obstacle.or_else(|| (!is_missing).then(|| CommitFailure::above(path, &error)));
                     missing.push(folder);
                 }
             }

@@ -6,12 +6,12 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
+use super::commit_failure::CommitFailure;
+use super::commit_failure::tampered;
 use super::folders::Folders;
 use super::lock::pause;
 use super::origin::Origins;
 use super::stage::{self, touch};
-use super::stop::Stop;
-use super::stop::tampered;
 use crate::change_set::digest::Hashes;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{keep_attributes, keep_owner, permission_bits};
@@ -167,7 +167,7 @@ pub(in crate::os) fn ready(
     change: &Change,
     hash: Option<ContentHash>,
     like: AttributeSource<'_>,
-) -> Result<(FileState, bool), Stop> {
+) -> Result<(FileState, bool), CommitFailure> {
     match &change.kind {
         ChangeKind::Write { content, executable, .. } => {
             ready_file(waits, change, (content, *executable), hash, like)
@@ -183,8 +183,8 @@ fn ready_link(
     target: &Vec<u8>,
     hash: Option<ContentHash>,
     like: AttributeSource<'_>,
-) -> Result<(FileState, bool), Stop> {
-    let failed = |error: Errno| Stop::io(&change.path, error);
+) -> Result<(FileState, bool), CommitFailure> {
+    let failed = |error: Errno| CommitFailure::io(&change.path, error);
     match stage {
         Stage::Missing => calls::make_link(at, os_name(target)).map_err(failed)?,
         Stage::Waiting if calls::read_link(at).is_ok_and(|found| found == *target) => {}
@@ -205,8 +205,8 @@ fn ready_file(
     (content, executable): (&Content, bool),
     hash: Option<ContentHash>,
     like: AttributeSource<'_>,
-) -> Result<(FileState, bool), Stop> {
-    let failed = |error: Errno| Stop::io(&change.path, error);
+) -> Result<(FileState, bool), CommitFailure> {
+    let failed = |error: Errno| CommitFailure::io(&change.path, error);
     let WaitingFile { at, mut stage, verified, bits } = waits;
     let modified = match like {
         AttributeSource::UserFile(UserFile { found, base, .. }) => time_of(change, content, base, found),
@@ -263,8 +263,8 @@ fn open_waiting(
     waits: &WaitingFile<'_>,
     change: &Change,
     content: &Content,
-) -> Result<(OwnedFd, Stat), Stop> {
-    let failed = |error: Errno| Stop::io(&change.path, error);
+) -> Result<(OwnedFd, Stat), CommitFailure> {
+    let failed = |error: Errno| CommitFailure::io(&change.path, error);
     let file = match calls::open(waits.at) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),
         opened => opened.map_err(failed)?,
@@ -288,7 +288,7 @@ pub(in crate::os) fn as_prepared(
     hash: Option<ContentHash>,
     base: &Change,
     found: &Stat,
-) -> Result<Option<FileState>, Stop> {
+) -> Result<Option<FileState>, CommitFailure> {
     let ChangeKind::Write { content, .. } = &change.kind else { return Ok(None) };
     if !waits.verified.is_some_and(|verified| verified.is_like(found)) {
         return Ok(None);
@@ -296,7 +296,7 @@ pub(in crate::os) fn as_prepared(
     let Some(staged) = look_if_verified(&waits, change)? else { return Ok(None) };
     // A build that ran since the content was staged must see the file as newer than what it built.
     calls::set_modified_at(waits.at, time_of(change, content, base, found))
-        .map_err(|error| Stop::io(&change.path, error))?;
+        .map_err(|error| CommitFailure::io(&change.path, error))?;
     Ok(Some(FileState::new(&staged, hash)))
 }
 
@@ -308,12 +308,12 @@ fn time_of(change: &Change, content: &Content, base: &Change, found: &Stat) -> O
 }
 
 /// What is there, if it is known to be what was written.
-fn look_if_verified(waits: &WaitingFile<'_>, change: &Change) -> Result<Option<Stat>, Stop> {
+fn look_if_verified(waits: &WaitingFile<'_>, change: &Change) -> Result<Option<Stat>, CommitFailure> {
     let Some(verified) = waits.verified.filter(|_| waits.stage == Stage::Waiting) else { return Ok(None) };
     match calls::look(waits.at) {
         Ok(staged) => Ok(Some(staged).filter(|staged| verified.proves_unchanged(staged))),
         Err(Errno::NOENT) => Err(tampered(&change.path, waits.at)),
-        Err(error) => Err(Stop::io(&change.path, error)),
+        Err(error) => Err(CommitFailure::io(&change.path, error)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::stop::Stop;
+use super::commit_failure::CommitFailure;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{copy_attributes, keep_owner};
 use crate::os::disk::calls::{self, Location, Stat};
@@ -17,11 +17,11 @@ use crate::{Change, ChangeKind, ChangeSet};
 const SYNC_EACH: usize = 4;
 
 /// Writes the content of every change to the staging folder.
-pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result<(), Stop> {
+pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result<(), CommitFailure> {
     for (number, change) in changes.changes.iter().enumerate() {
         let name = number.to_string();
         let at = staging.at(&name);
-        let failed = |error: Errno| Stop::io(&change.path, error);
+        let failed = |error: Errno| CommitFailure::io(&change.path, error);
         match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
                 write(at, content, *executable).map_err(failed)?;

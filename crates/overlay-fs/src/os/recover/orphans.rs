@@ -13,7 +13,7 @@ use super::drop_ended;
 use super::outcome::{SweepOutcome, Swept};
 use crate::TreeError;
 use crate::os::OsTree;
-use crate::os::commit::stop::at_root;
+use crate::os::commit::commit_failure::at_root;
 use crate::os::disk::calls;
 use crate::os::staging::home::{NOTE, NOTE_DRAFT, STAGING, StagingHome, identity, is_no_folder, is_private};
 use crate::os::staging::lock_token::TOKEN_FILE;

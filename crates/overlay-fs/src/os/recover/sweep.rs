@@ -4,8 +4,8 @@ use super::drop_ended;
 use super::outcome::{SweepOutcome, Swept};
 use super::undo::is_whole;
 use crate::os::OsTree;
+use crate::os::commit::commit_failure::at_root;
 use crate::os::commit::lock::CommitLock;
-use crate::os::commit::stop::at_root;
 use crate::os::staging::{Phase, Staging};
 use crate::{ContentHash, TreeError};
 

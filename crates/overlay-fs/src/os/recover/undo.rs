@@ -2,11 +2,11 @@ use std::io;
 
 use crate::os::OsTree;
 use crate::os::commit::apply::{Applied, difference, is_folder, not_put_back};
+use crate::os::commit::commit_failure::CommitFailure;
+use crate::os::commit::commit_failure::{at_root, not_taken_back};
 use crate::os::commit::folders::Folders;
 use crate::os::commit::lock::CommitLock;
 use crate::os::commit::stage;
-use crate::os::commit::stop::Stop;
-use crate::os::commit::stop::{at_root, not_taken_back};
 use crate::os::disk::calls::Time;
 use crate::os::disk::seen::{FileState, hold, look_if_there};
 use crate::os::staging::journal::{Action, Journal, Step};
@@ -109,7 +109,7 @@ impl OsTree {
         if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
             return Ok(UndoOutcome::NotKept);
         }
-        let conflicts = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
+        let conflicts = self.changed_since(&journal.steps).map_err(CommitFailure::into_error)?;
         if !conflicts.is_empty() {
             return Ok(UndoOutcome::Conflict(conflicts));
         }
@@ -122,13 +122,13 @@ impl OsTree {
         match self.take_commit_back(&staging, changes, &journal.steps, other) {
             Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths }),
             Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
-            Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
-            Err(Stop::Error(error)) => Err(error),
+            Err(CommitFailure::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
+            Err(CommitFailure::Error(error)) => Err(error),
         }
     }
 
     /// The paths that are not as the commit left them.
-    pub(in crate::os) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
+    pub(in crate::os) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, CommitFailure> {
         let mut folders = Folders::new(&self.root);
         let mut conflicts = Vec::new();
         let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict::new(path.clone(), kind));
@@ -137,23 +137,25 @@ impl OsTree {
             let is_remade = || steps.iter().filter(|other| other.path == step.path).count() > 1;
             let target = match folders.target(&step.path) {
                 Ok(target) => target,
-                Err(Stop::Conflict(_)) if step.action == Action::MakeFolder || is_below_put(step, steps) => {
+                Err(CommitFailure::Conflict(_))
+                    if step.action == Action::MakeFolder || is_below_put(step, steps) =>
+                {
                     continue;
                 }
-                Err(Stop::Conflict(conflict)) => {
+                Err(CommitFailure::Conflict(conflict)) => {
                     // The commit removed the folder above too.
                     if step.new.is_some() || conflict.kind != ConflictKind::Deleted {
                         add(&step.path, conflict.kind);
                     }
                     continue;
                 }
-                Err(stop) => return Err(stop),
+                Err(failure) => return Err(failure),
             };
-            let there = look_if_there(target).map_err(|error| Stop::io(&step.path, error))?;
+            let there = look_if_there(target).map_err(|error| CommitFailure::io(&step.path, error))?;
             match (step.action, there, &step.new) {
                 (Action::Put | Action::Replace, None, _) => add(&step.path, ConflictKind::Deleted),
                 (Action::Put | Action::Replace, Some(_), Some(new)) => {
-                    let held = hold(target).map_err(|error| Stop::io(&step.path, error))?;
+                    let held = hold(target).map_err(|error| CommitFailure::io(&step.path, error))?;
                     if let Some(kind) = difference(new, &held) {
                         add(&step.path, kind);
                     }
@@ -178,28 +180,31 @@ impl OsTree {
         changes: ContentHash,
         made: &[Step],
         mut other: Option<Box<dyn Prepared>>,
-    ) -> Result<Finish, Stop> {
+    ) -> Result<Finish, CommitFailure> {
         let mut steps = Vec::with_capacity(made.len());
         for step in made.iter().rev() {
             steps.extend(self.reverse(staging, step)?);
         }
         if self.is_full() {
             let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
-            stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
+            stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(CommitFailure::at_root)?;
         }
-        let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?.to_owned(), steps);
+        let journal =
+            Journal::new(changes, staging.identity().map_err(CommitFailure::at_root)?.to_owned(), steps);
         let journal = journal.with_beside(other.as_deref().map(Prepared::note));
-        staging.begin(Phase::Undoing, &journal, Time::default(), self.is_full()).map_err(Stop::at_root)?;
+        staging
+            .begin(Phase::Undoing, &journal, Time::default(), self.is_full())
+            .map_err(CommitFailure::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
-        let held = other.as_mut().map_or(Ok(()), |other| other.hold()).map_err(Stop::from);
+        let held = other.as_mut().map_or(Ok(()), |other| other.hold()).map_err(CommitFailure::from);
         let outcome = held.and_then(|()| applied.apply(&journal.steps)).and_then(|()| {
             if self.is_full() {
                 applied.sync(&journal.steps)?;
             }
             let next = if other.is_some() { Phase::Returning } else { Phase::Undone };
-            staging.end(Phase::Undoing, next, self.is_full()).map_err(Stop::at_root)
+            staging.end(Phase::Undoing, next, self.is_full()).map_err(CommitFailure::at_root)
         });
-        let Err(stop) = outcome else {
+        let Err(failure) = outcome else {
             if let Some(other) = other
                 && let Finish::Refused(conflicts) = self.other_back(staging, other)?
             {
@@ -212,22 +217,22 @@ impl OsTree {
         drop(other);
         let kept = match applied.roll_back(&journal.steps, self.is_full()) {
             Ok(kept) => kept,
-            Err(error) => return Err(not_taken_back(stop, &error)),
+            Err(error) => return Err(not_taken_back(failure, &error)),
         };
         if kept.is_empty() {
             let _ = staging.leave(Phase::Undoing, self.is_full());
-            return Err(stop);
+            return Err(failure);
         }
         let _ = staging.go(Phase::Undoing, Phase::Kept, self.is_full());
-        Err(Stop::Error(not_put_back(staging, &kept)))
+        Err(CommitFailure::Error(not_put_back(staging, &kept)))
     }
 
     /// Has the participant follow, now that the files are as before the commit. After an error it is not known how
     /// far it got, so the next run asks it again.
-    fn other_back(&self, staging: &Staging, other: Box<dyn Prepared>) -> Result<Finish, Stop> {
-        let finish = other.commit().map_err(Stop::Error)?;
+    fn other_back(&self, staging: &Staging, other: Box<dyn Prepared>) -> Result<Finish, CommitFailure> {
+        let finish = other.commit().map_err(CommitFailure::Error)?;
         if finish == Finish::Done {
-            staging.end(Phase::Returning, Phase::Undone, self.is_full()).map_err(Stop::at_root)?;
+            staging.end(Phase::Returning, Phase::Undone, self.is_full()).map_err(CommitFailure::at_root)?;
         }
         Ok(finish)
     }
@@ -239,7 +244,7 @@ impl OsTree {
         applied: &mut Applied<'_>,
         journal: &Journal,
         conflicts: Vec<Conflict>,
-    ) -> Result<Finish, Stop> {
+    ) -> Result<Finish, CommitFailure> {
         match applied.roll_back(&journal.steps, self.is_full()) {
             Ok(kept) if kept.is_empty() => {
                 let _ = staging.leave(Phase::Returning, self.is_full());
@@ -247,15 +252,15 @@ impl OsTree {
             }
             Ok(kept) => {
                 let _ = staging.go(Phase::Returning, Phase::Kept, self.is_full());
-                Err(Stop::Error(not_put_back(staging, &kept)))
+                Err(CommitFailure::Error(not_put_back(staging, &kept)))
             }
-            Err(error) => Err(not_taken_back(Stop::of(conflicts), &error)),
+            Err(error) => Err(not_taken_back(CommitFailure::of(conflicts), &error)),
         }
     }
 
     /// The step that takes a step back, if there is anything to take back. What it puts in must be what came out.
-    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Option<Step>, Stop> {
-        let failed = |error: io::Error| Stop::io(&made.path, error);
+    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Option<Step>, CommitFailure> {
+        let failed = |error: io::Error| CommitFailure::io(&made.path, error);
         let (action, new) = match made.action {
             Action::Replace => (Action::Replace, Some(Self::kept(staging, made)?)),
             Action::TakeAway => (Action::Put, Some(Self::kept(staging, made)?)),
@@ -302,22 +307,23 @@ impl OsTree {
     }
 
     /// Gets what came out of the workspace ready to go in again.
-    fn kept(staging: &Staging, made: &Step) -> Result<FileState, Stop> {
+    fn kept(staging: &Staging, made: &Step) -> Result<FileState, CommitFailure> {
         let at = staging.at(&made.name);
-        let held = hold(at).map_err(|error| Stop::io(&made.path, error))?;
+        let held = hold(at).map_err(|error| CommitFailure::io(&made.path, error))?;
         let is_same = made.old.as_ref().is_some_and(|old| difference(old, &held).is_none());
         if !is_same {
             let message = format!(
                 "what was kept of it ({}/{}) was changed by somebody else; nothing was undone",
                 staging.told, made.name
             );
-            return Err(Stop::Error(TreeError::failed(made.path.clone(), message)));
+            return Err(CommitFailure::Error(TreeError::failed(made.path.clone(), message)));
         }
         let content_changes = made.new.as_ref().is_none_or(|new| new.hash != held.hash);
         if held.found.kind != EntryKind::File || !content_changes {
             return Ok(FileState::new(&held.found, held.hash));
         }
-        let touched = stage::touch(staging, &made.name).map_err(|error| Stop::io(&made.path, error))?;
+        let touched =
+            stage::touch(staging, &made.name).map_err(|error| CommitFailure::io(&made.path, error))?;
         Ok(FileState::new(&touched, held.hash))
     }
 }

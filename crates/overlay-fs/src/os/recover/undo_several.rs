@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::undo::is_whole;
+use crate::os::commit::commit_failure::CommitFailure;
+use crate::os::commit::commit_failure::at_root;
 use crate::os::commit::lock::CommitLock;
-use crate::os::commit::stop::Stop;
-use crate::os::commit::stop::at_root;
 use crate::os::staging::{Phase, Staging};
 use crate::os::{OsTree, UndoOutcome};
 use crate::{Conflict, ContentHash, TreeError, WorkspacePath};
@@ -88,7 +88,7 @@ impl OsTree {
         if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
             return Ok(None);
         }
-        let changed = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
+        let changed = self.changed_since(&journal.steps).map_err(CommitFailure::into_error)?;
         Ok(Some((journal.steps.into_iter().map(|step| step.path).collect(), changed)))
     }
 

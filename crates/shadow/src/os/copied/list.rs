@@ -38,7 +38,7 @@ pub(super) struct Listed {
 }
 
 /// Why a workspace is not copied.
-enum Stop {
+enum CopyError {
     Files,
     Bytes,
     Failed(WorkspacePath, Errno),
@@ -67,13 +67,15 @@ impl Listing {
             walk.folder(workspace.as_fd(), &WorkspacePath::root(), false).map(|()| walk.listing)
         };
         let listed = match walk(shares) {
-            Err(Stop::Files) if shares => walk(false),
+            Err(CopyError::Files) if shares => walk(false),
             listed => listed,
         };
         listed.map_err(|stop| match stop {
-            Stop::Files => format!("more than {MOST_FILES} files would have to be copied"),
-            Stop::Bytes => format!("more than {} MiB would have to be copied into memory", MOST_BYTES >> 20),
-            Stop::Failed(path, error) => format!("{path}: {}", std::io::Error::from(error)),
+            CopyError::Files => format!("more than {MOST_FILES} files would have to be copied"),
+            CopyError::Bytes => {
+                format!("more than {} MiB would have to be copied into memory", MOST_BYTES >> 20)
+            }
+            CopyError::Failed(path, error) => format!("{path}: {}", std::io::Error::from(error)),
         })
     }
 
@@ -101,8 +103,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, at: BorrowedFd<'_>, path: &WorkspacePath, unread: bool) -> Result<(), Stop> {
-        let failed = |error| Stop::Failed(path.clone(), error);
+    fn folder(&mut self, at: BorrowedFd<'_>, path: &WorkspacePath, unread: bool) -> Result<(), CopyError> {
+        let failed = |error| CopyError::Failed(path.clone(), error);
         let entries = open(at, b".").and_then(Dir::new).map_err(failed)?;
         if !unread {
             self.ignored.enter(path);
@@ -123,14 +125,14 @@ impl Walk<'_> {
         name: &[u8],
         folder: &WorkspacePath,
         unread: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), CopyError> {
         // A name that cannot be in a path cannot be staged either.
         let Ok(path) = folder.join_bytes(name) else { return Ok(()) };
         let stat = match rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             // It was removed meanwhile.
             Err(Errno::NOENT) => return Ok(()),
-            Err(error) => return Err(Stop::Failed(path, error)),
+            Err(error) => return Err(CopyError::Failed(path, error)),
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_folder = kind == FileType::Directory;
@@ -148,17 +150,17 @@ impl Walk<'_> {
         }
         self.listing.entries.push(Listed { path: path.clone(), stat, unread });
         if MOST_FILES < self.listing.entries.len() {
-            return Err(Stop::Files);
+            return Err(CopyError::Files);
         }
         if !self.listing.shares && MOST_BYTES < self.listing.bytes {
-            return Err(Stop::Bytes);
+            return Err(CopyError::Bytes);
         }
         if is_folder && path.names().count() < DEEPEST {
             match open(at, name) {
                 Ok(inner) => self.folder(inner.as_fd(), &path, unread)?,
                 // A command of the same user cannot read it either; or it was removed meanwhile.
                 Err(Errno::ACCESS | Errno::NOENT) => {}
-                Err(error) => return Err(Stop::Failed(path, error)),
+                Err(error) => return Err(CopyError::Failed(path, error)),
             }
             self.ignored.leave_to(folder);
         }

@@ -37,8 +37,8 @@ impl View {
         self.has_program = answer.kind() == b"started";
         match answer.kind() {
             b"started" => {
-                if let (Some(build), Ok(ender)) = (&self.build, self.ender()) {
-                    self.watch = Some(Watch::of_program(build, ender, self.room));
+                if let (Some(build), Ok(kill_handle)) = (&self.build, self.kill_handle()) {
+                    self.watch = Some(Watch::of_program(build, kill_handle, self.room));
                 }
                 Ok(Program { stdin, stdout, stderr })
             }

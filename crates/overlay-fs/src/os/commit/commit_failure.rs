@@ -11,12 +11,12 @@ use crate::{Conflict, ConflictKind, TreeError};
 
 /// Why a commit stops.
 #[derive(Debug)]
-pub(in crate::os) enum Stop {
+pub(in crate::os) enum CommitFailure {
     Conflict(Box<Conflict>),
     Error(TreeError),
 }
 
-impl Stop {
+impl CommitFailure {
     pub(in crate::os) fn conflict(path: &WorkspacePath, kind: ConflictKind) -> Self {
         Self::Conflict(Box::new(Conflict::new(path.clone(), kind)))
     }
@@ -42,28 +42,28 @@ impl Stop {
     }
 }
 
-pub(in crate::os) fn other_file_system(path: &WorkspacePath) -> Stop {
+pub(in crate::os) fn other_file_system(path: &WorkspacePath) -> CommitFailure {
     let message = "it is on another file system than the workspace's folder, and cannot be replaced without a \
                    moment in which it is half written";
-    Stop::Error(TreeError::failed(path.clone(), message))
+    CommitFailure::Error(TreeError::failed(path.clone(), message))
 }
 
 /// What is in the staging folder for a change is not what the change says.
-pub(in crate::os) fn tampered(path: &WorkspacePath, at: Location<'_>) -> Stop {
+pub(in crate::os) fn tampered(path: &WorkspacePath, at: Location<'_>) -> CommitFailure {
     let message = format!(
         "what was staged for it ({}) was changed by somebody else; nothing was accepted",
         at.name.display()
     );
-    Stop::Error(TreeError::failed(path.clone(), message))
+    CommitFailure::Error(TreeError::failed(path.clone(), message))
 }
 
 /// The steps could not be taken back: the commit is half done, and its journal stays in force.
-pub(in crate::os) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
-    let stop = stop.into_error();
+pub(in crate::os) fn not_taken_back(failure: CommitFailure, error: &io::Error) -> CommitFailure {
+    let failure = failure.into_error();
     let message = format!(
-        "{stop}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
+        "{failure}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
     );
-    Stop::Error(TreeError::failed(WorkspacePath::root(), message))
+    CommitFailure::Error(TreeError::failed(WorkspacePath::root(), message))
 }
 
 pub(in crate::os) fn at_root(error: &io::Error) -> TreeError {
