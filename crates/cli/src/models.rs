@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
 use headstart_providers::{
-    ApiKey, HttpModel, KeyNeed, Limiter, PrefixKeeper, Priority, Provider as Service, Recorder, Recording,
-    RefusedTools, Replay, RetryingModel, Scrubber, TextTools, ToolRefusals, Waits, WithoutImages,
+    ApiKey, HttpModel, KeyNeed, Limiter, PendingRetrySender, PrefixCachingModel, Priority,
+    Provider as Service, Recorder, Recording, Replay, RetryingModel, Scrubber, TextTools, ToolRefusal,
+    ToolRefusals, WithoutImages,
 };
 
 use crate::config::{self, Config};
@@ -35,7 +36,7 @@ pub(crate) struct Models {
     /// The model that suggests and speculates.
     pub(crate) background: BackgroundModel,
     /// Where `main` and `background` report that they wait.
-    pub(crate) waits: (Waits, Waits),
+    pub(crate) waits: (PendingRetrySender, PendingRetrySender),
     /// Whether the models accept images, according to the user.
     pub(crate) takes_images: bool,
     /// Which of the models refused tools.
@@ -43,7 +44,7 @@ pub(crate) struct Models {
     /// Whether the fast model may be asked for a title. A recording may not: its answers have a fixed order, and none
     /// of them is a title.
     pub(crate) titles: bool,
-    keepers: Vec<Arc<PrefixKeeper>>,
+    keepers: Vec<Arc<PrefixCachingModel>>,
     tape: Option<Tape>,
 }
 
@@ -78,7 +79,7 @@ impl Models {
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
         let fast = fast_spec.map(open).transpose()?;
         let limiter = Arc::default();
-        let waits = (Waits::default(), Waits::default());
+        let waits = (PendingRetrySender::default(), PendingRetrySender::default());
         // A model without charge is limited by its machine. If both models are of that kind, the user's own turns share
         // the limit.
         let background_spec = config.fast_model.as_ref().unwrap_or(main_spec);
@@ -140,7 +141,7 @@ impl Models {
         let start = Instant::now();
         let recorder =
             Recorder::new(self.main).with_secrets(secrets).with_clock(Arc::new(move || start.elapsed()));
-        let model = Arc::new(recorder.beside(Arc::clone(&self.background.model)));
+        let model = Arc::new(recorder.for_model(Arc::clone(&self.background.model)));
         let background = BackgroundModel { model, ..self.background };
         let recorder = Arc::new(recorder);
         let tape = Some(Tape::new(place, Arc::clone(&recorder)));
@@ -157,7 +158,7 @@ impl Models {
     pub(crate) fn of_model(main: Arc<dyn Model>) -> Self {
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
-        let waits = (Waits::default(), Waits::default());
+        let waits = (PendingRetrySender::default(), PendingRetrySender::default());
         let tool_refusals = Arc::default();
         Self {
             main,
@@ -216,7 +217,8 @@ pub(crate) fn aside(
     }
     let opened = open(spec, main, config, environment)?;
     let is_here = matches!(&opened, Opened::Remote(model) if model.is_on_this_machine());
-    let model = opened.asked_by(Priority::Background, None, &Arc::default(), &Waits::default(), config);
+    let model =
+        opened.asked_by(Priority::Background, None, &Arc::default(), &PendingRetrySender::default(), config);
     Ok(Some((BackgroundModel::main(model, name(spec)), is_here)))
 }
 
@@ -236,10 +238,10 @@ enum Opened {
 impl Opened {
     /// Lets Gemini store the beginning of a conversation for `lifetime`. The user's own turns create and renew it,
     /// because storage costs money; work ahead only uses it.
-    fn keeping(self, lifetime: Duration) -> Result<(Self, Vec<Arc<PrefixKeeper>>), CliError> {
+    fn keeping(self, lifetime: Duration) -> Result<(Self, Vec<Arc<PrefixCachingModel>>), CliError> {
         match self {
-            Self::Remote(model) if model.can_keep_prefixes() && !lifetime.is_zero() => {
-                let keeper = Arc::new(PrefixKeeper::new(*model, lifetime)?);
+            Self::Remote(model) if model.supports_prefix_caching() && !lifetime.is_zero() => {
+                let keeper = Arc::new(PrefixCachingModel::new(*model, lifetime)?);
                 let ahead = Arc::new(keeper.reader());
                 Ok((Self::Apart { turns: Arc::clone(&keeper) as _, ahead }, vec![keeper]))
             }
@@ -252,7 +254,7 @@ impl Opened {
         priority: Priority,
         lane: Option<&Arc<Lane>>,
         limiter: &Arc<Limiter>,
-        waits: &Waits,
+        waits: &PendingRetrySender,
         config: &Config,
     ) -> Arc<dyn Model> {
         let model = match (self, priority) {
@@ -267,7 +269,7 @@ impl Opened {
         };
         let retrying = RetryingModel::new(model, priority, Arc::clone(limiter));
         let retrying = retrying.with_policy(config.requests.retry_policy(priority));
-        Arc::new(retrying.with_waits(Arc::clone(waits)))
+        Arc::new(retrying.with_wait_reports(Arc::clone(waits)))
     }
 }
 
@@ -292,8 +294,8 @@ fn takes_images(spec: &ModelSpec, config: &Config) -> bool {
 
 /// What the user must be told about models that refused tools, each only once.
 pub(crate) fn refused_tools(refusals: &ToolRefusals) -> Vec<String> {
-    let words = |refused: RefusedTools| {
-        let RefusedTools { model, error } = refused;
+    let words = |refused: ToolRefusal| {
+        let ToolRefusal { model, error } = refused;
         format!(
             "{error}. {model} is told of its tools in words from now on, and its calls are read out of its answers; tools = \"text\" in \
              [models.{model:?}] does so from the start, tools = \"none\" gives it none"
@@ -365,7 +367,7 @@ fn remote(
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
     let more = dialect::thinking(spec, config);
-    Ok(HttpModel::new(service, key, config.requests.timeouts)?.with_fields(more).telling_fragments())
+    Ok(HttpModel::new(service, key, config.requests.timeouts)?.with_fields(more).with_call_fragments())
 }
 
 /// The key of a provider, from its variable or from another variable that people use for it.

@@ -234,7 +234,7 @@ fn ollama_address(host: &str) -> Option<String> {
 }
 
 async fn answering(places: &[Place]) -> Vec<Server> {
-    headstart_providers::choose_tls();
+    headstart_providers::install_tls_provider();
     // A server on this machine is not behind a proxy, and needs no certificates, which take long to read.
     let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
     let Ok(client) = client.build() else { return Vec::new() };

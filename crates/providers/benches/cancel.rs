@@ -86,7 +86,7 @@ async fn main() {
             let mut times = Vec::new();
             for _ in 0..RUNS {
                 let mut server = Server::start(steps.clone()).await;
-                let at = provider.clone().at(&server.base_url);
+                let at = provider.clone().with_base_url(&server.base_url);
                 let client = HttpModel::new(at, Some(ApiKey::new("sk-test")), Timeouts::default()).unwrap();
                 let model = RetryingModel::new(Arc::new(client), Priority::Background, Arc::default());
                 times.push(time_to_close(&model, &mut server, is_begun).await);

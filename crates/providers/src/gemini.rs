@@ -7,7 +7,7 @@
 //! `generationConfig` follows. So the provider's implicit cache can be hit. A host that wants to be sure makes a
 //! cache of its own: [`encode_cache`] is the body that creates one, [`read_cache`] reads the answer, and
 //! [`Options::cached`] names it from then on. A request that does not begin with the cached content is sent whole.
-//! `PrefixKeeper` (feature `http`) does all of this, including the deletion.
+//! `PrefixCachingModel` (feature `http`) does all of this, including the deletion.
 //!
 //! # Thoughts
 //!

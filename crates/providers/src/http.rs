@@ -1,14 +1,14 @@
 //! Providers over HTTP.
 
-mod answer;
+mod config_problem;
+mod extra_fields;
 mod headers;
 mod key;
 mod limiter;
-mod more_fields;
 mod prefix;
-mod prefix_keeper;
-mod problem;
-mod refusals;
+mod prefix_caching_model;
+mod refused_parameters;
+mod response_stream;
 mod retry_after;
 mod retrying_model;
 #[cfg(feature = "bedrock")]
@@ -25,15 +25,15 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::Instant;
 use tracing::debug;
 
+pub use extra_fields::{ExtraFields, FieldScope};
 pub use key::ApiKey;
 pub use limiter::Limiter;
-pub use more_fields::{FieldScope, MoreFields};
-pub use prefix_keeper::{KeptPrefixes, PrefixKeeper};
-pub use retrying_model::{RetryingModel, WaitCause, Waiting, Waits};
+pub use prefix_caching_model::{PrefixCacheReader, PrefixCachingModel};
+pub use retrying_model::{PendingRetry, PendingRetrySender, RetryingModel, WaitCause};
 #[cfg(feature = "bedrock")]
 pub use signing::AwsKeys;
 
-use problem::Problem;
+use config_problem::ConfigProblem;
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
@@ -56,15 +56,15 @@ pub struct HttpModel {
     base: Url,
     key: Option<ApiKey>,
     timeouts: Timeouts,
-    refusals: refusals::Refusals,
+    refused_parameters: refused_parameters::RefusedParameters,
     /// Headers that the host adds.
     headers: HeaderMap,
-    more: MoreFields,
-    tells_fragments: bool,
+    extra_fields: ExtraFields,
+    passes_on_fragments: bool,
     #[cfg(feature = "bedrock")]
     signer: Option<signing::Signer>,
     /// Everything that must not appear in an error.
-    hide: Redactor,
+    redactor: Redactor,
 }
 
 /// How long a client waits for a server.
@@ -92,7 +92,7 @@ impl Default for Timeouts {
 
 /// Makes ring the process's cryptography provider for TLS, unless it has one already. [`HttpModel::new`] does so too;
 /// a host calls this before it builds a client of its own with reqwest.
-pub fn choose_tls() {
+pub fn install_tls_provider() {
     // An error means that there is one already, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
@@ -100,7 +100,7 @@ pub fn choose_tls() {
 impl HttpModel {
     /// A client of this provider; the host brings the key.
     pub fn new(provider: Provider, key: Option<ApiKey>, timeouts: Timeouts) -> Result<Self, ModelError> {
-        let misconfigured = |problem: Problem| problem.with(&provider);
+        let misconfigured = |problem: ConfigProblem| problem.into_error(&provider);
         if key.is_none() && provider.key == KeyNeed::Required {
             return Err(misconfigured(
                 format!("there is no key; set {} to one", provider.key_variable).into(),
@@ -108,7 +108,7 @@ impl HttpModel {
         }
         let base = url::base_url(&provider).map_err(misconfigured)?;
         let headers = headers::of(&provider).map_err(misconfigured)?;
-        choose_tls();
+        install_tls_provider();
         let mut builder = Client::builder()
             .connect_timeout(timeouts.connect)
             .redirect(Policy::none())
@@ -121,30 +121,31 @@ impl HttpModel {
                 builder = builder.tls_certs_only([]);
             }
         }
-        let client = builder.build().map_err(|error| misconfigured(unsent(error)))?;
-        let hide = Redactor::new(key.as_ref().map_or("", ApiKey::text));
-        let hide = provider.headers.iter().fold(hide, |hide, header| hide.and(&header.value));
-        let hide = base.query_pairs().fold(hide, |hide, (_, value)| hide.and(&value));
+        let client = builder.build().map_err(|error| misconfigured(build_error(error)))?;
+        let redactor = Redactor::new(key.as_ref().map_or("", ApiKey::text));
+        let redactor =
+            provider.headers.iter().fold(redactor, |redactor, header| redactor.with_secret(&header.value));
+        let redactor = base.query_pairs().fold(redactor, |redactor, (_, value)| redactor.with_secret(&value));
         Ok(Self {
             client,
             provider,
             base,
             key,
             timeouts,
-            refusals: refusals::Refusals::default(),
+            refused_parameters: refused_parameters::RefusedParameters::default(),
             headers,
-            more: MoreFields::default(),
-            tells_fragments: false,
+            extra_fields: ExtraFields::default(),
+            passes_on_fragments: false,
             #[cfg(feature = "bedrock")]
             signer: None,
-            hide,
+            redactor,
         })
     }
 
     /// The same client, which adds these fields to its requests.
     #[must_use]
-    pub fn with_fields(self, more: MoreFields) -> Self {
-        Self { more, ..self }
+    pub fn with_fields(self, extra_fields: ExtraFields) -> Self {
+        Self { extra_fields, ..self }
     }
 
     /// The same client, which signs its requests with these keys; no error shows them. `clock` is the time since
@@ -152,24 +153,26 @@ impl HttpModel {
     #[cfg(feature = "bedrock")]
     #[must_use]
     pub fn signed(self, keys: AwsKeys, clock: crate::Clock) -> Self {
-        let hide =
-            self.hide.and(&keys.secret_access_key).and(keys.session_token.as_deref().unwrap_or_default());
-        Self { signer: Some(signing::Signer { keys, clock }), hide, ..self }
+        let redactor = self
+            .redactor
+            .with_secret(&keys.secret_access_key)
+            .with_secret(keys.session_token.as_deref().unwrap_or_default());
+        Self { signer: Some(signing::Signer { keys, clock }), redactor, ..self }
     }
 
     /// The same client, whose answers also have the characters of calls as they come
     /// ([`ModelEvent::CallFragment`](headstart_forked_query::ModelEvent::CallFragment)).
     #[must_use]
-    pub fn telling_fragments(self) -> Self {
-        Self { tells_fragments: true, ..self }
+    pub fn with_call_fragments(self) -> Self {
+        Self { passes_on_fragments: true, ..self }
     }
 
     /// The body of the answer to a request that is answered at once.
-    async fn ask_for(&self, url: Url, body: Vec<u8>) -> Result<String, ModelError> {
+    async fn post_for_text(&self, url: Url, body: Vec<u8>) -> Result<String, ModelError> {
         let mut response = self.post(url, "application/json", body).await?;
         match response.status() {
-            StatusCode::OK => Ok(self.beginning(&mut response).await),
-            _ => Err(self.refused(response).await),
+            StatusCode::OK => Ok(self.body_start(&mut response).await),
+            _ => Err(self.status_error(response).await),
         }
     }
 
@@ -180,9 +183,9 @@ impl HttpModel {
         let deadline = Instant::now() + self.first_byte_limit();
         let mut response = self.post(self.url_of(path), "application/json", body).await?;
         if response.status() != StatusCode::OK {
-            return Err(self.refused(response).await);
+            return Err(self.status_error(response).await);
         }
-        let dropped = |error: reqwest::Error| self.dropped(error);
+        let dropped = |error: reqwest::Error| self.dropped_error(error);
         let mut body = Vec::new();
         let read = async {
             while let Some(bytes) = response.chunk().await.map_err(dropped)? {
@@ -213,12 +216,12 @@ impl HttpModel {
         let response = self.exchange(self.client.delete(url.clone()), &url).await?;
         match response.status() {
             StatusCode::OK | StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(()),
-            _ => Err(self.refused(response).await),
+            _ => Err(self.status_error(response).await),
         }
     }
 
     /// The same client with another wire format.
-    fn speaking(&self, wire: Wire) -> Self {
+    fn with_wire(&self, wire: Wire) -> Self {
         Self { provider: Provider { wire, ..self.provider.clone() }, ..self.clone() }
     }
 
@@ -231,7 +234,7 @@ impl HttpModel {
     /// Sends a request, and repeats it without a parameter as long as the server refuses one. Returns the successful
     /// answer, and the deadline for its first bytes.
     async fn send(&self, request: &ModelRequest) -> Result<(Response, Instant), ModelError> {
-        let mut attempt = self.refusals.attempt(&request.model);
+        let mut attempt = self.refused_parameters.attempt(&request.model);
         let url = url::request_url(&self.base, &self.provider, &request.model);
         loop {
             let wire = attempt.wire(&self.provider.wire);
@@ -241,20 +244,20 @@ impl HttpModel {
                 .post(
                     url.clone(),
                     wire.accept(),
-                    self.more.add_to(wire.encode(&self.more.leaving_room(request)), request),
+                    self.extra_fields.add_to(wire.encode(&self.extra_fields.leaving_room(request)), request),
                 )
                 .await?;
             let status = response.status();
             if status == StatusCode::OK {
-                self.refusals.remember(&request.model, attempt);
+                self.refused_parameters.remember(&request.model, attempt);
                 return Ok((response, deadline));
             }
             if status.is_redirection() {
-                return Err(self.redirected(&response));
+                return Err(self.redirect_error(&response));
             }
-            let body = self.beginning(&mut response).await;
-            if !attempt.learns(&self.provider.wire, status.as_u16(), &body) {
-                return Err(self.refusal(&response, &body));
+            let body = self.body_start(&mut response).await;
+            if !attempt.retry_without_refused(&self.provider.wire, status.as_u16(), &body) {
+                return Err(self.status_error_of(&response, &body));
             }
         }
     }
@@ -276,13 +279,14 @@ impl HttpModel {
         }
         // The host's headers replace those of the format.
         request = request.headers(self.headers.clone());
-        let request = request.build().map_err(|error| unsent(error).with(&self.provider))?;
+        let request = request.build().map_err(|error| build_error(error).into_error(&self.provider))?;
         #[cfg(feature = "bedrock")]
         let request = self.with_signature(request)?;
         let sent = tokio::time::timeout(self.first_byte_limit(), self.client.execute(request)).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
-        let response = sent.map_err(silence).and_then(|sent| sent.map_err(|error| self.not_sent(url, error)));
+        let response =
+            sent.map_err(silence).and_then(|sent| sent.map_err(|error| self.send_error(url, error)));
         debug!(
             provider = self.provider.name,
             server = url.host_str(),
@@ -299,54 +303,60 @@ impl HttpModel {
         if let Some(signer) = &self.signer {
             signer.sign(&mut request).map_err(|cause| ModelError::Misconfigured {
                 provider: self.provider.name.clone(),
-                message: format!("the request cannot be signed: {}", self.hide.shorten(&cause.to_string())),
-                source: self.hide.cause(cause),
+                message: format!(
+                    "the request cannot be signed: {}",
+                    self.redactor.shorten(&cause.to_string())
+                ),
+                source: self.redactor.cause(cause),
             })?;
         }
         Ok(request)
     }
 
-    fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {
+    fn send_error(&self, url: &Url, error: reqwest::Error) -> ModelError {
         let error = error.without_url();
         if !error.is_connect() && !error.is_timeout() {
             // The server received the request, or part of it, and closed the connection.
-            return self.dropped(error);
+            return self.dropped_error(error);
         }
         let why = if error.is_timeout() {
             format!("no connection within {} s", self.timeouts.connect.as_secs_f32())
         } else {
-            reason(&error)
+            innermost_error(&error)
         };
-        self.provider.not_reached(&url::shown(url), &why, self.hide.cause(error), &self.hide)
+        self.provider.connection_error(&url::shown(url), &why, self.redactor.cause(error), &self.redactor)
     }
 
-    fn dropped(&self, error: reqwest::Error) -> ModelError {
-        ModelError::Dropped { provider: self.provider.label(), source: self.hide.cause(error.without_url()) }
+    fn dropped_error(&self, error: reqwest::Error) -> ModelError {
+        ModelError::Dropped {
+            provider: self.provider.label(),
+            source: self.redactor.cause(error.without_url()),
+        }
     }
 
     /// The error for a response that is not a success.
-    async fn refused(&self, mut response: Response) -> ModelError {
+    async fn status_error(&self, mut response: Response) -> ModelError {
         if response.status().is_redirection() {
-            return self.redirected(&response);
+            return self.redirect_error(&response);
         }
-        let body = self.beginning(&mut response).await;
-        self.refusal(&response, &body)
+        let body = self.body_start(&mut response).await;
+        self.status_error_of(&response, &body)
     }
 
-    fn refusal(&self, response: &Response, body: &str) -> ModelError {
+    fn status_error_of(&self, response: &Response, body: &str) -> ModelError {
         let retry_after = retry_after::read(response.headers());
-        self.provider.error(response.status().as_u16(), retry_after, body, &self.hide)
+        self.provider.redacted_status_error(response.status().as_u16(), retry_after, body, &self.redactor)
     }
 
-    fn redirected(&self, response: &Response) -> ModelError {
-        self.provider.wrong_server(&redirect(response), &self.hide)
+    fn redirect_error(&self, response: &Response) -> ModelError {
+        self.provider.wrong_server(&redirect(response), &self.redactor)
     }
 
     /// The error for a web page in place of an answer.
-    async fn page(&self, mut response: Response) -> ModelError {
-        let body = self.beginning(&mut response).await;
+    async fn page_error(&self, mut response: Response) -> ModelError {
+        let body = self.body_start(&mut response).await;
         let answered = if is_page(&body) { body } else { format!("a web page: {body}") };
-        self.provider.wrong_server(&answered, &self.hide)
+        self.provider.wrong_server(&answered, &self.redactor)
     }
 
     /// The time limit for the first bytes; more than a day counts as no limit.
@@ -356,11 +366,11 @@ impl HttpModel {
     }
 
     fn malformed(&self, message: &str) -> ModelError {
-        self.provider.malformed(message, &self.hide)
+        self.provider.malformed(message, &self.redactor)
     }
 
     /// The beginning of a body, as much as comes within a moment.
-    async fn beginning(&self, response: &mut Response) -> String {
+    async fn body_start(&self, response: &mut Response) -> String {
         const BODY_BYTES: usize = 16 * 1024;
         let mut body = Vec::new();
         let read = async {
@@ -385,25 +395,25 @@ impl Model for HttpModel {
         let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
         let is = |prefix: &[u8]| kind.as_ref().is_some_and(|kind| kind.starts_with(prefix));
         if is(b"text/html") {
-            return Err(self.page(response).await);
+            return Err(self.page_error(response).await);
         }
-        let mut decoder = Decoder::new(&self.provider, request).redacted(self.hide.clone());
-        if self.tells_fragments {
-            decoder = decoder.telling_fragments();
+        let mut decoder = Decoder::new(&self.provider, request).with_redactor(self.redactor.clone());
+        if self.passes_on_fragments {
+            decoder = decoder.with_call_fragments();
         }
         // Servers also use this media type for lines of JSON.
         if is(b"application/json") && self.provider.wire.accept() == "text/event-stream" {
             decoder = decoder.unstreamed();
         }
-        let answer = answer::Answer {
+        let answer = response_stream::ResponseStream {
             provider: self.provider.label(),
             decoder,
             response,
             silence: self.timeouts.first_byte,
             patience: self.timeouts.first_byte.min(deadline.saturating_duration_since(Instant::now())),
             timeouts: self.timeouts,
-            grown: (Instant::now(), 0),
-            answered: None,
+            last_growth: (Instant::now(), 0),
+            answered_at: None,
             ready: VecDeque::new(),
         };
         Ok(answer.events())
@@ -426,7 +436,7 @@ fn redirect(response: &Response) -> String {
 }
 
 /// The innermost error, because the outer ones only say that sending failed.
-fn reason(error: &reqwest::Error) -> String {
+fn innermost_error(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
@@ -435,9 +445,9 @@ fn reason(error: &reqwest::Error) -> String {
 }
 
 /// The error if a request cannot even be made.
-fn unsent(error: reqwest::Error) -> Problem {
+fn build_error(error: reqwest::Error) -> ConfigProblem {
     let error = error.without_url();
-    Problem::new(reason(&error), error)
+    ConfigProblem::new(innermost_error(&error), error)
 }
 
 #[cfg(test)]

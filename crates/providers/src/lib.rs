@@ -39,7 +39,7 @@
 //!
 //! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and every
 //!   server with OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` makes background work wait
-//!   for the user's own; `PrefixKeeper` has Gemini store the beginning of a conversation. They need a tokio runtime.
+//!   for the user's own; `PrefixCachingModel` has Gemini store the beginning of a conversation. They need a tokio runtime.
 //!   Without the feature the crate is pure.
 //! * `bedrock`: models of Amazon Bedrock, whose requests are signed (`AwsKeys`) and whose answers are binary messages.
 //!
@@ -88,8 +88,8 @@ mod without_images;
 pub use http::AwsKeys;
 #[cfg(feature = "http")]
 pub use http::{
-    ApiKey, FieldScope, HttpModel, KeptPrefixes, Limiter, MoreFields, PrefixKeeper, RetryingModel, Timeouts,
-    WaitCause, Waiting, Waits, choose_tls,
+    ApiKey, ExtraFields, FieldScope, HttpModel, Limiter, PendingRetry, PendingRetrySender, PrefixCacheReader,
+    PrefixCachingModel, RetryingModel, Timeouts, WaitCause, install_tls_provider,
 };
 pub use provider::{Header, KeyNeed, Provider};
 pub use recorder::{Clock, Recorder};
@@ -97,6 +97,6 @@ pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, R
 pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
 pub use scrub::Scrubber;
-pub use text_tools::{RefusedTools, TextTools, ToolRefusals, ToolSupport};
+pub use text_tools::{TextTools, ToolRefusal, ToolRefusals, ToolSupport};
 pub use wire::{Decoder, KeyHeader, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire};
 pub use without_images::WithoutImages;

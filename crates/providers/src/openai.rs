@@ -27,9 +27,9 @@ mod thoughts;
 pub use effort::Effort;
 pub(crate) use effort::does_not_think;
 pub use encode::encode;
-pub(crate) use options::THOUGHTS_MISSED;
+pub(crate) use options::THOUGHTS_REQUIRED;
 pub use options::{
-    CacheAnnotations, CallIds, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, ThoughtsBack,
+    CacheAnnotations, CallIds, OutputLimit, ReturnedThoughts, StreamUsage, StructuredOutput, ThinkingSwitch,
     WireOptions,
 };
 pub(crate) use read::read;

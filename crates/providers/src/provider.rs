@@ -50,13 +50,13 @@ impl Provider {
     /// Anthropic.
     pub fn anthropic() -> Self {
         let wire = Wire::Anthropic(anthropic::Options::default());
-        Self::of("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", wire)
+        Self::preset_of("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", wire)
     }
 
     /// Gemini.
     pub fn gemini() -> Self {
         let wire = Wire::Gemini(gemini::Options::default());
-        Self::of("gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY", wire)
+        Self::preset_of("gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY", wire)
     }
 
     /// OpenAI with its chat completions.
@@ -70,7 +70,7 @@ impl Provider {
             output_limit: OutputLimit::MaxCompletionTokens,
             ..WireOptions::default()
         });
-        Self::of("openai", OPENAI_URL, "OPENAI_API_KEY", wire)
+        Self::preset_of("openai", OPENAI_URL, "OPENAI_API_KEY", wire)
     }
 
     /// OpenAI with its Responses. The schema of an answer is part of the question, as for [chat
@@ -80,7 +80,7 @@ impl Provider {
         let effort = Effort::LEAST;
         let options = responses::Options { structured_output, effort, ..responses::Options::default() };
         let wire = Wire::Responses(options);
-        Self::of("responses", OPENAI_URL, "OPENAI_API_KEY", wire)
+        Self::preset_of("responses", OPENAI_URL, "OPENAI_API_KEY", wire)
     }
 
     /// DashScope, with its header and annotations for explicit caching.
@@ -92,13 +92,13 @@ impl Provider {
             ..WireOptions::default()
         });
         let url = "https://dashscope.aliyuncs.com/compatible-mode/v1";
-        Self::of("dashscope", url, "DASHSCOPE_API_KEY", wire)
+        Self::preset_of("dashscope", url, "DASHSCOPE_API_KEY", wire)
     }
 
     /// Ollama on this machine.
     pub fn ollama() -> Self {
         let wire = Wire::Ollama(ollama::Options::default());
-        Self::of("ollama", "http://localhost:11434", "OLLAMA_API_KEY", wire).without_key()
+        Self::preset_of("ollama", "http://localhost:11434", "OLLAMA_API_KEY", wire).without_key()
     }
 
     /// Bedrock in this region. Requests without a key of Bedrock's own are signed.
@@ -106,7 +106,7 @@ impl Provider {
     pub fn bedrock(region: &str) -> Self {
         let wire = Wire::Bedrock(crate::bedrock::Options::default());
         let url = format!("https://bedrock-runtime.{region}.amazonaws.com");
-        Self::of("bedrock", url, "AWS_BEARER_TOKEN_BEDROCK", wire).without_key()
+        Self::preset_of("bedrock", url, "AWS_BEARER_TOKEN_BEDROCK", wire).without_key()
     }
 
     /// Any server with OpenAI's chat completions: vLLM, llama.cpp, a gateway. The wire options use nothing that one
@@ -114,8 +114,9 @@ impl Provider {
     /// that of local servers.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
         let base_url = base_url.into();
-        let wire = Wire::Chat(WireOptions { thinking: switch_at(&base_url), ..WireOptions::default() });
-        Self { name: name.into(), ..Self::of("", base_url, "HEADSTART_API_KEY", wire).without_key() }
+        let wire =
+            Wire::Chat(WireOptions { thinking: thinking_switch_for(&base_url), ..WireOptions::default() });
+        Self { name: name.into(), ..Self::preset_of("", base_url, "HEADSTART_API_KEY", wire).without_key() }
     }
 
     /// The preset with this name: `anthropic`, `gemini`, `openai`, `responses`, `dashscope` or `ollama`.
@@ -133,7 +134,7 @@ impl Provider {
 
     /// The same wire format at another URL, such as that of a region or a gateway. Such a server may need no key.
     #[must_use]
-    pub fn at(self, base_url: impl Into<String>) -> Self {
+    pub fn with_base_url(self, base_url: impl Into<String>) -> Self {
         Self { base_url: base_url.into(), ..self.without_key() }
     }
 
@@ -144,17 +145,17 @@ impl Provider {
         if matches!(self.wire, Wire::Chat(_)) && self.name == "openai" && !is_openai(base_url) {
             return Self { key_variable: self.key_variable, ..Self::compatible(self.name, base_url) };
         }
-        self.at(base_url)
+        self.with_base_url(base_url)
     }
 
     /// Its name for messages, with the address if that is not the well-known one.
     pub fn label(&self) -> String {
         let is_well_known = Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url);
-        if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.place()) }
+        if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.shown_url()) }
     }
 
     /// The base URL without its query, which may contain a key.
-    pub(crate) fn place(&self) -> &str {
+    pub(crate) fn shown_url(&self) -> &str {
         self.base_url.split('?').next().unwrap_or_default()
     }
 
@@ -163,7 +164,7 @@ impl Provider {
         self.key_header.unwrap_or(self.wire.key_header())
     }
 
-    fn of(name: &str, base_url: impl Into<String>, key_variable: &str, wire: Wire) -> Self {
+    fn preset_of(name: &str, base_url: impl Into<String>, key_variable: &str, wire: Wire) -> Self {
         Self {
             name: name.into(),
             base_url: base_url.into(),
@@ -194,7 +195,7 @@ fn host(base_url: &str) -> &str {
 
 /// How thinking is turned off at this address. A server that does not know the switch either ignores or refuses it,
 /// and is asked without it from then on.
-fn switch_at(base_url: &str) -> ThinkingSwitch {
+fn thinking_switch_for(base_url: &str) -> ThinkingSwitch {
     let host = host(base_url);
     let is_of = |domains: &[&str]| {
         let is_in = |domain: &&str| {

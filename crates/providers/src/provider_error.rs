@@ -23,57 +23,65 @@ const MESSAGE_CHARS: usize = 300;
 impl Provider {
     /// The error for a response that is not an answer: from its status, the time that its headers ask to wait, and
     /// (the beginning of) its body.
-    pub fn refused(&self, status: u16, retry_after: Option<Duration>, body: &str, key: &str) -> ModelError {
-        self.error(status, retry_after, body, &Redactor::new(key))
-    }
-
-    /// The error if the server does not use this wire format (it answers with a redirect or a web page). `answered`
-    /// is what was received.
-    pub fn stranger(&self, answered: &str, key: &str) -> ModelError {
-        self.wrong_server(answered, &Redactor::new(key))
-    }
-
-    /// The error where there is no connection.
-    pub fn unreachable(&self, url: &str, why: &str, key: &str) -> ModelError {
-        self.not_reached(url, why, None, &Redactor::new(key))
-    }
-}
-
-impl Provider {
-    pub(crate) fn not_reached(
-        &self,
-        url: &str,
-        why: &str,
-        source: Option<Cause>,
-        hide: &Redactor,
-    ) -> ModelError {
-        let message = format!("{}; check that {} runs there, or the base URL", hide.shorten(why), self.name);
-        ModelError::Unreachable { url: hide.hide_in(url), message, source }
-    }
-
-    /// The error for a response with this status. `hide` removes the key, because some servers show the one that they
-    /// refuse.
-    pub(crate) fn error(
+    pub fn status_error(
         &self,
         status: u16,
         retry_after: Option<Duration>,
         body: &str,
-        hide: &Redactor,
+        key: &str,
     ) -> ModelError {
-        let json = parsed(body);
-        if let Some(refusal) = self.refusal_of_tools(status, (&json, body), hide) {
+        self.redacted_status_error(status, retry_after, body, &Redactor::new(key))
+    }
+
+    /// The error if the server does not use this wire format (it answers with a redirect or a web page). `answered`
+    /// is what was received.
+    pub fn wrong_server_error(&self, answered: &str, key: &str) -> ModelError {
+        self.wrong_server(answered, &Redactor::new(key))
+    }
+
+    /// The error where there is no connection.
+    pub fn unreachable_error(&self, url: &str, why: &str, key: &str) -> ModelError {
+        self.connection_error(url, why, None, &Redactor::new(key))
+    }
+}
+
+impl Provider {
+    pub(crate) fn connection_error(
+        &self,
+        url: &str,
+        why: &str,
+        source: Option<Cause>,
+        redactor: &Redactor,
+    ) -> ModelError {
+        let message =
+            format!("{}; check that {} runs there, or the base URL", redactor.shorten(why), self.name);
+        ModelError::Unreachable { url: redactor.redact(url), message, source }
+    }
+
+    /// The error for a response with this status. `redactor` removes the key, because some servers show the one that they
+    /// refuse.
+    pub(crate) fn redacted_status_error(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &str,
+        redactor: &Redactor,
+    ) -> ModelError {
+        let json = parse_body(body);
+        if let Some(refusal) = self.refusal_of_tools(status, (&json, body), redactor) {
             return refusal;
         }
-        let is_stranger = match status {
-            404 | 405 => !is_about_a_thing(&json),
+        let is_wrong_server = match status {
+            404 | 405 => !is_about_resource(&json),
             // A file server does not support POST. A server with this format would answer in JSON.
             501 => json.is_null(),
             _ => false,
         };
-        if is_stranger {
-            return self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide);
+        if is_wrong_server {
+            return self
+                .wrong_server(&format!("{status}: {}", message_or_body(&json, body, redactor)), redactor);
         }
-        self.refusal(status, retry_after, (&json, body), hide)
+        self.refusal(status, retry_after, (&json, body), redactor)
     }
 
     /// The error if the server refuses the request because of its tools. Gateways do so with a 404 because they have
@@ -82,10 +90,10 @@ impl Provider {
         &self,
         status: u16,
         (json, body): (&Value, &str),
-        hide: &Redactor,
+        redactor: &Redactor,
     ) -> Option<ModelError> {
         let is_refused = matches!(status, 400 | 404 | 422 | 500 | 501) && is_about_tools(json);
-        let message = is_refused.then(|| said(json, body, hide))?;
+        let message = is_refused.then(|| message_or_body(json, body, redactor))?;
         Some(ModelError::ToolsRefused { provider: self.label(), status, message })
     }
 
@@ -95,68 +103,76 @@ impl Provider {
         status: u16,
         retry_after: Option<Duration>,
         (json, body): (&Value, &str),
-        hide: &Redactor,
+        redactor: &Redactor,
     ) -> ModelError {
         let provider = self.label();
         let variable = self.key_variable.clone();
-        let message = words(json, body, hide);
-        if let Some(refusal) = self.refusal_of_tools(status, (json, body), hide) {
+        let message = message_or_text(json, body, redactor);
+        if let Some(refusal) = self.refusal_of_tools(status, (json, body), redactor) {
             return refusal;
         }
         match status {
             // The request would fail again, even if the status is that of a rate limit.
             400..500 if is_used_up(json) => {
-                ModelError::Rejected { provider, status, message: said(json, body, hide) }
+                ModelError::Rejected { provider, status, message: message_or_body(json, body, redactor) }
             }
-            400 | 413 | 422 | 500 if is_too_long(json, &message) => {
-                ModelError::WindowExceeded { provider, status, message: said(json, body, hide) }
-            }
+            400 | 413 | 422 | 500 if is_too_long(json, &message) => ModelError::WindowExceeded {
+                provider,
+                status,
+                message: message_or_body(json, body, redactor),
+            },
             401 => ModelError::Unauthorized { provider, status, variable, message },
             403 if is_about_the_key(json, &message) => {
                 ModelError::Unauthorized { provider, status, variable, message }
             }
             // Gemini has no status of its own for a wrong key.
-            400 if says(json, "API_KEY_INVALID") => {
+            400 if has_reason(json, "API_KEY_INVALID") => {
                 ModelError::Unauthorized { provider, status, variable, message }
             }
             429 => {
                 let retry_after = retry_after.or_else(|| retry_delay(json));
                 ModelError::RateLimited { provider, message, retry_after }
             }
-            500.. => ModelError::Server { provider, status, message: said(json, body, hide), retry_after },
+            500.. => ModelError::Server {
+                provider,
+                status,
+                message: message_or_body(json, body, redactor),
+                retry_after,
+            },
             404 => {
-                let message = format!("{}; check the name of the model", said(json, body, hide));
+                let message =
+                    format!("{}; check the name of the model", message_or_body(json, body, redactor));
                 ModelError::Rejected { provider, status, message }
             }
-            _ => ModelError::Rejected { provider, status, message: said(json, body, hide) },
+            _ => ModelError::Rejected { provider, status, message: message_or_body(json, body, redactor) },
         }
     }
 
     /// The error within an answer that began successfully.
-    pub(crate) fn error_in_stream(&self, error: &Value, hide: &Redactor) -> ModelError {
+    pub(crate) fn error_in_stream(&self, error: &Value, redactor: &Redactor) -> ModelError {
         let places = ["status", "code", "status_code", "type"];
         let code = places.iter().find_map(|name| status(error.get(name)?));
         let body = if error.is_null() { String::new() } else { error.to_string() };
-        self.refusal(code.unwrap_or(500), None, (error, &body), hide)
+        self.refusal(code.unwrap_or(500), None, (error, &body), redactor)
     }
 
-    pub(crate) fn malformed(&self, message: impl AsRef<str>, hide: &Redactor) -> ModelError {
-        let message = hide.shorten(message.as_ref());
+    pub(crate) fn malformed(&self, message: impl AsRef<str>, redactor: &Redactor) -> ModelError {
+        let message = redactor.shorten(message.as_ref());
         ModelError::Malformed { provider: self.label(), message, source: None }
     }
 
     /// The error if a server answers in another format; `answered` is what it sent.
-    pub(crate) fn wrong_server(&self, answered: &str, hide: &Redactor) -> ModelError {
+    pub(crate) fn wrong_server(&self, answered: &str, redactor: &Redactor) -> ModelError {
         ModelError::WrongServer {
-            provider: format!("{} at {}", self.name, hide.hide_in(self.place())),
+            provider: format!("{} at {}", self.name, redactor.redact(self.shown_url())),
             format: self.wire.format(),
-            message: hide.shorten(&page::words(answered)),
+            message: redactor.shorten(&page::page_text(answered)),
         }
     }
 }
 
 /// The JSON in the body of an error. Some servers send it as an event, because a stream was requested.
-fn parsed(body: &str) -> Value {
+fn parse_body(body: &str) -> Value {
     if let Ok(json) = serde_json::from_str(body) {
         return json;
     }
@@ -167,11 +183,11 @@ fn parsed(body: &str) -> Value {
 }
 
 /// Whether a 404 is about a model, or something else that the API knows by name, and not about the address.
-fn is_about_a_thing(json: &Value) -> bool {
-    const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
+fn is_about_resource(json: &Value) -> bool {
+    const RESOURCES: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
     let names_it = |text: &str| {
         let text = text.to_lowercase();
-        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| THINGS.contains(&word))
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| RESOURCES.contains(&word))
     };
     message(json).is_some_and(names_it) || codes(json).any(names_it)
 }
@@ -207,15 +223,15 @@ fn status(code: &Value) -> Option<u16> {
 }
 
 /// The text of an error: the provider's own words, or the body as it is.
-fn said(json: &Value, body: &str, hide: &Redactor) -> String {
-    let message = hide.shorten(&message(json).map_or_else(|| page::words(body), Cow::Borrowed));
+fn message_or_body(json: &Value, body: &str, redactor: &Redactor) -> String {
+    let message = redactor.shorten(&message(json).map_or_else(|| page::page_text(body), Cow::Borrowed));
     if message.is_empty() { "no further message".into() } else { message }
 }
 
 /// The provider's own words in the body of an error; empty if there are none.
-fn words(json: &Value, body: &str, hide: &Redactor) -> String {
-    let text = if json.is_null() { page::words(body) } else { "".into() };
-    hide.shorten(message(json).unwrap_or(&text))
+fn message_or_text(json: &Value, body: &str, redactor: &Redactor) -> String {
+    let text = if json.is_null() { page::page_text(body) } else { "".into() };
+    redactor.shorten(message(json).unwrap_or(&text))
 }
 
 fn message(json: &Value) -> Option<&str> {
@@ -323,7 +339,7 @@ fn is_about_the_key(json: &Value, message: &str) -> bool {
             || text.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT.contains(&word))
     };
     let is_silent = message.is_empty() && codes(json).next().is_none();
-    is_silent || says(json, "API_KEY_INVALID") || names_it(message) || codes(json).any(names_it)
+    is_silent || has_reason(json, "API_KEY_INVALID") || names_it(message) || codes(json).any(names_it)
 }
 
 /// The details of an error in Google's format, if it has any.
@@ -333,7 +349,7 @@ fn details(json: &Value) -> impl Iterator<Item = &Value> {
     error.and_then(Value::as_array).into_iter().flatten()
 }
 
-fn says(json: &Value, reason: &str) -> bool {
+fn has_reason(json: &Value, reason: &str) -> bool {
     details(json).any(|detail| detail.get("reason").is_some_and(|found| found == reason))
 }
 

@@ -22,12 +22,12 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 pub struct Recorder {
     model: Arc<dyn Model>,
     clock: Option<Clock>,
-    tape: Arc<Mutex<Tape>>,
+    partial: Arc<Mutex<PartialRecording>>,
 }
 
-/// The answers. Each has its place from the moment of its request; if it fails, the place stays empty.
+/// The answers. Each has its slot from the moment of its request; if it fails, the slot stays empty.
 #[derive(Default)]
-struct Tape {
+struct PartialRecording {
     turns: Vec<Option<RecordedTurn>>,
     suggestions: Vec<Option<RecordedSuggestion>>,
     scrubber: Scrubber,
@@ -36,7 +36,7 @@ struct Tape {
 impl Recorder {
     /// Records without delays.
     pub fn new(model: Arc<dyn Model>) -> Self {
-        Self { model, clock: None, tape: Arc::default() }
+        Self { model, clock: None, partial: Arc::default() }
     }
 
     /// Also records how long each answer took until its first event, and from there to its end.
@@ -48,34 +48,34 @@ impl Recorder {
     /// Also removes these secrets from what is recorded.
     #[must_use]
     pub fn with_secrets(self, scrubber: Scrubber) -> Self {
-        lock(&self.tape).scrubber = scrubber;
+        lock(&self.partial).scrubber = scrubber;
         self
     }
 
     /// Another model whose answers go into the same recording, in the order of all requests.
     #[must_use]
-    pub fn beside(&self, model: Arc<dyn Model>) -> Self {
-        Self { model, clock: self.clock.clone(), tape: Arc::clone(&self.tape) }
+    pub fn for_model(&self, model: Arc<dyn Model>) -> Self {
+        Self { model, clock: self.clock.clone(), partial: Arc::clone(&self.partial) }
     }
 
     /// The recording so far.
     pub fn recording(&self) -> Recording {
-        let tape = lock(&self.tape);
+        let partial = lock(&self.partial);
         // Only complete answers are scrubbed, because a secret may come in pieces.
-        tape.scrubber.recording(&Recording {
-            turns: tape.turns.iter().flatten().cloned().collect(),
-            suggestions: tape.suggestions.iter().flatten().cloned().collect(),
+        partial.scrubber.recording(&Recording {
+            turns: partial.turns.iter().flatten().cloned().collect(),
+            suggestions: partial.suggestions.iter().flatten().cloned().collect(),
         })
     }
 
-    fn place(&self, request: &ModelRequest) -> Place {
-        let mut tape = lock(&self.tape);
+    fn reserve_slot(&self, request: &ModelRequest) -> RecordingSlot {
+        let mut partial = lock(&self.partial);
         if request.response_schema.is_some() {
-            tape.suggestions.push(None);
-            Place::Suggestion(tape.suggestions.len() - 1)
+            partial.suggestions.push(None);
+            RecordingSlot::Suggestion(partial.suggestions.len() - 1)
         } else {
-            tape.turns.push(None);
-            Place::Turn(tape.turns.len() - 1)
+            partial.turns.push(None);
+            RecordingSlot::Turn(partial.turns.len() - 1)
         }
     }
 }
@@ -83,61 +83,61 @@ impl Recorder {
 #[async_trait]
 impl Model for Recorder {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let asked = self.clock.as_ref().map(|clock| clock());
-        let place = self.place(request);
+        let requested_at = self.clock.as_ref().map(|clock| clock());
+        let slot = self.reserve_slot(request);
         let events = self.model.stream(request).await?;
-        Ok(Box::pin(Taped {
+        Ok(Box::pin(RecordedStream {
             events,
             answer: Some(RecordedTurn::default()),
             clock: self.clock.clone(),
-            asked,
-            begun: None,
-            place,
-            tape: Arc::clone(&self.tape),
+            requested_at,
+            first_event_at: None,
+            slot,
+            partial: Arc::clone(&self.partial),
         }))
     }
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum RecordingSlot {
     Turn(usize),
     Suggestion(usize),
 }
 
-struct Taped {
+struct RecordedStream {
     events: EventStream,
     /// The answer, until it is complete.
     answer: Option<RecordedTurn>,
     clock: Option<Clock>,
-    asked: Option<Duration>,
+    requested_at: Option<Duration>,
     /// When the first event came.
-    begun: Option<Duration>,
-    place: Place,
-    tape: Arc<Mutex<Tape>>,
+    first_event_at: Option<Duration>,
+    slot: RecordingSlot,
+    partial: Arc<Mutex<PartialRecording>>,
 }
 
-impl Stream for Taped {
+impl Stream for RecordedStream {
     type Item = Result<ModelEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let event = std::task::ready!(self.events.as_mut().poll_next(context));
         if let Some(Ok(event)) = &event {
-            self.keep(event);
+            self.record(event);
         }
         Poll::Ready(event)
     }
 }
 
-impl Taped {
-    fn keep(&mut self, event: &ModelEvent) {
+impl RecordedStream {
+    fn record(&mut self, event: &ModelEvent) {
         let Some(answer) = &mut self.answer else {
             return;
         };
-        if let (Some(clock), Some(asked)) = (&self.clock, self.asked) {
+        if let (Some(clock), Some(requested_at)) = (&self.clock, self.requested_at) {
             let now = clock();
-            let begun = *self.begun.get_or_insert(now);
-            answer.delay_ms = millis(begun.saturating_sub(asked));
-            answer.stream_ms = millis(now.saturating_sub(begun));
+            let first_event_at = *self.first_event_at.get_or_insert(now);
+            answer.delay_ms = millis(first_event_at.saturating_sub(requested_at));
+            answer.stream_ms = millis(now.saturating_sub(first_event_at));
         }
         match event {
             ModelEvent::Text(text) => answer.text.push_str(text),
@@ -147,10 +147,12 @@ impl Taped {
             ModelEvent::Usage(usage) => answer.usage = Some(*usage),
             ModelEvent::Finished(_) => {
                 let answer = self.answer.take().unwrap_or_default();
-                let mut tape = lock(&self.tape);
-                match self.place {
-                    Place::Turn(index) => tape.turns[index] = Some(answer),
-                    Place::Suggestion(index) => tape.suggestions[index] = Some(suggestion(&answer)),
+                let mut partial = lock(&self.partial);
+                match self.slot {
+                    RecordingSlot::Turn(index) => partial.turns[index] = Some(answer),
+                    RecordingSlot::Suggestion(index) => {
+                        partial.suggestions[index] = Some(suggestion(&answer))
+                    }
                 }
             }
             // A replay needs no thoughts, and no other model understands them.
@@ -180,9 +182,9 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn lock(tape: &Mutex<Tape>) -> MutexGuard<'_, Tape> {
+fn lock(partial: &Mutex<PartialRecording>) -> MutexGuard<'_, PartialRecording> {
     // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
-    tape.lock().unwrap_or_else(PoisonError::into_inner)
+    partial.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-mod place;
+mod json_path;
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub use self::place::json_path;
+pub use self::json_path::json_path;
 use headstart_forked_query::{Cause, Usage};
 
 /// The answers of a model, to be played again by [`Replay`](crate::Replay).

@@ -11,9 +11,9 @@ const PIECE_BYTES: usize = 8;
 
 /// How many characters of a message are searched: many more than are shown, so that a key at the cut is removed
 /// completely.
-const READ_CHARS: usize = 4 * 1024;
+const MAX_CHARS: usize = 4 * 1024;
 
-const HIDDEN: &str = "***";
+const PLACEHOLDER: &str = "***";
 
 /// Removes a key, and every larger piece of it, from what a server says. The default removes nothing.
 ///
@@ -27,7 +27,7 @@ pub(crate) struct Redactor {
 
 impl Redactor {
     pub(crate) fn new(key: &str) -> Self {
-        let key: Vec<u8> = Units(key).flat_map(|unit| unit.bytes()).collect();
+        let key: Vec<u8> = UnescapedChars(key).flat_map(|unit| unit.bytes()).collect();
         let piece_bytes = PIECE_BYTES.min(key.len());
         if piece_bytes == 0 {
             return Self::default();
@@ -37,9 +37,9 @@ impl Redactor {
 
     /// Also removes this text, if it is long enough to be a secret.
     #[cfg(feature = "http")]
-    pub(crate) fn and(mut self, secret: &str) -> Self {
+    pub(crate) fn with_secret(mut self, secret: &str) -> Self {
         const LEAST_BYTES: usize = 16;
-        let bytes: Vec<u8> = Units(secret).flat_map(|unit| unit.bytes()).collect();
+        let bytes: Vec<u8> = UnescapedChars(secret).flat_map(|unit| unit.bytes()).collect();
         // All pieces have the same length, and a shorter key has no pieces.
         if LEAST_BYTES <= bytes.len() && matches!(self.piece_bytes, 0 | PIECE_BYTES) {
             self.piece_bytes = PIECE_BYTES;
@@ -50,14 +50,14 @@ impl Redactor {
 
     /// One line of at most a few hundred characters. The key is removed before the line is cut.
     pub(crate) fn shorten(&self, text: &str) -> String {
-        cut(&self.hide_in(&one_line(text, READ_CHARS)))
+        cut(&self.redact(&one_line(text, MAX_CHARS)))
     }
 
     /// The error, as the [`source`](std::error::Error::source) of another one; `None` if it, or one below it, shows a
     /// key, because its words cannot be changed.
     pub(crate) fn cause(&self, error: impl Into<Cause>) -> Option<Cause> {
         let cause = error.into();
-        let shows_nothing = |text: String| self.hide_in(&text) == text;
+        let shows_nothing = |text: String| self.redact(&text) == text;
         let mut chain = iter::successors(Some(&*cause as &dyn Error), |error: &&dyn Error| (*error).source());
         let is_plain =
             chain.all(|error| shows_nothing(error.to_string()) && shows_nothing(format!("{error:?}")));
@@ -65,27 +65,27 @@ impl Redactor {
     }
 
     /// The text without the key, whether or not it is escaped as in JSON.
-    pub(crate) fn hide_in(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         if self.pieces.is_empty() {
             return text.to_owned();
         }
         // Each byte of the text without escapes, and the offset of the character in the text to which it belongs.
-        let (mut meant, mut places) = (Vec::new(), Vec::new());
-        for unit in Units(text) {
-            let start = text.len() - unit.rest.len() - unit.written;
-            meant.extend(unit.bytes());
-            places.resize(meant.len(), (start, start + unit.written));
+        let (mut unescaped, mut offsets) = (Vec::new(), Vec::new());
+        for unit in UnescapedChars(text) {
+            let start = text.len() - unit.rest.len() - unit.escaped_len;
+            unescaped.extend(unit.bytes());
+            offsets.resize(unescaped.len(), (start, start + unit.escaped_len));
         }
         let mut shown = String::new();
         let (mut end, mut hidden_end) = (0, 0);
-        for (index, window) in meant.windows(self.piece_bytes).enumerate() {
+        for (index, window) in unescaped.windows(self.piece_bytes).enumerate() {
             if !self.pieces.contains(window) {
                 continue;
             }
-            let (start, stop) = (places[index].0, places[index + self.piece_bytes - 1].1);
+            let (start, stop) = (offsets[index].0, offsets[index + self.piece_bytes - 1].1);
             if hidden_end < start || hidden_end == 0 {
                 shown.push_str(&text[end..start]);
-                shown.push_str(HIDDEN);
+                shown.push_str(PLACEHOLDER);
             }
             (end, hidden_end) = (stop, stop);
         }
@@ -102,25 +102,25 @@ impl fmt::Debug for Redactor {
 
 /// The characters of a text without JSON escapes, at any depth of quotation: backslashes before a character belong to
 /// it, and `\u006b` is a `k`.
-struct Units<'a>(&'a str);
+struct UnescapedChars<'a>(&'a str);
 
-struct Unit<'a> {
-    meant: Option<char>,
+struct UnescapedChar<'a> {
+    unescaped: Option<char>,
     /// Its length in the text in bytes.
-    written: usize,
+    escaped_len: usize,
     rest: &'a str,
 }
 
-impl Unit<'_> {
+impl UnescapedChar<'_> {
     fn bytes(&self) -> Vec<u8> {
-        self.meant.map(|c| c.to_string().into_bytes()).unwrap_or_default()
+        self.unescaped.map(|c| c.to_string().into_bytes()).unwrap_or_default()
     }
 }
 
-impl<'a> Iterator for Units<'a> {
-    type Item = Unit<'a>;
+impl<'a> Iterator for UnescapedChars<'a> {
+    type Item = UnescapedChar<'a>;
 
-    fn next(&mut self) -> Option<Unit<'a>> {
+    fn next(&mut self) -> Option<UnescapedChar<'a>> {
         let text = self.0;
         if text.is_empty() {
             return None;
@@ -131,15 +131,15 @@ impl<'a> Iterator for Units<'a> {
             let (digits, rest) = code.split_at_checked(4)?;
             Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, rest))
         });
-        let (meant, rest) = escaped.map_or_else(
+        let (unescaped, rest) = escaped.map_or_else(
             || {
                 let mut characters = bare.chars();
                 (characters.next(), characters.as_str())
             },
-            |(meant, rest)| (Some(meant), rest),
+            |(unescaped, rest)| (Some(unescaped), rest),
         );
         self.0 = rest;
-        Some(Unit { meant, written: text.len() - rest.len(), rest })
+        Some(UnescapedChar { unescaped, escaped_len: text.len() - rest.len(), rest })
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
     /// Servers repeat keys in many spellings and cut them, so a part of a key is hidden too.
     #[test]
     fn a_key_is_hidden_in_every_spelling_and_half_of_one_too() {
-        let hide = Redactor::new(KEY);
+        let redactor = Redactor::new(KEY);
         let unicode = KEY.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect::<Vec<_>>().concat();
         let json = serde_json::to_string(KEY).unwrap();
         let twice = serde_json::to_string(&json).unwrap();
@@ -169,20 +169,20 @@ mod tests {
             (String::new(), ""),
         ];
         for (text, expected) in cases {
-            assert_eq!(hide.hide_in(&text), expected, "{text}");
+            assert_eq!(redactor.redact(&text), expected, "{text}");
         }
-        assert_eq!(Redactor::new("").hide_in("abc"), "abc");
-        assert_eq!(Redactor::new("abc").hide_in("xabcabc abx"), "x*** abx");
-        assert_eq!(Redactor::new("schlüssel-wört").hide_in("der schlüssel-wört!"), "der ***!");
-        assert!(!format!("{hide:?}").contains("proj"));
+        assert_eq!(Redactor::new("").redact("abc"), "abc");
+        assert_eq!(Redactor::new("abc").redact("xabcabc abx"), "x*** abx");
+        assert_eq!(Redactor::new("schlüssel-wört").redact("der schlüssel-wört!"), "der ***!");
+        assert!(!format!("{redactor:?}").contains("proj"));
     }
 
     /// A text is cut only after keys were hidden in it, because a part of a key at the cut might not be recognised.
     #[test]
     fn it_is_hidden_before_the_text_is_cut() {
-        let hide = Redactor::new(KEY);
+        let redactor = Redactor::new(KEY);
         for padding in (200..330).chain(4_000..4_120) {
-            let shown = hide.shorten(&format!("{} {KEY} {KEY}", "x".repeat(padding)));
+            let shown = redactor.shorten(&format!("{} {KEY} {KEY}", "x".repeat(padding)));
             for piece in KEY.as_bytes().windows(PIECE_BYTES) {
                 assert!(!shown.contains(str::from_utf8(piece).unwrap()), "{padding}: {shown}");
             }

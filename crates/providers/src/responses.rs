@@ -56,7 +56,7 @@ impl Options {
         const FORMAT: Parameter = Parameter { name: "text", also: &["text.format", "response_format"] };
         const INCLUDE: Parameter =
             Parameter { name: "include", also: &["reasoning.encrypted_content", "Encrypted content"] };
-        let effort = self.effort.is_said().then_some(EFFORT);
+        let effort = self.effort.is_specified().then_some(EFFORT);
         let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
         let key = self.prompt_cache_key.is_some().then_some(Parameter::named("prompt_cache_key"));
         let thoughts = (self.encrypted_thoughts != EncryptedThoughts::No).then_some(INCLUDE);
@@ -65,7 +65,7 @@ impl Options {
 
     pub(crate) fn without(&self, refused: &[&str]) -> Self {
         let mut left = self.clone();
-        left.effort = self.effort.without(refused.iter().filter(|name| **name == "reasoning").count());
+        left.effort = self.effort.after_refusals(refused.iter().filter(|name| **name == "reasoning").count());
         if refused.contains(&"text") {
             left.structured_output = StructuredOutput::Instruction;
         }

@@ -8,11 +8,11 @@ pub struct RetryPolicy {
     /// The most repetitions.
     pub retries: u32,
     /// The longest wait after the first failure. It doubles with each further one.
-    pub first: Duration,
+    pub initial_delay: Duration,
     /// The longest wait at any time.
-    pub longest: Duration,
+    pub max_delay: Duration,
     /// The longest sum of all waits of one request. If a provider asks for more, the request fails.
-    pub patience: Duration,
+    pub max_total_wait: Duration,
 }
 
 /// Who waits for an answer.
@@ -29,17 +29,17 @@ impl RetryPolicy {
     /// For the user's own turn.
     pub const FOREGROUND: Self = Self {
         retries: 4,
-        first: Duration::from_millis(500),
-        longest: Duration::from_secs(20),
-        patience: Duration::from_secs(60),
+        initial_delay: Duration::from_millis(500),
+        max_delay: Duration::from_secs(20),
+        max_total_wait: Duration::from_secs(60),
     };
 
     /// For work that nobody waits for: fewer attempts, further apart.
     pub const BACKGROUND: Self = Self {
         retries: 2,
-        first: Duration::from_secs(2),
-        longest: Duration::from_secs(20),
-        patience: Duration::from_secs(30),
+        initial_delay: Duration::from_secs(2),
+        max_delay: Duration::from_secs(20),
+        max_total_wait: Duration::from_secs(30),
     };
 
     /// The policy for a priority.
@@ -51,13 +51,19 @@ impl RetryPolicy {
     }
 
     /// How long to wait before a request is repeated that failed for the `failures`th time, with this error, after it
-    /// has `waited` this long in total; `None` if it is not repeated. `dice` is a random number between 0 and 1.
+    /// has `waited` this long in total; `None` if it is not repeated. `random` is a random number between 0 and 1.
     ///
     /// Rate limits and failures of a server pass, and so does a connection that was closed before the first byte of
     /// the answer, which happens if it was idle for long. Everything else would fail again. If the provider asks for
     /// a time, that is the wait; otherwise the wait is between half and all of a step that doubles, so that clients
     /// do not return at the same time.
-    pub fn delay(&self, failures: u32, waited: Duration, error: &ModelError, dice: f64) -> Option<Duration> {
+    pub fn delay(
+        &self,
+        failures: u32,
+        waited: Duration,
+        error: &ModelError,
+        random: f64,
+    ) -> Option<Duration> {
         let asked_for = match error {
             // "Not implemented" and "version not supported" do not change.
             ModelError::Server { status: 501 | 505, .. } => return None,
@@ -70,17 +76,17 @@ impl RetryPolicy {
         if self.retries < failures || failures == 0 {
             return None;
         }
-        let dice = if dice.is_finite() { dice.clamp(0.0, 1.0) } else { 1.0 };
+        let random = if random.is_finite() { random.clamp(0.0, 1.0) } else { 1.0 };
         let delay = match asked_for {
-            Some(asked_for) => asked_for.saturating_add(self.first.mul_f64(dice / 10.0)),
-            None => self.step(failures).mul_f64(0.5 + dice / 2.0),
+            Some(asked_for) => asked_for.saturating_add(self.initial_delay.mul_f64(random / 10.0)),
+            None => self.step(failures).mul_f64(0.5 + random / 2.0),
         };
-        (waited.saturating_add(delay) <= self.patience).then_some(delay)
+        (waited.saturating_add(delay) <= self.max_total_wait).then_some(delay)
     }
 
     fn step(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
-        self.first.saturating_mul(doubled).min(self.longest)
+        self.initial_delay.saturating_mul(doubled).min(self.max_delay)
     }
 }
 
@@ -92,9 +98,9 @@ mod tests {
 
     const POLICY: RetryPolicy = RetryPolicy {
         retries: 5,
-        first: Duration::from_millis(100),
-        longest: Duration::from_millis(500),
-        patience: Duration::from_secs(10),
+        initial_delay: Duration::from_millis(100),
+        max_delay: Duration::from_millis(500),
+        max_total_wait: Duration::from_secs(10),
     };
 
     fn limited(retry_after: Option<u64>) -> ModelError {
@@ -163,9 +169,9 @@ mod tests {
                 None,
             ),
         ];
-        for (failures, waited, error, dice, expected) in cases {
-            let delay = POLICY.delay(failures, Duration::from_millis(waited), &error, dice);
-            assert_eq!(delay, expected.map(Duration::from_millis), "{failures} {waited} {error:?} {dice}");
+        for (failures, waited, error, random, expected) in cases {
+            let delay = POLICY.delay(failures, Duration::from_millis(waited), &error, random);
+            assert_eq!(delay, expected.map(Duration::from_millis), "{failures} {waited} {error:?} {random}");
         }
     }
 
@@ -175,14 +181,14 @@ mod tests {
         fn a_request_ends(errors in proptest::collection::vec((any::<bool>(), proptest::option::of(0..100_000_u64), 0.0..1.0_f64), 100)) {
             for policy in [POLICY, RetryPolicy::FOREGROUND, RetryPolicy::BACKGROUND] {
                 let (mut failures, mut waited) = (0, Duration::ZERO);
-                for (is_limit, after, dice) in &errors {
+                for (is_limit, after, random) in &errors {
                     failures += 1;
                     let error = if *is_limit { limited(*after) } else { server(500, *after) };
-                    let Some(delay) = policy.delay(failures, waited, &error, *dice) else { break };
+                    let Some(delay) = policy.delay(failures, waited, &error, *random) else { break };
                     waited += delay;
                 }
                 prop_assert!(failures <= policy.retries + 1);
-                prop_assert!(waited <= policy.patience);
+                prop_assert!(waited <= policy.max_total_wait);
             }
         }
     }

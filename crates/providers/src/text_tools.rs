@@ -13,8 +13,8 @@ use tracing::info;
 mod read;
 mod write;
 
-use read::{CallReader, Found};
-pub(crate) use write::in_words;
+use read::{CallReader, Segment};
+pub(crate) use write::with_text_tools;
 
 /// How a model gets tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -30,7 +30,7 @@ pub enum ToolSupport {
 
 /// A model whose server refused tools in their own fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusedTools {
+pub struct ToolRefusal {
     /// What the provider calls the model.
     pub model: String,
     /// The refusal.
@@ -40,18 +40,18 @@ pub struct RefusedTools {
 /// Which models refused tools. Shared by all that send requests for one conversation, so that its requests keep one
 /// prefix.
 #[derive(Debug, Default)]
-pub struct ToolRefusals(Mutex<Refusals>);
+pub struct ToolRefusals(Mutex<RefusalState>);
 
 #[derive(Debug, Default)]
-struct Refusals {
+struct RefusalState {
     models: HashSet<String>,
-    untold: Vec<RefusedTools>,
+    unreported: Vec<ToolRefusal>,
 }
 
 impl ToolRefusals {
     /// Refusals that were not reported yet, each once. A front end tells its user.
-    pub fn take_new(&self) -> Vec<RefusedTools> {
-        std::mem::take(&mut self.lock().untold)
+    pub fn take_new(&self) -> Vec<ToolRefusal> {
+        std::mem::take(&mut self.lock().unreported)
     }
 
     fn holds(&self, model: &str) -> bool {
@@ -62,11 +62,11 @@ impl ToolRefusals {
         info!(model, error = error.code(), "the server takes no tools; they are told in words from now on");
         let mut known = self.lock();
         if known.models.insert(model.to_owned()) {
-            known.untold.push(RefusedTools { model: model.to_owned(), error });
+            known.unreported.push(ToolRefusal { model: model.to_owned(), error });
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Refusals> {
+    fn lock(&self) -> MutexGuard<'_, RefusalState> {
         // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -90,12 +90,12 @@ impl TextTools {
         Self { model, support, refusals }
     }
 
-    async fn in_words(
+    async fn stream_with_text_tools(
         &self,
         request: &ModelRequest,
         support: ToolSupport,
     ) -> Result<EventStream, ModelError> {
-        let events = self.model.stream(&in_words(request, support)).await?;
+        let events = self.model.stream(&with_text_tools(request, support)).await?;
         // The answer to a question is one JSON object, which contains no calls.
         if support == ToolSupport::None || request.tools.is_empty() || request.response_schema.is_some() {
             return Ok(events);
@@ -108,10 +108,10 @@ impl TextTools {
 impl Model for TextTools {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         if self.support != ToolSupport::Native {
-            return self.in_words(request, self.support).await;
+            return self.stream_with_text_tools(request, self.support).await;
         }
         if self.refusals.holds(&request.model) {
-            return self.in_words(request, ToolSupport::Text).await;
+            return self.stream_with_text_tools(request, ToolSupport::Text).await;
         }
         let refusal = match self.model.stream(request).await {
             Err(error @ ModelError::ToolsRefused { .. }) => error,
@@ -124,7 +124,7 @@ impl Model for TextTools {
             },
         };
         self.refusals.add(&request.model, refusal);
-        self.in_words(request, ToolSupport::Text).await
+        self.stream_with_text_tools(request, ToolSupport::Text).await
     }
 }
 
@@ -135,29 +135,29 @@ fn with_calls(events: EventStream, request: &ModelRequest) -> EventStream {
         Part::ToolCall(call) => Some(call.id.clone()),
         _ => None,
     });
-    let answer = Answer {
+    let answer = ToolCallStream {
         events,
         reader: CallReader::default(),
         taken: taken.collect(),
         ready: VecDeque::new(),
-        is_told: false,
+        is_cost_reported: false,
         is_over: false,
     };
     stream::unfold(answer, |mut answer| async move { Some((answer.next().await?, answer)) }).boxed()
 }
 
-struct Answer {
+struct ToolCallStream {
     events: EventStream,
     reader: CallReader,
     /// The ids of all calls, for choosing new ones.
     taken: HashSet<String>,
     ready: VecDeque<ModelEvent>,
     /// Whether the cost was reported.
-    is_told: bool,
+    is_cost_reported: bool,
     is_over: bool,
 }
 
-impl Answer {
+impl ToolCallStream {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -167,7 +167,7 @@ impl Answer {
                 return None;
             }
             match self.events.next().await {
-                Some(Ok(event)) => self.take(event),
+                Some(Ok(event)) => self.handle(event),
                 other => {
                     self.is_over = true;
                     return other;
@@ -176,19 +176,19 @@ impl Answer {
         }
     }
 
-    fn take(&mut self, event: ModelEvent) {
+    fn handle(&mut self, event: ModelEvent) {
         match event {
             ModelEvent::Text(text) => {
-                let found = self.reader.push(&text);
-                self.give(found);
+                let segments = self.reader.push(&text);
+                self.emit(segments);
             }
             ModelEvent::Usage(usage) => {
-                self.is_told = true;
+                self.is_cost_reported = true;
                 self.ready.push_back(ModelEvent::Usage(usage));
             }
             ModelEvent::Finished(reason) => {
-                let found = self.reader.end(reason == FinishReason::Stop);
-                self.give(found);
+                let segments = self.reader.end(reason == FinishReason::Stop);
+                self.emit(segments);
                 if !self.is_over {
                     self.is_over = true;
                     self.ready.push_back(ModelEvent::Finished(reason));
@@ -201,20 +201,20 @@ impl Answer {
         }
     }
 
-    fn give(&mut self, found: Vec<Found>) {
-        for found in found {
-            match found {
-                Found::Text(text) => self.ready.push_back(ModelEvent::Text(text)),
-                Found::Call(call) => {
+    fn emit(&mut self, segments: Vec<Segment>) {
+        for segment in segments {
+            match segment {
+                Segment::Text(text) => self.ready.push_back(ModelEvent::Text(text)),
+                Segment::Call(call) => {
                     let id = free_id("call", &self.taken);
                     self.taken.insert(id.clone());
                     self.ready.push_back(ModelEvent::ToolCall(call.with_id(id)));
                 }
                 // What a model writes behind its calls, it writes as if it had their results, so it is neither read
                 // nor worth waiting for.
-                Found::End => {
+                Segment::End => {
                     self.is_over = true;
-                    if !self.is_told {
+                    if !self.is_cost_reported {
                         self.ready.push_back(ModelEvent::Usage(Usage::UNTOLD));
                     }
                     self.ready.push_back(ModelEvent::Finished(FinishReason::Stop));

@@ -1,23 +1,23 @@
 //! What the wire formats share: the way from a request to bytes, and from the bytes of an answer to
 //! [`ModelEvent`](headstart_forked_query::ModelEvent)s.
 
-mod answer;
+mod answer_builder;
 pub(crate) mod arguments;
+pub(crate) mod cache_control;
 mod calls;
 mod decoder;
+pub(crate) mod encoding;
 mod frames;
-pub(crate) mod ids;
+pub(crate) mod given_ids;
 pub(crate) mod layout;
-pub(crate) mod mark;
+mod preamble;
 mod refusal;
-mod stranger;
-pub(crate) mod words;
 
-pub(crate) use answer::{Answer, Wrong};
+pub(crate) use answer_builder::{AnswerBuilder, EventError};
 pub(crate) use arguments::MALFORMED_ARGUMENTS;
+pub(crate) use calls::CallFragment;
 #[cfg(feature = "bedrock")]
-pub(crate) use calls::Arguments;
-pub(crate) use calls::Fragment;
+pub(crate) use calls::FragmentArguments;
 pub use decoder::{Decoder, MAX_ANSWER_BYTES};
 #[cfg(feature = "bedrock")]
 pub(crate) use frames::FrameError;
@@ -234,7 +234,7 @@ impl Reader {
         }
     }
 
-    pub(crate) fn read(&mut self, event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+    pub(crate) fn read(&mut self, event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
         match self {
             Self::Chat => openai::read(event, answer),
             Self::Anthropic(reader) => reader.read(event, answer),

@@ -357,7 +357,7 @@ fn without(text: String, secrets: &[String]) -> String {
 
 /// A client that follows no redirect away from the address that the user wrote.
 pub(crate) fn client() -> Result<reqwest::Client, String> {
-    headstart_providers::choose_tls();
+    headstart_providers::install_tls_provider();
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIME)
         .redirect(Policy::none())

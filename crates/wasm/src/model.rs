@@ -62,9 +62,9 @@ mod tests {
     fn requests_over_fetch_are_repeated_as_those_of_the_crate() {
         let written = include_str!("../npm/src/retry.ts").replace('_', "");
         let policies = [("foreground", RetryPolicy::FOREGROUND), ("background", RetryPolicy::BACKGROUND)];
-        for (name, RetryPolicy { retries, first, longest, patience }) in policies {
+        for (name, RetryPolicy { retries, initial_delay, max_delay, max_total_wait }) in policies {
             let [first, longest, patience] =
-                [first, longest, patience].map(|time: Duration| time.as_millis());
+                [initial_delay, max_delay, max_total_wait].map(|time: Duration| time.as_millis());
             let line = format!(
                 "{name}: {{ retries: {retries}, firstMs: {first}, longestMs: {longest}, patienceMs: {patience} }}"
             );

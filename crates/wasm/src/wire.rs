@@ -73,7 +73,7 @@ impl WireHandle {
     /// server refuses something else, or something that cannot be left out: such a request is not repeated.
     pub fn learn(&self, status: u16, body: &str) -> Option<WireHandle> {
         let mut refused = self.refused.clone();
-        let is_learned = self.provider.wire.learn(&mut refused, status, body);
+        let is_learned = self.provider.wire.add_refused_parameter(&mut refused, status, body);
         is_learned.then(|| Self { provider: self.provider.clone(), refused })
     }
 
@@ -93,24 +93,24 @@ impl WireHandle {
 
     /// A decoder for the answer to `request`; no error will contain `key`.
     pub fn decoder(&self, request: &str, key: &str) -> Result<DecoderHandle, Failure> {
-        let decoder = Decoder::new(&self.provider, &request_from_json(request)?).hiding(key);
+        let decoder = Decoder::new(&self.provider, &request_from_json(request)?).with_hidden_key(key);
         Ok(DecoderHandle { decoder, failed: None })
     }
 
     /// The failure in an answer with this status.
     pub fn refused(&self, status: u16, retry_after_ms: Option<f64>, body: &str, key: &str) -> String {
         let wait = retry_after_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-        told(self.provider.refused(status, wait, body, key))
+        told(self.provider.status_error(status, wait, body, key))
     }
 
     /// The failure if something other than the provider answers.
     pub fn stranger(&self, answered: &str, key: &str) -> String {
-        told(self.provider.stranger(answered, key))
+        told(self.provider.wrong_server_error(answered, key))
     }
 
     /// The failure if nothing answers.
     pub fn unreachable(&self, url: &str, why: &str, key: &str) -> String {
-        told(self.provider.unreachable(url, why, key))
+        told(self.provider.unreachable_error(url, why, key))
     }
 
     /// The failure if nothing came for this long.

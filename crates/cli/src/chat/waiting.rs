@@ -1,7 +1,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use headstart_providers::{WaitCause, Waiting, Waits};
+use headstart_providers::{PendingRetry, PendingRetrySender, WaitCause};
 use tokio::sync::watch::Receiver;
 use tokio::time::Instant;
 
@@ -18,7 +18,7 @@ pub(super) struct RetryWaits {
 }
 
 impl RetryWaits {
-    pub(super) fn of((turn, ahead): &(Waits, Waits)) -> Self {
+    pub(super) fn of((turn, ahead): &(PendingRetrySender, PendingRetrySender)) -> Self {
         Self { turn: RetryWait::of(turn), ahead: RetryWait::of(ahead) }
     }
 
@@ -47,7 +47,7 @@ impl Chat {
 
 /// Reports waits for the provider.
 pub(super) struct RetryWait {
-    told: Receiver<Option<Waiting>>,
+    told: Receiver<Option<PendingRetry>>,
 }
 
 /// What has changed about a wait.
@@ -60,7 +60,7 @@ pub(super) enum News {
 }
 
 impl RetryWait {
-    fn of(waits: &Waits) -> Self {
+    fn of(waits: &PendingRetrySender) -> Self {
         Self { told: waits.subscribe() }
     }
 
@@ -94,7 +94,7 @@ impl RetryWait {
         let seconds = self.left()?.as_secs_f64().ceil();
         let why = match waiting.cause {
             WaitCause::RateLimit => "the provider limits requests",
-            WaitCause::Trouble => "the provider is in trouble",
+            WaitCause::ServerError => "the provider is in trouble",
         };
         Some(format!("{why}: trying again in {seconds} s"))
     }
@@ -111,11 +111,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_wait_is_counted_down_by_the_second() {
-        let waits = Waits::default();
+        let waits = PendingRetrySender::default();
         let mut hold = RetryWait::of(&waits);
         assert_eq!(hold.words(), None);
         let until = Instant::now() + Duration::from_millis(1_300);
-        waits.send_replace(Some(Waiting { until, cause: WaitCause::RateLimit }));
+        waits.send_replace(Some(PendingRetry { until, cause: WaitCause::RateLimit }));
         let mut said = Vec::new();
         while said
             .last()
@@ -128,7 +128,7 @@ mod tests {
         assert!((2..=3).contains(&said.len()), "{said:?}");
         assert!(said[1..].iter().all(|(news, _)| *news == News::Second), "{said:?}");
 
-        waits.send_replace(Some(Waiting { until: Instant::now(), cause: WaitCause::Trouble }));
+        waits.send_replace(Some(PendingRetry { until: Instant::now(), cause: WaitCause::ServerError }));
         assert_eq!(hold.news().await, News::Changed);
         assert_eq!(hold.words().unwrap(), "the provider is in trouble: trying again in 0 s");
         waits.send_replace(None);

@@ -216,7 +216,7 @@ fn parse_output_limit(name: &str) -> Result<OutputLimit, String> {
     Ok(match name {
         "max_tokens" => OutputLimit::MaxTokens,
         "max_completion_tokens" => OutputLimit::MaxCompletionTokens,
-        "none" => OutputLimit::Unsaid,
+        "none" => OutputLimit::Omitted,
         _ => return Err(format!("{name:?} is none of max_tokens, max_completion_tokens and none")),
     })
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use headstart_agent::{AgentHandle, UsedModels};
 use headstart_context::Window;
-use headstart_providers::Waits;
+use headstart_providers::PendingRetrySender;
 
 use crate::config::Config;
 use crate::environment::Environment;
@@ -27,7 +27,7 @@ pub(crate) struct ModelChoice {
     /// Whether what the model says is recorded in a file.
     is_recorded: bool,
     /// Where the current models report that they wait: the model of turns, and that of background work.
-    pub(crate) waits: (Waits, Waits),
+    pub(crate) waits: (PendingRetrySender, PendingRetrySender),
     /// The models that were chosen since the beginning, which have to be closed at the end.
     opened: Vec<Models>,
 }

@@ -45,7 +45,7 @@ impl RemoteEmbedder {
         };
         let provider = match (is_ollama, url) {
             (true, None) => Provider::ollama(),
-            (true, Some(url)) => Provider::ollama().at(url),
+            (true, Some(url)) => Provider::ollama().with_base_url(url),
             (false, None) => Provider::openai(),
             (false, Some(url)) => of_user("embeddings", url, EMBEDDINGS_KEY),
         };

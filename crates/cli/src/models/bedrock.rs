@@ -22,7 +22,7 @@ pub(super) fn open(
 ) -> Result<HttpModel, CliError> {
     let region = region(environment)?;
     let service = Service::bedrock(&region);
-    let service = base_url.map_or_else(|| service.clone(), |url| service.clone().at(url));
+    let service = base_url.map_or_else(|| service.clone(), |url| service.clone().with_base_url(url));
     let service = dialect::spoken(service, spec, config, environment)?;
     let bearer = text(environment, BEARER)?.map(ApiKey::new);
     let keys = match bearer {
@@ -34,7 +34,7 @@ pub(super) fn open(
             region,
         }),
     };
-    let model = HttpModel::new(service, bearer, config.requests.timeouts)?.telling_fragments();
+    let model = HttpModel::new(service, bearer, config.requests.timeouts)?.with_call_fragments();
     let clock = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Ok(match keys {
         Some(keys) => model.signed(keys, Arc::new(clock)),

@@ -1,6 +1,6 @@
 //! Turns what the user says about one model into the way in which its server is asked.
 
-use headstart_providers::{FieldScope, Header, MoreFields, Provider as Service, Wire};
+use headstart_providers::{ExtraFields, FieldScope, Header, Provider as Service, Wire};
 use serde_json::{Value, json};
 
 use crate::config::{Config, Dialect, HeaderText, Thinking};
@@ -55,8 +55,8 @@ pub(super) fn spoken(
 ///
 /// Anthropic's cache distinguishes requests that ask for thinking in different ways, so all requests of a conversation
 /// ask in the same way there. With other providers work ahead is not asked to think.
-pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
-    let Some(provider) = spec.provider() else { return MoreFields::default() };
+pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> ExtraFields {
+    let Some(provider) = spec.provider() else { return ExtraFields::default() };
     let Dialect { thinking, effort, .. } = config.per_model.get(&spec.to_string()).dialect;
     let mut scope = FieldScope::Turns;
     let mut room = 0;
@@ -103,9 +103,9 @@ pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
             json!({ "think": effort.map(|effort| json!(effort)).or(switch) })
         }
     };
-    let Value::Object(mut fields) = fields else { return MoreFields::default() };
+    let Value::Object(mut fields) = fields else { return ExtraFields::default() };
     fields.retain(|_, value| !value.is_null());
-    MoreFields { fields, scope, room }
+    ExtraFields { fields, scope, room }
 }
 
 fn of_environment(

@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{ID, Options};
-use crate::wire::ids::Ids;
-use crate::wire::layout::{self, Piece};
-use crate::wire::mark::{MARK, Mark};
-use crate::wire::words;
+use crate::wire::cache_control::{CacheControl, EPHEMERAL};
+use crate::wire::encoding;
+use crate::wire::given_ids::GivenIds;
+use crate::wire::layout::{self, AnswerPiece};
 use headstart_forked_query::{Image, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
 
 /// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
@@ -15,11 +15,16 @@ use headstart_forked_query::{Image, Message, ModelRequest, Part, Role, ToolOutco
 /// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
 /// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
-    words::to_bytes(&Body {
+    encoding::to_bytes(&Body {
         model: &request.model,
         stream: true,
         tools: tools(&request.tools),
-        system: request.system.iter().filter_map(|system| text(system.as_str())).map(Block::marked).collect(),
+        system: request
+            .system
+            .iter()
+            .filter_map(|system| text(system.as_str()))
+            .map(Block::with_cache_control)
+            .collect(),
         messages: messages(request),
         max_tokens: max_tokens(request, options),
     })
@@ -62,7 +67,7 @@ struct Tool<'a> {
     description: &'a str,
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
@@ -77,7 +82,7 @@ struct Block<'a> {
     content: Content<'a>,
     // The last field, so that all bytes before it are the same as in a block without a mark.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
@@ -114,8 +119,8 @@ struct Source<'a> {
 }
 
 impl Block<'_> {
-    fn marked(mut self) -> Self {
-        self.cache_control = Some(MARK);
+    fn with_cache_control(mut self) -> Self {
+        self.cache_control = Some(EPHEMERAL);
         self
     }
 }
@@ -137,43 +142,45 @@ fn tools(tools: &[ToolSchema]) -> Vec<Tool<'_>> {
         })
         .collect();
     if let Some(last) = tools.last_mut() {
-        last.cache_control = Some(MARK);
+        last.cache_control = Some(EPHEMERAL);
     }
     tools
 }
 
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
-    let (shared, question) = words::split_question(request);
-    let ids = Ids::of(&request.messages, ID, &request.model);
+    let (shared, question) = encoding::split_question(request);
+    let ids = GivenIds::of(&request.messages, ID, &request.model);
     let message = |turn| message(turn, &request.model, &ids);
-    let mut list: Vec<_> = words::turns(shared).filter_map(message).collect();
+    let mut list: Vec<_> = encoding::group_tool_messages(shared).filter_map(message).collect();
     let before_answer = list.iter().rposition(|message| message.role == "assistant").unwrap_or_default();
-    mark(&mut list[..before_answer]);
-    mark(&mut list);
+    set_cache_control(&mut list[..before_answer]);
+    set_cache_control(&mut list);
     let question = question.into_iter().filter_map(|question| message(std::slice::from_ref(question)));
     list.extend(question);
     if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
-        last.content
-            .push(Content::Text { text: words::schema(schema).trim_start().to_owned().into() }.into());
+        last.content.push(
+            Content::Text { text: encoding::schema_instruction(schema).trim_start().to_owned().into() }
+                .into(),
+        );
     }
     list
 }
 
 /// Marks the last block with content, because a mark on an empty block or on a thought is refused.
-fn mark(messages: &mut [WireMessage<'_>]) {
+fn set_cache_control(messages: &mut [WireMessage<'_>]) {
     let blocks = messages.iter_mut().flat_map(|message| &mut message.content).rev();
     let full = |block: &&mut Block| match &block.content {
         Content::ToolResult { content, .. } => !content.trim().is_empty(),
         content => !content.is_thought(),
     };
     if let Some(block) = blocks.into_iter().find(full) {
-        block.cache_control = Some(MARK);
+        block.cache_control = Some(EPHEMERAL);
     }
 }
 
 /// One message, or several consecutive tool messages as one; `None` if it is empty, because an empty message is
 /// refused.
-fn message<'a>(turn: &'a [Message], model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
+fn message<'a>(turn: &'a [Message], model: &str, ids: &GivenIds<'_>) -> Option<WireMessage<'a>> {
     let first = turn.first()?;
     if first.role == Role::Model {
         return answer(first, model, ids);
@@ -183,7 +190,7 @@ fn message<'a>(turn: &'a [Message], model: &str, ids: &Ids<'_>) -> Option<WireMe
     (!content.is_empty()).then_some(WireMessage { role: "user", content })
 }
 
-fn block<'a>(part: &'a Part, ids: &Ids<'_>) -> Option<Block<'a>> {
+fn block<'a>(part: &'a Part, ids: &GivenIds<'_>) -> Option<Block<'a>> {
     match part {
         Part::Text { text: words } => text(words.as_str()),
         Part::ToolResult(result) => Some(tool_result(result, ids).into()),
@@ -199,7 +206,7 @@ fn block<'a>(part: &'a Part, ids: &Ids<'_>) -> Option<Block<'a>> {
 }
 
 /// What the model said, with the thoughts that it wants back in their places.
-fn answer<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
+fn answer<'a>(message: &'a Message, model: &str, ids: &GivenIds<'_>) -> Option<WireMessage<'a>> {
     let pieces = layout::pieces(message, ID, model).into_iter();
     let mut content: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
     // A thought may be last if only white space followed it.
@@ -209,14 +216,18 @@ fn answer<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Option<WireMe
     (!content.is_empty()).then_some(WireMessage { role: "assistant", content })
 }
 
-fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Block<'a>> {
+fn encode_piece<'a>(piece: AnswerPiece<'a>, ids: &GivenIds<'_>) -> Option<Block<'a>> {
     match piece {
-        Piece::Text(words, _) => text(words),
-        Piece::Call(call, _) => Some(
-            Content::ToolUse { id: ids.plain(&call.id), name: words::plain(&call.name), input: &call.args }
-                .into(),
+        AnswerPiece::Text(words, _) => text(words),
+        AnswerPiece::Call(call, _) => Some(
+            Content::ToolUse {
+                id: ids.given_or_plain(&call.id),
+                name: encoding::plain_id(&call.name),
+                input: &call.args,
+            }
+            .into(),
         ),
-        Piece::Raw(thought) => is_thought(thought).then(|| Content::Thought(thought).into()),
+        AnswerPiece::Raw(thought) => is_thought(thought).then(|| Content::Thought(thought).into()),
     }
 }
 
@@ -237,11 +248,11 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
     (!text.trim().is_empty()).then(|| Content::Text { text }.into())
 }
 
-fn tool_result<'a>(result: &'a ToolResult, ids: &Ids<'_>) -> Content<'a> {
+fn tool_result<'a>(result: &'a ToolResult, ids: &GivenIds<'_>) -> Content<'a> {
     let is_error = matches!(result.outcome, ToolOutcome::Error(_));
     Content::ToolResult {
-        tool_use_id: ids.plain(&result.id),
-        content: words::outcome(result),
+        tool_use_id: ids.given_or_plain(&result.id),
+        content: encoding::outcome_text(result),
         is_error: is_error.then_some(true),
     }
 }

@@ -1,7 +1,7 @@
 use serde_json::{Error, Map, Value, json};
 
-use crate::wire::layout::grow;
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::layout::append_text;
+use crate::wire::{AnswerBuilder, CallFragment, EventError};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
@@ -12,10 +12,10 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn read(&mut self, event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+    pub(crate) fn read(&mut self, event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
         if kind == "error" || (kind.is_empty() && event.get("error").is_some()) {
-            return Err(Wrong::Error(event.get("error").unwrap_or(&event).clone()));
+            return Err(EventError::Reported(event.get("error").unwrap_or(&event).clone()));
         }
         if kind == "message" {
             return self.whole(event, answer);
@@ -23,34 +23,34 @@ impl Reader {
         match Event::from_json(event)? {
             Event::MessageStart { message } => self.usage(message.usage, answer),
             Event::ContentBlockStart { index, content_block } => match content_block {
-                StartedBlock::Text { text } => answer.text(text),
+                StartedBlock::Text { text } => answer.push_text(text),
                 StartedBlock::Thinking { block } => {
-                    answer.thought(block.get("thinking").and_then(Value::as_str).map(str::to_owned));
-                    answer.raw(block);
+                    answer.push_thought(block.get("thinking").and_then(Value::as_str).map(str::to_owned));
+                    answer.push_raw(block);
                 }
-                StartedBlock::Redacted { block } => answer.raw(block),
-                StartedBlock::ToolUse { id, name, input } => answer.call(Fragment {
+                StartedBlock::Redacted { block } => answer.push_raw(block),
+                StartedBlock::ToolUse { id, name, input } => answer.push_call(CallFragment {
                     index: Some(index),
                     id,
                     name,
                     arguments: input.into(),
-                    ..Fragment::default()
+                    ..CallFragment::default()
                 }),
                 StartedBlock::Other => {}
             },
             Event::ContentBlockDelta { index, delta } => match delta {
-                Delta::TextDelta { text } => answer.text(Some(text)),
+                Delta::TextDelta { text } => answer.push_text(Some(text)),
                 Delta::ThinkingDelta { thinking } => {
-                    thought(answer, |block| grow(block, "thinking", &thinking));
-                    answer.thought(Some(thinking));
+                    thought(answer, |block| append_text(block, "thinking", &thinking));
+                    answer.push_thought(Some(thinking));
                 }
                 Delta::SignatureDelta { signature } => {
                     thought(answer, |block| _ = block.insert("signature".into(), signature.into()));
                 }
-                Delta::InputJsonDelta { partial_json } => answer.call(Fragment {
+                Delta::InputJsonDelta { partial_json } => answer.push_call(CallFragment {
                     index: Some(index),
                     arguments: Some(Value::String(partial_json)).into(),
-                    ..Fragment::default()
+                    ..CallFragment::default()
                 }),
                 // Citations.
                 Delta::Other => {}
@@ -69,10 +69,10 @@ impl Reader {
     }
 
     /// Reads a whole message from a server that does not stream, as if each block had begun and ended.
-    fn whole(&mut self, message: Value, answer: &mut Answer) -> Result<(), Wrong> {
+    fn whole(&mut self, message: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
         let mut fields = Fields::of(message)?;
         match fields.may::<Value>("content")? {
-            Some(Value::String(text)) => answer.text(Some(text)),
+            Some(Value::String(text)) => answer.push_text(Some(text)),
             Some(blocks) => {
                 for (index, block) in Vec::<Value>::from_json(blocks)?.into_iter().enumerate() {
                     let event =
@@ -90,7 +90,7 @@ impl Reader {
     }
 
     /// Takes over the numbers that the usage contains; later ones replace earlier ones.
-    fn usage(&mut self, usage: Option<Value>, answer: &mut Answer) {
+    fn usage(&mut self, usage: Option<Value>, answer: &mut AnswerBuilder) {
         let Some(Ok(usage)) = usage.map(WireUsage::from_json) else { return };
         let before = &self.usage;
         self.usage = WireUsage {
@@ -101,14 +101,14 @@ impl Reader {
                 .cache_creation_input_tokens
                 .or(before.cache_creation_input_tokens),
         };
-        answer.usage(self.usage.total());
+        answer.push_usage(self.usage.total());
     }
 }
 
 /// Changes the current thought, or begins one if its beginning was missing.
-fn thought(answer: &mut Answer, change: impl FnOnce(&mut Map<String, Value>)) {
+fn thought(answer: &mut AnswerBuilder, change: impl FnOnce(&mut Map<String, Value>)) {
     if answer.last_raw().is_none() {
-        answer.raw(Map::from_iter([("type".to_owned(), "thinking".into())]));
+        answer.push_raw(Map::from_iter([("type".to_owned(), "thinking".into())]));
     }
     if let Some(block) = answer.last_raw() {
         change(block);

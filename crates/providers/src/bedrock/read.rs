@@ -1,14 +1,14 @@
 use serde_json::{Map, Value};
 
-use crate::wire::{Answer, Arguments, Fragment, Wrong};
+use crate::wire::{AnswerBuilder, CallFragment, EventError, FragmentArguments};
 use headstart_forked_query::json::FromJson;
 use headstart_forked_query::{FinishReason, Usage};
 
 /// Reads one event, `{NAME: PAYLOAD}`. Events with other names are not needed.
-pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+pub(crate) fn read(event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
     let mut event = Map::from_json(event)?;
     if let Some(error) = event.remove("error") {
-        return Err(Wrong::Error(error));
+        return Err(EventError::Reported(error));
     }
     let Some((name, payload)) = event.into_iter().next() else { return Ok(()) };
     let index = payload.get("contentBlockIndex").and_then(Value::as_u64);
@@ -17,14 +17,18 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
         "contentBlockStart" => {
             if let Some(id) = text("/start/toolUse/toolUseId") {
                 let name = text("/start/toolUse/name").unwrap_or_default();
-                answer.call(Fragment { index, id, name, ..Fragment::default() });
+                answer.push_call(CallFragment { index, id, name, ..CallFragment::default() });
             }
         }
         "contentBlockDelta" => {
-            answer.text(text("/delta/text"));
-            answer.thought(text("/delta/reasoningContent/text"));
+            answer.push_text(text("/delta/text"));
+            answer.push_thought(text("/delta/reasoningContent/text"));
             if let Some(letters) = text("/delta/toolUse/input") {
-                answer.call(Fragment { index, arguments: Arguments::More(letters), ..Fragment::default() });
+                answer.push_call(CallFragment {
+                    index,
+                    arguments: FragmentArguments::More(letters),
+                    ..CallFragment::default()
+                });
             }
         }
         "messageStop" => answer.finish(match text("/stopReason").as_deref() {
@@ -36,7 +40,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
             let count = |name: &str| payload["usage"].get(name).and_then(Value::as_u64).unwrap_or_default();
             let (cached, written) = (count("cacheReadInputTokens"), count("cacheWriteInputTokens"));
             if payload.get("usage").is_some() {
-                answer.usage(Usage {
+                answer.push_usage(Usage {
                     // Tokens read from the cache, or written into it, are counted separately.
                     input_tokens: count("inputTokens").saturating_add(cached).saturating_add(written),
                     cached_input_tokens: cached,
@@ -48,7 +52,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
             // This event is the last one.
             answer.end();
         }
-        _ => answer.step(),
+        _ => answer.note_progress(),
     }
     Ok(())
 }

@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{CallIds, ID, LONGEST_CACHE, Options, ThinkingLimit};
-use crate::wire::ids::Ids;
-use crate::wire::layout::{self, Piece};
-use crate::wire::words;
+use crate::wire::encoding;
+use crate::wire::given_ids::GivenIds;
+use crate::wire::layout::{self, AnswerPiece};
 use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
 
 /// The placeholder that the provider accepts as the signature of a call that it did not make.
@@ -22,9 +22,9 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let prefix = if cached.is_some() { Prefix::default() } else { prefix(request) };
     let mut contents = contents(request, known, options.call_ids);
     if let (Some(schema), Some(last)) = (&request.response_schema, contents.last_mut()) {
-        last.parts.push(WirePart::text(words::schema(schema).trim_start().to_owned()));
+        last.parts.push(WirePart::text(encoding::schema_instruction(schema).trim_start().to_owned()));
     }
-    words::to_bytes(&Body {
+    encoding::to_bytes(&Body {
         cached_content: cached.map(|(name, _)| name.as_str()),
         prefix,
         contents,
@@ -34,7 +34,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
 
 /// The body of a `POST` to `/cachedContents` that stores everything in this request for some time.
 pub fn encode_cache(request: &ModelRequest, options: &Options, lifetime: std::time::Duration) -> Vec<u8> {
-    words::to_bytes(&CacheBody {
+    encoding::to_bytes(&CacheBody {
         model: format!("models/{}", request.model.trim_start_matches("models/")),
         prefix: prefix(request),
         contents: contents(request, 0, options.call_ids),
@@ -157,15 +157,17 @@ fn prefix(request: &ModelRequest) -> Prefix<'_> {
 }
 
 fn contents(request: &ModelRequest, known: usize, ids: CallIds) -> Vec<Content<'_>> {
-    let given = Ids::of(&request.messages, ID, &request.model);
+    let given = GivenIds::of(&request.messages, ID, &request.model);
     let encoder = Encoder { ids, given: &given, model: &request.model };
-    words::turns(&request.messages[known..]).filter_map(|turn| encoder.content(turn)).collect()
+    encoding::group_tool_messages(&request.messages[known..])
+        .filter_map(|turn| encoder.content(turn))
+        .collect()
 }
 
 #[derive(Clone, Copy)]
 struct Encoder<'r> {
     ids: CallIds,
-    given: &'r Ids<'r>,
+    given: &'r GivenIds<'r>,
     model: &'r str,
 }
 
@@ -193,18 +195,18 @@ impl Encoder<'_> {
         (!parts.is_empty()).then_some(Content { role: "model", parts })
     }
 
-    fn piece(self, piece: Piece<'_>) -> Option<WirePart<'_>> {
+    fn piece(self, piece: AnswerPiece<'_>) -> Option<WirePart<'_>> {
         match piece {
-            Piece::Text(text, with) => {
+            AnswerPiece::Text(text, with) => {
                 let signature = with.and_then(Value::as_str);
                 (!text.is_empty() || signature.is_some())
                     .then_some(WirePart { data: Data::Text(text), thought_signature: signature })
             }
-            Piece::Call(call, with) => {
+            AnswerPiece::Call(call, with) => {
                 let data = Data::FunctionCall { id: self.id(&call.id), name: &call.name, args: &call.args };
                 Some(WirePart { data, thought_signature: with.and_then(Value::as_str) })
             }
-            Piece::Raw(_) => None,
+            AnswerPiece::Raw(_) => None,
         }
     }
 
@@ -228,7 +230,7 @@ impl Encoder<'_> {
     }
 
     fn id(self, id: &str) -> Option<Cow<'_, str>> {
-        (self.ids == CallIds::Sent).then(|| self.given.any(id))
+        (self.ids == CallIds::Sent).then(|| self.given.given_or_same(id))
     }
 }
 

@@ -1,16 +1,16 @@
 use serde_json::{Error, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{AnswerBuilder, CallFragment, EventError};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
 /// Reads one piece of an answer, or a list of several from a gateway that does not stream events.
-pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+pub(crate) fn read(event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
     if let Value::Array(pieces) = event {
         return pieces.into_iter().try_for_each(|piece| read(piece, answer));
     }
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-        return Err(Wrong::Error(error.clone()));
+        return Err(EventError::Reported(error.clone()));
     }
     let piece = Piece::from_json(event)?;
     for candidate in piece.candidates.unwrap_or_default() {
@@ -27,7 +27,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if piece.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
         answer.finish(FinishReason::ContentFilter);
     }
-    answer.usage_as::<WireUsage>(piece.usage_metadata);
+    answer.push_usage_as::<WireUsage>(piece.usage_metadata);
     Ok(())
 }
 
@@ -43,28 +43,28 @@ pub fn read_cache(body: &str) -> Option<(String, u64)> {
     is_plain.then(|| (name.to_owned(), tokens.unwrap_or_default()))
 }
 
-fn read_part(part: WirePart, answer: &mut Answer) {
+fn read_part(part: WirePart, answer: &mut AnswerBuilder) {
     let signature = part.thought_signature.map(Value::String);
     let Some(call) = part.function_call else {
         match signature {
-            _ if part.thought.unwrap_or(false) => answer.thought(part.text),
+            _ if part.thought.unwrap_or(false) => answer.push_thought(part.text),
             // At the end of an answer a signature may come without words.
-            Some(signature) => answer.text_with(part.text, signature),
-            None => answer.text(part.text),
+            Some(signature) => answer.push_text_with(part.text, signature),
+            None => answer.push_text(part.text),
         }
         return;
     };
-    answer.call(Fragment {
+    answer.push_call(CallFragment {
         id: call.id.unwrap_or_default(),
         name: call.name.unwrap_or_default(),
         arguments: call.args.into(),
         with: signature,
         is_whole: true,
-        ..Fragment::default()
+        ..CallFragment::default()
     });
 }
 
-fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, Wrong> {
+fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, EventError> {
     Ok(match reason {
         "MAX_TOKENS" => FinishReason::Length,
         "SAFETY"
@@ -88,9 +88,9 @@ fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, 
     })
 }
 
-fn meaning(what: &str, reason: &str, message: Option<String>) -> Wrong {
+fn meaning(what: &str, reason: &str, message: Option<String>) -> EventError {
     let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-    Wrong::Meaning(format!("{what} ({reason}){message}"))
+    EventError::Content(format!("{what} ({reason}){message}"))
 }
 
 struct Piece {

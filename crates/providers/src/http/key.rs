@@ -2,7 +2,7 @@ use std::fmt;
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use super::problem::Problem;
+use super::config_problem::ConfigProblem;
 use crate::{KeyHeader, Provider};
 use headstart_forked_query::ModelError;
 
@@ -25,7 +25,7 @@ impl ApiKey {
         let mut value = HeaderValue::from_str(&text).map_err(|error| {
             let message =
                 format!("the key holds characters that no key has; check {}", provider.key_variable);
-            Problem::new(message, error).with(provider)
+            ConfigProblem::new(message, error).into_error(provider)
         })?;
         value.set_sensitive(true);
         Ok((name, value))

@@ -14,42 +14,42 @@ use tokio::time::{Instant, sleep_until};
 /// given up, because it uses what the user lacks.
 #[derive(Debug, Default)]
 pub struct Limiter {
-    state: Mutex<State>,
+    state: Mutex<LimiterState>,
     changed: Notify,
 }
 
 /// The longest time to stay away. A provider that asks for more has made a mistake.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Default)]
-struct State {
+struct LimiterState {
     /// How many of the user's requests were limited and have not succeeded yet.
-    foreground: usize,
+    backing_off: usize,
     /// How often any of them was limited.
-    limits: u64,
+    foreground_limits: u64,
     /// Until then only the user's requests are sent.
     limited_until: Option<Instant>,
 }
 
 impl Limiter {
     /// The provider asked to stay away for this long.
-    pub(super) fn limited(&self, delay: Duration) {
-        let until = Instant::now() + delay.min(LONGEST);
+    pub(super) fn set_retry_after(&self, delay: Duration) {
+        let until = Instant::now() + delay.min(MAX_DELAY);
         let mut state = self.lock();
         state.limited_until = state.limited_until.max(Some(until));
     }
 
     /// One of the user's requests was limited, whether or not it will be repeated.
-    pub(super) fn foreground_limited(&self) {
-        self.lock().limits += 1;
+    pub(super) fn note_foreground_limit(&self) {
+        self.lock().foreground_limits += 1;
         self.changed.notify_waiters();
     }
 
-    /// Resolves when a request of the user is limited that was not limited at the time of this [`Turn`].
-    pub(super) async fn limited_since(self: Arc<Self>, turn: Turn) {
+    /// Resolves when a request of the user is limited that was not limited at the time of this [`Admission`].
+    pub(super) async fn foreground_limited_since(self: Arc<Self>, admission: Admission) {
         loop {
             let changed = self.changed.notified();
-            if self.lock().limits != turn.limits {
+            if self.lock().foreground_limits != admission.foreground_limits {
                 return;
             }
             changed.await;
@@ -57,14 +57,14 @@ impl Limiter {
     }
 
     /// One of the user's requests backs off until this is dropped.
-    pub(super) fn foreground(self: &Arc<Self>) -> BackingOff {
-        self.lock().foreground += 1;
-        BackingOff { limiter: Arc::clone(self) }
+    pub(super) fn begin_backoff(self: &Arc<Self>) -> BackoffGuard {
+        self.lock().backing_off += 1;
+        BackoffGuard { limiter: Arc::clone(self) }
     }
 
     /// Waits until background work may send a request, at most this long; `None` if it may not.
-    pub(super) async fn background(&self, patience: Duration) -> Option<Turn> {
-        let give_up = Instant::now() + patience;
+    pub(super) async fn admit_background(&self, patience: Duration) -> Option<Admission> {
+        let deadline = Instant::now() + patience;
         loop {
             let changed = self.changed.notified();
             let until = {
@@ -72,25 +72,25 @@ impl Limiter {
                 if state.limited_until.is_some_and(|until| until <= Instant::now()) {
                     state.limited_until = None;
                 }
-                match (state.foreground, state.limited_until) {
-                    (0, None) => return Some(Turn { limits: state.limits }),
+                match (state.backing_off, state.limited_until) {
+                    (0, None) => return Some(Admission { foreground_limits: state.foreground_limits }),
                     // Waiting is useless if the time comes after the limit.
-                    (0, Some(until)) if give_up < until => return None,
+                    (0, Some(until)) if deadline < until => return None,
                     (0, Some(until)) => until,
-                    _ => give_up,
+                    _ => deadline,
                 }
             };
-            select(pin!(changed), pin!(sleep_until(until.min(give_up)))).await;
-            if give_up <= Instant::now() {
+            select(pin!(changed), pin!(sleep_until(until.min(deadline)))).await;
+            if deadline <= Instant::now() {
                 let state = self.lock();
                 let is_free =
-                    state.foreground == 0 && state.limited_until.is_none_or(|until| until <= Instant::now());
-                return is_free.then_some(Turn { limits: state.limits });
+                    state.backing_off == 0 && state.limited_until.is_none_or(|until| until <= Instant::now());
+                return is_free.then_some(Admission { foreground_limits: state.foreground_limits });
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LimiterState> {
         // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -98,19 +98,19 @@ impl Limiter {
 
 /// The moment at which background work was let through.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn {
-    limits: u64,
+pub(super) struct Admission {
+    foreground_limits: u64,
 }
 
 /// A request of the user that backs off.
 #[derive(Debug)]
-pub(super) struct BackingOff {
+pub(super) struct BackoffGuard {
     limiter: Arc<Limiter>,
 }
 
-impl Drop for BackingOff {
+impl Drop for BackoffGuard {
     fn drop(&mut self) {
-        self.limiter.lock().foreground -= 1;
+        self.limiter.lock().backing_off -= 1;
         self.limiter.changed.notify_waiters();
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::info;
 
-use super::limiter::{BackingOff, Limiter, Turn};
+use super::limiter::{Admission, BackoffGuard, Limiter};
 use crate::{Priority, RetryPolicy};
 use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
 
@@ -26,15 +26,15 @@ pub struct RetryingModel {
     policy: RetryPolicy,
     priority: Priority,
     limiter: Arc<Limiter>,
-    waits: Option<Waits>,
+    waits: Option<PendingRetrySender>,
 }
 
 /// Where a [`RetryingModel`] reports that it waits, for a front end; `None` while it does not.
-pub type Waits = Arc<watch::Sender<Option<Waiting>>>;
+pub type PendingRetrySender = Arc<watch::Sender<Option<PendingRetry>>>;
 
 /// A request that failed and will be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingRetry {
     /// When.
     pub until: Instant,
     /// The reason.
@@ -47,11 +47,11 @@ pub enum WaitCause {
     /// The provider limits the rate of requests.
     RateLimit,
     /// The provider's server failed.
-    Trouble,
+    ServerError,
 }
 
 /// How long the first characters of a call are held back.
-const HELD_LETTERS: Duration = Duration::from_secs(1);
+const FRAGMENT_HOLD_TIME: Duration = Duration::from_secs(1);
 
 impl RetryingModel {
     /// A model with retries for this priority.
@@ -67,14 +67,14 @@ impl RetryingModel {
 
     /// Reports waits there.
     #[must_use]
-    pub fn with_waits(self, waits: Waits) -> Self {
+    pub fn with_wait_reports(self, waits: PendingRetrySender) -> Self {
         Self { waits: Some(waits), ..self }
     }
 
     /// One attempt: a stream that has begun, or the error with what was reported of its cost.
-    async fn attempt(&self, request: &ModelRequest) -> Result<EventStream, Failed> {
+    async fn attempt(&self, request: &ModelRequest) -> Result<EventStream, FailedAttempt> {
         let mut events =
-            self.model.stream(request).await.map_err(|error| Failed { error, costs: Vec::new() })?;
+            self.model.stream(request).await.map_err(|error| FailedAttempt { error, costs: Vec::new() })?;
         let mut held = Vec::new();
         let mut first_letters = None;
         loop {
@@ -83,13 +83,13 @@ impl RetryingModel {
                 // The characters of a call that is complete soon are not needed; and while they are held back, the
                 // request can be repeated.
                 Some(Ok(event @ ModelEvent::CallFragment { .. }))
-                    if first_letters.get_or_insert_with(Instant::now).elapsed() < HELD_LETTERS =>
+                    if first_letters.get_or_insert_with(Instant::now).elapsed() < FRAGMENT_HOLD_TIME =>
                 {
                     held.push(event);
                 }
                 Some(Err(error)) => {
                     held.retain(|event| matches!(event, ModelEvent::Usage(_)));
-                    return Err(Failed { error, costs: held });
+                    return Err(FailedAttempt { error, costs: held });
                 }
                 Some(Ok(event)) => {
                     held.push(event);
@@ -102,33 +102,35 @@ impl RetryingModel {
     }
 
     /// One attempt that the user's own turn may interrupt; `None` if it did.
-    async fn interruptible(
+    async fn interruptible_attempt(
         &self,
         request: &ModelRequest,
-        turn: Option<Turn>,
-    ) -> Option<Result<EventStream, Failed>> {
-        let Some(turn) = turn else { return Some(self.attempt(request).await) };
-        let interrupt = Arc::clone(&self.limiter).limited_since(turn);
+        admission: Option<Admission>,
+    ) -> Option<Result<EventStream, FailedAttempt>> {
+        let Some(admission) = admission else { return Some(self.attempt(request).await) };
+        let interrupt = Arc::clone(&self.limiter).foreground_limited_since(admission);
         match select(pin!(self.attempt(request)), pin!(interrupt)).await {
-            Either::Left((Ok(events), _)) => Some(Ok(yielding(events, Arc::clone(&self.limiter), turn))),
+            Either::Left((Ok(events), _)) => {
+                Some(Ok(interruptible_stream(events, Arc::clone(&self.limiter), admission)))
+            }
             Either::Left((Err(failed), _)) => Some(Err(failed)),
             Either::Right(_) => None,
         }
     }
 
     /// Waits, for background work, until the user's requests are through.
-    async fn wait_for_turn(&self, waited: Duration) -> Result<Option<Turn>, ModelError> {
+    async fn wait_for_admission(&self, waited: Duration) -> Result<Option<Admission>, ModelError> {
         match self.priority {
             Priority::Foreground => Ok(None),
             Priority::Background => {
-                let patience = self.policy.patience.saturating_sub(waited);
-                self.limiter.background(patience).await.map(Some).ok_or(ModelError::Yielded)
+                let patience = self.policy.max_total_wait.saturating_sub(waited);
+                self.limiter.admit_background(patience).await.map(Some).ok_or(ModelError::Yielded)
             }
         }
     }
 
     /// Tells the limiter what a failure means for other requests.
-    fn note(&self, error: &ModelError) {
+    fn report_to_limiter(&self, error: &ModelError) {
         if !is_limit(error) {
             return;
         }
@@ -136,27 +138,27 @@ impl RetryingModel {
         if let ModelError::RateLimited { retry_after: Some(retry_after), .. }
         | ModelError::Server { retry_after: Some(retry_after), .. } = error
         {
-            self.limiter.limited(*retry_after);
+            self.limiter.set_retry_after(*retry_after);
         }
         if self.priority == Priority::Foreground {
-            self.limiter.foreground_limited();
+            self.limiter.note_foreground_limit();
         }
     }
 
-    fn back_off(&self, error: &ModelError, delay: Duration) -> Option<BackingOff> {
+    fn back_off(&self, error: &ModelError, delay: Duration) -> Option<BackoffGuard> {
         if !is_limit(error) {
             return None;
         }
-        self.limiter.limited(delay);
-        (self.priority == Priority::Foreground).then(|| self.limiter.foreground())
+        self.limiter.set_retry_after(delay);
+        (self.priority == Priority::Foreground).then(|| self.limiter.begin_backoff())
     }
 
     async fn wait(&self, delay: Duration, error: &ModelError) {
         let is_rate = matches!(error, ModelError::RateLimited { .. });
-        let cause = if is_rate { WaitCause::RateLimit } else { WaitCause::Trouble };
-        let _told = self.waits.as_ref().map(|waits| {
-            waits.send_replace(Some(Waiting { until: Instant::now() + delay, cause }));
-            Told(Arc::clone(waits))
+        let cause = if is_rate { WaitCause::RateLimit } else { WaitCause::ServerError };
+        let _report = self.waits.as_ref().map(|waits| {
+            waits.send_replace(Some(PendingRetry { until: Instant::now() + delay, cause }));
+            WaitReportGuard(Arc::clone(waits))
         });
         info!(error = error.code(), seconds = delay.as_secs_f64(), "a request waits before it is made again");
         tokio::time::sleep(delay).await;
@@ -169,17 +171,17 @@ fn is_limit(error: &ModelError) -> bool {
 }
 
 /// Removes the report of a wait, however the wait ends.
-struct Told(Waits);
+struct WaitReportGuard(PendingRetrySender);
 
-impl Drop for Told {
+impl Drop for WaitReportGuard {
     fn drop(&mut self) {
         self.0.send_replace(None);
     }
 }
 
 /// The answer of background work, which ends when the provider limits the user's own turn.
-fn yielding(events: EventStream, limiter: Arc<Limiter>, turn: Turn) -> EventStream {
-    let interrupt = limiter.limited_since(turn).boxed();
+fn interruptible_stream(events: EventStream, limiter: Arc<Limiter>, admission: Admission) -> EventStream {
+    let interrupt = limiter.foreground_limited_since(admission).boxed();
     let step = |state: Option<(EventStream, _)>| async move {
         let (mut events, interrupt) = state?;
         // Events that are ready are passed on first.
@@ -191,12 +193,12 @@ fn yielding(events: EventStream, limiter: Arc<Limiter>, turn: Turn) -> EventStre
     stream::unfold(Some((events, interrupt)), step).boxed()
 }
 
-struct Failed {
+struct FailedAttempt {
     error: ModelError,
     costs: Vec<ModelEvent>,
 }
 
-impl Failed {
+impl FailedAttempt {
     /// A stream that reports the cost and then fails.
     fn stream(self) -> Result<EventStream, ModelError> {
         if self.costs.is_empty() {
@@ -212,30 +214,30 @@ impl Model for RetryingModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         let mut failures = 0;
         let mut waited = Duration::ZERO;
-        let mut last: Option<Failed> = None;
+        let mut last: Option<FailedAttempt> = None;
         // Held from the first limit until the request succeeds, so that background work waits.
-        let mut backing_off = None;
+        let mut backoff = None;
         loop {
             let before = Instant::now();
-            let turn = self.wait_for_turn(waited).await;
+            let admission = self.wait_for_admission(waited).await;
             waited += before.elapsed();
-            let turn = match (turn, last.take()) {
-                (Ok(turn), _) => turn,
+            let admission = match (admission, last.take()) {
+                (Ok(admission), _) => admission,
                 (Err(_), Some(failed)) => return failed.stream(),
                 (Err(yielded), None) => return Err(yielded),
             };
-            let failed = match self.interruptible(request, turn).await {
+            let failed = match self.interruptible_attempt(request, admission).await {
                 Some(Ok(events)) => return Ok(events),
                 Some(Err(failed)) => failed,
                 // It waits again. That it was interrupted does not count as a failure.
                 None => continue,
             };
             failures += 1;
-            self.note(&failed.error);
-            let Some(delay) = self.policy.delay(failures, waited, &failed.error, dice()) else {
+            self.report_to_limiter(&failed.error);
+            let Some(delay) = self.policy.delay(failures, waited, &failed.error, random_fraction()) else {
                 return failed.stream();
             };
-            backing_off = self.back_off(&failed.error, delay).or(backing_off);
+            backoff = self.back_off(&failed.error, delay).or(backoff);
             self.wait(delay, &failed.error).await;
             last = Some(failed);
             waited += delay;
@@ -244,7 +246,7 @@ impl Model for RetryingModel {
 }
 
 /// A random number between 0 and 1; without a source of randomness 1, which gives the longest wait.
-fn dice() -> f64 {
+fn random_fraction() -> f64 {
     getrandom::u32().map_or(1.0, |number| f64::from(number) / f64::from(u32::MAX))
 }
 

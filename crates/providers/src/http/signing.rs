@@ -92,7 +92,7 @@ mod tests {
             region: "eu-central-1".into(),
         };
         assert_eq!(format!("{keys:?}"), "AwsKeys(***, eu-central-1)");
-        crate::choose_tls();
+        crate::install_tls_provider();
         let signer = Signer { keys, clock: Arc::new(|| Duration::from_secs(1_440_938_160)) };
         let url =
             "https://bedrock-runtime.eu-central-1.amazonaws.com/model/anthropic.claude-x%3A0/converse-stream";

@@ -1,17 +1,17 @@
 use reqwest::Url;
 
-use super::problem::Problem;
+use super::config_problem::ConfigProblem;
 use crate::Provider;
 use crate::provider_error::shorten;
 
 /// The base URL without what the wire format adds or what people copy along with it. Its query stays, because some
 /// services expect the version of their interface there.
-pub(super) fn base_url(provider: &Provider) -> Result<Url, Problem> {
+pub(super) fn base_url(provider: &Provider) -> Result<Url, ConfigProblem> {
     let base = &provider.base_url;
     let shown = shorten(&without_secrets(base));
     let wrong = |why: &str| format!("the base URL {shown:?} {why}; it looks like https://HOST/v1");
     let mut url = Url::parse(base.trim())
-        .map_err(|error| Problem::new(wrong(&format!("is not valid ({error})")), error))?;
+        .map_err(|error| ConfigProblem::new(wrong(&format!("is not valid ({error})")), error))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("is neither http nor https").into());
     }
@@ -151,7 +151,7 @@ mod tests {
             (Provider::ollama(), "http://localhost:11434?a", "http://localhost:11434/api/chat?a"),
         ];
         for (provider, base, expected) in cases {
-            let provider = provider.at(base);
+            let provider = provider.with_base_url(base);
             let found = base_url(&provider).map(|url| request_url(&url, &provider, "a?b").to_string());
             let found = found.unwrap_or_else(|error| error.to_string().replace(example, ""));
             assert_eq!(found, expected, "{base}");

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ID, Options};
 use crate::openai::StructuredOutput;
-use crate::wire::{layout, words};
+use crate::wire::{encoding, layout};
 use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 
 /// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
@@ -12,7 +12,7 @@ use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 /// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let schema = request.response_schema.as_ref();
-    words::to_bytes(&Body {
+    encoding::to_bytes(&Body {
         model: &request.model,
         stream: true,
         tools: request.tools.iter().map(|function| Tool { r#type: "function", function }).collect(),
@@ -84,7 +84,7 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     let messages = request.messages.iter().flat_map(|message| encode_message(message, &request.model));
     let mut list: Vec<_> = system.chain(messages).collect();
     if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
-        last.content.push_str(&words::schema(schema));
+        last.content.push_str(&encoding::schema_instruction(schema));
     }
     list
 }
@@ -108,10 +108,10 @@ fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<WireMessage<'a>>
             let tool_calls = tool_calls.collect();
             vec![WireMessage { thinking, tool_calls, ..said("assistant", message.to_text()) }]
         }
-        Role::Tool => words::results(message)
+        Role::Tool => encoding::tool_results(message)
             .map(|result| WireMessage {
                 tool_name: Some(&result.name),
-                ..said("tool", words::outcome(result))
+                ..said("tool", encoding::outcome_text(result))
             })
             .collect(),
     }
@@ -128,7 +128,7 @@ fn format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
 fn model_options(request: &ModelRequest, options: &Options) -> Map<String, Value> {
     let named = [
         ("num_ctx", options.context_tokens),
-        ("num_predict", words::output_limit(request, always_thinks(&request.model))),
+        ("num_predict", encoding::output_limit(request, always_thinks(&request.model))),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
 }

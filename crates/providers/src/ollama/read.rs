@@ -1,35 +1,35 @@
 use serde_json::{Error, Value};
 
-use crate::wire::layout::grow;
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::layout::append_text;
+use crate::wire::{AnswerBuilder, CallFragment, EventError};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
 /// Reads one line.
-pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+pub(crate) fn read(event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-        return Err(Wrong::Error(error.clone()));
+        return Err(EventError::Reported(error.clone()));
     }
     let line = Line::from_json(event)?;
     if let Some(message) = line.message {
         if let Some(thinking) = &message.thinking {
-            grow(answer.fields(), "thinking", thinking);
+            append_text(answer.fields(), "thinking", thinking);
         }
-        answer.thought(message.thinking);
-        answer.text(message.content);
+        answer.push_thought(message.thinking);
+        answer.push_text(message.content);
         for call in message.tool_calls.unwrap_or_default() {
-            answer.call(Fragment {
+            answer.push_call(CallFragment {
                 id: call.id.unwrap_or_default(),
                 name: call.function.name.unwrap_or_default(),
                 arguments: call.function.arguments.into(),
                 is_whole: true,
-                ..Fragment::default()
+                ..CallFragment::default()
             });
         }
     }
     if line.done {
         if line.prompt_eval_count.is_some() || line.eval_count.is_some() {
-            answer.usage(Usage {
+            answer.push_usage(Usage {
                 input_tokens: line.prompt_eval_count.unwrap_or_default(),
                 output_tokens: line.eval_count.unwrap_or_default(),
                 ..Usage::default()

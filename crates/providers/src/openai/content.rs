@@ -1,35 +1,35 @@
 use serde_json::{Error, Value};
 
-use crate::wire::Answer;
+use crate::wire::AnswerBuilder;
 use headstart_forked_query::json::FromJson;
 
 /// What a model says: one text, or a list of parts, which some servers send for models that think.
 #[derive(Default)]
-pub(super) struct Content(Vec<Piece>);
+pub(super) struct Content(Vec<ContentPiece>);
 
-enum Piece {
+enum ContentPiece {
     Text(String),
     Thought(String),
 }
 
 impl Content {
     /// Passes it on to the answer.
-    pub(super) fn tell(self, answer: &mut Answer) {
+    pub(super) fn add_to(self, answer: &mut AnswerBuilder) {
         for piece in self.0 {
             match piece {
-                Piece::Text(text) => answer.text(Some(text)),
-                Piece::Thought(text) => answer.thought(Some(text)),
+                ContentPiece::Text(text) => answer.push_text(Some(text)),
+                ContentPiece::Thought(text) => answer.push_thought(Some(text)),
             }
         }
     }
 
     /// Reads a part with words: `{"type": "text", "text": "…"}`, `{"type": "thinking", "thinking": …}` with a text or
     /// parts, or a plain text. Pictures and references are skipped.
-    fn take(&mut self, part: Value, is_thought: bool) {
+    fn push_part(&mut self, part: Value, is_thought: bool) {
         match part {
-            Value::String(text) if is_thought => self.0.push(Piece::Thought(text)),
-            Value::String(text) => self.0.push(Piece::Text(text)),
-            Value::Array(parts) => parts.into_iter().for_each(|part| self.take(part, is_thought)),
+            Value::String(text) if is_thought => self.0.push(ContentPiece::Thought(text)),
+            Value::String(text) => self.0.push(ContentPiece::Text(text)),
+            Value::Array(parts) => parts.into_iter().for_each(|part| self.push_part(part, is_thought)),
             Value::Object(mut part) => {
                 let is_thought = is_thought
                     || part.get("type").and_then(Value::as_str).is_some_and(|kind| {
@@ -37,7 +37,7 @@ impl Content {
                     });
                 let names = ["text", "thinking", "reasoning", "content", "refusal"];
                 if let Some(inner) = names.into_iter().find_map(|name| part.remove(name)) {
-                    self.take(inner, is_thought);
+                    self.push_part(inner, is_thought);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -49,10 +49,10 @@ impl FromJson for Content {
     fn from_json(value: Value) -> Result<Self, Error> {
         if !matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
             // This gives the error of a reader for texts.
-            return String::from_json(value).map(|text| Self(vec![Piece::Text(text)]));
+            return String::from_json(value).map(|text| Self(vec![ContentPiece::Text(text)]));
         }
         let mut content = Self::default();
-        content.take(value, false);
+        content.push_part(value, false);
         Ok(content)
     }
 }

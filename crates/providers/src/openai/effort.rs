@@ -3,7 +3,7 @@
 pub enum Effort {
     /// It is not asked.
     #[default]
-    Unsaid,
+    Unspecified,
     /// The least that a model of its name is known to accept, and one step more for each that its server has refused.
     Least {
         /// How many steps were refused.
@@ -21,9 +21,9 @@ impl Effort {
     pub const LEAST: Self = Self::Least { refused: 0 };
 
     /// The value for a model of this name.
-    pub(crate) fn of(&self, model: &str) -> Option<&str> {
+    pub(crate) fn value_for(&self, model: &str) -> Option<&str> {
         match self {
-            Self::Unsaid => None,
+            Self::Unspecified => None,
             Self::Least { refused } => {
                 let first = STEPS.iter().position(|step| Some(*step) == least(model))?;
                 STEPS.get(first + refused).copied()
@@ -33,18 +33,18 @@ impl Effort {
     }
 
     /// The effort after this many more refusals.
-    pub(crate) fn without(&self, times: usize) -> Self {
+    pub(crate) fn after_refusals(&self, times: usize) -> Self {
         match self {
             Self::Least { refused } if refused + times < STEPS.len() => {
                 Self::Least { refused: refused + times }
             }
             effort if times == 0 => effort.clone(),
-            _ => Self::Unsaid,
+            _ => Self::Unspecified,
         }
     }
 
-    pub(crate) fn is_said(&self) -> bool {
-        *self != Self::Unsaid
+    pub(crate) fn is_specified(&self) -> bool {
+        *self != Self::Unspecified
     }
 }
 
@@ -94,9 +94,10 @@ mod tests {
             ("qwen/qwen3-32b", &["none", "minimal", "low"]),
         ];
         for (model, expected) in cases {
-            let said = (0..5).map_while(|times| Effort::LEAST.without(times).of(model).map(str::to_owned));
+            let said = (0..5)
+                .map_while(|times| Effort::LEAST.after_refusals(times).value_for(model).map(str::to_owned));
             assert_eq!(said.collect::<Vec<_>>(), expected, "{model}");
         }
-        assert_eq!(Effort::Value("high".into()).without(1), Effort::Unsaid);
+        assert_eq!(Effort::Value("high".into()).after_refusals(1), Effort::Unspecified);
     }
 }

@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CacheAnnotations, CallIds, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, ThoughtsBack,
-    WireOptions, does_not_think, thoughts,
+    CacheAnnotations, CallIds, ID, OutputLimit, ReturnedThoughts, StreamUsage, StructuredOutput,
+    ThinkingSwitch, WireOptions, does_not_think, thoughts,
 };
-use crate::wire::ids::Ids;
+use crate::wire::cache_control::{CacheControl, EPHEMERAL};
+use crate::wire::encoding;
+use crate::wire::given_ids::GivenIds;
 use crate::wire::layout;
-use crate::wire::mark::{MARK, Mark};
-use crate::wire::words;
 use headstart_forked_query::{Message, ModelRequest, Role, ToolResult, ToolSchema};
 
 /// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
@@ -22,12 +22,12 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
     let in_words = question.filter(|_| options.structured_output != StructuredOutput::JsonSchema);
     // Thoughts count towards the limit, so there must be room for them besides the answer.
     let is_sure = options.thinking == ThinkingSwitch::EnableThinking || does_not_think(&request.model);
-    let limit = words::output_limit(request, !is_sure);
+    let limit = encoding::output_limit(request, !is_sure);
     let no_thinking = (!request.thinking).then_some(&options.thinking);
     let body = Body {
         model: &request.model,
         stream: true,
-        stream_options: (options.stream_usage == StreamUsage::Asked)
+        stream_options: (options.stream_usage == StreamUsage::Requested)
             .then_some(StreamOptions { include_usage: true }),
         tools: tools(&request.tools, options.cache),
         messages: messages(request, in_words, options),
@@ -42,12 +42,12 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
             .filter(|off| question.is_some() && **off == ThinkingSwitch::Disabled)
             .map(|_| json!({ "type": "disabled" })),
         reasoning_effort: no_thinking.and_then(|off| match off {
-            ThinkingSwitch::ReasoningEffort(effort) if question.is_some() => effort.of(&request.model),
+            ThinkingSwitch::ReasoningEffort(effort) if question.is_some() => effort.value_for(&request.model),
             _ => None,
         }),
         prompt_cache_key: options.prompt_cache_key.as_deref(),
     };
-    words::to_bytes(&body)
+    encoding::to_bytes(&body)
 }
 
 #[derive(Serialize)]
@@ -88,7 +88,7 @@ struct Tool<'a> {
     r#type: &'static str,
     function: &'a ToolSchema,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
@@ -110,12 +110,12 @@ enum Content {
     Text(String),
     Blocks([Block; 1]),
     /// Words and images.
-    Seen(Vec<SeenBlock>),
+    WithImages(Vec<ContentBlock>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum SeenBlock {
+enum ContentBlock {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
 }
@@ -130,7 +130,7 @@ struct Block {
     r#type: &'static str,
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
@@ -153,7 +153,7 @@ fn tools(tools: &[ToolSchema], cache: CacheAnnotations) -> Vec<Tool<'_>> {
     let mut tools: Vec<_> =
         tools.iter().map(|function| Tool { r#type: "function", function, cache_control: None }).collect();
     if let (CacheAnnotations::DashScope, Some(last)) = (cache, tools.last_mut()) {
-        last.cache_control = Some(MARK);
+        last.cache_control = Some(EPHEMERAL);
     }
     tools
 }
@@ -163,10 +163,10 @@ fn messages<'a>(
     schema_in_words: Option<&Value>,
     options: &WireOptions,
 ) -> Vec<WireMessage<'a>> {
-    let ids = Ids::of(&request.messages, ID, &request.model);
+    let ids = GivenIds::of(&request.messages, ID, &request.model);
     let encoder = MessageEncoder {
         cache: options.cache,
-        back: options.thoughts_back,
+        returned_thoughts: options.returned_thoughts,
         call_ids: options.call_ids,
         ids: &ids,
         model: &request.model,
@@ -174,32 +174,32 @@ fn messages<'a>(
     let mut list = Vec::new();
     if let Some(system) = &request.system {
         list.push(encoder.message("system", system.clone()));
-        mark(&mut list);
+        set_cache_control(&mut list);
     }
-    let (shared, question) = words::split_question(request);
+    let (shared, question) = encoding::split_question(request);
     list.extend(shared.iter().flat_map(|message| encoder.encode(message)));
     // The previous request had its last mark there.
     if let Some(before_answer) = list.iter().rposition(|message| message.role == "assistant") {
-        mark(&mut list[..before_answer]);
+        set_cache_control(&mut list[..before_answer]);
     }
     if !shared.is_empty() {
-        mark(&mut list);
+        set_cache_control(&mut list);
     }
     list.extend(question.into_iter().flat_map(|message| encoder.encode(message)));
     if let (Some(schema), Some(last)) = (schema_in_words, list.last_mut()) {
-        last.content.push_str(&words::schema(schema));
+        last.content.push_str(&encoding::schema_instruction(schema));
     }
     list
 }
 
 /// Marks the last message that has a text to mark.
-fn mark(messages: &mut [WireMessage<'_>]) {
+fn set_cache_control(messages: &mut [WireMessage<'_>]) {
     let last = messages.iter_mut().rev().find_map(|message| match &mut message.content {
         Content::Blocks([block]) => Some(block),
-        Content::Text(_) | Content::Seen(_) => None,
+        Content::Text(_) | Content::WithImages(_) => None,
     });
     if let Some(block) = last {
-        block.cache_control = Some(MARK);
+        block.cache_control = Some(EPHEMERAL);
     }
 }
 
@@ -210,8 +210,8 @@ const SHORT_ID: usize = 40;
 struct MessageEncoder<'r> {
     cache: CacheAnnotations,
     call_ids: CallIds,
-    ids: &'r Ids<'r>,
-    back: ThoughtsBack,
+    ids: &'r GivenIds<'r>,
+    returned_thoughts: ReturnedThoughts,
     model: &'r str,
 }
 
@@ -220,7 +220,7 @@ impl MessageEncoder<'_> {
         match message.role {
             Role::User => vec![self.user(message)],
             Role::Model => self.model(message).into_iter().collect(),
-            Role::Tool => words::results(message).map(|result| self.result(result)).collect(),
+            Role::Tool => encoding::tool_results(message).map(|result| self.result(result)).collect(),
         }
     }
 
@@ -231,8 +231,9 @@ impl MessageEncoder<'_> {
         }
         let images = message
             .images()
-            .map(|image| SeenBlock::ImageUrl { image_url: ImageUrl { url: words::data_url(image) } });
-        let content = Content::Seen(std::iter::once(SeenBlock::Text { text }).chain(images).collect());
+            .map(|image| ContentBlock::ImageUrl { image_url: ImageUrl { url: encoding::data_url(image) } });
+        let content =
+            Content::WithImages(std::iter::once(ContentBlock::Text { text }).chain(images).collect());
         WireMessage { content, ..self.message("user", String::new()) }
     }
 
@@ -243,8 +244,8 @@ impl MessageEncoder<'_> {
             .map(|(call, extra_content)| WireCall {
                 id: self.id(&call.id),
                 r#type: "function",
-                function: WireFunction { name: &call.name, arguments: words::to_text(&call.args) },
-                extra_content: extra_content.filter(|_| self.back != ThoughtsBack::Never),
+                function: WireFunction { name: &call.name, arguments: encoding::to_text(&call.args) },
+                extra_content: extra_content.filter(|_| self.returned_thoughts != ReturnedThoughts::Never),
             })
             .collect();
         if text.is_empty() && tool_calls.is_empty() {
@@ -256,12 +257,12 @@ impl MessageEncoder<'_> {
 
     /// What the model wants back with this message.
     fn thoughts(self, message: &Message) -> Map<String, Value> {
-        if self.back == ThoughtsBack::Never {
+        if self.returned_thoughts == ReturnedThoughts::Never {
             return Map::new();
         }
-        let given = layout::fields(message, ID, self.model).map(thoughts::given_back);
+        let given = layout::fields(message, ID, self.model).map(thoughts::returned_fields);
         let mut thoughts = given.unwrap_or_default();
-        if self.back == ThoughtsBack::Always && message.tool_calls().next().is_some() {
+        if self.returned_thoughts == ReturnedThoughts::Always && message.tool_calls().next().is_some() {
             thoughts.entry(thoughts::REASONING_CONTENT).or_insert_with(|| "".into());
         }
         thoughts
@@ -269,13 +270,13 @@ impl MessageEncoder<'_> {
 
     fn result(self, result: &ToolResult) -> WireMessage<'_> {
         let id = self.id(&result.id);
-        WireMessage { tool_call_id: Some(id), ..self.message("tool", words::outcome(result)) }
+        WireMessage { tool_call_id: Some(id), ..self.message("tool", encoding::outcome_text(result)) }
     }
 
     fn id(self, id: &str) -> Cow<'_, str> {
         match self.call_ids {
-            CallIds::AsGiven => self.ids.any(id),
-            CallIds::Short => words::plain_within(id, SHORT_ID),
+            CallIds::AsGiven => self.ids.given_or_same(id),
+            CallIds::Short => encoding::plain_id_within(id, SHORT_ID),
         }
     }
 
@@ -295,7 +296,9 @@ impl Content {
         match self {
             Self::Text(text) => text.push_str(more),
             Self::Blocks([block]) => block.text.push_str(more),
-            Self::Seen(blocks) => blocks.push(SeenBlock::Text { text: more.trim_start().to_owned() }),
+            Self::WithImages(blocks) => {
+                blocks.push(ContentBlock::Text { text: more.trim_start().to_owned() })
+            }
         }
     }
 }

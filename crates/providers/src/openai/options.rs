@@ -21,7 +21,7 @@ pub struct WireOptions {
     /// How the ids of calls are sent.
     pub call_ids: CallIds,
     /// Which part of the model's thoughts is sent back.
-    pub thoughts_back: ThoughtsBack,
+    pub returned_thoughts: ReturnedThoughts,
 }
 
 /// How the ids of calls are sent.
@@ -63,7 +63,7 @@ pub enum ThinkingSwitch {
 
 /// Which part of the model's thoughts is sent back to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThoughtsBack {
+pub enum ReturnedThoughts {
     /// Whatever the model gave, in its place.
     #[default]
     AsGiven,
@@ -97,7 +97,7 @@ pub enum OutputLimit {
     /// `max_completion_tokens`.
     MaxCompletionTokens,
     /// There is no limit, because the server knows neither name.
-    Unsaid,
+    Omitted,
 }
 
 /// Whether to ask for the cost at the end of the stream.
@@ -105,9 +105,9 @@ pub enum OutputLimit {
 pub enum StreamUsage {
     /// `"stream_options": {"include_usage": true}`.
     #[default]
-    Asked,
+    Requested,
     /// Not asked for, because some servers refuse the field.
-    Unasked,
+    Omitted,
 }
 
 impl OutputLimit {
@@ -116,7 +116,7 @@ impl OutputLimit {
         match self {
             Self::MaxTokens => Some("max_tokens"),
             Self::MaxCompletionTokens => Some("max_completion_tokens"),
-            Self::Unsaid => None,
+            Self::Omitted => None,
         }
     }
 
@@ -124,17 +124,17 @@ impl OutputLimit {
     fn without(self, refused: &[&str]) -> Self {
         let other = if self == Self::MaxTokens { Self::MaxCompletionTokens } else { Self::MaxTokens };
         let is_taken = |limit: &Self| limit.name().is_some_and(|name| !refused.contains(&name));
-        if self == Self::Unsaid {
+        if self == Self::Omitted {
             return self;
         }
-        [self, other].into_iter().find(is_taken).unwrap_or(Self::Unsaid)
+        [self, other].into_iter().find(is_taken).unwrap_or(Self::Omitted)
     }
 }
 
 impl ThinkingSwitch {
     fn name(&self) -> Option<&'static str> {
         match self {
-            Self::None | Self::ReasoningEffort(Effort::Unsaid) => None,
+            Self::None | Self::ReasoningEffort(Effort::Unspecified) => None,
             Self::Disabled => Some("thinking"),
             Self::EnableThinking => Some("enable_thinking"),
             Self::ChatTemplate => Some("chat_template_kwargs"),
@@ -165,14 +165,14 @@ impl StructuredOutput {
 const CALL_IDS: Parameter = Parameter { name: "tool_call_id", also: &["].id"] };
 
 /// Stands among the refused parameters for a field that the server requires.
-pub(crate) const THOUGHTS_MISSED: &str = "missing reasoning_content";
+pub(crate) const THOUGHTS_REQUIRED: &str = "missing reasoning_content";
 
 impl WireOptions {
     /// Whether a server refuses a request because thoughts of the model are missing in it.
-    pub(crate) fn misses_thoughts(&self, body: &str) -> bool {
+    pub(crate) fn requires_thoughts(&self, body: &str) -> bool {
         const WORDS: [&str; 4] = ["missing", "must be passed back", "must be provided", "is required"];
         let body = body.to_lowercase();
-        self.thoughts_back == ThoughtsBack::AsGiven
+        self.returned_thoughts == ReturnedThoughts::AsGiven
             && body.contains("reasoning_content")
             && WORDS.iter().any(|word| body.contains(word))
     }
@@ -182,7 +182,7 @@ impl WireOptions {
             self.output_limit.name(),
             self.thinking.name(),
             (self.structured_output != StructuredOutput::Instruction).then_some("response_format"),
-            (self.stream_usage == StreamUsage::Asked).then_some("stream_options"),
+            (self.stream_usage == StreamUsage::Requested).then_some("stream_options"),
             (self.cache != CacheAnnotations::None).then_some("cache_control"),
             self.prompt_cache_key.is_some().then_some("prompt_cache_key"),
         ];
@@ -190,7 +190,7 @@ impl WireOptions {
             name: "reasoning_content",
             also: &["reasoning_details", "extra_content", "reasoning"],
         };
-        let goes_back = self.thoughts_back != ThoughtsBack::Never;
+        let goes_back = self.returned_thoughts != ReturnedThoughts::Never;
         let ids = (self.call_ids == CallIds::AsGiven).then_some(CALL_IDS);
         let plain = names.into_iter().flatten().map(Parameter::named);
         plain.chain(ids).chain(goes_back.then_some(thoughts)).collect()
@@ -202,21 +202,21 @@ impl WireOptions {
         left.output_limit = self.output_limit.without(refused);
         if let ThinkingSwitch::ReasoningEffort(effort) = &self.thinking {
             let times = refused.iter().filter(|name| **name == "reasoning_effort").count();
-            left.thinking = ThinkingSwitch::ReasoningEffort(effort.without(times));
+            left.thinking = ThinkingSwitch::ReasoningEffort(effort.after_refusals(times));
         } else if self.thinking.name().is_some_and(has) {
             left.thinking = ThinkingSwitch::None;
         }
-        if has(THOUGHTS_MISSED) {
-            left.thoughts_back = ThoughtsBack::Always;
+        if has(THOUGHTS_REQUIRED) {
+            left.returned_thoughts = ReturnedThoughts::Always;
         }
         if has("reasoning_content") {
-            left.thoughts_back = ThoughtsBack::Never;
+            left.returned_thoughts = ReturnedThoughts::Never;
         }
         if has("response_format") {
             left.structured_output = StructuredOutput::Instruction;
         }
         if has("stream_options") {
-            left.stream_usage = StreamUsage::Unasked;
+            left.stream_usage = StreamUsage::Omitted;
         }
         if has("cache_control") {
             left.cache = CacheAnnotations::None;

@@ -2,15 +2,15 @@ use serde_json::{Error, Value};
 
 use super::content::Content;
 use super::thoughts::Thoughts;
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{AnswerBuilder, CallFragment, EventError};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
 /// Reads one chunk of a chat completion, or a whole one from a server that does not stream.
-pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+pub(crate) fn read(event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
     // An error may come after the answer has begun, with or without choices in the same event.
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-        return Err(Wrong::Error(error.clone()));
+        return Err(EventError::Reported(error.clone()));
     }
     let is_whole = event.get("object").is_some_and(|object| object == "chat.completion");
     let chunk = Chunk::from_json(event)?;
@@ -18,11 +18,11 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
         // A server that does not stream sends a message in place of deltas.
         let delta = choice.delta.or(choice.message).unwrap_or_default();
-        delta.thoughts.take(answer);
-        delta.content.tell(answer);
-        answer.text(delta.refusal);
+        delta.thoughts.add_to(answer);
+        delta.content.add_to(answer);
+        answer.push_text(delta.refusal);
         for call in delta.tool_calls.unwrap_or_default() {
-            answer.call(call.into());
+            answer.push_call(call.into());
         }
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             answer.finish(finish_reason(&reason));
@@ -30,7 +30,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
             answer.finish(FinishReason::Stop);
         }
     }
-    answer.usage_as::<WireUsage>(chunk.usage);
+    answer.push_usage_as::<WireUsage>(chunk.usage);
     Ok(())
 }
 
@@ -122,7 +122,7 @@ impl FromJson for FunctionDelta {
     }
 }
 
-impl From<CallDelta> for Fragment {
+impl From<CallDelta> for CallFragment {
     fn from(delta: CallDelta) -> Self {
         let function = delta.function.unwrap_or_default();
         Self {

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
-use crate::wire::Answer;
-use crate::wire::layout::grow;
+use crate::wire::AnswerBuilder;
+use crate::wire::layout::append_text;
 
 /// The fields in which servers give a model's thoughts, and in which they want them back. There is no standard:
 /// `DeepSeek`, Kimi, GLM and Qwen use `reasoning_content`, vLLM, Groq and Ollama `reasoning`, `OpenRouter` and
@@ -22,13 +22,13 @@ pub(super) struct Thoughts {
 
 impl Thoughts {
     /// Passes on the text, and keeps what the model wants back under the name it came with.
-    pub(super) fn take(self, answer: &mut Answer) {
+    pub(super) fn add_to(self, answer: &mut AnswerBuilder) {
         let details = self.reasoning_details.and_then(|details| match details {
             Value::Array(details) if !details.is_empty() => Some(details),
             _ => None,
         });
         if let Some(details) = details {
-            keep_details(answer.fields(), details);
+            join_details(answer.fields(), details);
         }
         if let Some(extra) = self.extra_content {
             answer.fields().insert("extra_content".into(), extra);
@@ -42,20 +42,20 @@ impl Thoughts {
         if text.is_empty() {
             return;
         }
-        grow(answer.fields(), name, &text);
-        answer.thought(Some(text));
+        append_text(answer.fields(), name, &text);
+        answer.push_thought(Some(text));
     }
 }
 
 /// Joins pieces of details: consecutive ones with the same type and index belong together.
-fn keep_details(fields: &mut Map<String, Value>, details: Vec<Value>) {
+fn join_details(fields: &mut Map<String, Value>, details: Vec<Value>) {
     let kept = fields.entry("reasoning_details").or_insert_with(|| Value::Array(Vec::new()));
     let Value::Array(kept) = kept else { return };
     for detail in details {
-        let place = |detail: &Value| (detail.get("type").cloned(), detail.get("index").cloned());
+        let identity = |detail: &Value| (detail.get("type").cloned(), detail.get("index").cloned());
         match (kept.last_mut(), detail) {
             (Some(Value::Object(last)), Value::Object(more))
-                if place(&Value::Object(last.clone())) == place(&Value::Object(more.clone())) =>
+                if identity(&Value::Object(last.clone())) == identity(&Value::Object(more.clone())) =>
             {
                 merge(last, more);
             }
@@ -69,7 +69,7 @@ fn merge(detail: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, value) in more {
         match value {
             Value::String(text) if matches!(name.as_str(), "text" | "summary" | "data") => {
-                grow(detail, &name, &text);
+                append_text(detail, &name, &text);
             }
             Value::Null => {}
             value => _ = detail.insert(name, value),
@@ -78,7 +78,7 @@ fn merge(detail: &mut Map<String, Value>, more: Map<String, Value>) {
 }
 
 /// The part of an answer's fields that is sent back: only these fields, and thoughts only once.
-pub(super) fn given_back(fields: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn returned_fields(fields: &Map<String, Value>) -> Map<String, Value> {
     let has_details = fields.contains_key("reasoning_details");
     let goes_back = |name: &str| {
         FIELDS.contains(&name)
@@ -108,7 +108,7 @@ mod tests {
             json!([{"type": "reasoning.encrypted", "index": 1, "data": "x"}, {"type": "reasoning.text", "index": 2, "text": "b"}]),
         ];
         for piece in pieces {
-            keep_details(&mut fields, piece.as_array().unwrap().clone());
+            join_details(&mut fields, piece.as_array().unwrap().clone());
         }
         let expected = json!([
             {"type": "reasoning.text", "index": 0, "text": "I look", "format": "f", "signature": "s"},
@@ -118,6 +118,6 @@ mod tests {
         assert_eq!(fields["reasoning_details"], expected);
         fields.insert("reasoning".into(), "I lookb".into());
         fields.insert("role".into(), "system".into());
-        assert_eq!(given_back(&fields).keys().collect::<Vec<_>>(), ["reasoning_details"]);
+        assert_eq!(returned_fields(&fields).keys().collect::<Vec<_>>(), ["reasoning_details"]);
     }
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 /// The words of a page: its title, or else its text. A text that is not a page stays as it is.
-pub(super) fn words(body: &str) -> Cow<'_, str> {
+pub(super) fn page_text(body: &str) -> Cow<'_, str> {
     if !is_page(body) {
         return Cow::Borrowed(body);
     }
     let words = element(body, "title").filter(|title| !title.trim().is_empty());
-    let words = words.map_or_else(|| text(body), text);
+    let words = words.map_or_else(|| text_outside_tags(body), text_outside_tags);
     if words.is_empty() { "a web page".into() } else { format!("a web page: {words}").into() }
 }
 
@@ -28,7 +28,7 @@ fn element<'a>(page: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The text outside tags, without scripts and styles.
-fn text(page: &str) -> String {
+fn text_outside_tags(page: &str) -> String {
     let mut words = String::new();
     let mut rest = page;
     while let Some(tag) = rest.find('<') {
@@ -78,7 +78,7 @@ mod tests {
             ("<html>ü<", "a web page: ü"),
         ];
         for (body, expected) in cases {
-            assert_eq!(words(body), expected, "{body:?}");
+            assert_eq!(page_text(body), expected, "{body:?}");
         }
     }
 
@@ -88,8 +88,8 @@ mod tests {
         for number in 0..pieces.len().pow(4) {
             let body: String =
                 (0..4_u32).map(|place| pieces[number / pieces.len().pow(place) % pieces.len()]).collect();
-            words(&format!("<html>{body}"));
-            words(&format!("<title{body}"));
+            page_text(&format!("<html>{body}"));
+            page_text(&format!("<title{body}"));
         }
     }
 }

@@ -15,7 +15,7 @@ fn the_providers_words_are_found_wherever_they_are() {
     ];
     for (body, expected) in cases {
         let json = serde_json::from_str(body).unwrap_or_default();
-        assert_eq!(said(&json, body, &Redactor::default()), expected);
+        assert_eq!(message_or_body(&json, body, &Redactor::default()), expected);
     }
     assert_eq!(Redactor::default().shorten(&"語".repeat(1_000)).chars().count(), MESSAGE_CHARS + 1);
 }
@@ -26,7 +26,7 @@ fn a_refusal_has_its_kind_and_its_delay() {
     let invalid =
         r#"{"error":{"code":400,"message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}"#;
     let limited = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#;
-    let hide = Redactor::default();
+    let redactor = Redactor::default();
     let hour = Some(Duration::from_secs(3_600));
     let cases = [
         (
@@ -84,9 +84,12 @@ fn a_refusal_has_its_kind_and_its_delay() {
         ),
     ];
     for (status, after, body, expected) in cases {
-        assert_eq!(provider.error(status, after, body, &hide).to_string(), expected);
+        assert_eq!(provider.redacted_status_error(status, after, body, &redactor).to_string(), expected);
     }
-    let elsewhere = provider.at("http://localhost:1/v1beta").error(500, None, "oops", &hide).to_string();
+    let elsewhere = provider
+        .with_base_url("http://localhost:1/v1beta")
+        .redacted_status_error(500, None, "oops", &redactor)
+        .to_string();
     assert_eq!(elsewhere, "gemini at http://localhost:1/v1beta failed (500): oops; try again later");
 }
 
@@ -94,7 +97,7 @@ fn a_refusal_has_its_kind_and_its_delay() {
 #[test]
 fn a_conversation_that_is_too_long_is_told_from_other_refusals() {
     let is_too_long = |status, body: &str| {
-        let error = Provider::gemini().error(status, None, body, &Redactor::default());
+        let error = Provider::gemini().redacted_status_error(status, None, body, &Redactor::default());
         error.code() == ModelError::WINDOW_EXCEEDED
     };
     let too_long = [
@@ -184,31 +187,31 @@ fn errors_within_a_stream_have_their_kind() {
 #[test]
 fn a_host_with_its_own_http_shows_no_key() {
     let key = "sk-very-secret-0123456789";
-    let provider = Provider::openai().at("http://host/v1");
+    let provider = Provider::openai().with_base_url("http://host/v1");
     let page = format!("<title>your key {key}</title>");
     let url = format!("http://host/{key}");
     let errors = [
         (
-            provider.refused(401, None, key, key),
+            provider.status_error(401, None, key, key),
             "openai at http://host/v1 refused the key (401); set OPENAI_API_KEY to a valid key; it says: ***",
         ),
         (
-            provider.refused(404, None, &page, key),
+            provider.status_error(404, None, &page, key),
             "openai at http://host/v1 does not speak OpenAI's chat completions (it answered with 404: a web page: your key ***); check the base URL",
         ),
         (
-            provider.stranger(&page, key),
+            provider.wrong_server_error(&page, key),
             "openai at http://host/v1 does not speak OpenAI's chat completions (it answered with a web page: your key ***); check the base URL",
         ),
         (
-            provider.unreachable(&url, &format!("no route to {key}"), key),
+            provider.unreachable_error(&url, &format!("no route to {key}"), key),
             "cannot reach http://host/***: no route to ***; check that openai runs there, or the base URL",
         ),
     ];
     for (error, expected) in errors {
         assert_eq!(error.to_string(), expected);
     }
-    let limited = provider.refused(429, Some(Duration::from_secs(7)), "", "");
+    let limited = provider.status_error(429, Some(Duration::from_secs(7)), "", "");
     assert!(limited.to_string().ends_with("limits the rate of requests; retry after 7 s"), "{limited}");
 }
 
@@ -234,7 +237,7 @@ fn a_delay_is_seconds_with_decimals() {
 #[test]
 fn a_refusal_of_tools_is_told_from_other_refusals() {
     let refuses_tools = |status, body: &str| {
-        let error = Provider::compatible("the server", "http://localhost/v1").error(
+        let error = Provider::compatible("the server", "http://localhost/v1").redacted_status_error(
             status,
             None,
             body,

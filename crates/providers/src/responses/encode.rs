@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::{ID, Options};
 use crate::openai::{StructuredOutput, does_not_think};
-use crate::wire::ids::Ids;
-use crate::wire::layout::{self, Piece};
-use crate::wire::words;
+use crate::wire::encoding;
+use crate::wire::given_ids::GivenIds;
+use crate::wire::layout::{self, AnswerPiece};
 use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 
 /// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
@@ -17,8 +17,8 @@ use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let schema = request.response_schema.as_ref();
     let is_question = schema.is_some() && !request.thinking;
-    let effort = options.effort.of(&request.model).filter(|_| is_question);
-    words::to_bytes(&Body {
+    let effort = options.effort.value_for(&request.model).filter(|_| is_question);
+    encoding::to_bytes(&Body {
         model: &request.model,
         stream: true,
         store: false,
@@ -26,7 +26,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         instructions: request.system.as_deref(),
         tools: request.tools.iter().map(Tool::from).collect(),
         input: input(request, options.structured_output),
-        max_output_tokens: words::output_limit(request, !does_not_think(&request.model)),
+        max_output_tokens: encoding::output_limit(request, !does_not_think(&request.model)),
         text: schema.and_then(|schema| text_format(schema, options.structured_output)),
         reasoning: effort.map(|effort| json!({ "effort": effort })),
         prompt_cache_key: options.prompt_cache_key.as_deref(),
@@ -109,12 +109,12 @@ enum Item<'a> {
 enum Content {
     Text(String),
     /// Words and images.
-    Seen(Vec<SeenPart>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum SeenPart {
+enum ContentPart {
     InputText { text: String },
     InputImage { image_url: String },
 }
@@ -123,36 +123,37 @@ impl Content {
     fn push_str(&mut self, more: &str) {
         match self {
             Self::Text(text) => text.push_str(more),
-            Self::Seen(parts) => parts.push(SeenPart::InputText { text: more.trim_start().to_owned() }),
+            Self::Parts(parts) => parts.push(ContentPart::InputText { text: more.trim_start().to_owned() }),
         }
     }
 }
 
 fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> {
-    let ids = Ids::of(&request.messages, ID, &request.model);
+    let ids = GivenIds::of(&request.messages, ID, &request.model);
     let items = request.messages.iter().flat_map(|message| encode_message(message, &request.model, &ids));
     let mut items: Vec<_> = items.collect();
     let in_words = structured != StructuredOutput::JsonSchema;
     if let (true, Some(schema), Some(Item::Message { content, .. })) =
         (in_words, &request.response_schema, items.last_mut())
     {
-        content.push_str(&words::schema(schema));
+        content.push_str(&encoding::schema_instruction(schema));
     }
     items
 }
 
-fn encode_message<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Vec<Item<'a>> {
+fn encode_message<'a>(message: &'a Message, model: &str, ids: &GivenIds<'_>) -> Vec<Item<'a>> {
     match message.role {
         Role::User => {
             let text = message.to_text();
-            let images =
-                message.images().map(|image| SeenPart::InputImage { image_url: words::data_url(image) });
+            let images = message
+                .images()
+                .map(|image| ContentPart::InputImage { image_url: encoding::data_url(image) });
             let mut seen: Vec<_> = images.collect();
             let content = if seen.is_empty() {
                 Content::Text(text)
             } else {
-                seen.insert(0, SeenPart::InputText { text });
-                Content::Seen(seen)
+                seen.insert(0, ContentPart::InputText { text });
+                Content::Parts(seen)
             };
             let is_empty = matches!(&content, Content::Text(text) if text.is_empty());
             let said = (!is_empty).then_some(Item::Message { role: "user", content, phase: None });
@@ -167,29 +168,29 @@ fn encode_message<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Vec<I
             }
             items
         }
-        Role::Tool => words::results(message)
+        Role::Tool => encoding::tool_results(message)
             .map(|result| Item::FunctionCallOutput {
-                call_id: ids.plain(&result.id),
-                output: words::outcome(result),
+                call_id: ids.given_or_plain(&result.id),
+                output: encoding::outcome_text(result),
             })
             .collect(),
     }
 }
 
-fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Item<'a>> {
+fn encode_piece<'a>(piece: AnswerPiece<'a>, ids: &GivenIds<'_>) -> Option<Item<'a>> {
     match piece {
-        Piece::Text(text, phase) => (!text.is_empty()).then(|| Item::Message {
+        AnswerPiece::Text(text, phase) => (!text.is_empty()).then(|| Item::Message {
             role: "assistant",
             content: Content::Text(text.into_owned()),
             phase: phase.and_then(Value::as_str),
         }),
-        Piece::Call(call, _) => Some(Item::FunctionCall {
-            call_id: ids.plain(&call.id),
-            name: words::plain(&call.name),
-            arguments: words::to_text(&call.args),
+        AnswerPiece::Call(call, _) => Some(Item::FunctionCall {
+            call_id: ids.given_or_plain(&call.id),
+            name: encoding::plain_id(&call.name),
+            arguments: encoding::to_text(&call.args),
         }),
         // No other item is sent back unchanged, whatever a history file contains.
-        Piece::Raw(item) => {
+        AnswerPiece::Raw(item) => {
             item.get("type").is_some_and(|kind| kind == "reasoning").then_some(Item::Reasoning(item))
         }
     }

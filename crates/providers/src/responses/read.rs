@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde_json::{Error, Map, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{AnswerBuilder, CallFragment, EventError};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
@@ -15,11 +15,11 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn read(&mut self, event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+    pub(crate) fn read(&mut self, event: Value, answer: &mut AnswerBuilder) -> Result<(), EventError> {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
         let error = event.get("error").filter(|error| !error.is_null());
         if kind == "error" || (kind.is_empty() && error.is_some()) {
-            return Err(Wrong::Error(error.unwrap_or(&event).clone()));
+            return Err(EventError::Reported(error.unwrap_or(&event).clone()));
         }
         // A gateway that does not stream sends only the response.
         if kind.is_empty() && event.get("object").is_some_and(|object| object == "response") {
@@ -32,44 +32,48 @@ impl Reader {
             self.last_number = Some(number);
         }
         match Event::from_json(event)? {
-            Event::Text { delta } | Event::Refusal { delta } => answer.text(Some(delta)),
-            Event::ReasoningSummary { delta } | Event::Reasoning { delta } => answer.thought(Some(delta)),
+            Event::Text { delta } | Event::Refusal { delta } => answer.push_text(Some(delta)),
+            Event::ReasoningSummary { delta } | Event::Reasoning { delta } => {
+                answer.push_thought(Some(delta))
+            }
             Event::Arguments { delta } if delta.is_empty() => {}
             // The arguments come again with their complete item; this only shows that the answer grows.
-            Event::Arguments { .. } => answer.step(),
+            Event::Arguments { .. } => answer.note_progress(),
             Event::ItemDone { output_index, item } => self.item(output_index, item, answer),
             Event::Completed { response } | Event::Incomplete { response } => self.ended(response, answer),
-            Event::Failed { response } => return Err(Wrong::Error(response.error.unwrap_or_default())),
+            Event::Failed { response } => {
+                return Err(EventError::Reported(response.error.unwrap_or_default()));
+            }
             // Pieces of what comes complete later, and events that do not exist yet.
             Event::Other => {}
         }
         Ok(())
     }
 
-    fn item(&mut self, index: u64, item: Item, answer: &mut Answer) {
+    fn item(&mut self, index: u64, item: Item, answer: &mut AnswerBuilder) {
         if matches!(item, Item::Other) || !self.seen.insert(index) {
             return;
         }
         match item {
-            Item::FunctionCall { call_id, name, arguments } => answer.call(Fragment {
+            Item::FunctionCall { call_id, name, arguments } => answer.push_call(CallFragment {
                 id: call_id,
                 name,
                 arguments: arguments.into(),
                 is_whole: true,
-                ..Fragment::default()
+                ..CallFragment::default()
             }),
-            Item::Reasoning { item } => answer.raw(item),
+            Item::Reasoning { item } => answer.push_raw(item),
             Item::Message { phase, .. } => answer.end_text(phase.map(Value::String)),
             Item::Other => {}
         }
     }
 
-    fn ended(&mut self, response: Response, answer: &mut Answer) {
+    fn ended(&mut self, response: Response, answer: &mut AnswerBuilder) {
         // Some servers send no events for single items.
         for (index, item) in (0_u64..).zip(response.output.unwrap_or_default()) {
             self.item(index, item, answer);
         }
-        answer.usage_as::<WireUsage>(response.usage);
+        answer.push_usage_as::<WireUsage>(response.usage);
         let reason = response.incomplete_details.and_then(|details| details.reason);
         answer.finish(match reason.as_deref() {
             Some("max_output_tokens" | "max_tokens") => FinishReason::Length,
@@ -79,14 +83,14 @@ impl Reader {
         answer.end();
     }
 
-    fn whole(&mut self, mut response: Response, answer: &mut Answer) -> Result<(), Wrong> {
+    fn whole(&mut self, mut response: Response, answer: &mut AnswerBuilder) -> Result<(), EventError> {
         if let Some(error) = &response.error {
-            return Err(Wrong::Error(error.clone()));
+            return Err(EventError::Reported(error.clone()));
         }
         for (index, item) in (0_u64..).zip(response.output.take().unwrap_or_default()) {
             if let Item::Message { content, .. } = &item {
                 for part in content {
-                    answer.text(part.text.clone().or_else(|| part.refusal.clone()));
+                    answer.push_text(part.text.clone().or_else(|| part.refusal.clone()));
                 }
             }
             self.item(index, item, answer);

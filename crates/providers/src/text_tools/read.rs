@@ -11,23 +11,23 @@ pub(super) const CALL: &str = "tool_call";
 
 /// What the words of an answer contain.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Found {
+pub(super) enum Segment {
     /// Words to show.
     Text(String),
     /// A call.
-    Call(Call),
+    Call(TextCall),
     /// Words behind a call, before which the answer ends.
     End,
 }
 
 /// A call without an id.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Call {
+pub(super) struct TextCall {
     name: String,
     args: Map<String, Value>,
 }
 
-impl Call {
+impl TextCall {
     pub(super) fn with_id(self, id: String) -> ToolCall {
         ToolCall { id, name: self.name, args: self.args }
     }
@@ -43,13 +43,13 @@ pub(super) struct CallReader {
     held: String,
     /// The offset of its last line.
     line: usize,
-    state: State,
+    state: ReaderState,
     has_calls: bool,
-    is_over: bool,
+    has_ended: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReaderState {
     /// In a line that may still open a call.
     #[default]
     Undecided,
@@ -61,114 +61,114 @@ enum State {
 
 impl CallReader {
     /// Takes the next piece of the words.
-    pub(super) fn push(&mut self, text: &str) -> Vec<Found> {
-        let mut found = Vec::new();
+    pub(super) fn push(&mut self, text: &str) -> Vec<Segment> {
+        let mut segments = Vec::new();
         for letter in text.chars() {
-            if self.is_over {
+            if self.has_ended {
                 break;
             }
             self.held.push(letter);
-            self.step(letter, &mut found);
+            self.handle_char(letter, &mut segments);
         }
-        if self.state == State::Words {
-            self.give_words(&mut found);
+        if self.state == ReaderState::Words {
+            self.emit_text(&mut segments);
         }
-        found
+        segments
     }
 
     /// Ends the answer. `is_whole`: whether it is complete. A call that was cut is dropped.
-    pub(super) fn end(&mut self, is_whole: bool) -> Vec<Found> {
-        let mut found = Vec::new();
-        if self.is_over {
-            return found;
+    pub(super) fn end(&mut self, is_whole: bool) -> Vec<Segment> {
+        let mut segments = Vec::new();
+        if self.has_ended {
+            return segments;
         }
         match self.state {
-            State::Call { fence } if is_whole => {
+            ReaderState::Call { fence } if is_whole => {
                 let body =
                     if closes(self.last_line(), fence) { &self.held[..self.line] } else { &self.held[..] };
                 let calls = parse(body);
-                found.extend(calls.into_iter().map(Found::Call));
+                segments.extend(calls.into_iter().map(Segment::Call));
             }
-            State::Call { .. } => {}
+            ReaderState::Call { .. } => {}
             // Only white space was held back behind a call.
-            State::Undecided if self.held.trim().is_empty() && self.has_calls => {}
-            State::Undecided | State::Words => self.give_words(&mut found),
+            ReaderState::Undecided if self.held.trim().is_empty() && self.has_calls => {}
+            ReaderState::Undecided | ReaderState::Words => self.emit_text(&mut segments),
         }
-        self.is_over = true;
-        found
+        self.has_ended = true;
+        segments
     }
 
     fn last_line(&self) -> &str {
         &self.held[self.line..]
     }
 
-    fn step(&mut self, letter: char, found: &mut Vec<Found>) {
+    fn handle_char(&mut self, letter: char, segments: &mut Vec<Segment>) {
         match self.state {
-            State::Words if letter == '\n' => {
+            ReaderState::Words if letter == '\n' => {
                 // The line end may be white space before a call.
                 self.held.pop();
-                self.give_words(found);
+                self.emit_text(segments);
                 self.held.push('\n');
-                self.begin_line(State::Undecided);
+                self.begin_line(ReaderState::Undecided);
             }
-            State::Undecided if letter == '\n' => match opens(self.last_line()) {
+            ReaderState::Undecided if letter == '\n' => match opening_fence(self.last_line()) {
                 Some(fence) => {
                     self.held.clear();
-                    self.begin_line(State::Call { fence });
+                    self.begin_line(ReaderState::Call { fence });
                 }
-                None if self.last_line().trim().is_empty() => self.begin_line(State::Undecided),
+                None if self.last_line().trim().is_empty() => self.begin_line(ReaderState::Undecided),
                 None => {
                     self.held.pop();
-                    self.give_words(found);
+                    self.emit_text(segments);
                     self.held.push('\n');
-                    self.begin_line(State::Undecided);
+                    self.begin_line(ReaderState::Undecided);
                 }
             },
-            State::Undecided if may_open(self.last_line()) => {}
-            State::Undecided => {
-                self.state = State::Words;
+            ReaderState::Undecided if may_open(self.last_line()) => {}
+            ReaderState::Undecided => {
+                self.state = ReaderState::Words;
                 if self.has_calls {
-                    self.give_words(found);
+                    self.emit_text(segments);
                 }
             }
-            State::Call { fence } if letter == '\n' => {
+            ReaderState::Call { fence } if letter == '\n' => {
                 if !closes(self.last_line(), fence) {
                     return self.begin_line(self.state);
                 }
                 let calls = parse(&self.held[..self.line]);
                 self.has_calls = true;
-                found.extend(calls.into_iter().map(Found::Call));
+                segments.extend(calls.into_iter().map(Segment::Call));
                 self.held.clear();
-                self.begin_line(State::Undecided);
+                self.begin_line(ReaderState::Undecided);
             }
-            State::Words | State::Call { .. } => {}
+            ReaderState::Words | ReaderState::Call { .. } => {}
         }
     }
 
-    fn begin_line(&mut self, state: State) {
+    fn begin_line(&mut self, state: ReaderState) {
         self.line = self.held.len();
         self.state = state;
     }
 
-    fn give_words(&mut self, found: &mut Vec<Found>) {
-        if self.is_over || self.held.is_empty() {
+    fn emit_text(&mut self, segments: &mut Vec<Segment>) {
+        if self.has_ended || self.held.is_empty() {
             return;
         }
         let words = std::mem::take(&mut self.held);
         self.line = 0;
         if self.has_calls {
-            self.is_over = true;
-            return found.push(Found::End);
+            self.has_ended = true;
+            return segments.push(Segment::End);
         }
-        match found.last_mut() {
-            Some(Found::Text(text)) => text.push_str(&words),
-            _ => found.push(Found::Text(words)),
+        match segments.last_mut() {
+            Some(Segment::Text(text)) => text.push_str(&words),
+            _ => segments.push(Segment::Text(words)),
         }
     }
 }
 
 /// The line without the few spaces that may stand before a fence.
-fn without_indent(line: &str) -> &str {
+fn trim_indent(line: &str) -> &str {
     let rest = line.trim_start_matches(' ');
     if line.len() - rest.len() <= 3 { rest } else { line }
 }
@@ -178,8 +178,8 @@ fn backticks(text: &str) -> usize {
 }
 
 /// The number of backticks with which the line opens a call.
-fn opens(line: &str) -> Option<usize> {
-    let line = without_indent(line).trim_end();
+fn opening_fence(line: &str) -> Option<usize> {
+    let line = trim_indent(line).trim_end();
     let fence = backticks(line);
     (3 <= fence && &line[fence..] == CALL).then_some(fence)
 }
@@ -189,7 +189,7 @@ fn may_open(line: &str) -> bool {
     if line.trim().is_empty() {
         return true;
     }
-    let line = without_indent(line);
+    let line = trim_indent(line);
     let fence = backticks(line);
     let word = &line[fence..];
     match word.strip_prefix(CALL) {
@@ -199,13 +199,13 @@ fn may_open(line: &str) -> bool {
 }
 
 fn closes(line: &str, fence: usize) -> bool {
-    let line = without_indent(line).trim_end();
+    let line = trim_indent(line).trim_end();
     fence <= backticks(line) && backticks(line) == line.len()
 }
 
 /// The calls in a block: objects, one after the other or in a list. Anything else becomes a call that no tool
 /// accepts, so that the model is told.
-fn parse(body: &str) -> Vec<Call> {
+fn parse(body: &str) -> Vec<TextCall> {
     let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(body).into_iter().collect();
     let values = values.unwrap_or_default();
     let flat: Vec<Value> = values
@@ -215,14 +215,14 @@ fn parse(body: &str) -> Vec<Call> {
             value => vec![value],
         })
         .collect();
-    let calls: Option<Vec<Call>> = flat.into_iter().map(call_of).collect();
+    let calls: Option<Vec<TextCall>> = flat.into_iter().map(parse_call).collect();
     calls.filter(|calls| !calls.is_empty()).unwrap_or_else(|| {
         let args = Map::from_iter([(MALFORMED_ARGUMENTS.to_owned(), Value::String(body.trim().to_owned()))]);
-        vec![Call { name: CALL.to_owned(), args }]
+        vec![TextCall { name: CALL.to_owned(), args }]
     })
 }
 
-fn call_of(value: Value) -> Option<Call> {
+fn parse_call(value: Value) -> Option<TextCall> {
     let Value::Object(mut fields) = value else { return None };
     let Some(Value::String(name)) = fields.remove("name") else { return None };
     let given = ["arguments", "args", "parameters"].into_iter().find_map(|name| fields.remove(name));
@@ -233,5 +233,5 @@ fn call_of(value: Value) -> Option<Call> {
         Some(Value::String(text)) => arguments::parse(&text),
         Some(other) => arguments::parse(&other.to_string()),
     };
-    (!name.is_empty()).then_some(Call { name, args })
+    (!name.is_empty()).then_some(TextCall { name, args })
 }

@@ -155,13 +155,13 @@ proptest! {
             if check_pairing(&history[..end]).is_err() {
                 continue;
             }
-            let told = in_words(&ModelRequest { messages: history[..end].to_vec(), ..request() }, ToolSupport::Text);
-            prop_assert!(told.tools.is_empty());
-            prop_assert!(told.messages.windows(2).all(|pair| pair[0].role != pair[1].role));
-            let are_words = told.messages.iter().all(|message| matches!(message.parts.as_slice(), [Part::Text { .. }]));
+            let converted = with_text_tools(&ModelRequest { messages: history[..end].to_vec(), ..request() }, ToolSupport::Text);
+            prop_assert!(converted.tools.is_empty());
+            prop_assert!(converted.messages.windows(2).all(|pair| pair[0].role != pair[1].role));
+            let are_words = converted.messages.iter().all(|message| matches!(message.parts.as_slice(), [Part::Text { .. }]));
             prop_assert!(are_words);
-            let told = told.messages.iter().map(|message| format!("\n<{:?}>\n{}", message.role, message.to_text()));
-            let flat = told.collect::<Vec<_>>().concat();
+            let converted = converted.messages.iter().map(|message| format!("\n<{:?}>\n{}", message.role, message.to_text()));
+            let flat = converted.collect::<Vec<_>>().concat();
             prop_assert!(flat.starts_with(&before), "{before}\n---\n{flat}");
             before = flat;
         }
@@ -170,7 +170,7 @@ proptest! {
     /// A call that is told in words is read as the same call, so a model can copy it.
     #[test]
     fn what_is_told_as_a_call_is_read_as_that_call(name in "[a-z_]{1,12}", path in ".{0,30}") {
-        let mut block = in_words(
+        let mut block = with_text_tools(
             &ModelRequest {
                 messages: vec![message(Role::Model, [Part::ToolCall(ToolCall {
                     id: "x".into(),
@@ -196,10 +196,14 @@ fn a_request_in_words() {
         message(Role::Tool, [result("2")]),
         Message::text(Role::User, "Go on."),
     ];
-    let told = in_words(&ModelRequest { messages: history, ..request() }, ToolSupport::Text);
+    let converted = with_text_tools(&ModelRequest { messages: history, ..request() }, ToolSupport::Text);
     insta::assert_snapshot!(
-        std::iter::once(format!("<system>\n{}", told.system.unwrap()))
-            .chain(told.messages.iter().map(|message| format!("<{:?}>\n{}", message.role, message.to_text())))
+        std::iter::once(format!("<system>\n{}", converted.system.unwrap()))
+            .chain(converted.messages.iter().map(|message| format!(
+                "<{:?}>\n{}",
+                message.role,
+                message.to_text()
+            )))
             .collect::<Vec<_>>()
             .join("\n\n")
     );
@@ -214,13 +218,13 @@ fn refusal() -> ModelError {
 }
 
 /// Refuses tools, with an error or with the first event, and answers requests without them.
-struct Refusing {
+struct RefusingModel {
     in_stream: bool,
     asked: Mutex<Vec<ModelRequest>>,
 }
 
 #[async_trait]
-impl Model for Refusing {
+impl Model for RefusingModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         self.asked.lock().unwrap().push(request.clone());
         let events = match (request.tools.is_empty(), self.in_stream) {
@@ -236,7 +240,7 @@ impl Model for Refusing {
 #[test]
 fn a_refusal_is_answered_in_words_told_once_and_remembered_for_all_who_ask() {
     for in_stream in [false, true] {
-        let server = Arc::new(Refusing { in_stream, asked: Mutex::default() });
+        let server = Arc::new(RefusingModel { in_stream, asked: Mutex::default() });
         let refusals = Arc::new(ToolRefusals::default());
         let model = || TextTools::new(Arc::clone(&server) as _, ToolSupport::Native, Arc::clone(&refusals));
         let (turns, ahead) = (model(), model());
@@ -247,7 +251,7 @@ fn a_refusal_is_answered_in_words_told_once_and_remembered_for_all_who_ask() {
         let offers: Vec<bool> =
             server.asked.lock().unwrap().iter().map(|asked| !asked.tools.is_empty()).collect();
         assert_eq!(offers, [true, false, false, false], "it is refused once");
-        assert_eq!(refusals.take_new(), [RefusedTools { model: "main".into(), error: refusal() }]);
+        assert_eq!(refusals.take_new(), [ToolRefusal { model: "main".into(), error: refusal() }]);
         assert_eq!(refusals.take_new(), []);
     }
 }

@@ -7,15 +7,15 @@ use serde_json::json;
 
 use super::ToolSupport;
 use super::read::CALL;
-use crate::wire::words;
+use crate::wire::encoding;
 
 /// The same request for a model without tools. A longer conversation only gives more words: each request begins with
 /// the words of the previous one.
-pub(crate) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelRequest {
+pub(crate) fn with_text_tools(request: &ModelRequest, support: ToolSupport) -> ModelRequest {
     let system = match support {
         ToolSupport::Text if !request.tools.is_empty() => {
             let before = request.system.iter().map(|system| format!("{system}\n\n"));
-            Some(before.collect::<String>() + &listed(&request.tools))
+            Some(before.collect::<String>() + &tool_instructions(&request.tools))
         }
         _ => request.system.clone(),
     };
@@ -23,7 +23,7 @@ pub(crate) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelReq
 }
 
 /// The description of the tools for the model.
-fn listed(tools: &[ToolSchema]) -> String {
+fn tool_instructions(tools: &[ToolSchema]) -> String {
     let mut text = format!(
         "# Tools\n\nTo call a tool, end your answer with a block of this form:\n\n```{CALL}\n\
          {{\"name\": \"NAME\", \"arguments\": {{…}}}}\n```\n\n\
@@ -37,35 +37,35 @@ fn listed(tools: &[ToolSchema]) -> String {
 }
 
 fn messages(messages: &[Message]) -> Vec<Message> {
-    let mut told: Vec<Message> = Vec::new();
+    let mut converted: Vec<Message> = Vec::new();
     for message in messages {
         let role = if message.role == Role::Model { Role::Model } else { Role::User };
         let texts = message.parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(text.clone()),
-            Part::ToolCall(call) => Some(block_of(call)),
-            Part::ToolResult(result) => Some(block_of_result(result)),
+            Part::ToolCall(call) => Some(call_block(call)),
+            Part::ToolResult(result) => Some(result_block(result)),
             Part::Image(_) | Part::Opaque(_) => None,
         });
         let mut text = String::new();
         for part in texts.filter(|text| !text.is_empty()) {
-            append(&mut text, &part);
+            append_paragraph(&mut text, &part);
         }
         // Some servers refuse two messages of one side in a row.
-        match told.last_mut() {
+        match converted.last_mut() {
             Some(Message { role: last, parts }) if *last == role => match parts.last_mut() {
-                Some(Part::Text { text: before }) => append(before, &text),
+                Some(Part::Text { text: before }) => append_paragraph(before, &text),
                 _ => parts.push(Part::Text { text: format!("\n\n{text}") }),
             },
-            _ => told.push(Message::text(role, text)),
+            _ => converted.push(Message::text(role, text)),
         }
-        if let Some(last) = told.last_mut() {
+        if let Some(last) = converted.last_mut() {
             last.parts.extend(message.images().cloned().map(Part::Image));
         }
     }
-    told
+    converted
 }
 
-fn append(before: &mut String, text: &str) {
+fn append_paragraph(before: &mut String, text: &str) {
     if !before.is_empty() && !text.is_empty() {
         before.push_str("\n\n");
     }
@@ -73,14 +73,14 @@ fn append(before: &mut String, text: &str) {
 }
 
 /// A call as the model wrote it, or would have written it.
-fn block_of(call: &ToolCall) -> String {
+fn call_block(call: &ToolCall) -> String {
     let call = json!({ "name": call.name, "arguments": call.args });
     format!("```{CALL}\n{call}\n```")
 }
 
 /// A result in a fence that is longer than any within it.
-fn block_of_result(result: &ToolResult) -> String {
-    let text = words::outcome(result);
+fn result_block(result: &ToolResult) -> String {
+    let text = encoding::outcome_text(result);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };

@@ -2,31 +2,31 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::layout::Settled;
-use super::{arguments, words};
+use super::layout::CallOutcome;
+use super::{arguments, encoding};
 use headstart_forked_query::ToolCall;
 use headstart_forked_query::free_id;
 
 /// A piece of a call, as it comes.
 #[derive(Debug, Default)]
-pub(crate) struct Fragment {
+pub(crate) struct CallFragment {
     /// The call's index, if the format has one.
     pub(crate) index: Option<u64>,
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: FragmentArguments,
     /// What the model wants back with the call.
     pub(crate) with: Option<Value>,
     /// Whether it is a complete call, in a format whose calls come in one piece.
     pub(crate) is_whole: bool,
 }
 
-impl Fragment {
+impl CallFragment {
     pub(super) fn is_empty(&self) -> bool {
         let says = match &self.arguments {
-            Arguments::None => false,
-            Arguments::More(letters) => !letters.is_empty(),
-            Arguments::Whole(_) => true,
+            FragmentArguments::None => false,
+            FragmentArguments::More(letters) => !letters.is_empty(),
+            FragmentArguments::Whole(_) => true,
         };
         !says && self.name.is_empty()
     }
@@ -34,7 +34,7 @@ impl Fragment {
 
 /// The arguments in a piece of a call.
 #[derive(Debug, Default)]
-pub(crate) enum Arguments {
+pub(crate) enum FragmentArguments {
     #[default]
     None,
     /// The next characters of their JSON.
@@ -43,7 +43,7 @@ pub(crate) enum Arguments {
     Whole(Map<String, Value>),
 }
 
-impl From<Option<Value>> for Arguments {
+impl From<Option<Value>> for FragmentArguments {
     /// The characters if it is a string; some servers send the object itself.
     fn from(arguments: Option<Value>) -> Self {
         match arguments {
@@ -74,9 +74,9 @@ struct PartialCall {
 
 impl Calls {
     /// Adds a fragment, and returns the number of its call, from 0.
-    pub(super) fn add(&mut self, fragment: Fragment) -> usize {
-        let place = self.find(&fragment);
-        let call = &mut self.calls[place];
+    pub(super) fn add(&mut self, fragment: CallFragment) -> usize {
+        let index = self.find(&fragment);
+        let call = &mut self.calls[index];
         if call.id.is_empty() {
             call.id = fragment.id;
         }
@@ -84,23 +84,23 @@ impl Calls {
             call.name = fragment.name;
         }
         match fragment.arguments {
-            Arguments::None => {}
-            Arguments::More(letters) => call.letters.push_str(&letters),
-            Arguments::Whole(arguments) => call.whole = Some(arguments),
+            FragmentArguments::None => {}
+            FragmentArguments::More(letters) => call.letters.push_str(&letters),
+            FragmentArguments::Whole(arguments) => call.whole = Some(arguments),
         }
-        place
+        index
     }
 
     /// The name of a call, as far as it is known.
-    pub(super) fn name(&self, place: usize) -> &str {
-        &self.calls[place].name
+    pub(super) fn name(&self, index: usize) -> &str {
+        &self.calls[index].name
     }
 
     /// The call to which a fragment belongs: the latest with its index, or simply the latest if it has no index. A
     /// fragment with another id begins a new call nevertheless, because some servers give every call the index 0; so
     /// does a name behind complete arguments, because some gateways also leave out the ids.
-    fn find(&mut self, fragment: &Fragment) -> usize {
-        let Fragment { index, id, name, is_whole, .. } = fragment;
+    fn find(&mut self, fragment: &CallFragment) -> usize {
+        let CallFragment { index, id, name, is_whole, .. } = fragment;
         let latest = self.calls.iter().rposition(|call| index.is_none() || call.index == *index);
         let is_glued = |call: &PartialCall| {
             !name.is_empty()
@@ -125,18 +125,18 @@ impl Calls {
     pub(super) fn take(
         &mut self,
         taken: &mut HashSet<String>,
-    ) -> Result<(Vec<ToolCall>, Vec<Settled>), &'static str> {
-        let (mut calls, mut settled) = (Vec::new(), Vec::new());
+    ) -> Result<(Vec<ToolCall>, Vec<CallOutcome>), &'static str> {
+        let (mut calls, mut outcomes) = (Vec::new(), Vec::new());
         for call in std::mem::take(&mut self.calls) {
             if call.is_in_doubt && !call.has_arguments() {
-                settled.push(Settled::None);
+                outcomes.push(CallOutcome::Dropped);
                 continue;
             }
-            let (call, given) = call.finished(taken)?;
+            let (call, given_id) = call.finished(taken)?;
             calls.push(call);
-            settled.push(Settled::Call { given });
+            outcomes.push(CallOutcome::Kept { given_id });
         }
-        Ok((calls, settled))
+        Ok((calls, outcomes))
     }
 }
 
@@ -160,17 +160,17 @@ impl PartialCall {
         if self.name.is_empty() {
             return Err("a tool call has no name");
         }
-        let is_plain = self.id.is_empty() || words::is_plain(&self.id);
+        let is_plain = self.id.is_empty() || encoding::is_plain_id(&self.id);
         let id = free_id(if is_plain { &self.id } else { "" }, taken);
         taken.insert(id.clone());
         // An id that was given before would be that of two calls.
-        let given = (!is_plain && taken.insert(self.id.clone())).then_some(self.id);
+        let given_id = (!is_plain && taken.insert(self.id.clone())).then_some(self.id);
         // Characters count more, because a format may begin a call with an empty object and then spell it out.
         let args = match self.whole {
             Some(whole) if self.letters.trim().is_empty() => whole,
             _ => arguments::parse(&self.letters),
         };
-        Ok((ToolCall { id, name: self.name, args }, given))
+        Ok((ToolCall { id, name: self.name, args }, given_id))
     }
 }
 

@@ -3,9 +3,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::frames::FrameError;
-use super::ids::Ids;
-use super::stranger::{Stranger, bare_error};
-use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
+use super::given_ids::GivenIds;
+use super::preamble::{Preamble, bare_error};
+use super::{AnswerBuilder, EventError, Frames, Framing, MAX_EVENT_BYTES, Reader};
 use crate::Provider;
 use crate::redact::Redactor;
 use headstart_forked_query::json::ObjectEnd;
@@ -27,13 +27,13 @@ pub struct Decoder {
     model: String,
     reader: Reader,
     frames: Frames,
-    answer: Answer,
+    answer: AnswerBuilder,
     ids: HashSet<String>,
     read_bytes: usize,
     state: State,
     /// What came until the first event of the format.
-    stranger: Option<Stranger>,
-    hide: Redactor,
+    preamble: Option<Preamble>,
+    redactor: Redactor,
     /// The error of the connection.
     broken: Option<Cause>,
     /// Whether the server has reported the cost.
@@ -52,18 +52,18 @@ impl Decoder {
     /// A decoder for the answer to `request`. Calls get ids that no call in it has.
     pub fn new(provider: &Provider, request: &ModelRequest) -> Self {
         let calls = request.messages.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str());
-        let given = Ids::of(&request.messages, provider.wire.id(), &request.model);
+        let given = GivenIds::of(&request.messages, provider.wire.id(), &request.model);
         Self {
             provider: provider.clone(),
             model: request.model.clone(),
             reader: provider.wire.reader(),
             frames: Frames::new(provider.wire.framing()),
-            answer: Answer::default(),
+            answer: AnswerBuilder::default(),
             ids: calls.chain(given.all()).map(str::to_owned).collect(),
             read_bytes: 0,
             state: State::Open,
-            stranger: Some(Stranger::default()),
-            hide: Redactor::default(),
+            preamble: Some(Preamble::default()),
+            redactor: Redactor::default(),
             broken: None,
             has_cost: false,
             question: request.response_schema.as_ref().map(|_| ObjectEnd::default()),
@@ -78,21 +78,21 @@ impl Decoder {
 
     /// Also returns the characters of calls as they come ([`ModelEvent::CallFragment`]).
     #[must_use]
-    pub fn telling_fragments(mut self) -> Self {
-        self.answer.tell_fragments();
+    pub fn with_call_fragments(mut self) -> Self {
+        self.answer.pass_on_fragments();
         self
     }
 
     /// Removes this key, and every larger piece of it, from errors, because some servers show the key that they
     /// refuse.
     #[must_use]
-    pub fn hiding(self, key: &str) -> Self {
-        self.redacted(Redactor::new(key))
+    pub fn with_hidden_key(self, key: &str) -> Self {
+        self.with_redactor(Redactor::new(key))
     }
 
-    /// Removes everything that `hide` knows from errors.
-    pub(crate) fn redacted(self, hide: Redactor) -> Self {
-        Self { hide, ..self }
+    /// Removes everything that `redactor` knows from errors.
+    pub(crate) fn with_redactor(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     /// Takes the next bytes. Nothing follows an error.
@@ -105,12 +105,12 @@ impl Decoder {
             let limit = MAX_ANSWER_BYTES / MEBIBYTE;
             return self.failed(self.malformed(format!("it is longer than {limit} MiB")));
         }
-        if let Some(stranger) = &mut self.stranger {
-            stranger.hear(bytes);
+        if let Some(preamble) = &mut self.preamble {
+            preamble.push(bytes);
         }
         match self.frames.push(bytes) {
             Ok(framed) => framed.iter().flat_map(|data| self.data(data)).collect(),
-            Err(error) => self.failed(self.unframed(error)),
+            Err(error) => self.failed(self.framing_error(error)),
         }
     }
 
@@ -124,19 +124,19 @@ impl Decoder {
             return self.done();
         }
         let read = self.read(data);
-        let events = self.answer.take_events().into_iter().filter_map(|event| self.wanted(event));
+        let events = self.answer.take_events().into_iter().filter_map(|event| self.within_answer(event));
         let mut events: Vec<_> = events.map(Ok).collect();
         self.has_cost |= events.iter().any(|event| matches!(event, Ok(ModelEvent::Usage(_))));
         match read {
             Ok(()) if self.answer.has_ended() => events.extend(self.complete()),
             Ok(()) => {}
-            Err(wrong) => events.extend(self.failed(self.error(wrong, data))),
+            Err(error) => events.extend(self.failed(self.model_error(error, data))),
         }
         events
     }
 
     /// The event, if it belongs to the answer: behind the object that answers a question only the cost counts.
-    fn wanted(&mut self, event: ModelEvent) -> Option<ModelEvent> {
+    fn within_answer(&mut self, event: ModelEvent) -> Option<ModelEvent> {
         let Some(object) = &mut self.question else { return Some(event) };
         match event {
             ModelEvent::Text(mut text) => {
@@ -148,25 +148,26 @@ impl Decoder {
         }
     }
 
-    fn read(&mut self, data: &str) -> Result<(), Wrong> {
+    fn read(&mut self, data: &str) -> Result<(), EventError> {
         let parsed: Result<Value, _> = serde_json::from_str(data);
         let is_known = parsed.as_ref().is_ok_and(|event| self.reader.knows(event));
-        let is_foreign = match (&mut self.stranger, &parsed) {
-            (Some(stranger), Ok(_)) if !is_known => stranger.take(data),
+        let is_foreign = match (&mut self.preamble, &parsed) {
+            (Some(preamble), Ok(_)) if !is_known => preamble.push_unknown_event(data),
             // The data may have been cut or damaged.
             (Some(_), Err(_)) => !data.starts_with(['{', '[']),
             _ => false,
         };
         if is_known {
-            self.stranger = None;
+            self.preamble = None;
         }
-        let event = parsed.map_err(|error| if is_foreign { Wrong::Foreign } else { Wrong::Shape(error) })?;
+        let event = parsed
+            .map_err(|error| if is_foreign { EventError::Foreign } else { EventError::Shape(error) })?;
         if let (false, Some(error)) = (is_known, bare_error(&event)) {
-            return Err(Wrong::Error(error.clone()));
+            return Err(EventError::Reported(error.clone()));
         }
-        self.reader.read(event, &mut self.answer).map_err(|wrong| match wrong {
-            Wrong::Shape(_) if is_foreign => Wrong::Foreign,
-            wrong => wrong,
+        self.reader.read(event, &mut self.answer).map_err(|error| match error {
+            EventError::Shape(_) if is_foreign => EventError::Foreign,
+            error => error,
         })
     }
 
@@ -181,7 +182,7 @@ impl Decoder {
                 // A character that was cut is not an error of its own.
                 Ok(_) | Err(FrameError::NotUtf8) => {}
                 Err(_) if self.is_complete() => {}
-                Err(error) => events.extend(self.failed(self.unframed(error))),
+                Err(error) => events.extend(self.failed(self.framing_error(error))),
             }
         }
         events.extend(self.complete());
@@ -190,8 +191,8 @@ impl Decoder {
 
     /// As [`end`](Self::end), if the connection broke: what came complete counts, and the error has its cause.
     #[cfg(feature = "http")]
-    pub(crate) fn broken(&mut self, cause: impl Into<Cause>) -> Vec<Result<ModelEvent, ModelError>> {
-        self.broken = self.hide.cause(cause);
+    pub(crate) fn end_broken(&mut self, cause: impl Into<Cause>) -> Vec<Result<ModelEvent, ModelError>> {
+        self.broken = self.redactor.cause(cause);
         self.end()
     }
 
@@ -249,7 +250,7 @@ impl Decoder {
                 let opaque = self.answer.take_opaque(self.provider.wire.id(), &self.model);
                 let calls = calls.into_iter().map(ModelEvent::ToolCall);
                 let events =
-                    opaque.map(ModelEvent::Opaque).into_iter().chain(calls).chain(self.untold_cost());
+                    opaque.map(ModelEvent::Opaque).into_iter().chain(calls).chain(self.unreported_usage());
                 events.chain([ModelEvent::Finished(finish)]).map(Ok).collect()
             }
             Err(message) => self.failed(self.malformed(message)),
@@ -257,69 +258,69 @@ impl Decoder {
     }
 
     /// The event for an unknown cost, before an end, if the server reported none and the model was at work.
-    fn untold_cost(&mut self) -> Option<ModelEvent> {
-        let is_untold = !self.has_cost && (0 < self.steps() || self.is_complete());
+    fn unreported_usage(&mut self) -> Option<ModelEvent> {
+        let is_unreported = !self.has_cost && (0 < self.steps() || self.is_complete());
         self.has_cost = true;
-        is_untold.then_some(ModelEvent::Usage(Usage::UNTOLD))
+        is_unreported.then_some(ModelEvent::Usage(Usage::UNTOLD))
     }
 
     fn failed(&mut self, error: ModelError) -> Vec<Result<ModelEvent, ModelError>> {
         self.state = State::Closed;
-        self.untold_cost().map(Ok).into_iter().chain([Err(error)]).collect()
+        self.unreported_usage().map(Ok).into_iter().chain([Err(error)]).collect()
     }
 
     /// The error for an answer that ended before it was complete.
     fn incomplete(&mut self) -> ModelError {
         let source = self.broken.take();
-        if self.stranger.as_ref().is_some_and(Stranger::is_silent) {
+        if self.preamble.as_ref().is_some_and(Preamble::is_empty) {
             return ModelError::Dropped { provider: self.provider.label(), source };
         }
-        let stranger = self.stranger.as_ref().filter(|stranger| !stranger.may_be_cut(self.frames.framing()));
-        let Some(stranger) = stranger else {
+        let preamble = self.preamble.as_ref().filter(|preamble| !preamble.may_be_cut(self.frames.framing()));
+        let Some(preamble) = preamble else {
             return ModelError::Cut { provider: self.provider.label(), source };
         };
         // An error that was not sent as an event.
-        match stranger.error() {
-            Some(error) => self.provider.error_in_stream(&error, &self.hide),
-            None => self.provider.wrong_server(&stranger.said(), &self.hide),
+        match preamble.error() {
+            Some(error) => self.provider.error_in_stream(&error, &self.redactor),
+            None => self.provider.wrong_server(&preamble.quoted(), &self.redactor),
         }
     }
 
-    fn error(&self, wrong: Wrong, data: &str) -> ModelError {
-        match wrong {
-            Wrong::Foreign => {
-                let said = self.stranger.as_ref().map(Stranger::said);
-                self.provider.wrong_server(&said.unwrap_or_default(), &self.hide)
+    fn model_error(&self, error: EventError, data: &str) -> ModelError {
+        match error {
+            EventError::Foreign => {
+                let said = self.preamble.as_ref().map(Preamble::quoted);
+                self.provider.wrong_server(&said.unwrap_or_default(), &self.redactor)
             }
-            Wrong::Shape(error) => ModelError::Malformed {
+            EventError::Shape(error) => ModelError::Malformed {
                 provider: self.provider.label(),
-                message: self.hide.shorten(&format!("{error} in: {data}")),
-                source: self.hide.cause(error),
+                message: self.redactor.shorten(&format!("{error} in: {data}")),
+                source: self.redactor.cause(error),
             },
-            Wrong::Meaning(message) => self.malformed(message),
-            Wrong::Error(error) => self.provider.error_in_stream(&error, &self.hide),
+            EventError::Content(message) => self.malformed(message),
+            EventError::Reported(error) => self.provider.error_in_stream(&error, &self.redactor),
         }
     }
 
     fn malformed(&self, message: impl AsRef<str>) -> ModelError {
-        self.provider.malformed(message, &self.hide)
+        self.provider.malformed(message, &self.redactor)
     }
 
-    fn unframed(&self, error: FrameError) -> ModelError {
+    fn framing_error(&self, error: FrameError) -> ModelError {
         match error {
             FrameError::TooLong => {
                 self.malformed(format!("an event is longer than {} MiB", MAX_EVENT_BYTES / MEBIBYTE))
             }
             #[cfg(feature = "bedrock")]
-            FrameError::Damaged if self.stranger.is_none() => {
+            FrameError::Damaged if self.preamble.is_none() => {
                 self.malformed("the checksum of a message is wrong")
             }
             #[cfg(feature = "bedrock")]
             FrameError::Damaged => {
-                self.provider.wrong_server("bytes that are no messages of AWS", &self.hide)
+                self.provider.wrong_server("bytes that are no messages of AWS", &self.redactor)
             }
-            FrameError::NotUtf8 if self.stranger.is_some() => {
-                self.provider.wrong_server("bytes that are no text", &self.hide)
+            FrameError::NotUtf8 if self.preamble.is_some() => {
+                self.provider.wrong_server("bytes that are no text", &self.redactor)
             }
             FrameError::NotUtf8 => self.malformed("the stream is not UTF-8"),
         }

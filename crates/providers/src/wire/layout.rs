@@ -22,16 +22,16 @@ const WITH: &str = "with";
 /// The pieces of an answer while it grows.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    pieces: Vec<Grown>,
+    pieces: Vec<LayoutPiece>,
     /// The number of calls.
     calls: usize,
 }
 
 #[derive(Debug)]
-enum Grown {
+enum LayoutPiece {
     Raw(Map<String, Value>),
     Text { bytes: usize, with: Option<Value>, is_closed: bool },
-    Call { with: Option<Value>, given: Option<String> },
+    Call { with: Option<Value>, given_id: Option<String> },
 }
 
 impl Layout {
@@ -39,51 +39,51 @@ impl Layout {
     pub(super) fn text(&mut self, more: &str) {
         match self.pieces.last_mut() {
             _ if more.is_empty() => {}
-            Some(Grown::Text { bytes, is_closed: false, .. }) => *bytes += more.len(),
-            _ => self.pieces.push(Grown::Text { bytes: more.len(), with: None, is_closed: false }),
+            Some(LayoutPiece::Text { bytes, is_closed: false, .. }) => *bytes += more.len(),
+            _ => self.pieces.push(LayoutPiece::Text { bytes: more.len(), with: None, is_closed: false }),
         }
     }
 
     /// Adds words, possibly none, as a piece of their own with something attached.
     pub(super) fn text_with(&mut self, text: &str, with: Value) {
-        self.pieces.push(Grown::Text { bytes: text.len(), with: Some(with), is_closed: true });
+        self.pieces.push(LayoutPiece::Text { bytes: text.len(), with: Some(with), is_closed: true });
     }
 
     /// Ends the current words as a piece, possibly with something attached.
-    pub(super) fn end_text(&mut self, carried: Option<Value>) {
-        if let Some(Grown::Text { with, is_closed: is_closed @ false, .. }) = self.pieces.last_mut() {
-            *with = carried;
+    pub(super) fn end_text(&mut self, attached: Option<Value>) {
+        if let Some(LayoutPiece::Text { with, is_closed: is_closed @ false, .. }) = self.pieces.last_mut() {
+            *with = attached;
             *is_closed = true;
         }
     }
 
-    /// Adds a piece of a call; `place` is the number of the call, from 0.
-    pub(super) fn call(&mut self, place: usize, carried: Option<Value>) {
-        if place == self.calls {
+    /// Adds a piece of a call; `index` is the number of the call, from 0.
+    pub(super) fn call(&mut self, index: usize, attached: Option<Value>) {
+        if index == self.calls {
             self.calls += 1;
-            self.pieces.push(Grown::Call { with: carried, given: None });
-        } else if carried.is_some() {
+            self.pieces.push(LayoutPiece::Call { with: attached, given_id: None });
+        } else if attached.is_some() {
             let mut calls = self.pieces.iter_mut().filter_map(|piece| match piece {
-                Grown::Call { with, .. } => Some(with),
+                LayoutPiece::Call { with, .. } => Some(with),
                 _ => None,
             });
-            if let Some(with) = calls.nth(place) {
-                *with = carried;
+            if let Some(with) = calls.nth(index) {
+                *with = attached;
             }
         }
     }
 
     /// Notes what became of the calls, in order: the id that the model gave if the call has another one, or that it
     /// was dropped.
-    pub(super) fn settle(&mut self, calls: Vec<Settled>) {
+    pub(super) fn set_call_outcomes(&mut self, calls: Vec<CallOutcome>) {
         let mut calls = calls.into_iter();
         self.pieces.retain_mut(|piece| match piece {
-            Grown::Call { given, .. } => match calls.next() {
-                Some(Settled::Call { given: id }) => {
-                    *given = id;
+            LayoutPiece::Call { given_id, .. } => match calls.next() {
+                Some(CallOutcome::Kept { given_id: id }) => {
+                    *given_id = id;
                     true
                 }
-                Some(Settled::None) => false,
+                Some(CallOutcome::Dropped) => false,
                 None => true,
             },
             _ => true,
@@ -92,24 +92,24 @@ impl Layout {
 
     /// Adds a piece that is neither words nor a call.
     pub(super) fn raw(&mut self, fields: Map<String, Value>) {
-        self.pieces.push(Grown::Raw(fields));
+        self.pieces.push(LayoutPiece::Raw(fields));
     }
 
     /// The last raw piece.
     pub(super) fn last_raw(&mut self) -> Option<&mut Map<String, Value>> {
         self.pieces.iter_mut().rev().find_map(|piece| match piece {
-            Grown::Raw(fields) => Some(fields),
+            LayoutPiece::Raw(fields) => Some(fields),
             _ => None,
         })
     }
 
     /// The raw piece before all others, for a format that sends fields of the message back.
     pub(super) fn fields(&mut self) -> &mut Map<String, Value> {
-        if !matches!(self.pieces.first(), Some(Grown::Raw(_))) {
-            self.pieces.insert(0, Grown::Raw(Map::new()));
+        if !matches!(self.pieces.first(), Some(LayoutPiece::Raw(_))) {
+            self.pieces.insert(0, LayoutPiece::Raw(Map::new()));
         }
         match &mut self.pieces[0] {
-            Grown::Raw(fields) => fields,
+            LayoutPiece::Raw(fields) => fields,
             _ => unreachable!("it was put there"),
         }
     }
@@ -117,10 +117,10 @@ impl Layout {
     /// What has to be kept, if the model wants anything back.
     pub(super) fn finish(&mut self, format: &str, model: &str) -> Option<Opaque> {
         let pieces = std::mem::take(self).pieces;
-        let is_wanted = |piece: &Grown| match piece {
-            Grown::Raw(fields) => !fields.is_empty(),
-            Grown::Text { with, .. } => with.is_some(),
-            Grown::Call { with, given } => with.is_some() || given.is_some(),
+        let is_wanted = |piece: &LayoutPiece| match piece {
+            LayoutPiece::Raw(fields) => !fields.is_empty(),
+            LayoutPiece::Text { with, .. } => with.is_some(),
+            LayoutPiece::Call { with, given_id } => with.is_some() || given_id.is_some(),
         };
         if !pieces.iter().any(is_wanted) {
             return None;
@@ -131,13 +131,13 @@ impl Layout {
     }
 }
 
-impl From<Grown> for Value {
-    fn from(piece: Grown) -> Self {
+impl From<LayoutPiece> for Value {
+    fn from(piece: LayoutPiece) -> Self {
         let (mut json, with) = match piece {
-            Grown::Raw(fields) => return json!({ RAW: fields }),
-            Grown::Text { bytes, with, .. } => (json!({ TEXT: bytes }), with),
-            Grown::Call { with, given: None } => (json!({ CALL: true }), with),
-            Grown::Call { with, given: Some(id) } => (json!({ CALL: id }), with),
+            LayoutPiece::Raw(fields) => return json!({ RAW: fields }),
+            LayoutPiece::Text { bytes, with, .. } => (json!({ TEXT: bytes }), with),
+            LayoutPiece::Call { with, given_id: None } => (json!({ CALL: true }), with),
+            LayoutPiece::Call { with, given_id: Some(id) } => (json!({ CALL: id }), with),
         };
         if let Some(with) = with {
             json[WITH] = with;
@@ -148,12 +148,9 @@ impl From<Grown> for Value {
 
 /// What became of a call that began.
 #[derive(Debug, PartialEq)]
-pub(super) enum Settled {
-    Call {
-        given: Option<String>,
-    },
-    /// It was dropped.
-    None,
+pub(super) enum CallOutcome {
+    Kept { given_id: Option<String> },
+    Dropped,
 }
 
 /// The ids that this model gave in this format to calls of the message which have other ids there: the call's id, and
@@ -163,15 +160,15 @@ pub(crate) fn given_ids<'a>(
     format: &str,
     model: &str,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let own = message.opaque().filter(|opaque| is_own(opaque, format, model));
-    let places = own.and_then(|opaque| opaque.data.as_array()).into_iter().flatten();
-    let given = places.filter_map(|place| place.get(CALL));
+    let own = message.opaque().filter(|opaque| is_written_by(opaque, format, model));
+    let entries = own.and_then(|opaque| opaque.data.as_array()).into_iter().flatten();
+    let given = entries.filter_map(|entry| entry.get(CALL));
     message.tool_calls().zip(given).filter_map(|(call, given)| Some((call.id.as_str(), given.as_str()?)))
 }
 
 /// A piece of a message, as a format sends it.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum AnswerPiece<'a> {
     Raw(&'a Map<String, Value>),
     Text(Cow<'a, str>, Option<&'a Value>),
     Call(&'a ToolCall, Option<&'a Value>),
@@ -182,30 +179,30 @@ pub(crate) enum Piece<'a> {
 ///
 /// It never fails: of a message that was shortened later (a call that never ran is left out) the remaining pieces are
 /// returned. A raw piece with nothing behind it is left out, because providers refuse thoughts that lead nowhere.
-pub(crate) fn pieces<'a>(message: &'a Message, format: &str, model: &str) -> Vec<Piece<'a>> {
-    let own = message.opaque().filter(|opaque| is_own(opaque, format, model));
-    let Some(places) = own.and_then(|opaque| opaque.data.as_array()) else {
-        return message.parts.iter().filter_map(as_it_stands).collect();
+pub(crate) fn pieces<'a>(message: &'a Message, format: &str, model: &str) -> Vec<AnswerPiece<'a>> {
+    let own = message.opaque().filter(|opaque| is_written_by(opaque, format, model));
+    let Some(entries) = own.and_then(|opaque| opaque.data.as_array()) else {
+        return message.parts.iter().filter_map(part_as_piece).collect();
     };
-    let mut text = Words::of(message);
+    let mut text = TextCursor::of(message);
     let mut calls = message.tool_calls();
-    let mut pieces = Vec::with_capacity(places.len() + 1);
-    for place in places {
-        let with = place.get(WITH);
-        if let Some(fields) = place.get(RAW).and_then(Value::as_object) {
-            pieces.push(Piece::Raw(fields));
-        } else if let Some(bytes) = place.get(TEXT).and_then(Value::as_u64) {
-            pieces.push(Piece::Text(text.take(usize::try_from(bytes).unwrap_or(usize::MAX)), with));
+    let mut pieces = Vec::with_capacity(entries.len() + 1);
+    for entry in entries {
+        let with = entry.get(WITH);
+        if let Some(fields) = entry.get(RAW).and_then(Value::as_object) {
+            pieces.push(AnswerPiece::Raw(fields));
+        } else if let Some(bytes) = entry.get(TEXT).and_then(Value::as_u64) {
+            pieces.push(AnswerPiece::Text(text.take(usize::try_from(bytes).unwrap_or(usize::MAX)), with));
         } else if let Some(call) = calls.next() {
-            pieces.push(Piece::Call(call, with));
+            pieces.push(AnswerPiece::Call(call, with));
         }
     }
     let rest = text.take(usize::MAX);
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest, None));
+        pieces.push(AnswerPiece::Text(rest, None));
     }
-    pieces.extend(calls.map(|call| Piece::Call(call, None)));
-    while matches!(pieces.last(), Some(Piece::Raw(_))) {
+    pieces.extend(calls.map(|call| AnswerPiece::Call(call, None)));
+    while matches!(pieces.last(), Some(AnswerPiece::Raw(_))) {
         pieces.pop();
     }
     pieces
@@ -213,12 +210,12 @@ pub(crate) fn pieces<'a>(message: &'a Message, format: &str, model: &str) -> Vec
 
 /// The fields that are sent back with the message, for a format that has them.
 pub(crate) fn fields<'a>(message: &'a Message, format: &str, model: &str) -> Option<&'a Map<String, Value>> {
-    let own = message.opaque().filter(|opaque| is_own(opaque, format, model))?;
+    let own = message.opaque().filter(|opaque| is_written_by(opaque, format, model))?;
     own.data.get(0)?.get(RAW)?.as_object()
 }
 
 /// Appends to a text among the fields.
-pub(crate) fn grow(fields: &mut Map<String, Value>, name: &str, more: &str) {
+pub(crate) fn append_text(fields: &mut Map<String, Value>, name: &str, more: &str) {
     match fields.get_mut(name) {
         _ if more.is_empty() => {}
         Some(Value::String(text)) => text.push_str(more),
@@ -233,29 +230,29 @@ pub(crate) fn with_calls<'a>(
     model: &str,
 ) -> impl Iterator<Item = (&'a ToolCall, Option<&'a Value>)> {
     pieces(message, format, model).into_iter().filter_map(|piece| match piece {
-        Piece::Call(call, with) => Some((call, with)),
+        AnswerPiece::Call(call, with) => Some((call, with)),
         _ => None,
     })
 }
 
-fn is_own(opaque: &Opaque, format: &str, model: &str) -> bool {
+fn is_written_by(opaque: &Opaque, format: &str, model: &str) -> bool {
     opaque.format == format && opaque.model == model
 }
 
-fn as_it_stands(part: &Part) -> Option<Piece<'_>> {
+fn part_as_piece(part: &Part) -> Option<AnswerPiece<'_>> {
     match part {
-        Part::Text { text } => Some(Piece::Text(text.into(), None)),
-        Part::ToolCall(call) => Some(Piece::Call(call, None)),
+        Part::Text { text } => Some(AnswerPiece::Text(text.into(), None)),
+        Part::ToolCall(call) => Some(AnswerPiece::Call(call, None)),
         Part::Image(_) | Part::ToolResult(_) | Part::Opaque(_) => None,
     }
 }
 
 /// The words of a message, taken piece by piece.
-struct Words<'a> {
+struct TextCursor<'a> {
     texts: Vec<&'a str>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> TextCursor<'a> {
     fn of(message: &'a Message) -> Self {
         let texts = message.parts.iter().rev().filter_map(|part| match part {
             Part::Text { text } => Some(text.as_str()),
@@ -292,13 +289,13 @@ mod tests {
         Part::Opaque(Opaque { format: "f".into(), model: "m".into(), data })
     }
 
-    fn told(message: &Message, model: &str) -> Vec<String> {
-        let told = pieces(message, "f", model).into_iter().map(|piece| match piece {
-            Piece::Raw(fields) => format!("raw {}", Value::Object(fields.clone())),
-            Piece::Text(text, with) => format!("{text:?} {with:?}"),
-            Piece::Call(call, with) => format!("{} {with:?}", call.id),
+    fn rendered(message: &Message, model: &str) -> Vec<String> {
+        let rendered = pieces(message, "f", model).into_iter().map(|piece| match piece {
+            AnswerPiece::Raw(fields) => format!("raw {}", Value::Object(fields.clone())),
+            AnswerPiece::Text(text, with) => format!("{text:?} {with:?}"),
+            AnswerPiece::Call(call, with) => format!("{} {with:?}", call.id),
         });
-        told.collect()
+        rendered.collect()
     }
 
     /// An answer is sent back to its model with the same parts in the same order.
@@ -335,9 +332,9 @@ mod tests {
             format!("2 {}", some("early")),
             format!("\"\" {}", some("at the end")),
         ];
-        assert_eq!(told(&whole, "m"), expected);
+        assert_eq!(rendered(&whole, "m"), expected);
         // The answer of another model is sent as its parts.
-        assert_eq!(told(&whole, "other"), ["\"größernowthen\" None", "1 None", "2 None"]);
+        assert_eq!(rendered(&whole, "other"), ["\"größernowthen\" None", "1 None", "2 None"]);
         // Whatever became of the message, nothing of it is lost and nothing is repeated.
         for words in words {
             for calls in [&["1", "2"][..], &["1"], &[], &["1", "2", "3"]] {
@@ -347,9 +344,9 @@ mod tests {
                 let mut called = Vec::new();
                 for piece in &pieces {
                     match piece {
-                        Piece::Raw(_) => {}
-                        Piece::Text(text, _) => said.push_str(text),
-                        Piece::Call(call, _) => called.push(call.id.as_str()),
+                        AnswerPiece::Raw(_) => {}
+                        AnswerPiece::Text(text, _) => said.push_str(text),
+                        AnswerPiece::Call(call, _) => called.push(call.id.as_str()),
                     }
                 }
                 assert_eq!((said.as_str(), &called[..]), (words, calls));
@@ -361,8 +358,8 @@ mod tests {
     #[test]
     fn thoughts_that_lead_nowhere_are_left_out_and_so_is_what_nobody_wants() {
         let thought = || opaque(json!([{"raw": {"a": 1}}, {"call": true}]));
-        assert_eq!(told(&message(Role::Model, [thought(), call("1")]), "m"), ["raw {\"a\":1}", "1 None"]);
-        assert_eq!(told(&message(Role::Model, [thought()]), "m"), [""; 0]);
+        assert_eq!(rendered(&message(Role::Model, [thought(), call("1")]), "m"), ["raw {\"a\":1}", "1 None"]);
+        assert_eq!(rendered(&message(Role::Model, [thought()]), "m"), [""; 0]);
         let mut layout = Layout::default();
         layout.text("words");
         layout.call(0, None);
@@ -380,9 +377,9 @@ mod tests {
             json!([{"text": u64::MAX}, {"call": 7}, {"call": true}]),
         ] {
             let message = message(Role::Model, [opaque(data), text("ß"), call("1")]);
-            let told = told(&message, "m");
-            assert!(told.iter().any(|piece| piece.starts_with("\"ß\"")), "{told:?}");
-            assert!(told.iter().any(|piece| piece.starts_with("1 ")), "{told:?}");
+            let rendered = rendered(&message, "m");
+            assert!(rendered.iter().any(|piece| piece.starts_with("\"ß\"")), "{rendered:?}");
+            assert!(rendered.iter().any(|piece| piece.starts_with("1 ")), "{rendered:?}");
         }
     }
 

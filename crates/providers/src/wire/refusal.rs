@@ -21,10 +21,10 @@ impl Wire {
         if !matches!(status, 400 | 422) {
             return None;
         }
-        if matches!(self, Self::Chat(options) if options.misses_thoughts(body)) {
-            return Some(openai::THOUGHTS_MISSED);
+        if matches!(self, Self::Chat(options) if options.requires_thoughts(body)) {
+            return Some(openai::THOUGHTS_REQUIRED);
         }
-        if !says_unsupported(body) {
+        if !is_about_unsupported(body) {
             return None;
         }
         let parameters = self.parameters();
@@ -40,7 +40,7 @@ impl Wire {
     /// Adds the parameter that this answer refuses to `refused`, the ones that were refused before. Returns whether
     /// the request is worth another attempt, because one that cannot be written differently would be refused for
     /// ever.
-    pub fn learn(&self, refused: &mut Vec<&'static str>, status: u16, body: &str) -> bool {
+    pub fn add_refused_parameter(&self, refused: &mut Vec<&'static str>, status: u16, body: &str) -> bool {
         let now = self.without(refused);
         let Some(parameter) = now.refused_parameter(status, body) else { return false };
         refused.push(parameter);
@@ -82,7 +82,7 @@ fn named_by_field(body: &str) -> Option<String> {
 
 /// Whether a refusal is about something that the server does not know, judging by the words of known servers. A value
 /// that is too large does not count.
-fn says_unsupported(body: &str) -> bool {
+fn is_about_unsupported(body: &str) -> bool {
     const WORDS: [&str; 19] = [
         "unsupported",
         "not support",

@@ -27,7 +27,7 @@ fn presets_know_their_names_and_say_no_more_than_them() {
             Provider::preset(&provider.name),
             Some(provider.clone()).filter(|p| p.name != "compatible")
         );
-        let elsewhere = provider.clone().at("http://127.0.0.1:9/x");
+        let elsewhere = provider.clone().with_base_url("http://127.0.0.1:9/x");
         assert_eq!(elsewhere.label(), format!("{} at http://127.0.0.1:9/x", provider.name));
         assert_eq!((elsewhere.key, &elsewhere.wire), (KeyNeed::Optional, &provider.wire));
         if provider.name != "compatible" {

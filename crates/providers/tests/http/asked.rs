@@ -1,7 +1,9 @@
 //! What a host may set for the requests to a server: headers, the header of the key, and a query in the base URL.
 
 use headstart_providers::openai::WireOptions;
-use headstart_providers::{ApiKey, Header, HttpModel, KeyHeader, PrefixKeeper, Provider, Wire, responses};
+use headstart_providers::{
+    ApiKey, Header, HttpModel, KeyHeader, PrefixCachingModel, Provider, Wire, responses,
+};
 use serde_json::Value;
 
 use crate::formats::{Format, KEY, error, formats, short};
@@ -22,7 +24,7 @@ fn client(format: &Format, server: &Server, query: &str) -> HttpModel {
             header("x-gateway", SECRET),
         ],
         key_header: Some(KeyHeader::Named("x-api-key")),
-        ..format.provider.clone().at(format!("{}{query}", server.base_url))
+        ..format.provider.clone().with_base_url(format!("{}{query}", server.base_url))
     };
     HttpModel::new(provider, Some(ApiKey::new(KEY)), short()).unwrap()
 }
@@ -95,7 +97,7 @@ async fn a_cache_with_a_name_is_made_with_them_too() {
     let server = Server::start_each([made, response("200 OK", "connection: close\r\n", "{}")]).await;
     let client = client(&format, &server, "?api-version=1");
     let prefix = client.cache_prefix(request(), std::time::Duration::from_secs(60)).await.unwrap();
-    client.forget_prefix(&prefix).await.unwrap();
+    client.delete_prefix(&prefix).await.unwrap();
     let targets: Vec<_> =
         server.requests().iter().map(|(head, _)| head.lines().next().unwrap().to_owned()).collect();
     assert_eq!(
@@ -108,7 +110,7 @@ async fn a_cache_with_a_name_is_made_with_them_too() {
     for (head, _) in server.requests() {
         assert!(head.to_lowercase().contains("x-team: blue"), "{head}");
     }
-    PrefixKeeper::new(client, std::time::Duration::from_secs(60)).unwrap();
+    PrefixCachingModel::new(client, std::time::Duration::from_secs(60)).unwrap();
 }
 
 /// A header that is invalid, or that the client sets by itself, is an error when the client is made.
@@ -143,7 +145,7 @@ async fn the_name_of_a_cache_is_sent_where_a_format_has_a_place_for_it() {
     for (name, wire) in [("chat", chat), ("responses", responses)] {
         let format = formats().into_iter().find(|format| format.name() == name).unwrap();
         let server = Server::start(whole(&format)).await;
-        let provider = Provider { wire, ..format.provider.clone().at(&server.base_url) };
+        let provider = Provider { wire, ..format.provider.clone().with_base_url(&server.base_url) };
         ask(&HttpModel::new(provider, None, short()).unwrap()).await;
         let body: Value = serde_json::from_str(&server.request().1).unwrap();
         assert_eq!(body["prompt_cache_key"], "team-blue");

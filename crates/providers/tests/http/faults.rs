@@ -117,7 +117,7 @@ async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
         }
         let count = scripts.len();
         let server = Server::start_each(scripts).await;
-        let at = format.provider.clone().at(&server.base_url);
+        let at = format.provider.clone().with_base_url(&server.base_url);
         let client = HttpModel::new(at, Some(ApiKey::new(LONG_KEY)), short()).unwrap();
         for number in 0..count {
             let events = ask(&client).await;

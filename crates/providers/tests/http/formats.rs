@@ -82,7 +82,8 @@ impl Format {
     }
 
     pub(crate) fn client(&self, base_url: &str, timeouts: Timeouts) -> HttpModel {
-        HttpModel::new(self.provider.clone().at(base_url), Some(ApiKey::new(KEY)), timeouts).unwrap()
+        HttpModel::new(self.provider.clone().with_base_url(base_url), Some(ApiKey::new(KEY)), timeouts)
+            .unwrap()
     }
 
     /// The head of an answer, and each piece in a chunk of its own. The body has no end.
@@ -127,7 +128,7 @@ impl Format {
     /// The same model with these limits.
     pub(crate) fn retrying_within(&self, server: &Server, timeouts: Timeouts) -> RetryingModel {
         let client = self.client(&server.base_url, timeouts);
-        let policy = RetryPolicy { first: Duration::from_millis(5), ..RetryPolicy::FOREGROUND };
+        let policy = RetryPolicy { initial_delay: Duration::from_millis(5), ..RetryPolicy::FOREGROUND };
         RetryingModel::new(Arc::new(client), Priority::Foreground, Arc::<Limiter>::default())
             .with_policy(policy)
     }

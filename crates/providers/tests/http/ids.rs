@@ -146,7 +146,7 @@ async fn ids_that_are_too_long_for_a_server_are_shortened_for_it() {
     }});
     let refused = response("400 Bad Request", "connection: close\r\n", &refusal.to_string());
     let server = Server::start_each([refused, script(&format, &[]), script(&format, &[])]).await;
-    let client = HttpModel::new(Provider::openai().at(&server.base_url), None, short()).unwrap();
+    let client = HttpModel::new(Provider::openai().with_base_url(&server.base_url), None, short()).unwrap();
     for _ in 0..2 {
         answer_to(&client, &turn).await;
     }

@@ -7,8 +7,8 @@ mod faults;
 mod formats;
 mod habits;
 mod ids;
-mod keeper;
 mod matrix;
+mod prefix_caching;
 mod questions;
 mod refused;
 mod server;
@@ -109,7 +109,7 @@ async fn an_answer_is_streamed_while_it_is_made() {
 async fn the_request_is_the_encoded_one_with_key_and_headers() {
     let whole = || vec![streaming(), event(STOP), event("[DONE]"), Step::LastChunk];
     let server = Server::start(whole()).await;
-    ask(&client(Provider::dashscope().at(&server.base_url), Duration::from_secs(5))).await;
+    ask(&client(Provider::dashscope().with_base_url(&server.base_url), Duration::from_secs(5))).await;
     let (head, body) = server.request();
     let head = head.to_lowercase();
     for line in [
@@ -124,7 +124,7 @@ async fn the_request_is_the_encoded_one_with_key_and_headers() {
     assert_eq!(body.as_bytes(), Provider::dashscope().wire.encode(&request()));
 
     let server = Server::start(whole()).await;
-    ask(&client(Provider::openai().at(&server.base_url), Duration::from_secs(5))).await;
+    ask(&client(Provider::openai().with_base_url(&server.base_url), Duration::from_secs(5))).await;
     assert!(!server.request().0.to_lowercase().contains("dashscope"));
 }
 

@@ -143,7 +143,7 @@ async fn a_refused_parameter_is_left_out_or_renamed_and_that_is_remembered() {
         let format = format(case.format);
         let scripts = case.refusals.iter().map(refusal).chain([whole(&format)]);
         let server = Server::start_each(scripts).await;
-        let at = case.provider.clone().at(&server.base_url);
+        let at = case.provider.clone().with_base_url(&server.base_url);
         let client = HttpModel::new(at, Some(ApiKey::new(KEY)), short()).unwrap();
         // Clones share what they remember, also if one of them is behind a model that retries.
         let retrying = RetryingModel::new(

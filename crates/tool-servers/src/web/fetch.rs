@@ -123,7 +123,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 /// A client for one request: it connects to these addresses whatever the name is, without a proxy and without
 /// following redirects.
 pub(crate) fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
-    headstart_providers::choose_tls();
+    headstart_providers::install_tls_provider();
     let places = places.iter().map(|address| SocketAddr::new(*address, 0)).collect();
     Client::builder()
         .dns_resolver(Arc::new(Checked(places)))

@@ -144,13 +144,13 @@ async fn background_work_stays_behind_the_users_own_turn() {
     let limiter = Arc::default();
     let main = Tries::new([vec![Err(limited(Some(2)))], vec![Err(limited(Some(2)))], whole()]);
     let fast = Tries::new([whole()]);
-    let (turn, work) = (foreground(&main, &limiter), background(&fast, &limiter));
+    let (admission, work) = (foreground(&main, &limiter), background(&fast, &limiter));
     let work = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         ask(&work).await
     };
-    let (turn, work) = tokio::join!(ask(&turn), work);
-    assert_eq!((turn, work), (whole(), whole()));
+    let (admission, work) = tokio::join!(ask(&admission), work);
+    assert_eq!((admission, work), (whole(), whole()));
     let (turn_through, work_began) = (*main.asked_at().last().unwrap(), fast.asked_at()[0]);
     assert!(4_000 <= turn_through && turn_through <= work_began, "{turn_through} {work_began}");
     assert!(work_began < turn_through + 500, "it goes on as soon as the turn is through");
@@ -162,13 +162,13 @@ async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
     let limiter = Arc::default();
     let fast = Tries::new([vec![Err(limited(Some(20)))], whole()]);
     let main = Tries::new([whole()]);
-    let (turn, work) = (foreground(&main, &limiter), background(&fast, &limiter));
-    let turn = async {
+    let (admission, work) = (foreground(&main, &limiter), background(&fast, &limiter));
+    let admission = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        ask(&turn).await
+        ask(&admission).await
     };
-    let (turn, work) = tokio::join!(turn, ask(&work));
-    assert_eq!((turn, work), (whole(), whole()));
+    let (admission, work) = tokio::join!(admission, ask(&work));
+    assert_eq!((admission, work), (whole(), whole()));
     assert_eq!(main.asked_at(), [1_000]);
     assert!(20_000 <= fast.asked_at()[1], "{:?}", fast.asked_at());
 }
@@ -177,7 +177,7 @@ async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
 #[tokio::test(start_paused = true)]
 async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_turn_that_was_dropped() {
     let limiter: Arc<Limiter> = Arc::default();
-    limiter.limited(Duration::from_secs(40));
+    limiter.set_retry_after(Duration::from_secs(40));
     let fast = Tries::new([whole()]);
     let asked = Instant::now();
     assert_eq!(ask(&background(&fast, &limiter)).await, [Err(ModelError::Yielded)]);
@@ -185,8 +185,8 @@ async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_
 
     let limiter = Arc::default();
     let main = Tries::new([vec![Err(limited(Some(10)))]]);
-    let turn = foreground(&main, &limiter);
-    let dropped = tokio::time::timeout(Duration::from_secs(1), ask(&turn)).await;
+    let admission = foreground(&main, &limiter);
+    let dropped = tokio::time::timeout(Duration::from_secs(1), ask(&admission)).await;
     assert!(dropped.is_err());
     assert_eq!(ask(&background(&fast, &limiter)).await, whole());
     assert!(10_000 <= asked.elapsed().as_millis(), "what the provider asked for still counts");
@@ -251,13 +251,13 @@ async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited(
         let slow = Arc::new(Slow { piece, rest, tries: Arc::clone(&fast) });
         let work = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
         let main = Tries::new([vec![Err(limit.clone())], whole()]);
-        let turn = foreground(&main, &limiter);
-        let turn = async {
+        let admission = foreground(&main, &limiter);
+        let admission = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            ask(&turn).await;
+            ask(&admission).await;
             Instant::now()
         };
-        let (through, work) = tokio::join!(turn, ask(&work));
+        let (through, work) = tokio::join!(admission, ask(&work));
         assert_eq!(work, expected, "{piece} {limit:?}");
         assert_eq!(fast.asked_at().len(), asked, "{piece} {limit:?}");
         if asked == 2 {
@@ -291,10 +291,10 @@ async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
 /// The host can show the wait of a request while it lasts.
 #[tokio::test(start_paused = true)]
 async fn a_wait_is_told_while_it_lasts() {
-    let waits = Waits::default();
+    let waits = PendingRetrySender::default();
     let mut told = waits.subscribe();
     let tries = Tries::new([vec![Err(limited(Some(8)))], vec![Err(overloaded())], whole()]);
-    let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
+    let model = foreground(&tries, &Arc::default()).with_wait_reports(Arc::clone(&waits));
     let asked = Instant::now();
     let watch = async {
         told.changed().await.unwrap();
@@ -305,13 +305,13 @@ async fn a_wait_is_told_while_it_lasts() {
     };
     let (answer, (first, second)) = tokio::join!(ask(&model), watch);
     assert_eq!((answer, *waits.borrow()), (whole(), None));
-    assert_eq!((first.cause, second.cause), (WaitCause::RateLimit, WaitCause::Trouble));
+    assert_eq!((first.cause, second.cause), (WaitCause::RateLimit, WaitCause::ServerError));
     let seconds = first.until.duration_since(asked).as_secs_f64();
     assert!((8.0..8.1).contains(&seconds), "{seconds}");
 
     // A request that has given up does not keep others waiting.
     let tries = Tries::new([vec![Err(limited(Some(8)))]]);
-    let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
+    let model = foreground(&tries, &Arc::default()).with_wait_reports(Arc::clone(&waits));
     assert!(tokio::time::timeout(Duration::from_secs(1), ask(&model)).await.is_err());
     assert_eq!(*waits.borrow(), None);
 }

@@ -8,12 +8,12 @@ type Pieces<'a> = &'a [(Option<u64>, &'a str, &'a str, &'a str)];
 fn read(pieces: Pieces<'_>) -> Vec<(String, String)> {
     let mut calls = Calls::default();
     for (index, id, name, letters) in pieces {
-        calls.add(Fragment {
+        calls.add(CallFragment {
             index: *index,
             id: (*id).into(),
             name: (*name).into(),
             arguments: Some(Value::from(*letters)).into(),
-            ..Fragment::default()
+            ..CallFragment::default()
         });
     }
     let calls = calls.take(&mut HashSet::new()).unwrap().0;

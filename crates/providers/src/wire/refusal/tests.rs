@@ -111,10 +111,10 @@ fn a_limit_has_two_names_and_each_is_tried_once() {
     for (wire, refused, expected) in [
         (&other, &[][..], OutputLimit::MaxTokens),
         (&other, &["max_tokens"], OutputLimit::MaxCompletionTokens),
-        (&other, &["max_tokens", "max_completion_tokens"], OutputLimit::Unsaid),
+        (&other, &["max_tokens", "max_completion_tokens"], OutputLimit::Omitted),
         (&openai, &[], OutputLimit::MaxCompletionTokens),
         (&openai, &["max_completion_tokens"], OutputLimit::MaxTokens),
-        (&openai, &["max_completion_tokens", "max_tokens"], OutputLimit::Unsaid),
+        (&openai, &["max_completion_tokens", "max_tokens"], OutputLimit::Omitted),
     ] {
         assert_eq!(limit(wire, refused), expected, "{refused:?}");
     }

@@ -103,7 +103,7 @@ fn where_requests_go() {
     insta::assert_debug_snapshot!(targets.collect::<Vec<_>>());
 }
 
-pub(super) const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+pub(super) const EPHEMERAL: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -136,7 +136,7 @@ proptest! {
             let whole = ModelRequest { model: MODEL.into(), messages: history.clone(), ..request() };
             for end in &ends {
                 let before = ModelRequest { messages: history[..*end].to_vec(), ..whole.clone() };
-                let [before, whole] = [&before, &whole].map(|request| encode(&provider, request).replace(MARK, ""));
+                let [before, whole] = [&before, &whole].map(|request| encode(&provider, request).replace(EPHEMERAL, ""));
                 // The last bracket is that of the messages, unless a format has more lists behind them.
                 let end = before.rfind(']').unwrap();
                 prop_assert!(whole.starts_with(&before[..end]), "{}\n{before}\n{whole}", provider.name);
@@ -199,7 +199,7 @@ fn the_mark_of_the_request_before_is_still_there() {
     let second = ModelRequest { messages: [before, step.to_vec()].concat(), ..request() };
     for provider in [Provider::anthropic(), Provider::dashscope()] {
         let [first, second] = [&first, &second].map(|request| encode(&provider, request));
-        let end = first.rfind(MARK).unwrap() + MARK.len();
+        let end = first.rfind(EPHEMERAL).unwrap() + EPHEMERAL.len();
         assert!(second.starts_with(&first[..end]), "{second}");
     }
 }

@@ -57,7 +57,7 @@ fn play(provider: &Provider) -> [Shared; 3] {
     let encode = |request: &ModelRequest| {
         // A mark says where to look, and is not content.
         let body = String::from_utf8(provider.wire.encode(request)).unwrap();
-        body.replace(super::requests::MARK, "")
+        body.replace(super::requests::EPHEMERAL, "")
     };
     let [mut own, mut asked, mut another] = [(); 3].map(|()| Shared::default());
     let [mut last, mut last_of_another] = [String::new(), String::new()];

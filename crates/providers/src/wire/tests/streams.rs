@@ -489,7 +489,7 @@ fn the_letters_of_a_call_are_told_on_demand() {
     let mut streamed = 0;
     for (provider, stream) in recorded() {
         let plain = decode(&provider, [stream.as_bytes()]);
-        let mut decoder = Decoder::new(&provider, &request()).telling_fragments();
+        let mut decoder = Decoder::new(&provider, &request()).with_call_fragments();
         let mut events: Events = stream.as_bytes().chunks(7).flat_map(|bytes| decoder.bytes(bytes)).collect();
         events.extend(decoder.end());
         let mut letters: Vec<(String, String)> = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_forked_query::{Message, Model, ModelEvent, ModelRequest, Role, ToolSchema, Usage};
-use headstart_providers::{HttpModel, PrefixKeeper};
+use headstart_providers::{HttpModel, PrefixCachingModel};
 use serde_json::{Value, json};
 
 use crate::formats::{Format, KEY, answer_to, formats, short, without_errors};
@@ -89,7 +89,7 @@ fn usage(events: &crate::Events) -> Usage {
 async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     let removed = response("200 OK", "connection: close\r\n", "{}");
     let server = Server::start_each([made("one"), whole(), whole(), whole(), removed]).await;
-    let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
+    let keeper = PrefixCachingModel::new(client(&server), HOUR).unwrap();
     let turn = conversation(2, 3_000);
     let first = answer_to(&keeper, &turn).await;
     let second = answer_to(&keeper, &question(&turn)).await;
@@ -141,7 +141,7 @@ async fn requests_that_nobody_waits_for_use_what_is_there_and_have_nothing_made(
         whole(),
     ])
     .await;
-    let keeper = Arc::new(PrefixKeeper::new(client(&server), HOUR).unwrap());
+    let keeper = Arc::new(PrefixCachingModel::new(client(&server), HOUR).unwrap());
     let ahead = keeper.reader();
     let turn = conversation(2, 3_000);
     // The requests come before there is a cache, with one, after the conversation outgrew it, and after it is gone.
@@ -176,7 +176,7 @@ async fn a_conversation_that_outgrows_its_prefix_gets_another() {
     let removed = || response("200 OK", "connection: close\r\n", "{}");
     let server =
         Server::start_each([made("one"), whole(), whole(), removed(), made("two"), whole(), removed()]).await;
-    let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
+    let keeper = PrefixCachingModel::new(client(&server), HOUR).unwrap();
     for turns in [2, 3, 9] {
         answer_to(&keeper, &conversation(turns, 3_000)).await;
     }
@@ -205,7 +205,7 @@ async fn what_the_provider_will_not_keep_is_sent_whole_and_not_tried_again_soon(
         vec![],
     ] {
         let server = Server::start_each([refusal, whole(), whole(), made("later"), whole()]).await;
-        let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
+        let keeper = PrefixCachingModel::new(client(&server), HOUR).unwrap();
         let events = answer_to(&keeper, &conversation(2, 3_000)).await;
         assert_eq!(events, gemini().whole_answer_to(&conversation(2, 3_000)));
         answer_to(&keeper, &conversation(3, 3_000)).await;
@@ -226,7 +226,7 @@ async fn what_the_provider_will_not_keep_is_sent_whole_and_not_tried_again_soon(
 async fn a_prefix_that_is_gone_is_sent_and_made_anew() {
     let gone = || refused("403 Forbidden", "CachedContent not found (or permission denied)");
     let server = Server::start_each([made("one"), gone(), whole(), made("two"), whole()]).await;
-    let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
+    let keeper = PrefixCachingModel::new(client(&server), HOUR).unwrap();
     let turn = conversation(2, 3_000);
     let events = answer_to(&keeper, &turn).await;
     assert_eq!(usage(&events).cache_creation_tokens, 2_000, "it was paid for");
@@ -245,7 +245,7 @@ async fn a_prefix_that_is_gone_is_sent_and_made_anew() {
 #[tokio::test]
 async fn a_prefix_has_its_time() {
     let server = Server::start_each([made("one"), whole(), made("two"), whole()]).await;
-    let keeper = PrefixKeeper::new(client(&server), Duration::from_secs(1)).unwrap();
+    let keeper = PrefixCachingModel::new(client(&server), Duration::from_secs(1)).unwrap();
     let turn = conversation(2, 3_000);
     answer_to(&keeper, &turn).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -262,7 +262,7 @@ async fn a_prefix_has_its_time() {
 async fn nobody_waits_for_another_ones_prefix_and_one_that_was_dropped_may_be_tried_again() {
     let silent = vec![Step::UntilClientLeaves];
     let server = Server::start_each([silent, whole(), made("two"), whole()]).await;
-    let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
+    let keeper = PrefixCachingModel::new(client(&server), HOUR).unwrap();
     let turn = conversation(2, 3_000);
     let making = tokio::time::timeout(Duration::from_millis(300), keeper.stream(&turn));
     let other = async {
@@ -286,7 +286,7 @@ async fn nobody_waits_for_another_ones_prefix_and_one_that_was_dropped_may_be_tr
 #[tokio::test]
 async fn what_is_short_or_changes_is_not_kept_and_conversations_do_not_mix() {
     let server = Server::start_each([whole(), made("one"), whole(), made("two"), whole(), whole()]).await;
-    let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
+    let keeper = PrefixCachingModel::new(client(&server), HOUR).unwrap();
     answer_to(&keeper, &conversation(1, 100)).await;
     let turn = conversation(2, 3_000);
     let tool =
@@ -307,7 +307,7 @@ async fn what_is_short_or_changes_is_not_kept_and_conversations_do_not_mix() {
 
     for format in formats().into_iter().filter(|format| format.name() != "gemini") {
         let client = format.client("http://localhost:1/v1", short());
-        let error = PrefixKeeper::new(client.clone(), HOUR).err().unwrap().to_string();
+        let error = PrefixCachingModel::new(client.clone(), HOUR).err().unwrap().to_string();
         assert!(error.contains("only Gemini"), "{error}");
         assert!(client.cache_prefix(request(), HOUR).await.is_err());
     }

@@ -3,33 +3,33 @@ use serde_json::Value;
 use super::Framing;
 
 /// The most bytes that are kept of what an unknown server says.
-const HEARD_BYTES: usize = 4 * 1024;
+const MAX_BYTES: usize = 4 * 1024;
 
 /// What a server sent before the first event of the format, because at a wrong address any kind of server may answer.
 #[derive(Debug, Default)]
-pub(super) struct Stranger {
-    heard: Vec<u8>,
+pub(super) struct Preamble {
+    bytes: Vec<u8>,
     /// Whether a complete event came that the format does not know.
-    has_spoken: bool,
+    has_unknown_event: bool,
 }
 
-impl Stranger {
-    pub(super) fn hear(&mut self, bytes: &[u8]) {
-        let room = HEARD_BYTES.saturating_sub(self.heard.len()).min(bytes.len());
-        self.heard.extend_from_slice(&bytes[..room]);
+impl Preamble {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let room = MAX_BYTES.saturating_sub(self.bytes.len()).min(bytes.len());
+        self.bytes.extend_from_slice(&bytes[..room]);
     }
 
     /// Whether nothing has come.
-    pub(super) fn is_silent(&self) -> bool {
-        self.heard.is_empty() && !self.has_spoken
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && !self.has_unknown_event
     }
 
     /// Takes an event that the format does not know. Always returns `true`, because that is an error.
-    pub(super) fn take(&mut self, data: &str) -> bool {
-        if self.heard.is_empty() {
-            self.hear(data.as_bytes());
+    pub(super) fn push_unknown_event(&mut self, data: &str) -> bool {
+        if self.bytes.is_empty() {
+            self.push(data.as_bytes());
         }
-        self.has_spoken = true;
+        self.has_unknown_event = true;
         true
     }
 
@@ -51,24 +51,24 @@ impl Stranger {
             #[cfg(feature = "bedrock")]
             Framing::Messages => text.starts_with('\0'),
         };
-        begins && !self.has_spoken
+        begins && !self.has_unknown_event
     }
 
     /// The error in what came, if it is only an error.
     pub(super) fn error(&self) -> Option<Value> {
-        let event = serde_json::from_slice(&self.heard).ok()?;
+        let event = serde_json::from_slice(&self.bytes).ok()?;
         bare_error(&event).cloned()
     }
 
     /// What came, for a message.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn quoted(&self) -> String {
         let text = self.text();
         let text = text.trim();
         if text.starts_with('<') { text.to_owned() } else { format!("\"{text}\"") }
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.heard).into_owned()
+        String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn to_text(value: &impl Serialize) -> String {
 }
 
 /// The answer of a tool, as words.
-pub(crate) fn outcome(result: &ToolResult) -> String {
+pub(crate) fn outcome_text(result: &ToolResult) -> String {
     match &result.outcome {
         ToolOutcome::Output(Value::String(text)) => text.clone(),
         ToolOutcome::Output(value) => to_text(value),
@@ -32,7 +32,7 @@ pub(crate) fn data_url(image: &Image) -> String {
 
 /// What a question says about the form of its answer. Words work with every model and together with tools, and come
 /// after everything that requests share.
-pub(crate) fn schema(schema: &Value) -> String {
+pub(crate) fn schema_instruction(schema: &Value) -> String {
     format!("\n\nThe answer is one JSON object and nothing else. Its JSON schema: {schema}")
 }
 
@@ -49,12 +49,12 @@ pub(crate) fn split_question(request: &ModelRequest) -> (&[Message], Option<&Mes
 /// there must be room for that besides the answer.
 pub(crate) fn output_limit(request: &ModelRequest, may_think: bool) -> Option<u32> {
     /// More tokens than a model thinks about a single question.
-    const ROOM: u32 = 4_096;
-    let room = if may_think && request.response_schema.is_some() { ROOM } else { 0 };
+    const THOUGHT_TOKENS: u32 = 4_096;
+    let room = if may_think && request.response_schema.is_some() { THOUGHT_TOKENS } else { 0 };
     request.max_output_tokens.map(|tokens| tokens.saturating_add(room))
 }
 
-pub(crate) fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
+pub(crate) fn tool_results(message: &Message) -> impl Iterator<Item = &ToolResult> {
     message.parts.iter().filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
         _ => None,
@@ -63,37 +63,37 @@ pub(crate) fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
 
 /// The messages with consecutive tool messages as one group, because most formats want the results of one answer's
 /// calls together.
-pub(crate) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
+pub(crate) fn group_tool_messages(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
     messages.chunk_by(|one, next| one.role == Role::Tool && next.role == Role::Tool)
 }
 
 /// The id of a call or the name of a tool in characters that every provider accepts, because those of another
 /// provider, or of a file written by hand, may have others. The result depends only on the id, and different ids stay
 /// different.
-pub(crate) fn plain(id: &str) -> Cow<'_, str> {
-    plain_within(id, LONGEST)
+pub(crate) fn plain_id(id: &str) -> Cow<'_, str> {
+    plain_id_within(id, LONGEST)
 }
 
 /// The longest id or name that all providers except one accept.
 const LONGEST: usize = 64;
 
 /// Whether every provider accepts this id unchanged.
-pub(crate) fn is_plain(id: &str) -> bool {
-    !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain_letter)
+pub(crate) fn is_plain_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain_id_char)
 }
 
-fn is_plain_letter(c: char) -> bool {
+fn is_plain_id_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// As [`plain`], with at most this many characters, at least 17.
-pub(crate) fn plain_within(id: &str, longest: usize) -> Cow<'_, str> {
-    if is_plain(id) && id.len() <= longest {
+/// As [`plain_id`], with at most this many characters, at least 17.
+pub(crate) fn plain_id_within(id: &str, longest: usize) -> Cow<'_, str> {
+    if is_plain_id(id) && id.len() <= longest {
         return Cow::Borrowed(id);
     }
     // A hyphen and a number of sixteen characters follow.
     let start = longest.min(57) - 17;
-    let start: String = id.chars().take(start).map(|c| if is_plain_letter(c) { c } else { '_' }).collect();
+    let start: String = id.chars().take(start).map(|c| if is_plain_id_char(c) { c } else { '_' }).collect();
     // FNV-1a.
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -109,11 +109,11 @@ mod tests {
     #[test]
     fn ids_of_any_kind_become_plain_and_stay_apart() {
         for same in ["toolu_01A-b", "call-2", "x"] {
-            assert_eq!(plain(same), same);
+            assert_eq!(plain_id(same), same);
         }
         let others = ["a b", "a_b ", "ü", "", &"x".repeat(65), &"x".repeat(66)];
-        let plained: std::collections::HashSet<_> = others.iter().map(|id| plain(id)).collect();
+        let plained: std::collections::HashSet<_> = others.iter().map(|id| plain_id(id)).collect();
         assert_eq!(plained.len(), others.len());
-        assert!(plained.iter().all(|id| id.len() <= 64 && plain(id) == *id), "{plained:?}");
+        assert!(plained.iter().all(|id| id.len() <= 64 && plain_id(id) == *id), "{plained:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Finds the value of a JSON text at a line and a column.
 
 /// An open object or list.
-enum Open {
+enum OpenContainer {
     /// The key that was read last.
     Object(Option<String>),
     /// How many values have begun, and whether another one follows.
@@ -21,7 +21,7 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
     let (text, rest) = text.as_bytes().split_at(text.len().min(start + column));
     // A parser that expects something other than a list or an object stops at the opening bracket.
     let is_before_bracket = matches!(rest, [b'[' | b'{', ..]);
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
     let mut key_follows = false;
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -34,21 +34,21 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
                 key_follows = false;
             }
             b',' => match open.last_mut() {
-                Some(Open::List(_, follows)) => *follows = true,
+                Some(OpenContainer::List(_, follows)) => *follows = true,
                 _ => key_follows = true,
             },
             _ => {
-                if let Some(Open::List(begun, follows @ true)) = open.last_mut() {
+                if let Some(OpenContainer::List(begun, follows @ true)) = open.last_mut() {
                     *begun += 1;
                     *follows = false;
                 }
                 match byte {
-                    b'{' => open.push(Open::Object(None)),
-                    b'[' => open.push(Open::List(0, true)),
+                    b'{' => open.push(OpenContainer::Object(None)),
+                    b'[' => open.push(OpenContainer::List(0, true)),
                     b'"' => at = end_of_string(text, at),
                     _ => {}
                 }
-                if let (b'"', true, Some(Open::Object(key))) = (byte, key_follows, open.last_mut()) {
+                if let (b'"', true, Some(OpenContainer::Object(key))) = (byte, key_follows, open.last_mut()) {
                     *key = serde_json::from_slice(&text[from..at]).ok();
                 }
                 key_follows = *byte == b'{';
@@ -58,9 +58,9 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
     let mut path = String::new();
     for open in open {
         match open {
-            Open::Object(Some(key)) if path.is_empty() => path = key,
-            Open::Object(Some(key)) => path.extend([".", &key]),
-            Open::List(begun, follows) if 0 < begun || is_before_bracket => {
+            OpenContainer::Object(Some(key)) if path.is_empty() => path = key,
+            OpenContainer::Object(Some(key)) => path.extend([".", &key]),
+            OpenContainer::List(begun, follows) if 0 < begun || is_before_bracket => {
                 path.extend(["[", &(begun - usize::from(!follows)).to_string(), "]"]);
             }
             _ => {}

@@ -7,7 +7,7 @@ use headstart_forked_query::ModelRequest;
 /// Fields that a host adds to the body of requests, for how a model thinks in the user's own turns, because each
 /// format and server has its own.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct MoreFields {
+pub struct ExtraFields {
     /// The fields. Each must be one that the format itself never writes into such a request.
     pub fields: Map<String, Value>,
     /// The requests that get them.
@@ -16,7 +16,7 @@ pub struct MoreFields {
     pub room: u32,
 }
 
-/// Which requests get [`MoreFields`].
+/// Which requests get [`ExtraFields`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldScope {
     /// Requests with thinking: the user's own turns.
@@ -26,7 +26,7 @@ pub enum FieldScope {
     All,
 }
 
-impl MoreFields {
+impl ExtraFields {
     /// The request with room for the thoughts, if its answer has a limit.
     pub(super) fn leaving_room<'a>(&self, request: &'a ModelRequest) -> Cow<'a, ModelRequest> {
         match request.max_output_tokens {

@@ -8,14 +8,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::encoding;
 use super::layout;
-use super::words;
 use headstart_forked_query::Message;
 
 /// The ids that a model gave in a format, by the ids of the conversation.
-pub(crate) struct Ids<'r>(HashMap<&'r str, &'r str>);
+pub(crate) struct GivenIds<'r>(HashMap<&'r str, &'r str>);
 
-impl<'r> Ids<'r> {
+impl<'r> GivenIds<'r> {
     pub(crate) fn of(messages: &'r [Message], format: &str, model: &str) -> Self {
         Self(messages.iter().flat_map(|message| layout::given_ids(message, format, model)).collect())
     }
@@ -26,13 +26,13 @@ impl<'r> Ids<'r> {
     }
 
     /// The id that the model gave, otherwise that of the conversation.
-    pub(crate) fn any<'i>(&self, id: &'i str) -> Cow<'i, str> {
+    pub(crate) fn given_or_same<'i>(&self, id: &'i str) -> Cow<'i, str> {
         self.given(id).map_or(Cow::Borrowed(id), |given| Cow::Owned(given.to_owned()))
     }
 
     /// The id that the model gave, otherwise one in characters that every provider accepts.
-    pub(crate) fn plain<'i>(&self, id: &'i str) -> Cow<'i, str> {
-        self.given(id).map_or_else(|| words::plain(id), |given| Cow::Owned(given.to_owned()))
+    pub(crate) fn given_or_plain<'i>(&self, id: &'i str) -> Cow<'i, str> {
+        self.given(id).map_or_else(|| encoding::plain_id(id), |given| Cow::Owned(given.to_owned()))
     }
 
     /// All given ids.

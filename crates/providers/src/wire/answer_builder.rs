@@ -2,25 +2,25 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::calls::{Arguments, Calls, Fragment};
+use super::calls::{CallFragment, Calls, FragmentArguments};
 use super::layout::Layout;
 use headstart_forked_query::json::FromJson;
 use headstart_forked_query::{FinishReason, ModelEvent, Opaque, ToolCall, Usage};
 
 /// What is wrong with an event.
 #[derive(Debug)]
-pub(crate) enum Wrong {
+pub(crate) enum EventError {
     /// It does not have the right shape.
     Shape(serde_json::Error),
     /// Its shape is right, and its content is impossible.
-    Meaning(String),
+    Content(String),
     /// The provider reports an error in place of the answer.
-    Error(Value),
+    Reported(Value),
     /// It belongs to another format, or to none.
     Foreign,
 }
 
-impl From<serde_json::Error> for Wrong {
+impl From<serde_json::Error> for EventError {
     fn from(error: serde_json::Error) -> Self {
         Self::Shape(error)
     }
@@ -28,33 +28,33 @@ impl From<serde_json::Error> for Wrong {
 
 /// An answer while it grows.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerBuilder {
     events: Vec<ModelEvent>,
     calls: Calls,
     layout: Layout,
     /// Whether the characters of calls are passed on as they come.
-    tells_fragments: bool,
+    passes_on_fragments: bool,
     finish: Option<FinishReason>,
     ended: bool,
     /// How often it grew.
     steps: u64,
 }
 
-impl Answer {
+impl AnswerBuilder {
     /// Passes on the characters of calls as they come.
-    pub(super) fn tell_fragments(&mut self) {
-        self.tells_fragments = true;
+    pub(super) fn pass_on_fragments(&mut self) {
+        self.passes_on_fragments = true;
     }
 
-    pub(crate) fn text(&mut self, text: Option<String>) {
+    pub(crate) fn push_text(&mut self, text: Option<String>) {
         self.layout.text(text.as_deref().unwrap_or_default());
-        self.say(text);
+        self.push_text_event(text);
     }
 
     /// Adds words, possibly none, together with something that the model wants back.
-    pub(crate) fn text_with(&mut self, text: Option<String>, with: Value) {
+    pub(crate) fn push_text_with(&mut self, text: Option<String>, with: Value) {
         self.layout.text_with(text.as_deref().unwrap_or_default(), with);
-        self.say(text);
+        self.push_text_event(text);
     }
 
     /// Ends the current words as a piece, possibly with something that the model wants back with them.
@@ -63,7 +63,7 @@ impl Answer {
     }
 
     /// Adds a piece that is neither words nor a call, and that the model wants back.
-    pub(crate) fn raw(&mut self, fields: Map<String, Value>) {
+    pub(crate) fn push_raw(&mut self, fields: Map<String, Value>) {
         self.layout.raw(fields);
     }
 
@@ -77,49 +77,49 @@ impl Answer {
         self.layout.fields()
     }
 
-    fn say(&mut self, text: Option<String>) {
-        self.grow(text.filter(|text| !text.is_empty()).map(ModelEvent::Text));
+    fn push_text_event(&mut self, text: Option<String>) {
+        self.push_event(text.filter(|text| !text.is_empty()).map(ModelEvent::Text));
     }
 
-    pub(crate) fn thought(&mut self, text: Option<String>) {
-        self.grow(text.filter(|text| !text.is_empty()).map(ModelEvent::Thought));
+    pub(crate) fn push_thought(&mut self, text: Option<String>) {
+        self.push_event(text.filter(|text| !text.is_empty()).map(ModelEvent::Thought));
     }
 
-    pub(crate) fn usage(&mut self, usage: Usage) {
-        self.grow(Some(ModelEvent::Usage(usage)));
+    pub(crate) fn push_usage(&mut self, usage: Usage) {
+        self.push_event(Some(ModelEvent::Usage(usage)));
     }
 
     /// Notes that the model is at work, although there is nothing to pass on yet.
-    pub(crate) fn step(&mut self) {
+    pub(crate) fn note_progress(&mut self) {
         self.steps += 1;
     }
 
-    fn grow(&mut self, event: Option<ModelEvent>) {
+    fn push_event(&mut self, event: Option<ModelEvent>) {
         self.steps += u64::from(event.is_some());
         self.events.extend(event);
     }
 
     /// Notes the usage. One that cannot be read is ignored, because the answer is still good.
-    pub(crate) fn usage_as<T: FromJson + Into<Usage>>(&mut self, usage: Option<Value>) {
+    pub(crate) fn push_usage_as<T: FromJson + Into<Usage>>(&mut self, usage: Option<Value>) {
         let usage: Option<T> = usage.and_then(|usage| T::from_json(usage).ok());
-        self.grow(usage.map(|usage| ModelEvent::Usage(usage.into())));
+        self.push_event(usage.map(|usage| ModelEvent::Usage(usage.into())));
     }
 
-    pub(crate) fn call(&mut self, mut fragment: Fragment) {
+    pub(crate) fn push_call(&mut self, mut fragment: CallFragment) {
         self.steps += u64::from(!fragment.is_empty());
         let with = fragment.with.take();
         let letters = match &fragment.arguments {
-            Arguments::More(letters) => Some(letters.clone()),
-            Arguments::None => Some(String::new()),
-            Arguments::Whole(_) => None,
+            FragmentArguments::More(letters) => Some(letters.clone()),
+            FragmentArguments::None => Some(String::new()),
+            FragmentArguments::Whole(_) => None,
         };
-        let letters = letters.filter(|_| self.tells_fragments && !fragment.is_whole);
-        let place = self.calls.add(fragment);
+        let letters = letters.filter(|_| self.passes_on_fragments && !fragment.is_whole);
+        let index = self.calls.add(fragment);
         if let Some(letters) = letters {
-            let name = self.calls.name(place).to_owned();
-            self.events.push(ModelEvent::CallFragment { index: place, name, letters });
+            let name = self.calls.name(index).to_owned();
+            self.events.push(ModelEvent::CallFragment { index, name, letters });
         }
-        self.layout.call(place, with);
+        self.layout.call(index, with);
     }
 
     /// Notes why the answer is complete. The stream may go on, for example with the usage.
@@ -155,7 +155,7 @@ impl Answer {
 
     pub(super) fn take_calls(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {
         let (calls, settled) = self.calls.take(taken)?;
-        self.layout.settle(settled);
+        self.layout.set_call_outcomes(settled);
         Ok(calls)
     }
 }

@@ -7,22 +7,22 @@ use crate::Wire;
 ///
 /// A refusal may be misread, so a parameter is only remembered once the server has accepted a request without it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Refusals(Arc<Mutex<HashMap<String, Vec<&'static str>>>>);
+pub(super) struct RefusedParameters(Arc<Mutex<HashMap<String, Vec<&'static str>>>>);
 
 /// The attempts at one request, which is repeated without a parameter as long as the server refuses one.
 #[derive(Debug)]
-pub(super) struct Attempt {
+pub(super) struct RequestAttempt {
     refused: Vec<&'static str>,
 }
 
-impl Refusals {
+impl RefusedParameters {
     /// Begins a request to this model without the parameters that were refused before.
-    pub(super) fn attempt(&self, model: &str) -> Attempt {
-        Attempt { refused: self.lock().get(model).cloned().unwrap_or_default() }
+    pub(super) fn attempt(&self, model: &str) -> RequestAttempt {
+        RequestAttempt { refused: self.lock().get(model).cloned().unwrap_or_default() }
     }
 
     /// Remembers what was left out, because the server has accepted the request.
-    pub(super) fn remember(&self, model: &str, attempt: Attempt) {
+    pub(super) fn remember(&self, model: &str, attempt: RequestAttempt) {
         let mut known = self.lock();
         if known.get(model).map_or(0, Vec::len) < attempt.refused.len() {
             known.insert(model.to_owned(), attempt.refused);
@@ -35,14 +35,14 @@ impl Refusals {
     }
 }
 
-impl Attempt {
+impl RequestAttempt {
     /// The format with the options of this attempt.
     pub(super) fn wire(&self, wire: &Wire) -> Wire {
         wire.without(&self.refused)
     }
 
     /// Whether to repeat the request, without what this answer refuses.
-    pub(super) fn learns(&mut self, wire: &Wire, status: u16, body: &str) -> bool {
-        wire.learn(&mut self.refused, status, body)
+    pub(super) fn retry_without_refused(&mut self, wire: &Wire, status: u16, body: &str) -> bool {
+        wire.add_refused_parameter(&mut self.refused, status, body)
     }
 }
