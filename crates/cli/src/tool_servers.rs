@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use headstart_tool_gate::{Behaviour, Declaration, PolicyOrigin, ToolPolicies, ToolPolicy, ToolTable};
 use headstart_tool_servers::{
-    Connect, HttpTool, HttpToolConfig, LoggedIn, Login, LoginClient, PendingLogin, ServerConfig, ServerName,
-    ServerTool, Started, ToolServers, Trust,
+    Connect, HttpTool, HttpToolConfig, Login, LoginClient, PendingLogin, ServerConfig, ServerName,
+    ServerTool, StartReport, StoredLogin, ToolServers, Trust,
 };
 pub(crate) use headstart_tool_servers::{ListedPrompt, ListedResource};
 use headstart_toolbox::{Tool, Toolbox};
@@ -86,7 +86,7 @@ impl LoginBegun {
             scopes => format!(", which is to permit: {}", scopes.join(" ")),
         };
         vec![
-            format!("Log in at {}{scopes}", self.pending.at()),
+            format!("Log in at {}{scopes}", self.pending.issuer()),
             format!(
                 "What you permit there is permitted to {}, the tool server {}.",
                 self.pending.server(),
@@ -103,7 +103,7 @@ impl LoginBegun {
 
     /// Waits until the user has logged in. Returns what to tell them.
     pub(crate) async fn finish(self) -> Result<String, String> {
-        let (name, at) = (self.name, self.pending.at().to_owned());
+        let (name, at) = (self.name, self.pending.issuer().to_owned());
         self.pending
             .finish()
             .await
@@ -142,7 +142,7 @@ impl ServerTools {
         self.started.store(true, Ordering::Release);
         if !self.configs.is_empty() {
             let started = ToolServers::start(self.configs.clone()).await;
-            for server in started.started() {
+            for server in started.start_reports() {
                 let tools = server.tools.as_ref().ok();
                 tracing::info!(server = server.name.as_str(), tools, "a tool server was started");
             }
@@ -184,7 +184,7 @@ impl ServerTools {
 
     /// Whether a server with this name runs.
     pub(crate) fn is_running(&self, server: &str) -> bool {
-        self.running().started().iter().any(|started| started.name.as_str() == server)
+        self.running().start_reports().iter().any(|started| started.name.as_str() == server)
     }
 
     /// The resources and prompts that servers offer.
@@ -210,15 +210,15 @@ impl ServerTools {
     }
 
     /// The result of the start of each server.
-    pub(crate) fn started(&self) -> Vec<Started> {
-        self.running().started().to_vec()
+    pub(crate) fn started(&self) -> Vec<StartReport> {
+        self.running().start_reports().to_vec()
     }
 
     /// The state of each server and tool, one line each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let servers = self.running();
         let mut lines = Vec::new();
-        for started in servers.started() {
+        for started in servers.start_reports() {
             let ahead = servers.tools().iter();
             let ahead =
                 ahead.filter(|tool| tool.server() == started.name.as_str() && tool.may_run_ahead()).count();
@@ -228,7 +228,7 @@ impl ServerTools {
                 }
                 Err(cause) => format!("{:<12} is not there: {cause}", started.name),
             });
-            let left_out = started.left_out.iter();
+            let left_out = started.omitted.iter();
             lines.extend(left_out.map(|left_out| format!("  left out: {}: {}", left_out.tool, left_out.why)));
         }
         lines.extend(
@@ -252,10 +252,10 @@ impl ServerTools {
     /// What the user must be told about the servers that were started.
     pub(crate) fn start_troubles(&self) -> Vec<String> {
         let servers = self.running();
-        let started = servers.started().iter().flat_map(|started| {
+        let started = servers.start_reports().iter().flat_map(|started| {
             let cause =
                 started.tools.as_ref().err().map(|cause| format!("tool server {}: {cause}", started.name));
-            let left_out = started.left_out.iter().map(|left_out| {
+            let left_out = started.omitted.iter().map(|left_out| {
                 format!("tool server {}: {} is left out: {}", started.name, left_out.tool, left_out.why)
             });
             cause.into_iter().chain(left_out).collect::<Vec<_>>()
@@ -268,7 +268,7 @@ impl ServerTools {
     fn policies_of_nothing(&self, servers: &ToolServers) -> Vec<String> {
         let all_are_there = !self.is_to_start()
             && self.absent.is_empty()
-            && servers.started().iter().all(|started| started.tools.is_ok());
+            && servers.start_reports().iter().all(|started| started.tools.is_ok());
         if !all_are_there {
             return Vec::new();
         }
@@ -322,7 +322,7 @@ impl ServerTools {
 
     /// Ends a login. Returns what to tell the user.
     pub(crate) fn log_out(&self, name: &str) -> Result<String, String> {
-        let was_there = LoggedIn::forget(self.of_login(name)?)?;
+        let was_there = StoredLogin::forget(self.of_login(name)?)?;
         Ok(if was_there {
             format!("{name}: you are logged out; what you permitted ends where you did so, or with its time")
         } else {
@@ -333,7 +333,7 @@ impl ServerTools {
     /// The address at which the user is logged in to a server; `None` if they are not, or need not be.
     pub(crate) fn logged_in(&self, name: &str) -> Option<String> {
         let config = self.configs.iter().find(|config| config.name.as_str() == name)?;
-        Some(LoggedIn::of(config).ok()??.at)
+        Some(StoredLogin::of(config).ok()??.issuer)
     }
 
     /// Waits until a server has something for [`notices`](Self::notices).

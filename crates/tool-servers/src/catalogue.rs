@@ -20,7 +20,7 @@ const MAX_REMARKS: usize = 20;
 
 /// A tool of a server that is not offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedTool {
     /// The server's name for it, or for several of them.
     pub tool: String,
     /// Why, and what to do.
@@ -28,7 +28,7 @@ pub struct LeftOut {
 }
 
 /// A tool of a server, with what the server says about it.
-pub(crate) struct Listed {
+pub(crate) struct ListedTool {
     /// The server's name for it.
     pub(crate) name: String,
     pub(crate) schema: ToolSchema,
@@ -42,8 +42,8 @@ pub(crate) fn catalogue(
     server: &ServerName,
     tools: Vec<Tool>,
     is_whole: bool,
-) -> (Vec<Listed>, Vec<LeftOut>) {
-    let mut left_out = Vec::new();
+) -> (Vec<ListedTool>, Vec<OmittedTool>) {
+    let mut omitted = Vec::new();
     let mut by_name: BTreeMap<String, Vec<Tool>> = BTreeMap::new();
     let all = tools.len();
     for tool in tools {
@@ -57,42 +57,42 @@ pub(crate) fn catalogue(
             let mut names: Vec<_> = same.iter().chain([&tool]).map(|tool| shown(&tool.name)).collect();
             names.truncate(4);
             let why = format!("{} tools of the server would be {offered}", same.len() + 1);
-            left_out.push(LeftOut { tool: names.join(", "), why });
+            omitted.push(OmittedTool { tool: names.join(", "), why });
             continue;
         }
         if MAX_TOOLS <= listed.len() {
             too_many += 1;
             continue;
         }
-        match Listed::new(offered, &tool) {
+        match ListedTool::new(offered, &tool) {
             Ok(tool) => {
                 bytes += tool.schema.description.len() + tool.schema.parameters.to_string().len();
                 if MAX_WORDS < bytes {
                     let why = format!("all that the server says of its tools is more than {MAX_WORDS} bytes");
-                    left_out.push(LeftOut { tool: shown(&tool.name), why });
+                    omitted.push(OmittedTool { tool: shown(&tool.name), why });
                 } else {
                     listed.push(tool);
                 }
             }
-            Err(why) => left_out.push(LeftOut { tool: shown(&tool.name), why }),
+            Err(why) => omitted.push(OmittedTool { tool: shown(&tool.name), why }),
         }
     }
-    let more = left_out.len().saturating_sub(MAX_REMARKS);
-    left_out.truncate(MAX_REMARKS);
+    let more = omitted.len().saturating_sub(MAX_REMARKS);
+    omitted.truncate(MAX_REMARKS);
     if 0 < more {
-        left_out.push(LeftOut { tool: format!("{more} more"), why: "for the same reasons".to_owned() });
+        omitted.push(OmittedTool { tool: format!("{more} more"), why: "for the same reasons".to_owned() });
     }
     if 0 < too_many || !is_whole {
         let lists = if is_whole { format!("{all}") } else { format!("more than {all}") };
         let why = format!(
             "the server lists {lists} tools, and {MAX_TOOLS} are offered at most; `exclude` in [tools] does not change that"
         );
-        left_out.push(LeftOut { tool: format!("{too_many} more"), why });
+        omitted.push(OmittedTool { tool: format!("{too_many} more"), why });
     }
-    (listed, left_out)
+    (listed, omitted)
 }
 
-impl Listed {
+impl ListedTool {
     fn new(offered: String, tool: &Tool) -> Result<Self, String> {
         let parameters = clean_schema(&tool.input_schema)?;
         let arguments = Arguments::new(&parameters)?;
@@ -137,15 +137,15 @@ mod tests {
         tool(json!({ "name": name, "inputSchema": { "type": "object" } }))
     }
 
-    fn names(listed: &[Listed]) -> Vec<&str> {
+    fn names(listed: &[ListedTool]) -> Vec<&str> {
         listed.iter().map(|tool| tool.schema.name.as_str()).collect()
     }
 
     #[test]
     fn tools_are_sorted_and_named_after_their_server() {
-        let (listed, left_out) = catalogue(&server(), vec![named("b"), named("a.c"), named("a")], true);
+        let (listed, omitted) = catalogue(&server(), vec![named("b"), named("a.c"), named("a")], true);
         assert_eq!(names(&listed), ["mcp__x__a", "mcp__x__a_c", "mcp__x__b"]);
-        assert!(left_out.is_empty());
+        assert!(omitted.is_empty());
     }
 
     // Row: X17
@@ -154,22 +154,22 @@ mod tests {
         let long = "l".repeat(80);
         let pairs = [("a", "a"), ("a.b", "a/b"), (&*format!("{long}1"), &*format!("{long}2"))];
         for (one, other) in pairs {
-            let (listed, left_out) = catalogue(&server(), vec![named(one), named("ok"), named(other)], true);
+            let (listed, omitted) = catalogue(&server(), vec![named(one), named("ok"), named(other)], true);
             assert_eq!(names(&listed), ["mcp__x__ok"]);
-            assert!(left_out[0].tool.contains(one) && left_out[0].tool.contains(other), "{left_out:?}");
+            assert!(omitted[0].tool.contains(one) && omitted[0].tool.contains(other), "{omitted:?}");
         }
     }
 
     #[test]
     fn a_flood_of_tools_is_cut() {
         let many = (0..5000).map(|number| named(&format!("tool{number:04}"))).collect();
-        let (listed, left_out) = catalogue(&server(), many, true);
+        let (listed, omitted) = catalogue(&server(), many, true);
         assert_eq!(listed.len(), MAX_TOOLS);
-        assert_eq!(left_out.len(), 1);
-        assert!(left_out[0].tool.starts_with("4872"), "{left_out:?}");
+        assert_eq!(omitted.len(), 1);
+        assert!(omitted[0].tool.starts_with("4872"), "{omitted:?}");
         let same = (0..5000).map(|number| named(&format!("t{}", number / 2))).collect();
-        let (listed, left_out) = catalogue(&server(), same, true);
-        assert!(listed.is_empty() && left_out.len() == MAX_REMARKS + 1);
+        let (listed, omitted) = catalogue(&server(), same, true);
+        assert!(listed.is_empty() && omitted.len() == MAX_REMARKS + 1);
         let wordy = (0..100).map(|number| {
             tool(json!({ "name": format!("t{number}"), "description": "x".repeat(10_000_000), "inputSchema": {} }))
         });
@@ -199,8 +199,8 @@ mod tests {
         let bad = tool(
             json!({ "name": "bad", "inputSchema": { "properties": { "a": { "$ref": "http://x/y" } } } }),
         );
-        let (listed, left_out) = catalogue(&server(), vec![bad, named("ok")], true);
-        assert_eq!((names(&listed), left_out.len()), (vec!["mcp__x__ok"], 1));
-        assert_eq!(left_out[0].tool, "bad");
+        let (listed, omitted) = catalogue(&server(), vec![bad, named("ok")], true);
+        assert_eq!((names(&listed), omitted.len()), (vec!["mcp__x__ok"], 1));
+        assert_eq!(omitted[0].tool, "bad");
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::config::{Connect, ServerConfig, ServerName};
-use crate::login::{self, Kept};
+use crate::login::{self, CredentialFile};
 use crate::process::Process;
 use crate::untrusted::clean;
 
@@ -34,20 +34,20 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Whether a server has reported that what it offers has changed.
 #[derive(Debug, Default)]
-pub(crate) struct Changes {
+pub(crate) struct ChangeFlags {
     tools: AtomicBool,
     offers: AtomicBool,
     told: Notify,
 }
 
-impl Changes {
+impl ChangeFlags {
     /// Whether its tools have changed since this was last called.
     pub(crate) fn take_tools(&self) -> bool {
         self.tools.swap(false, Ordering::AcqRel)
     }
 
     /// Waits until it reports that its tools have changed.
-    pub(crate) async fn of_tools(&self) {
+    pub(crate) async fn tools_changed(&self) {
         self.told.notified().await;
     }
 
@@ -58,9 +58,9 @@ impl Changes {
 }
 
 /// Handles what a server sends by itself. Its requests (for a model's answer, for the user's input) are refused.
-struct Handler(Arc<Changes>);
+struct ServerMessageHandler(Arc<ChangeFlags>);
 
-impl ClientHandler for Handler {
+impl ClientHandler for ServerMessageHandler {
     fn get_info(&self) -> ClientConfig {
         let we = Implementation::new("headstart", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), we)
@@ -82,41 +82,47 @@ impl ClientHandler for Handler {
 
 /// A connection to a running server. Dropping it ends it; [`close`](Self::close) ends it in order.
 pub(crate) struct Connection {
-    service: RunningService<RoleClient, Handler>,
+    service: RunningService<RoleClient, ServerMessageHandler>,
     process: Option<Process>,
     /// The bytes that it has sent without being asked.
-    unasked: Arc<AtomicU64>,
+    unsolicited_bytes: Arc<AtomicU64>,
     timeout: Duration,
-    entry: Entry,
+    credentials: Credentials,
 }
 
 /// The credentials for a server.
-struct Entry {
+struct Credentials {
     server: ServerName,
     is_http: bool,
     bearer: Option<String>,
     /// The kept login, if there is no token and a login can be kept.
-    login: Option<Kept>,
+    login: Option<CredentialFile>,
     /// Whether the user is logged in.
     logged_in: bool,
 }
 
-impl Entry {
+impl Credentials {
     fn of(config: &ServerConfig) -> Self {
         let (is_http, bearer) = match &config.connect {
             Connect::Command { .. } => (false, None),
             Connect::Http { bearer, .. } => (true, bearer.clone()),
         };
-        Self { server: config.name.clone(), is_http, bearer, login: Kept::of(config), logged_in: false }
+        Self {
+            server: config.name.clone(),
+            is_http,
+            bearer,
+            login: CredentialFile::of(config),
+            logged_in: false,
+        }
     }
 
     /// What must not appear in any error or result.
     fn secrets(&self) -> Vec<String> {
-        self.bearer.iter().cloned().chain(self.login.iter().flat_map(Kept::secrets)).collect()
+        self.bearer.iter().cloned().chain(self.login.iter().flat_map(CredentialFile::secrets)).collect()
     }
 
     /// The error if the server refuses the credentials, with what the user can do.
-    fn refused(&self) -> String {
+    fn authorization_error(&self) -> String {
         let name = &self.server;
         let log_in = format!("`/mcp login {name}` in a chat, or `headstart tool-servers login {name}`");
         match (&self.bearer, &self.login) {
@@ -128,11 +134,11 @@ impl Entry {
     }
 
     /// The error if the server wants more permissions than the login has.
-    fn wants_more(&self, scopes: &str) -> String {
+    fn missing_scopes_error(&self, scopes: &str) -> String {
         let Some(login) = self.login.as_ref().filter(|_| self.logged_in) else {
             return format!("its token does not permit this (403, insufficient_scope {scopes})");
         };
-        login.wants(scopes);
+        login.note_missing_scopes(scopes);
         let name = &self.server;
         format!(
             "it wants more than its login permits (403, insufficient_scope {scopes}); `/mcp login {name}` in a chat, or `headstart tool-servers login {name}`, asks you for that"
@@ -142,27 +148,33 @@ impl Entry {
 
 impl Connection {
     /// Connects to a server. The error is the cause, in words.
-    pub(crate) async fn open(config: &ServerConfig, changes: &Arc<Changes>) -> Result<Self, String> {
-        let handler = Handler(Arc::clone(changes));
+    pub(crate) async fn open(config: &ServerConfig, changes: &Arc<ChangeFlags>) -> Result<Self, String> {
+        let handler = ServerMessageHandler(Arc::clone(changes));
         let late = || format!("it did not answer within {} s", config.timeout.as_secs());
-        let mut entry = Entry::of(config);
+        let mut credentials = Credentials::of(config);
         match &config.connect {
             Connect::Command { line, environment, folder } => {
-                let (process, output, input, unasked) = Process::start(line, environment, folder)?;
+                let (process, output, input, unsolicited_bytes) = Process::start(line, environment, folder)?;
                 let cause = match timeout(config.timeout, handler.serve((output, input))).await {
                     Ok(Ok(service)) => {
                         let process = Some(process);
-                        return Ok(Self { service, process, unasked, timeout: config.timeout, entry });
+                        return Ok(Self {
+                            service,
+                            process,
+                            unsolicited_bytes,
+                            timeout: config.timeout,
+                            credentials,
+                        });
                     }
-                    Ok(Err(error)) => said(&error, &[]),
+                    Ok(Err(error)) => describe_error(&error, &[]),
                     Err(_) => late(),
                 };
-                let words = process.last_words().await;
+                let words = process.exit_description().await;
                 Err(if words.is_empty() { cause } else { format!("{cause}; {words}") })
             }
             Connect::Http { url, bearer, .. } => {
-                let authorized = login::authorized(config, entry.login.as_ref()).await?;
-                entry.logged_in = authorized.is_some();
+                let authorized = login::authorized(config, credentials.login.as_ref()).await?;
+                credentials.logged_in = authorized.is_some();
                 let (plain, http) = (client()?, http(url, bearer.as_deref()));
                 let begun = timeout(config.timeout, async {
                     match authorized {
@@ -174,17 +186,19 @@ impl Connection {
                 });
                 let service = match begun.await {
                     Ok(Ok(service)) => service,
-                    Ok(Err(error)) if error.is_authorization_required() => return Err(entry.refused()),
+                    Ok(Err(error)) if error.is_authorization_required() => {
+                        return Err(credentials.authorization_error());
+                    }
                     Ok(Err(error)) => {
-                        return Err(match more_wanted(error.auth_challenge()) {
-                            Some(scopes) => entry.wants_more(&scopes),
-                            None => said(&error, &entry.secrets()),
+                        return Err(match missing_scopes(error.auth_challenge()) {
+                            Some(scopes) => credentials.missing_scopes_error(&scopes),
+                            None => describe_error(&error, &credentials.secrets()),
                         });
                     }
                     Err(_) => return Err(late()),
                 };
-                let (unasked, timeout) = (Arc::default(), config.timeout);
-                Ok(Self { service, process: None, unasked, timeout, entry })
+                let (unsolicited_bytes, timeout) = (Arc::default(), config.timeout);
+                Ok(Self { service, process: None, unsolicited_bytes, timeout, credentials })
             }
         }
     }
@@ -196,10 +210,10 @@ impl Connection {
 
     /// Its tools, as it lists them, and whether the list is complete.
     pub(crate) async fn tools(&self) -> Result<(Vec<Tool>, bool), String> {
-        if !self.can(|can| can.tools.is_some()) {
+        if !self.has_capability(|can| can.tools.is_some()) {
             return Ok((Vec::new(), true));
         }
-        self.listed("tools", |params| async {
+        self.list_all_pages("tools", |params| async {
             let page = self.service.list_tools(params).await?;
             Ok((page.tools, page.next_cursor))
         })
@@ -208,10 +222,10 @@ impl Connection {
 
     /// Its resources.
     pub(crate) async fn resources(&self) -> Result<Vec<Resource>, String> {
-        if !self.can(|can| can.resources.is_some()) {
+        if !self.has_capability(|can| can.resources.is_some()) {
             return Ok(Vec::new());
         }
-        let listed = self.listed("resources", |params| async {
+        let listed = self.list_all_pages("resources", |params| async {
             let page = self.service.list_resources(params).await?;
             Ok((page.resources, page.next_cursor))
         });
@@ -220,22 +234,22 @@ impl Connection {
 
     /// Its prompts.
     pub(crate) async fn prompts(&self) -> Result<Vec<Prompt>, String> {
-        if !self.can(|can| can.prompts.is_some()) {
+        if !self.has_capability(|can| can.prompts.is_some()) {
             return Ok(Vec::new());
         }
-        let listed = self.listed("prompts", |params| async {
+        let listed = self.list_all_pages("prompts", |params| async {
             let page = self.service.list_prompts(params).await?;
             Ok((page.prompts, page.next_cursor))
         });
         Ok(listed.await?.0)
     }
 
-    fn can(&self, what: impl Fn(&ServerCapabilities) -> bool) -> bool {
+    fn has_capability(&self, what: impl Fn(&ServerCapabilities) -> bool) -> bool {
         self.service.peer_info().is_none_or(|info| what(&info.capabilities))
     }
 
     /// All pages of a list, up to the limit.
-    async fn listed<T, F>(
+    async fn list_all_pages<T, F>(
         &self,
         what: &str,
         page: impl Fn(Option<PaginatedRequestParams>) -> F,
@@ -246,7 +260,7 @@ impl Connection {
         let listed = timeout(self.timeout, async {
             let (mut all, mut cursor) = (Vec::new(), None);
             for _ in 0..MAX_PAGES {
-                self.unasked.store(0, Ordering::Relaxed);
+                self.unsolicited_bytes.store(0, Ordering::Relaxed);
                 let (found, next) = page(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
                 all.extend(found);
                 cursor = next;
@@ -258,7 +272,7 @@ impl Connection {
         });
         match listed.await {
             Ok(Ok(listed)) => Ok(listed),
-            Ok(Err(error)) => Err(self.cause(&error).await),
+            Ok(Err(error)) => Err(self.describe_cause(&error).await),
             Err(_) => Err(format!("it did not list its {what} within {} s", self.timeout.as_secs())),
         }
     }
@@ -283,10 +297,10 @@ impl Connection {
 
     /// An answer within the time limit.
     async fn answer<T>(&self, asked: impl Future<Output = Result<T, ServiceError>>) -> Result<T, String> {
-        self.unasked.store(0, Ordering::Relaxed);
+        self.unsolicited_bytes.store(0, Ordering::Relaxed);
         match timeout(self.timeout, asked).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.cause(&error).await),
+            Ok(Err(error)) => Err(self.describe_cause(&error).await),
             Err(_) => Err(format!(
                 "it did not answer within {} s, and the call is cancelled",
                 self.timeout.as_secs()
@@ -296,23 +310,23 @@ impl Connection {
 
     /// A text with the credentials removed.
     pub(crate) fn without_secrets(&self, text: &str) -> String {
-        without(text.to_owned(), &self.entry.secrets())
+        redact(text.to_owned(), &self.credentials.secrets())
     }
 
-    async fn cause(&self, error: &ServiceError) -> String {
-        if error.is_authorization_required() && self.entry.is_http {
-            return self.entry.refused();
+    async fn describe_cause(&self, error: &ServiceError) -> String {
+        if error.is_authorization_required() && self.credentials.is_http {
+            return self.credentials.authorization_error();
         }
-        if let Some(scopes) = more_wanted(error.auth_challenge()) {
-            return self.entry.wants_more(&scopes);
+        if let Some(scopes) = missing_scopes(error.auth_challenge()) {
+            return self.credentials.missing_scopes_error(&scopes);
         }
         let cause = match error {
             ServiceError::McpError(error) => clean(&self.without_secrets(&error.message), MAX_ERROR),
-            error => said(error, &self.entry.secrets()),
+            error => describe_error(error, &self.credentials.secrets()),
         };
         match &self.process {
             Some(process) if !self.is_open() => {
-                let words = process.last_words().await;
+                let words = process.exit_description().await;
                 if words.is_empty() { cause } else { format!("{cause}; {words}") }
             }
             _ => cause,
@@ -329,14 +343,14 @@ impl Connection {
 }
 
 /// The permissions that a server wants in addition, if that is why it refuses; empty if it does not name them.
-fn more_wanted(challenge: Option<&str>) -> Option<String> {
+fn missing_scopes(challenge: Option<&str>) -> Option<String> {
     let challenge = challenge.filter(|challenge| challenge.contains("insufficient_scope"))?;
     let scopes = challenge.split_once("scope=\"").and_then(|(_, rest)| rest.split_once('"'));
     Some(scopes.map(|(scopes, _)| clean(scopes, 300).replace('\n', " ")).unwrap_or_default())
 }
 
 /// An error and its sources, in the server's words and ours, without secrets.
-pub(crate) fn said(error: &dyn Error, secrets: &[String]) -> String {
+pub(crate) fn describe_error(error: &dyn Error, secrets: &[String]) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -346,10 +360,10 @@ pub(crate) fn said(error: &dyn Error, secrets: &[String]) -> String {
         }
         source = cause.source();
     }
-    clean(&without(text, secrets), MAX_ERROR)
+    clean(&redact(text, secrets), MAX_ERROR)
 }
 
-fn without(text: String, secrets: &[String]) -> String {
+fn redact(text: String, secrets: &[String]) -> String {
     let secrets = secrets.iter().filter(|secret| !secret.is_empty());
     secrets
         .fold(text, |text, secret| if text.contains(secret) { text.replace(secret, "[token]") } else { text })

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::connection::client;
-use crate::trouble::Trouble;
+use crate::request_failure::RequestFailure;
 use crate::untrusted::{MAX_TEXT, clean, clean_schema};
 
 /// The most bytes of an answer that are read.
@@ -49,16 +49,16 @@ impl HttpTool {
         Ok(Self { schema, arguments, url: config.url.clone(), timeout: config.timeout, client: client()? })
     }
 
-    async fn ask(&self, args: Map<String, Value>, workspace: &str) -> Result<ToolOutput, Trouble> {
-        let lost = |error: reqwest::Error| {
+    async fn ask(&self, args: Map<String, Value>, workspace: &str) -> Result<ToolOutput, RequestFailure> {
+        let connection_failure = |error: reqwest::Error| {
             let error = error.without_url();
-            Trouble::new(clean(&error.to_string(), 500), error)
+            RequestFailure::new(clean(&error.to_string(), 500), error)
         };
         let request = self.client.post(&self.url).json(&json!({ "arguments": args }));
-        let mut answer = request.send().await.map_err(lost)?;
+        let mut answer = request.send().await.map_err(connection_failure)?;
         let status = answer.status();
         let mut body = Vec::new();
-        while let Some(piece) = answer.chunk().await.map_err(lost)? {
+        while let Some(piece) = answer.chunk().await.map_err(connection_failure)? {
             if MAX_ANSWER < body.len() + piece.len() {
                 return Err(format!("its answer is longer than {MAX_ANSWER} bytes").into());
             }
@@ -71,7 +71,8 @@ impl HttpTool {
             );
         }
         let wrong = || "its answer is not of the form {\"output\": [{\"content\": …}]}".to_owned();
-        let answer: Value = serde_json::from_slice(&body).map_err(|error| Trouble::new(wrong(), error))?;
+        let answer: Value =
+            serde_json::from_slice(&body).map_err(|error| RequestFailure::new(wrong(), error))?;
         let items = answer.get("output").and_then(Value::as_array).ok_or_else(wrong)?;
         let output = ToolOutput::of(items.iter().map(|item| self.item(item, workspace)));
         let text = output.text();
@@ -114,7 +115,8 @@ impl Tool for HttpTool {
             .arguments
             .checked(args)
             .map_err(|message| ToolError::InvalidArgument { tool: name.clone(), message })?;
-        let failed = |cause: Trouble| cause.told(|why| format!("http tool {name}: {why}")).into_error();
+        let failed =
+            |cause: RequestFailure| cause.map_message(|why| format!("http tool {name}: {why}")).into_error();
         if !context.attended {
             return Err(failed("it is not asked ahead of its user".to_owned().into()));
         }

@@ -56,24 +56,24 @@ mod catalogue;
 mod config;
 mod connection;
 mod http_tool;
-#[cfg_attr(not(feature = "oauth"), path = "login/absent.rs")]
+#[cfg_attr(not(feature = "oauth"), path = "login/unavailable.rs")]
 mod login;
 mod offers;
 mod process;
+mod request_failure;
 mod server;
 mod servers;
 mod tool;
-mod trouble;
 mod untrusted;
 mod web;
 
-pub use catalogue::LeftOut;
+pub use catalogue::OmittedTool;
 pub use config::{Connect, Login, LoginClient, NameError, ServerConfig, ServerName, Trust};
 pub use http_tool::{HttpTool, HttpToolConfig};
 #[cfg(feature = "oauth")]
-pub use login::{LoggedIn, PendingLogin};
+pub use login::{PendingLogin, StoredLogin};
 pub use offers::{ListedPrompt, ListedResource, PromptArgument};
-pub use servers::{Started, ToolServers};
+pub use servers::{StartReport, ToolServers};
 pub use tool::ServerTool;
 pub use untrusted::clean;
 pub use web::{SearchConfig, SearchRequest, fetch_url_tool, search_web_tool, web_declarations};

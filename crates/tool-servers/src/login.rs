@@ -3,40 +3,40 @@
 //! Only the user can begin one ([`PendingLogin`]). Its result is kept in a private file for one server at one address
 //! ([`Login`]), and sent only where it belongs: a token to that address, a refresh token to where the login was made.
 
-mod begin;
-mod kept;
+mod credential_file;
 mod network;
-mod redirect;
+mod pending_login;
+mod redirect_listener;
 
 use rmcp::transport::AuthorizationManager;
 use rmcp::transport::auth::{AuthClient, OAuthClientConfig};
 use url::Url;
 
-pub use self::begin::PendingLogin;
-pub(crate) use self::kept::Kept;
+pub(crate) use self::credential_file::CredentialFile;
 use self::network::Network;
+pub use self::pending_login::PendingLogin;
 use crate::config::{Connect, Login, ServerConfig};
 use crate::connection::client;
 
 /// A login that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoggedIn {
+pub struct StoredLogin {
     /// The issuer of the tokens, where the user logged in.
-    pub at: String,
+    pub issuer: String,
     /// The permissions that the user gave, as far as they are known.
     pub scopes: Vec<String>,
 }
 
-impl LoggedIn {
+impl StoredLogin {
     /// The login that is kept for a server; `None` if nobody is logged in.
     pub fn of(config: &ServerConfig) -> Result<Option<Self>, String> {
-        let Some(kept) = Kept::of(config) else { return Ok(None) };
-        Ok(kept.read()?.map(|saved| Self { at: saved.at(), scopes: saved.granted() }))
+        let Some(credential_file) = CredentialFile::of(config) else { return Ok(None) };
+        Ok(credential_file.read()?.map(|saved| Self { issuer: saved.issuer(), scopes: saved.granted() }))
     }
 
     /// Deletes a login; returns whether there was one. The tokens themselves end at their issuer, or with time.
     pub fn forget(config: &ServerConfig) -> Result<bool, String> {
-        Kept::of(config).map_or(Ok(false), |kept| kept.remove())
+        CredentialFile::of(config).map_or(Ok(false), |credential_file| credential_file.remove())
     }
 }
 
@@ -51,10 +51,12 @@ fn parts(config: &ServerConfig) -> Option<(&str, &Login)> {
 /// The client for a server to which the user is logged in; `None` if they are not.
 pub(crate) async fn authorized(
     config: &ServerConfig,
-    kept: Option<&Kept>,
+    credential_file: Option<&CredentialFile>,
 ) -> Result<Option<AuthClient<reqwest::Client>>, String> {
-    let (Some((url, login)), Some(kept)) = (parts(config), kept) else { return Ok(None) };
-    let Some(saved) = kept.read()? else { return Ok(None) };
+    let (Some((url, login)), Some(credential_file)) = (parts(config), credential_file) else {
+        return Ok(None);
+    };
+    let Some(saved) = credential_file.read()? else { return Ok(None) };
     let base = Url::parse(url).map_err(|error| error.to_string())?;
     // Only the issuer of the login is asked. It is not discovered anew, so nobody can redirect the request.
     let network = Network::new(base).for_resource(saved.resource.clone());
@@ -67,7 +69,7 @@ pub(crate) async fn authorized(
     manager
         .configure_client(client_config(id, secret, &saved.redirect))
         .map_err(|error| error.to_string())?;
-    manager.set_credential_store(kept.clone());
+    manager.set_credential_store(credential_file.clone());
     Ok(Some(AuthClient::new(client()?, manager)))
 }
 

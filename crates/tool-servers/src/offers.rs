@@ -1,6 +1,6 @@
 //! What servers offer besides tools: resources, which a prompt may mention, and prompts, which a user may ask for.
 
-mod ask;
+mod requests;
 
 use rmcp::model::{JsonObject, Prompt, Resource};
 use serde_json::Value;

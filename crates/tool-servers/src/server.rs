@@ -9,26 +9,26 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::config::ServerConfig;
-use crate::connection::{Changes, Connection};
+use crate::connection::{ChangeFlags, Connection};
 use crate::offers::Offers;
 
 /// How often to start a server that keeps ending.
 const MAX_STARTS: u32 = 5;
 /// After this time a start does not count as failed.
-const STAYED: Duration = Duration::from_secs(60);
+const MIN_UPTIME: Duration = Duration::from_secs(60);
 /// How long a call waits for the next start. If the start comes later, the call fails.
-const WORTH_WAITING: Duration = Duration::from_secs(2);
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(2);
 /// How many speculations may have connections of their own at the same time.
-const MAX_AHEAD: usize = 4;
+const MAX_SPECULATIVE: usize = 4;
 /// How often to check whether a speculation is gone.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A server that the user configured.
 pub(crate) struct Server {
     pub(crate) config: ServerConfig,
-    pub(crate) changes: Arc<Changes>,
-    turns: Mutex<Kept>,
-    ahead: Mutex<Ahead>,
+    pub(crate) changes: Arc<ChangeFlags>,
+    turn_connection: Mutex<TurnConnection>,
+    speculative: Mutex<SpeculativeConnections>,
     /// Its resources and prompts, once they were asked for.
     offers: Mutex<Option<Arc<Offers>>>,
     closed: AtomicBool,
@@ -36,46 +36,46 @@ pub(crate) struct Server {
 
 /// The connection for the user's turns.
 #[derive(Default)]
-struct Kept {
+struct TurnConnection {
     connection: Option<(Arc<Connection>, Instant)>,
-    starts: Starts,
+    backoff: StartBackoff,
 }
 
 /// The connections for work ahead. Each is identified by the overlay of the work, and ends with it.
 #[derive(Default)]
-struct Ahead {
+struct SpeculativeConnections {
     connections: Vec<(Weak<Overlay>, Arc<Connection>)>,
     is_watched: bool,
-    starts: Starts,
+    backoff: StartBackoff,
 }
 
 /// How many starts failed in a row.
 #[derive(Default)]
-struct Starts {
+struct StartBackoff {
     failed: u32,
     next: Option<Instant>,
 }
 
-impl Starts {
-    fn fail(&mut self) {
+impl StartBackoff {
+    fn record_failure(&mut self) {
         self.failed += 1;
         let seconds = 1_u64 << self.failed.saturating_sub(1).min(6);
         self.next = Some(Instant::now() + Duration::from_secs(seconds.min(60)));
     }
 
-    fn succeed(&mut self) {
+    fn reset(&mut self) {
         *self = Self::default();
     }
 
     /// Waits until it may be started. The error says that it may not, or not soon.
-    async fn wait(&self) -> Result<(), String> {
+    async fn wait_until_allowed(&self) -> Result<(), String> {
         if MAX_STARTS <= self.failed {
             return Err(format!(
                 "it was started {MAX_STARTS} times and did not stay; /mcp reload starts it once more"
             ));
         }
         let left = self.next.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default();
-        if WORTH_WAITING < left {
+        if MAX_RETRY_WAIT < left {
             return Err(format!("it is down, and is started again in {} s", left.as_secs() + 1));
         }
         sleep(left).await;
@@ -85,12 +85,12 @@ impl Starts {
 
 impl Server {
     pub(crate) fn new(config: ServerConfig) -> Arc<Self> {
-        let (turns, ahead, offers) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (turn_connection, speculative, offers) = (Mutex::default(), Mutex::default(), Mutex::default());
         Arc::new(Self {
             config,
             changes: Arc::default(),
-            turns,
-            ahead,
+            turn_connection,
+            speculative,
             offers,
             closed: AtomicBool::new(false),
         })
@@ -105,7 +105,7 @@ impl Server {
         if let Some(known) = &*offers {
             return Ok(Arc::clone(known));
         }
-        let connection = self.for_turns().await?;
+        let connection = self.turn_connection().await?;
         let name = self.config.name.as_str();
         let (resources, prompts) = (connection.resources().await?, connection.prompts().await?);
         let found = Arc::new(Offers::of(name, resources, prompts));
@@ -114,30 +114,30 @@ impl Server {
     }
 
     /// The connection for the user's turns, which is opened if there is none.
-    pub(crate) async fn for_turns(&self) -> Result<Arc<Connection>, String> {
-        let mut kept = self.turns.lock().await;
-        if let Some((connection, since)) = kept.connection.take() {
+    pub(crate) async fn turn_connection(&self) -> Result<Arc<Connection>, String> {
+        let mut turn = self.turn_connection.lock().await;
+        if let Some((connection, since)) = turn.connection.take() {
             if connection.is_open() {
-                kept.connection = Some((Arc::clone(&connection), since));
+                turn.connection = Some((Arc::clone(&connection), since));
                 return Ok(connection);
             }
             connection.close().await;
-            if since.elapsed() < STAYED { kept.starts.fail() } else { kept.starts.succeed() }
+            if since.elapsed() < MIN_UPTIME { turn.backoff.record_failure() } else { turn.backoff.reset() }
         }
-        let connection = self.open(&mut kept.starts).await?;
-        kept.connection = Some((Arc::clone(&connection), Instant::now()));
+        let connection = self.open(&mut turn.backoff).await?;
+        turn.connection = Some((Arc::clone(&connection), Instant::now()));
         Ok(connection)
     }
 
     /// A connection for work ahead, which shares nothing with those of turns and of other work.
-    pub(crate) async fn for_work_ahead(
+    pub(crate) async fn speculative_connection(
         self: &Arc<Self>,
         view: &Arc<Overlay>,
     ) -> Result<Arc<Connection>, String> {
-        let mut ahead = self.ahead.lock().await;
+        let mut speculative = self.speculative.lock().await;
         let work = Arc::downgrade(view);
         let (mut known, mut is_down) = (None, false);
-        for (of, connection) in std::mem::take(&mut ahead.connections) {
+        for (of, connection) in std::mem::take(&mut speculative.connections) {
             if of.strong_count() == 0 || !connection.is_open() {
                 is_down |= Weak::ptr_eq(&of, &work);
                 connection.close().await;
@@ -146,34 +146,34 @@ impl Server {
             if Weak::ptr_eq(&of, &work) {
                 known = Some(Arc::clone(&connection));
             }
-            ahead.connections.push((of, connection));
+            speculative.connections.push((of, connection));
         }
         if is_down {
-            ahead.starts.fail();
+            speculative.backoff.record_failure();
         }
         if let Some(connection) = known {
             return Ok(connection);
         }
-        if MAX_AHEAD <= ahead.connections.len() {
+        if MAX_SPECULATIVE <= speculative.connections.len() {
             return Err("too much work ahead asks it at the same time".to_owned());
         }
-        let connection = self.open(&mut ahead.starts).await?;
-        ahead.connections.push((work, Arc::clone(&connection)));
-        if !std::mem::replace(&mut ahead.is_watched, true) {
+        let connection = self.open(&mut speculative.backoff).await?;
+        speculative.connections.push((work, Arc::clone(&connection)));
+        if !std::mem::replace(&mut speculative.is_watched, true) {
             tokio::spawn(close_with_work(Arc::downgrade(self)));
         }
         Ok(connection)
     }
 
-    async fn open(&self, starts: &mut Starts) -> Result<Arc<Connection>, String> {
-        starts.wait().await?;
+    async fn open(&self, backoff: &mut StartBackoff) -> Result<Arc<Connection>, String> {
+        backoff.wait_until_allowed().await?;
         if self.closed.load(Ordering::Acquire) {
             return Err("it is closed".to_owned());
         }
         match Connection::open(&self.config, &self.changes).await {
             Ok(connection) => Ok(Arc::new(connection)),
             Err(cause) => {
-                starts.fail();
+                backoff.record_failure();
                 Err(cause)
             }
         }
@@ -182,9 +182,9 @@ impl Server {
     /// Ends all connections; nothing is started any more.
     pub(crate) async fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        let kept = self.turns.lock().await.connection.take().map(|(connection, _)| connection);
-        let ahead = std::mem::take(&mut self.ahead.lock().await.connections);
-        let all = kept.into_iter().chain(ahead.into_iter().map(|(_, connection)| connection));
+        let turn = self.turn_connection.lock().await.connection.take().map(|(connection, _)| connection);
+        let speculative = std::mem::take(&mut self.speculative.lock().await.connections);
+        let all = turn.into_iter().chain(speculative.into_iter().map(|(_, connection)| connection));
         futures::future::join_all(all.map(|connection| async move { connection.close().await })).await;
     }
 }
@@ -192,15 +192,16 @@ impl Server {
 /// Closes connections whose work ahead is gone, until there are none.
 async fn close_with_work(server: Weak<Server>) {
     loop {
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
         let Some(server) = server.upgrade() else { return };
-        let mut ahead = server.ahead.lock().await;
-        let (here, gone): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut ahead.connections).into_iter().partition(|(of, _)| 0 < of.strong_count());
-        ahead.connections = here;
-        ahead.is_watched = !ahead.connections.is_empty();
-        let is_done = !ahead.is_watched;
-        drop(ahead);
+        let mut speculative = server.speculative.lock().await;
+        let (here, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut speculative.connections)
+            .into_iter()
+            .partition(|(of, _)| 0 < of.strong_count());
+        speculative.connections = here;
+        speculative.is_watched = !speculative.connections.is_empty();
+        let is_done = !speculative.is_watched;
+        drop(speculative);
         for (_, connection) in gone {
             connection.close().await;
         }

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{join_all, pending, select_all};
 
-use crate::catalogue::{LeftOut, catalogue};
+use crate::catalogue::{OmittedTool, catalogue};
 use crate::config::{ServerConfig, ServerName};
 use crate::server::Server;
 use crate::tool::ServerTool;
@@ -11,22 +11,22 @@ use crate::tool::ServerTool;
 /// The servers of a session. [`close`](Self::close) ends them in order; dropping this ends them at the latest.
 #[derive(Default)]
 pub struct ToolServers {
-    started: Vec<Started>,
+    start_reports: Vec<StartReport>,
     servers: Vec<Arc<Server>>,
     tools: Vec<Arc<ServerTool>>,
     /// The servers whose change of tools the user was told about.
-    told: Mutex<BTreeSet<ServerName>>,
+    notified: Mutex<BTreeSet<ServerName>>,
 }
 
 /// The result of starting a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Started {
+pub struct StartReport {
     /// The server.
     pub name: ServerName,
     /// How many tools it offers, or why it does not answer.
     pub tools: Result<usize, String>,
     /// Its tools that are not offered.
-    pub left_out: Vec<LeftOut>,
+    pub omitted: Vec<OmittedTool>,
 }
 
 impl ToolServers {
@@ -36,7 +36,7 @@ impl ToolServers {
     pub async fn start(configs: Vec<ServerConfig>) -> Self {
         let servers: Vec<_> = configs.into_iter().map(Server::new).collect();
         let listed = join_all(servers.iter().map(|server| async move {
-            let connection = server.for_turns().await?;
+            let connection = server.turn_connection().await?;
             connection.tools().await
         }));
         let listed = listed.await;
@@ -45,15 +45,17 @@ impl ToolServers {
             let name = server.config.name.clone();
             match listed {
                 Ok((tools, is_whole)) => {
-                    let (listed, left_out) = catalogue(&name, tools, is_whole);
-                    all.started.push(Started { name, tools: Ok(listed.len()), left_out });
+                    let (listed, omitted) = catalogue(&name, tools, is_whole);
+                    all.start_reports.push(StartReport { name, tools: Ok(listed.len()), omitted });
                     all.tools.extend(
                         listed
                             .into_iter()
                             .map(|listed| Arc::new(ServerTool::new(Arc::clone(&server), listed))),
                     );
                 }
-                Err(cause) => all.started.push(Started { name, tools: Err(cause), left_out: Vec::new() }),
+                Err(cause) => {
+                    all.start_reports.push(StartReport { name, tools: Err(cause), omitted: Vec::new() })
+                }
             }
             all.servers.push(server);
         }
@@ -62,8 +64,8 @@ impl ToolServers {
     }
 
     /// The result for each server, in the order of the configuration.
-    pub fn started(&self) -> &[Started] {
-        &self.started
+    pub fn start_reports(&self) -> &[StartReport] {
+        &self.start_reports
     }
 
     /// The tools of all servers, sorted by name. They never change.
@@ -86,15 +88,15 @@ impl ToolServers {
         if self.servers.is_empty() {
             return pending().await;
         }
-        select_all(self.servers.iter().map(|server| Box::pin(server.changes.of_tools()))).await;
+        select_all(self.servers.iter().map(|server| Box::pin(server.changes.tools_changed()))).await;
     }
 
     /// What has happened since that the user should know, each once.
     pub fn notices(&self) -> Vec<String> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notified = self.notified.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.servers.iter().filter(|server| server.changes.take_tools());
         // If a server reports this again and again, the user is told once.
-        let new = changed.map(|server| &server.config.name).filter(|name| told.insert((*name).clone()));
+        let new = changed.map(|server| &server.config.name).filter(|name| notified.insert((*name).clone()));
         let notice = |name: &ServerName| {
             format!(
                 "the tool server {name} says that its tools have changed; /mcp reload takes that on, and with that the model's cache of this conversation is lost"

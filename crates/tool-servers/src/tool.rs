@@ -7,7 +7,7 @@ use headstart_toolbox::{ContextItem, ItemUri, Tool, ToolContext, ToolError, Tool
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Map, Value};
 
-use crate::catalogue::Listed;
+use crate::catalogue::ListedTool;
 use crate::config::{Connect, Trust};
 use crate::server::Server;
 use crate::untrusted::{MAX_TEXT, clean};
@@ -15,11 +15,11 @@ use crate::untrusted::{MAX_TEXT, clean};
 /// A tool of a server, as it is offered to a model.
 pub struct ServerTool {
     server: Arc<Server>,
-    listed: Listed,
+    listed: ListedTool,
 }
 
 impl ServerTool {
-    pub(crate) fn new(server: Arc<Server>, listed: Listed) -> Self {
+    pub(crate) fn new(server: Arc<Server>, listed: ListedTool) -> Self {
         Self { server, listed }
     }
 
@@ -81,7 +81,7 @@ impl Tool for ServerTool {
             .checked(args)
             .map_err(|message| ToolError::InvalidArgument { tool: self.name().to_owned(), message })?;
         let connection = if context.attended {
-            self.server.for_turns().await
+            self.server.turn_connection().await
         } else {
             // The gate and the engine check both too. Even if they fail, no server may write ahead of the user, or
             // answer about other files than the work sees.
@@ -91,7 +91,7 @@ impl Tool for ServerTool {
             if context.view.is_staged(&WorkspacePath::root()) {
                 return Err(self.failed("it sees the real files, and some are staged only"));
             }
-            self.server.for_work_ahead(context.view).await
+            self.server.speculative_connection(context.view).await
         };
         let connection = connection.map_err(|cause| self.failed(&cause))?;
         let called = connection.call(&self.listed.name, args).await;

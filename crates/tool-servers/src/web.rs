@@ -20,10 +20,10 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::address::{Resolver, SystemResolver, is_public, places};
 use self::fetch::Fetcher;
 #[cfg(feature = "oauth")]
-pub(crate) use self::fetch::{client as client_to, lost};
+pub(crate) use self::fetch::{client as client_to, connection_failure};
 use self::search::Search;
 pub use self::search::{SearchConfig, SearchRequest};
-use crate::trouble::Trouble;
+use crate::request_failure::RequestFailure;
 
 /// The most characters of a page that the model gets.
 const MOST_CHARS: usize = 20_000;
@@ -76,8 +76,8 @@ impl Tool for FetchUrl {
             .fetcher
             .fetch(url)
             .await
-            .map_err(|cause| failed(cause.told(|why| format!("{url}: {why}"))))?;
-        let told = page.told(MOST_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES));
+            .map_err(|cause| failed(cause.map_message(|why| format!("{url}: {why}"))))?;
+        let told = page.render(MOST_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES));
         let address = crate::clean(&page.address, 2_000);
         let uri = Some(ItemUri::Url(address.clone()));
         Ok(ToolOutput::of([ContextItem { name: address, content: told, uri, ..ContextItem::default() }]))
@@ -122,6 +122,6 @@ fn attended(name: &str, context: ToolContext<'_>) -> Result<(), ToolError> {
     Err(failed(format!("{name} is not used ahead of its user").into()))
 }
 
-fn failed(cause: Trouble) -> ToolError {
-    cause.told(|why| crate::clean(&why, 2_000)).into_error()
+fn failed(cause: RequestFailure) -> ToolError {
+    cause.map_message(|why| crate::clean(&why, 2_000)).into_error()
 }

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// How the server misbehaves.
 #[derive(Clone, Copy, PartialEq)]
-enum Behaves {
+enum ServerBehaviour {
     Well,
     /// Answers are sent as events, byte by byte.
     Drips,
@@ -39,18 +39,18 @@ enum Behaves {
 }
 
 /// The method, the body and the token of each request.
-type Heard = Mutex<Vec<(String, String, Option<String>)>>;
+type RequestLog = Mutex<Vec<(String, String, Option<String>)>>;
 
 struct Server {
     address: String,
-    heard: Arc<Heard>,
+    heard: Arc<RequestLog>,
 }
 
 impl Server {
-    async fn start(behaves: Behaves) -> Self {
+    async fn start(behaves: ServerBehaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let heard = Arc::<Heard>::default();
+        let heard = Arc::<RequestLog>::default();
         let (log, sessions) = (Arc::clone(&heard), Arc::new(AtomicUsize::new(0)));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -71,7 +71,12 @@ impl Server {
     }
 }
 
-async fn serve(stream: TcpStream, behaves: Behaves, log: &Heard, sessions: &AtomicUsize) -> Option<()> {
+async fn serve(
+    stream: TcpStream,
+    behaves: ServerBehaviour,
+    log: &RequestLog,
+    sessions: &AtomicUsize,
+) -> Option<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -94,16 +99,16 @@ async fn serve(stream: TcpStream, behaves: Behaves, log: &Heard, sessions: &Atom
         let method = head.split(' ').next()?.to_owned();
         log.lock().unwrap().push((method.clone(), body.clone(), token.clone()));
         let out = stream.get_mut();
-        if behaves == Behaves::Redirects {
+        if behaves == ServerBehaviour::Redirects {
             plain(out, "307 Temporary Redirect", "Location: http://127.0.0.1:1/elsewhere\r\n", "").await?;
             continue;
         }
-        if behaves == Behaves::WantsToken && token.as_deref() != Some("Bearer right-token") {
+        if behaves == ServerBehaviour::WantsToken && token.as_deref() != Some("Bearer right-token") {
             plain(out, "401 Unauthorized", "WWW-Authenticate: Bearer realm=\"x\"\r\n", "no").await?;
             continue;
         }
         if method == "GET" {
-            if behaves != Behaves::Changes {
+            if behaves != ServerBehaviour::Changes {
                 plain(out, "405 Method Not Allowed", "", "").await?;
                 continue;
             }
@@ -137,24 +142,24 @@ async fn serve(stream: TcpStream, behaves: Behaves, log: &Heard, sessions: &Atom
                 json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "h", "version": "1" } })
             }
             "tools/list" => {
-                if behaves == Behaves::Forgets && sessions.load(Ordering::SeqCst) == 1 {
+                if behaves == ServerBehaviour::Forgets && sessions.load(Ordering::SeqCst) == 1 {
                     sessions.fetch_add(1, Ordering::SeqCst);
                 }
                 let hints = json!({ "readOnlyHint": true, "openWorldHint": false });
                 json!({ "tools": [{ "name": "look", "inputSchema": { "type": "object" }, "annotations": hints }] })
             }
-            "tools/call" if behaves == Behaves::Silent => {
+            "tools/call" if behaves == ServerBehaviour::Silent => {
                 tokio::time::sleep(Duration::from_secs(60)).await;
                 return None;
             }
-            "tools/call" if behaves == Behaves::Drops => {
+            "tools/call" if behaves == ServerBehaviour::Drops => {
                 out.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"json").await.ok()?;
                 return None;
             }
             _ => json!({ "content": [{ "type": "text", "text": "seen" }] }),
         };
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
-        if behaves == Behaves::Drips {
+        if behaves == ServerBehaviour::Drips {
             let head = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n{header}\r\n"
             );
@@ -204,10 +209,10 @@ async fn why(tool: &dyn Tool) -> String {
 
 #[tokio::test]
 async fn a_call_goes_there_and_back_whole_or_byte_by_byte() {
-    for behaves in [Behaves::Well, Behaves::Drips] {
+    for behaves in [ServerBehaviour::Well, ServerBehaviour::Drips] {
         let server = Server::start(behaves).await;
         let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
-        assert_eq!(servers.started()[0].tools, Ok(1));
+        assert_eq!(servers.start_reports()[0].tools, Ok(1));
         assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
         servers.close().await;
     }
@@ -215,7 +220,7 @@ async fn a_call_goes_there_and_back_whole_or_byte_by_byte() {
 
 #[tokio::test]
 async fn one_that_drops_the_connection_is_an_error_of_the_call() {
-    let server = Server::start(Behaves::Drops).await;
+    let server = Server::start(ServerBehaviour::Drops).await;
     let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
     let why = why(&*servers.tools()[0]).await;
     assert!(why.starts_with("tool server far: "), "{why}");
@@ -223,21 +228,21 @@ async fn one_that_drops_the_connection_is_an_error_of_the_call() {
 
 #[tokio::test]
 async fn one_that_wants_a_token_says_so_and_the_token_is_in_no_error() {
-    let server = Server::start(Behaves::WantsToken).await;
+    let server = Server::start(ServerBehaviour::WantsToken).await;
     for (token, says) in [(None, "set `bearer"), (Some("wrong-token"), "does not take the token")] {
         let servers = ToolServers::start(vec![config(&server.address, token, false)]).await;
-        let why = servers.started()[0].tools.clone().unwrap_err();
+        let why = servers.start_reports()[0].tools.clone().unwrap_err();
         assert!(why.contains("401") && why.contains(says) && !why.contains("wrong-token"), "{why}");
     }
     let servers = ToolServers::start(vec![config(&server.address, Some("right-token"), false)]).await;
-    assert_eq!(servers.started()[0].tools, Ok(1));
+    assert_eq!(servers.start_reports()[0].tools, Ok(1));
     assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
 }
 
 // Row: S53
 #[tokio::test]
 async fn a_session_that_is_gone_is_begun_anew() {
-    let server = Server::start(Behaves::Forgets).await;
+    let server = Server::start(ServerBehaviour::Forgets).await;
     let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
     assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
     assert_eq!(server.heard("initialize"), 2);
@@ -245,26 +250,26 @@ async fn a_session_that_is_gone_is_begun_anew() {
 
 #[tokio::test]
 async fn changes_are_told_once() {
-    let server = Server::start(Behaves::Changes).await;
+    let server = Server::start(ServerBehaviour::Changes).await;
     let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
-    let mut told = Vec::new();
+    let mut notified = Vec::new();
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        told.extend(servers.notices());
+        notified.extend(servers.notices());
     }
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(notified.len(), 1, "{notified:?}");
 }
 
 #[tokio::test]
 async fn nobody_is_sent_elsewhere() {
-    let server = Server::start(Behaves::Redirects).await;
+    let server = Server::start(ServerBehaviour::Redirects).await;
     let servers = ToolServers::start(vec![config(&server.address, Some("token"), false)]).await;
-    assert!(servers.started()[0].tools.is_err(), "{:?}", servers.started());
+    assert!(servers.start_reports()[0].tools.is_err(), "{:?}", servers.start_reports());
 }
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_cancelled() {
-    let server = Server::start(Behaves::Silent).await;
+    let server = Server::start(ServerBehaviour::Silent).await;
     let config = ServerConfig { timeout: Duration::from_secs(1), ..config(&server.address, None, false) };
     let servers = ToolServers::start(vec![config]).await;
     assert!(why(&*servers.tools()[0]).await.contains("within 1 s"));
@@ -280,7 +285,7 @@ async fn a_call_that_takes_too_long_is_cancelled() {
 /// A call ahead would send a query out of the machine before its user asked for anything.
 #[tokio::test]
 async fn nothing_is_asked_ahead_over_a_network_that_the_user_did_not_open() {
-    let server = Server::start(Behaves::Well).await;
+    let server = Server::start(ServerBehaviour::Well).await;
     for ahead in [false, true] {
         let servers = ToolServers::start(vec![config(&server.address, None, ahead)]).await;
         let tool = &servers.tools()[0];

@@ -37,9 +37,9 @@ async fn start(name: &str, arguments: &[&str], environment: &[(&str, &str)], fol
     };
     let servers = ToolServers::start(vec![config]).await;
     assert!(
-        servers.started()[0].tools.is_ok() && servers.started()[0].left_out.is_empty(),
+        servers.start_reports()[0].tools.is_ok() && servers.start_reports()[0].omitted.is_empty(),
         "{:?}",
-        servers.started()
+        servers.start_reports()
     );
     servers
 }

@@ -215,7 +215,7 @@ fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<Ex
     let Some(Ok(_)) = started.first().map(|started| &started.tools) else {
         return Err(CliError::Unavailable(tools.lines().join("; ")));
     };
-    let left_out = started.iter().flat_map(|started| &started.left_out);
+    let left_out = started.iter().flat_map(|started| &started.omitted);
     let left_out: Vec<_> =
         left_out.map(|one| LeftOut { tool: one.tool.clone(), why: one.why.clone() }).collect();
     if context.output.is_json() {

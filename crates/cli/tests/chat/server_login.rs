@@ -9,25 +9,25 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::fixture::{Chat, Project, project};
-use crate::login_web::{Site, browse};
-use crate::login_world::{Authority, Tools};
+use crate::login_web::{TestServer, browse};
+use crate::login_world::{AuthorizationServer, ResourceServer};
 use crate::pty::Pty;
 
 /// An authorization server and tool servers, which run as long as this value lives.
 struct World {
     runtime: Runtime,
-    authority: Site,
-    tools: Site,
-    other: Site,
+    authority: TestServer,
+    tools: TestServer,
+    other: TestServer,
 }
 
 impl World {
     fn start() -> Self {
         let runtime = Runtime::new().unwrap();
         let (authority, tools, other) = runtime.block_on(async {
-            let (site, authority) = Authority::default().start().await;
-            let tools = Tools::of(&site).start(authority.clone()).await;
-            let other = Tools::of(&site).start(authority).await;
+            let (site, authority) = AuthorizationServer::default().start().await;
+            let tools = ResourceServer::of(&site).start(authority.clone()).await;
+            let other = ResourceServer::of(&site).start(authority).await;
             (site, tools, other)
         });
         Self { runtime, authority, tools, other }
@@ -38,7 +38,7 @@ impl World {
     }
 }
 
-fn name(project: &Project, file: &str, server: &Site) {
+fn name(project: &Project, file: &str, server: &TestServer) {
     project.session.write(file, format!("[mcp.docs]\nurl = '{}/mcp'\n", server.origin));
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Network {
     resolver: Arc<dyn Resolver>,
     time: Duration,
     /// Why the last request failed, because the library does not pass that on.
-    trouble: Mutex<Option<String>>,
+    last_error: Mutex<Option<String>>,
 }
 
 impl Network {
@@ -33,7 +33,7 @@ impl Network {
             resource: None,
             resolver: Arc::new(SystemResolver),
             time: TIME,
-            trouble: Mutex::default(),
+            last_error: Mutex::default(),
         }
     }
 
@@ -43,16 +43,16 @@ impl Network {
     }
 
     /// Why the last request failed, if it did.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(super) fn last_error(&self) -> Option<String> {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<String>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The addresses of a host, if requests to it are permitted.
-    pub(super) async fn places(&self, url: &Url) -> Result<Vec<IpAddr>, String> {
+    pub(super) async fn permitted_addresses(&self, url: &Url) -> Result<Vec<IpAddr>, String> {
         let here = is_here(&self.server);
         match url.scheme() {
             "https" => {}
@@ -75,10 +75,10 @@ impl Network {
         let mut request = reqwest::Request::try_from(request.request).map_err(|error| error.to_string())?;
         let url = request.url().clone();
         let at = |why: String| format!("{}: {why}", shown(&url));
-        let places = self.places(&url).await.map_err(at)?;
-        self.name_resource(&mut request);
+        let places = self.permitted_addresses(&url).await.map_err(at)?;
+        self.set_resource(&mut request);
         let client = client_to(&places, url.scheme() == "http").map_err(|error| error.to_string())?;
-        let lost = |error: reqwest::Error| at(crate::web::lost(error).to_string());
+        let lost = |error: reqwest::Error| at(crate::web::connection_failure(error).to_string());
         let mut answer = client.execute(request).await.map_err(lost)?;
         if !answer.remote_addr().is_some_and(|remote| places.contains(&remote.ip())) {
             return Err(at("the connection went elsewhere than was looked up".to_owned()));
@@ -96,7 +96,7 @@ impl Network {
     }
 
     /// Spells the resource as the server does.
-    fn name_resource(&self, request: &mut reqwest::Request) {
+    fn set_resource(&self, request: &mut reqwest::Request) {
         let Some(resource) = &self.resource else { return };
         let is_form = request
             .headers()
@@ -154,10 +154,10 @@ mod tests {
 
     use super::*;
 
-    struct Names;
+    struct FakeResolver;
 
     #[async_trait]
-    impl Resolver for Names {
+    impl Resolver for FakeResolver {
         async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
             let address = match host {
                 "here.example" | "localhost" => "127.0.0.1",
@@ -200,8 +200,8 @@ mod tests {
             ("http://127.0.0.1:1/mcp", "http://localhost.example/token", false),
         ];
         for (server, asked, expected) in cases {
-            let network = Network { resolver: Arc::new(Names), ..Network::new(url(server)) };
-            let places = network.places(&url(asked)).await;
+            let network = Network { resolver: Arc::new(FakeResolver), ..Network::new(url(server)) };
+            let places = network.permitted_addresses(&url(asked)).await;
             assert_eq!(places.is_ok(), expected, "{server} names {asked}: {places:?}");
         }
     }
@@ -220,7 +220,7 @@ mod tests {
             .resolve_metadata()
             .await
             .map(|found| found.source)
-            .map_err(|error| crate::connection::said(&error, &[]));
+            .map_err(|error| crate::connection::describe_error(&error, &[]));
         assert!(why.as_ref().is_err_and(|why| why.contains("did not answer within 0.05 s")), "{why:?}");
     }
 

@@ -11,7 +11,7 @@ use url::Url;
 use super::address::{Resolver, SystemResolver, checked, is_public, parsed, places};
 use super::page::{Kind, Page};
 use crate::clean;
-use crate::trouble::Trouble;
+use crate::request_failure::RequestFailure;
 
 /// The limits of a fetch.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +41,12 @@ impl Fetcher {
     }
 
     /// Fetches a page as text. The error says why there is none.
-    pub(super) async fn fetch(&self, address: &str) -> Result<Page, Trouble> {
+    pub(super) async fn fetch(&self, address: &str) -> Result<Page, RequestFailure> {
         let late = |_| Err(format!("it was not there within {} s", self.limits.time.as_secs_f32()).into());
         tokio::time::timeout(self.limits.time, self.follow(address)).await.unwrap_or_else(late)
     }
 
-    async fn follow(&self, address: &str) -> Result<Page, Trouble> {
+    async fn follow(&self, address: &str) -> Result<Page, RequestFailure> {
         let mut url = parsed(address, self.http)?;
         for _ in 0..=self.limits.redirects {
             let answer = self.ask(&url).await?;
@@ -62,21 +62,22 @@ impl Fetcher {
     }
 
     /// Makes one request. The address is looked up once, and the connection goes to what was checked.
-    async fn ask(&self, url: &Url) -> Result<Response, Trouble> {
+    async fn ask(&self, url: &Url) -> Result<Response, RequestFailure> {
         let at = |why: String| format!("{}: {why}", url.host_str().unwrap_or_default());
         let places = places(url, &*self.resolver, self.is_open).await.map_err(at)?;
-        let client = client(&places, self.http).map_err(|error| Trouble::new(error.to_string(), error))?;
+        let client =
+            client(&places, self.http).map_err(|error| RequestFailure::new(error.to_string(), error))?;
         let accept =
             "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, application/xml;q=0.8";
         let answer = client.get(url.clone()).header(ACCEPT, accept).send().await;
-        let answer = answer.map_err(|error| lost(error).told(at))?;
+        let answer = answer.map_err(|error| connection_failure(error).map_message(at))?;
         match answer.remote_addr() {
             Some(remote) if places.contains(&remote.ip()) => Ok(answer),
             _ => Err(at("the connection went elsewhere than was looked up".to_owned()).into()),
         }
     }
 
-    async fn read(&self, url: Url, mut answer: Response) -> Result<Page, Trouble> {
+    async fn read(&self, url: Url, mut answer: Response) -> Result<Page, RequestFailure> {
         if !answer.status().is_success() {
             return Err(format!("it answered {}", answer.status()).into());
         }
@@ -92,7 +93,7 @@ impl Fetcher {
         };
         let mut body = Vec::new();
         let mut is_whole = true;
-        while let Some(piece) = answer.chunk().await.map_err(lost)? {
+        while let Some(piece) = answer.chunk().await.map_err(connection_failure)? {
             let room = self.limits.bytes - body.len();
             body.extend_from_slice(&piece[..piece.len().min(room)]);
             if room < piece.len() {
@@ -126,7 +127,7 @@ pub(crate) fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
     headstart_providers::install_tls_provider();
     let places = places.iter().map(|address| SocketAddr::new(*address, 0)).collect();
     Client::builder()
-        .dns_resolver(Arc::new(Checked(places)))
+        .dns_resolver(Arc::new(PinnedResolver(places)))
         .no_proxy()
         .redirect(Policy::none())
         .referer(false)
@@ -137,9 +138,9 @@ pub(crate) fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
 }
 
 /// The addresses that were checked, as a resolver.
-struct Checked(Vec<SocketAddr>);
+struct PinnedResolver(Vec<SocketAddr>);
 
-impl Resolve for Checked {
+impl Resolve for PinnedResolver {
     fn resolve(&self, _: Name) -> Resolving {
         let addresses: Addrs = Box::new(self.0.clone().into_iter());
         Box::pin(async move { Ok(addresses) })
@@ -147,12 +148,12 @@ impl Resolve for Checked {
 }
 
 /// Why there is no answer, from the innermost error, which says it best.
-pub(crate) fn lost(error: reqwest::Error) -> Trouble {
+pub(crate) fn connection_failure(error: reqwest::Error) -> RequestFailure {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     let words = clean(&cause.to_string(), 300);
-    Trouble::new(words, error)
+    RequestFailure::new(words, error)
 }

@@ -60,7 +60,7 @@ impl Page {
     }
 
     /// The text for the model, with at most this many characters and bytes.
-    pub(super) fn told(&self, chars: usize, bytes: usize) -> String {
+    pub(super) fn render(&self, chars: usize, bytes: usize) -> String {
         let by_chars = self.text.char_indices().nth(chars).map_or(self.text.len(), |(end, _)| end);
         let end = (0..=by_chars.min(bytes)).rev().find(|end| self.text.is_char_boundary(*end));
         let shown = self.text[..end.unwrap_or(0)].trim_end();

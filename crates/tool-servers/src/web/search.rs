@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::html::text_of;
 use crate::clean;
 use crate::connection::client;
-use crate::trouble::Trouble;
+use crate::request_failure::RequestFailure;
 
 /// Stands for the words of a search in an address or a body.
 const QUERY: &str = "{query}";
@@ -59,16 +59,19 @@ impl Search {
     }
 
     /// The results for some words. The error says why there are none.
-    pub(super) async fn ask(&self, query: &str) -> Result<ToolOutput, Trouble> {
+    pub(super) async fn ask(&self, query: &str) -> Result<ToolOutput, RequestFailure> {
         let late = |_| Err(format!("the search did not answer within {} s", TIME.as_secs()).into());
         let answer = tokio::time::timeout(TIME, self.answer(query)).await.unwrap_or_else(late)?;
-        Ok(self.told(&answer)?)
+        Ok(self.map_message(&answer)?)
     }
 
-    async fn answer(&self, query: &str) -> Result<Value, Trouble> {
-        let lost = |error: reqwest::Error| {
+    async fn answer(&self, query: &str) -> Result<Value, RequestFailure> {
+        let connection_failure = |error: reqwest::Error| {
             let error = error.without_url();
-            Trouble::new(format!("the search is not answered: {}", clean(&error.to_string(), 300)), error)
+            RequestFailure::new(
+                format!("the search is not answered: {}", clean(&error.to_string(), 300)),
+                error,
+            )
         };
         let url = address(&self.config.url, query)?;
         let request = match &self.config.request {
@@ -77,10 +80,10 @@ impl Search {
         };
         let named = self.config.headers.iter();
         let request = named.fold(request, |request, (name, value)| request.header(name, value));
-        let mut answer = request.send().await.map_err(lost)?;
+        let mut answer = request.send().await.map_err(connection_failure)?;
         let status = answer.status();
         let mut body = Vec::new();
-        while let Some(piece) = answer.chunk().await.map_err(lost)? {
+        while let Some(piece) = answer.chunk().await.map_err(connection_failure)? {
             if MOST_BYTES < body.len() + piece.len() {
                 return Err(format!("the search answered more than {MOST_BYTES} bytes").into());
             }
@@ -95,10 +98,10 @@ impl Search {
             .into());
         }
         serde_json::from_slice(&body)
-            .map_err(|error| Trouble::new("the search answered no JSON".to_owned(), error))
+            .map_err(|error| RequestFailure::new("the search answered no JSON".to_owned(), error))
     }
 
-    fn told(&self, answer: &Value) -> Result<ToolOutput, String> {
+    fn map_message(&self, answer: &Value) -> Result<ToolOutput, String> {
         let pointer = &self.config.results;
         let results = answer.pointer(pointer).ok_or_else(|| {
             format!(

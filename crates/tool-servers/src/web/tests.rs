@@ -22,10 +22,10 @@ const WEB: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const OWN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The addresses of a name at each lookup; the last ones stay.
-struct Names(Mutex<VecDeque<Vec<IpAddr>>>);
+struct FakeResolver(Mutex<VecDeque<Vec<IpAddr>>>);
 
 #[async_trait]
-impl Resolver for Names {
+impl Resolver for FakeResolver {
     async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
         let mut names = self.0.lock().expect("no thread panicked");
         let next = if 1 < names.len() { names.pop_front() } else { names.front().cloned() };
@@ -36,14 +36,14 @@ impl Resolver for Names {
 fn fetcher(names: impl IntoIterator<Item = Vec<IpAddr>>) -> Fetcher {
     Fetcher {
         http: true,
-        resolver: Arc::new(Names(Mutex::new(names.into_iter().collect()))),
+        resolver: Arc::new(FakeResolver(Mutex::new(names.into_iter().collect()))),
         is_open: |address| *address == WEB,
         limits: FetchLimits { time: Duration::from_secs(10), bytes: 100_000, redirects: 5 },
     }
 }
 
 /// The requests to a server, by path.
-type Asked = Arc<Mutex<Vec<String>>>;
+type RequestLog = Arc<Mutex<Vec<String>>>;
 
 /// A server at one address. `answer` gives the bytes that answer a request, and possibly further bytes that follow
 /// again and again at an interval.
@@ -51,10 +51,10 @@ async fn serve(
     address: IpAddr,
     port: u16,
     answer: impl Fn(&str, u16) -> (Vec<u8>, Option<(&'static [u8], Duration)>) + Send + Sync + 'static,
-) -> (u16, Asked) {
+) -> (u16, RequestLog) {
     let listener = TcpListener::bind((address, port)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let asked = Asked::default();
+    let asked = RequestLog::default();
     let (log, answer) = (Arc::clone(&asked), Arc::new(answer));
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
@@ -83,17 +83,17 @@ async fn serve(
     (port, asked)
 }
 
-fn said(status: &str, headers: &str, body: &str) -> Vec<u8> {
+fn http_response(status: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}")
         .into_bytes()
 }
 
 fn redirect(to: &str) -> Vec<u8> {
-    said("302 Found", &format!("location: {to}\r\n"), "")
+    http_response("302 Found", &format!("location: {to}\r\n"), "")
 }
 
-fn asked(log: &Asked) -> usize {
+fn asked(log: &RequestLog) -> usize {
     log.lock().expect("no thread panicked").len()
 }
 
@@ -177,7 +177,7 @@ async fn no_spelling_of_this_machine_is_fetched() {
         "%31%32%37.0.0.1",
     ] {
         let url = parsed(&format!("https://{host}/"), false).expect(host);
-        let refused = places(&url, &Names(Mutex::default()), is_public).await.expect_err(host);
+        let refused = places(&url, &FakeResolver(Mutex::default()), is_public).await.expect_err(host);
         assert!(refused.contains("that is not fetched"), "{host}: {refused}");
     }
     // Looked up by the system's own resolver.
@@ -221,15 +221,15 @@ async fn a_page_is_given_as_text() {
         let bytes = match path {
             "/old" => redirect("/new?x=1#part"),
             "/latin" => latin,
-            "/none" => said("404 Not Found", headers, "gone"),
-            _ => said("200 OK", headers, html),
+            "/none" => http_response("404 Not Found", headers, "gone"),
+            _ => http_response("200 OK", headers, html),
         };
         (bytes, None)
     })
     .await;
     let fetcher = fetcher([vec![WEB]]);
     let page = fetcher.fetch(&format!("http://docs.test:{port}/old")).await.expect("a page");
-    let told = page.told(20_000, 30_000);
+    let told = page.render(20_000, 30_000);
     assert!(told.starts_with(&format!("http://docs.test:{port}/new?x=1#part\n\n")), "{told}");
     assert!(told.contains("Fish") && told.contains("Cod & chips,\ncaf\u{e9} ."), "{told:?}");
     assert!(!told.contains("steal") && !told.contains("a{}"), "{told}");
@@ -240,14 +240,14 @@ async fn a_page_is_given_as_text() {
     assert_eq!(latin.text, "caf\u{e9}");
     let refused = fetcher.fetch(&format!("http://docs.test:{port}/none")).await.expect_err("404").to_string();
     assert_eq!(refused, "it answered 404 Not Found");
-    assert!(page.told(10, 30_000).ends_with("[cut: this is the beginning of the page]"));
+    assert!(page.render(10, 30_000).ends_with("[cut: this is the beginning of the page]"));
 }
 
 // Row: X13
 #[tokio::test]
 async fn a_redirect_leads_nowhere_but_to_the_web() {
     let (own_port, own) =
-        serve(OWN, 0, |_, _| (said("200 OK", "content-type: text/plain\r\n", "secret"), None)).await;
+        serve(OWN, 0, |_, _| (http_response("200 OK", "content-type: text/plain\r\n", "secret"), None)).await;
     for to in [
         format!("http://127.0.0.1:{own_port}/"),
         format!("http://2130706433:{own_port}/"),
@@ -289,14 +289,15 @@ async fn a_name_that_changes_its_address_gains_nothing() {
             if path == "/go" {
                 redirect("/next")
             } else {
-                said("200 OK", "content-type: text/plain\r\n", "web")
+                http_response("200 OK", "content-type: text/plain\r\n", "web")
             },
             None,
         )
     })
     .await;
     let (_, own) =
-        serve(OWN, port, |_, _| (said("200 OK", "content-type: text/plain\r\n", "secret"), None)).await;
+        serve(OWN, port, |_, _| (http_response("200 OK", "content-type: text/plain\r\n", "secret"), None))
+            .await;
     let address = format!("http://rebind.test:{port}/");
     // The name belongs to the web when it is checked, and to this machine from then on.
     let fetched = fetcher([vec![WEB], vec![OWN]]).fetch(&address).await.expect("what was checked");
@@ -340,7 +341,8 @@ async fn no_answer_takes_more_than_its_limits() {
     // Compressed answers may have any size once they are unpacked.
     for coding in ["gzip", "br", "deflate, gzip", "zstd"] {
         let headers = format!("{text}content-encoding: {coding}\r\n");
-        let (port, _) = serve(WEB, 0, move |_, _| (said("200 OK", &headers, "\u{1f}bomb"), None)).await;
+        let (port, _) =
+            serve(WEB, 0, move |_, _| (http_response("200 OK", &headers, "\u{1f}bomb"), None)).await;
         let refused = fetcher([vec![WEB]])
             .fetch(&format!("http://a.test:{port}/"))
             .await
@@ -368,7 +370,7 @@ async fn only_text_and_html_are_read() {
         assert_eq!(Kind::of(content_type), kind, "{content_type}");
     }
     for headers in ["content-type: image/png\r\n", ""] {
-        let (port, _) = serve(WEB, 0, move |_, _| (said("200 OK", headers, "<p>x"), None)).await;
+        let (port, _) = serve(WEB, 0, move |_, _| (http_response("200 OK", headers, "<p>x"), None)).await;
         let refused = fetcher([vec![WEB]])
             .fetch(&format!("http://a.test:{port}/"))
             .await
@@ -377,7 +379,7 @@ async fn only_text_and_html_are_read() {
         assert!(refused.contains("only text and HTML are read"), "{refused}");
     }
     let (port, _) =
-        serve(WEB, 0, |_, _| (said("200 OK", "content-type: text/plain\r\n", "a\0b"), None)).await;
+        serve(WEB, 0, |_, _| (http_response("200 OK", "content-type: text/plain\r\n", "a\0b"), None)).await;
     let refused =
         fetcher([vec![WEB]]).fetch(&format!("http://a.test:{port}/")).await.expect_err("binary").to_string();
     assert!(refused.contains("binary"), "{refused}");
@@ -407,7 +409,7 @@ fn hostile_html_takes_no_longer_than_any() {
         let page = Page::of("x".to_owned(), Kind::Html, "text/html", page.as_bytes(), true).expect(&start);
         // Some seconds, for a build without optimisation on a busy machine; building a tree takes minutes.
         assert!(begun.elapsed() < Duration::from_secs(20), "{start}: {:?}", begun.elapsed());
-        assert!(page.told(super::MOST_CHARS, 100_000).chars().count() < super::MOST_CHARS + 100, "{start}");
+        assert!(page.render(super::MOST_CHARS, 100_000).chars().count() < super::MOST_CHARS + 100, "{start}");
     }
 }
 
@@ -429,9 +431,10 @@ fn search(url: String, request: SearchRequest) -> Search {
 async fn a_search_gives_five_results_by_their_pointers() {
     let result = |number: usize| json!({"title": format!("T{number}\u{1b}[2J"), "url": format!("https://a.test/{number}"), "said": [if number == 1 { "x".repeat(9_000) } else { "A <b>bold</b> word".to_owned() }]});
     let answer = json!({"web": {"results": (0..9).map(result).collect::<Vec<_>>()}}).to_string();
-    let (port, log) =
-        serve(OWN, 0, move |_, _| (said("200 OK", "content-type: application/json\r\n", &answer), None))
-            .await;
+    let (port, log) = serve(OWN, 0, move |_, _| {
+        (http_response("200 OK", "content-type: application/json\r\n", &answer), None)
+    })
+    .await;
     let by_address = search(format!("http://127.0.0.1:{port}/s?q={{query}}&n=5"), SearchRequest::Get);
     let (told, items) = by_address.ask("a b&c=d#e/é").await.expect("results").into_parts();
     let first = (&*items[0].name, items[0].uri.clone());
@@ -457,13 +460,16 @@ async fn a_search_that_fails_says_how() {
         ("401 Unauthorized", "{\"error\": \"bad key\"}", "401 Unauthorized: {\"error\": \"bad key\"}"),
         ("302 Found", "", "302 Found"),
     ] {
-        let (port, _) =
-            serve(OWN, 0, move |_, _| (said(status, "location: http://127.0.0.1:1/\r\n", body), None)).await;
+        let (port, _) = serve(OWN, 0, move |_, _| {
+            (http_response(status, "location: http://127.0.0.1:1/\r\n", body), None)
+        })
+        .await;
         let failed =
             search(format!("http://127.0.0.1:{port}/?q={{query}}"), SearchRequest::Get).ask("x").await;
         assert!(failed.as_ref().is_err_and(|why| why.to_string().contains(words)), "{failed:?}");
     }
-    let (port, _) = serve(OWN, 0, |_, _| (said("200 OK", "", "{\"web\": {\"results\": []}}"), None)).await;
+    let (port, _) =
+        serve(OWN, 0, |_, _| (http_response("200 OK", "", "{\"web\": {\"results\": []}}"), None)).await;
     let found = search(format!("http://127.0.0.1:{port}/?q={{query}}"), SearchRequest::Get).ask("x").await;
     assert_eq!(found.map(ToolOutput::into_text).as_deref(), Ok("[nothing was found]"));
 }

@@ -168,7 +168,7 @@ fn a_call_goes_there_and_back(runtime: &tokio::runtime::Runtime) {
         runtime.block_on(async {
             let servers = bench.start(behaves).await;
             let names: Vec<_> = servers.tools().iter().map(|tool| tool.name().to_owned()).collect();
-            assert_eq!(names, ["mcp__test__another", "mcp__test__echo"], "{:?}", servers.started());
+            assert_eq!(names, ["mcp__test__another", "mcp__test__echo"], "{:?}", servers.start_reports());
             assert_eq!(servers.tools()[1].schema().description, "does echo");
             let said = bench.call(&servers, true, json!({ "text": "hi" })).await;
             assert_eq!(said.unwrap(), "another {\"text\":\"hi\"}");
@@ -199,15 +199,15 @@ fn what_a_server_lists_is_cut_and_cleaned(runtime: &tokio::runtime::Runtime) {
         let bench = Bench::new();
         let servers = bench.start("huge").await;
         assert!(servers.tools()[0].schema().description.len() < 33_000);
-        assert_eq!(servers.started()[0].tools, Ok(2));
+        assert_eq!(servers.start_reports()[0].tools, Ok(2));
 
         let servers = Bench::new().start("many").await;
         assert_eq!(servers.tools().len(), 128);
-        assert!(servers.started()[0].left_out[0].tool.starts_with("4872 more"));
+        assert!(servers.start_reports()[0].omitted[0].tool.starts_with("4872 more"));
 
         let servers = Bench::new().start("twice").await;
         assert_eq!(servers.tools().len(), 1, "of two that cannot be told apart none is there");
-        assert_eq!(servers.started()[0].left_out.len(), 2);
+        assert_eq!(servers.start_reports()[0].omitted.len(), 2);
 
         let servers = Bench::new().start("escapes").await;
         let (tool, schema) = (&servers.tools()[0], servers.tools()[0].schema());
@@ -224,7 +224,7 @@ fn one_that_does_not_start_is_told_with_its_cause(runtime: &tokio::runtime::Runt
     let bench = Bench::new();
     runtime.block_on(async {
         let servers = bench.start("dies at start").await;
-        let why = servers.started()[0].tools.clone().unwrap_err();
+        let why = servers.start_reports()[0].tools.clone().unwrap_err();
         assert!(
             why.contains("exit status: 3") && why.contains("no licence found") && !why.contains('\u{1b}'),
             "{why}"
@@ -238,9 +238,9 @@ fn one_that_does_not_start_is_told_with_its_cause(runtime: &tokio::runtime::Runt
             ..bench.config("well", Trust::Ask)
         };
         let servers = ToolServers::start(vec![missing, bench.config("well", Trust::Ask)]).await;
-        let why = servers.started()[0].tools.clone().unwrap_err();
+        let why = servers.start_reports()[0].tools.clone().unwrap_err();
         assert!(why.contains("no-such-program-here") && why.contains("install"), "{why}");
-        assert_eq!(servers.started()[1].tools, Ok(2), "the others are there");
+        assert_eq!(servers.start_reports()[1].tools, Ok(2), "the others are there");
     });
 }
 
@@ -250,7 +250,7 @@ fn one_that_never_answers_is_given_up_and_told_so(runtime: &tokio::runtime::Runt
         let config =
             ServerConfig { timeout: Duration::from_secs(1), ..bench.config("never answers", Trust::Ask) };
         let servers = ToolServers::start(vec![config]).await;
-        assert!(servers.started()[0].tools.as_ref().is_err_and(|why| why.contains("within 1 s")));
+        assert!(servers.start_reports()[0].tools.as_ref().is_err_and(|why| why.contains("within 1 s")));
         drop(servers);
         all_end_within(&bench.processes(), Duration::from_secs(20));
 
@@ -335,14 +335,14 @@ fn changes_are_told_once_and_change_nothing(runtime: &tokio::runtime::Runtime) {
     runtime.block_on(async {
         let servers = bench.start("changes").await;
         assert!(servers.notices().is_empty());
-        let mut told = Vec::new();
+        let mut notified = Vec::new();
         for _ in 0..3 {
             bench.call(&servers, true, json!({})).await.unwrap();
             tokio::time::sleep(Duration::from_millis(100)).await;
-            told.extend(servers.notices());
+            notified.extend(servers.notices());
         }
-        assert_eq!(told.len(), 1);
-        assert!(told[0].contains("test") && told[0].contains("/mcp reload"), "{told:?}");
+        assert_eq!(notified.len(), 1);
+        assert!(notified[0].contains("test") && notified[0].contains("/mcp reload"), "{notified:?}");
         assert_eq!(bench.log().matches("tools/list").count(), 1, "the list is that of the start");
     });
 }
@@ -412,7 +412,7 @@ fn no_process_is_left(runtime: &tokio::runtime::Runtime) {
     let bench = Bench::new();
     runtime.block_on(async {
         let servers = bench.start("grandchild").await;
-        assert_eq!(servers.tools().len(), 2, "{:?}", servers.started());
+        assert_eq!(servers.tools().len(), 2, "{:?}", servers.start_reports());
         assert_eq!(bench.processes().len(), 2);
         servers.close().await;
     });
@@ -423,7 +423,7 @@ fn no_process_is_left_where_nobody_closes(_: &tokio::runtime::Runtime) {
     let bench = Bench::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let servers = runtime.block_on(bench.start("grandchild"));
-    assert_eq!(servers.tools().len(), 2, "{:?}", servers.started());
+    assert_eq!(servers.tools().len(), 2, "{:?}", servers.start_reports());
     drop(runtime);
     drop(servers);
     all_end_within(&bench.processes(), Duration::from_secs(20));

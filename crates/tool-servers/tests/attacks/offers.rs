@@ -9,7 +9,7 @@ pub(crate) fn what_can_be_named_is_listed(runtime: &Runtime) {
     let bench = Bench::new();
     runtime.block_on(async {
         let servers = bench.start("offers").await;
-        assert_eq!(servers.started()[0].tools, Ok(0));
+        assert_eq!(servers.start_reports()[0].tools, Ok(0));
         assert!(!bench.log().contains("/list"), "nobody wanted to know: {}", bench.log());
         let resources = servers.resources().await;
         assert_eq!(resources.len(), 1_000);

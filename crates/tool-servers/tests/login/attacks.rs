@@ -6,17 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use headstart_tool_servers::{LoggedIn, PendingLogin};
+use headstart_tool_servers::{PendingLogin, StoredLogin};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::login_web::{Site, answer, browse, get, json as page};
-use crate::world::{Authority, Tools, config};
+use crate::login_web::{TestServer, answer, browse, get, json as page};
+use crate::world::{AuthorizationServer, ResourceServer, config};
 use crate::{call, log_in, mcp, servers, world};
 
 /// Tries to log in with an authority whose metadata has these fields. Returns why the login does not begin.
 async fn refused(metadata: Value) -> String {
-    let (site, _, tools) = world(Authority { metadata, ..Authority::default() }).await;
+    let (site, _, tools) = world(AuthorizationServer { metadata, ..AuthorizationServer::default() }).await;
     let folder = tempfile::tempdir().unwrap();
     let why = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.err().unwrap();
     assert!(site.asked("/register").is_empty() && site.asked("/token").is_empty(), "{}", site.heard());
@@ -53,13 +53,15 @@ async fn one_that_protects_no_code_is_not_logged_in_to() {
 
 #[tokio::test]
 async fn an_address_that_says_itself_what_headstart_says_is_refused() {
-    let (site, _) = Authority::default().start().await;
+    let (site, _) = AuthorizationServer::default().start().await;
     for query in
         ["state=mine", "redirect_uri=https%3A%2F%2Fevil.example", "code_challenge=mine", "resource=x"]
     {
         let endpoint = format!("{}/authorize?{query}", site.origin);
-        let authority =
-            Authority { metadata: json!({ "authorization_endpoint": endpoint }), ..Authority::default() };
+        let authority = AuthorizationServer {
+            metadata: json!({ "authorization_endpoint": endpoint }),
+            ..AuthorizationServer::default()
+        };
         let (_site, _, tools) = world(authority).await;
         let folder = tempfile::tempdir().unwrap();
         let why = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.err().unwrap();
@@ -72,11 +74,12 @@ async fn metadata_of_another_issuer_or_of_another_server_is_none() {
     let why = refused(json!({ "issuer": "https://login.example" })).await;
     assert!(why.contains("issuer mismatch"), "{why}");
     // A server that asks for tokens which are meant for another server.
-    let (site, authority) = Authority::default().start().await;
+    let (site, authority) = AuthorizationServer::default().start().await;
     let others: [fn(&str) -> String; 2] =
         [|_| "https://bank.example/mcp".to_owned(), |origin| format!("{origin}/mcp2")];
     for resource in others {
-        let tools = Tools { resource, ..Tools::of(&site) }.start(Arc::clone(&authority)).await;
+        let tools =
+            ResourceServer { resource, ..ResourceServer::of(&site) }.start(Arc::clone(&authority)).await;
         let folder = tempfile::tempdir().unwrap();
         let why = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.err().unwrap();
         assert!(why.contains("mismatch"), "{why}");
@@ -88,24 +91,27 @@ static ELSEWHERE: OnceLock<String> = OnceLock::new();
 
 #[tokio::test]
 async fn nobody_is_led_elsewhere_by_a_redirect() {
-    let elsewhere = Site::start(|origin, _| page(&json!({ "issuer": origin, "access_token": "x" }))).await;
+    let elsewhere =
+        TestServer::start(|origin, _| page(&json!({ "issuer": origin, "access_token": "x" }))).await;
     let address = elsewhere.origin.clone();
     // The server redirects requests for its metadata.
-    let (site, authority) = Authority::default().start().await;
-    let leads = Site::start(move |_, _| answer(307, "").with("Location", address.clone())).await;
+    let (site, authority) = AuthorizationServer::default().start().await;
+    let leads = TestServer::start(move |_, _| answer(307, "").with("Location", address.clone())).await;
     let folder = tempfile::tempdir().unwrap();
     let why = PendingLogin::begin(&config(&mcp(&leads), folder.path())).await.err().unwrap();
     assert!(why.contains("redirect"), "{why}");
     // The redirect leads to a file.
-    let leads = Site::start(move |_, _| answer(302, "").with("Location", "file:///etc/passwd")).await;
+    let leads = TestServer::start(move |_, _| answer(302, "").with("Location", "file:///etc/passwd")).await;
     assert!(PendingLogin::begin(&config(&mcp(&leads), folder.path())).await.is_err());
     // The authority redirects registrations and requests for tokens.
     ELSEWHERE.get_or_init(|| elsewhere.origin.clone());
     let led = || Some(answer(307, "").with("Location", ELSEWHERE.get().cloned().unwrap_or_default()));
-    let (_one, _, tools) = world(Authority { registration: led, ..Authority::default() }).await;
+    let (_one, _, tools) =
+        world(AuthorizationServer { registration: led, ..AuthorizationServer::default() }).await;
     let why = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.err().unwrap();
     assert!(why.contains("307"), "{why}");
-    let (_two, _, tools) = world(Authority { token_endpoint: led, ..Authority::default() }).await;
+    let (_two, _, tools) =
+        world(AuthorizationServer { token_endpoint: led, ..AuthorizationServer::default() }).await;
     assert!(log_in(&config(&mcp(&tools), folder.path())).await.is_err());
     assert_eq!(elsewhere.heard(), "[]");
     drop((site, authority));
@@ -113,7 +119,7 @@ async fn nobody_is_led_elsewhere_by_a_redirect() {
 
 #[tokio::test]
 async fn what_no_metadata_says_is_not_guessed() {
-    let nothing = Site::start(|_, asked| match asked.path.as_str() {
+    let nothing = TestServer::start(|_, asked| match asked.path.as_str() {
         "/mcp" => answer(401, "").with("WWW-Authenticate", "Bearer realm=\"x\""),
         "/authorize" | "/token" | "/register" => panic!("it is guessed"),
         _ => answer(404, "<html><script>alert(1)</script></html>"),
@@ -145,17 +151,19 @@ async fn answers_that_do_not_end_or_are_of_no_kind_end_the_login() {
     for (token_endpoint, says) in
         [(endless as fn() -> _, "longer than"), (html, "Content-Type"), (long, "a token is longer than")]
     {
-        let (_site, _, tools) = world(Authority { token_endpoint, ..Authority::default() }).await;
+        let (_site, _, tools) =
+            world(AuthorizationServer { token_endpoint, ..AuthorizationServer::default() }).await;
         let config = config(&mcp(&tools), folder.path());
         let why = log_in(&config).await.unwrap_err();
         assert!(why.contains(says) && !why.contains('\u{1b}'), "{why}");
-        assert_eq!(LoggedIn::of(&config), Ok(None));
+        assert_eq!(StoredLogin::of(&config), Ok(None));
     }
-    let (_site, _, tools) = world(Authority { registration: endless, ..Authority::default() }).await;
+    let (_site, _, tools) =
+        world(AuthorizationServer { registration: endless, ..AuthorizationServer::default() }).await;
     let why = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.err().unwrap();
     assert!(why.contains("longer than"), "{why}");
-    let (site, authority) = Authority::default().start().await;
-    let tools = Tools { metadata: endless, ..Tools::of(&site) }.start(authority).await;
+    let (site, authority) = AuthorizationServer::default().start().await;
+    let tools = ResourceServer { metadata: endless, ..ResourceServer::of(&site) }.start(authority).await;
     let why = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.err().unwrap();
     assert!(why.contains("longer than"), "{why}");
 }
@@ -163,7 +171,7 @@ async fn answers_that_do_not_end_or_are_of_no_kind_end_the_login() {
 // Row: X17
 #[tokio::test]
 async fn another_process_of_this_machine_brings_nothing() {
-    let (site, _, tools) = world(Authority::default()).await;
+    let (site, _, tools) = world(AuthorizationServer::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     let login = PendingLogin::begin(&config).await.unwrap();
@@ -191,7 +199,7 @@ async fn another_process_of_this_machine_brings_nothing() {
 
 #[tokio::test]
 async fn a_code_of_another_login_is_of_no_use() {
-    let (site, _, tools) = world(Authority::default()).await;
+    let (site, _, tools) = world(AuthorizationServer::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     // An attacker saw the address of the login and has a code of their own, which was given for another secret.
@@ -210,14 +218,15 @@ async fn a_code_of_another_login_is_of_no_use() {
     let why = finished.await.unwrap().unwrap_err();
     // The authority's error repeats everything that it was sent.
     assert!(why.contains("invalid_grant") && !why.contains(&code), "{why}");
-    assert_eq!(LoggedIn::of(&config), Ok(None));
+    assert_eq!(StoredLogin::of(&config), Ok(None));
     assert_eq!(site.asked("/token").len(), 1);
 }
 
 #[tokio::test]
 async fn an_answer_of_another_issuer_is_not_taken() {
     let issuer_of_answers = Some("https://evil.example".to_owned());
-    let (site, _, tools) = world(Authority { issuer_of_answers, ..Authority::default() }).await;
+    let (site, _, tools) =
+        world(AuthorizationServer { issuer_of_answers, ..AuthorizationServer::default() }).await;
     let folder = tempfile::tempdir().unwrap();
     let why = log_in(&config(&mcp(&tools), folder.path())).await.unwrap_err();
     assert!(why.contains("issuer mismatch"), "{why}");
@@ -226,7 +235,7 @@ async fn an_answer_of_another_issuer_is_not_taken() {
 
 #[tokio::test]
 async fn a_refusal_is_told_in_plain_words() {
-    let (_site, _, tools) = world(Authority::default()).await;
+    let (_site, _, tools) = world(AuthorizationServer::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let login = PendingLogin::begin(&config(&mcp(&tools), folder.path())).await.unwrap();
     let address = Url::parse(login.address()).unwrap();
@@ -246,13 +255,13 @@ async fn a_refusal_is_told_in_plain_words() {
 
 #[tokio::test]
 async fn a_token_goes_to_the_server_it_was_made_for_and_to_no_other() {
-    let (site, authority, tools) = world(Authority::default()).await;
+    let (site, authority, tools) = world(AuthorizationServer::default()).await;
     let folder = tempfile::tempdir().unwrap();
     log_in(&config(&mcp(&tools), folder.path())).await.unwrap();
     // The name is the same, and even the file, but the address is another one, as a project's file could say.
-    let other = Tools::of(&site).start(Arc::clone(&authority)).await;
+    let other = ResourceServer::of(&site).start(Arc::clone(&authority)).await;
     let moved = config(&mcp(&other), folder.path());
-    assert_eq!(LoggedIn::of(&moved), Ok(None));
+    assert_eq!(StoredLogin::of(&moved), Ok(None));
     let why = call(&servers(&moved).await).await.unwrap_err();
     assert!(why.contains("wants a login"), "{why}");
     let path = config(&format!("{}/mcp/../mcp2", tools.origin), folder.path());
@@ -270,7 +279,7 @@ async fn a_token_goes_to_the_server_it_was_made_for_and_to_no_other() {
 #[tokio::test]
 async fn a_token_for_somebody_else_is_refused_and_not_tried_for_ever() {
     let audience = Some("https://other.example/mcp".to_owned());
-    let (site, _, tools) = world(Authority { audience, ..Authority::default() }).await;
+    let (site, _, tools) = world(AuthorizationServer { audience, ..AuthorizationServer::default() }).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
@@ -281,8 +290,9 @@ async fn a_token_for_somebody_else_is_refused_and_not_tried_for_ever() {
 
 #[tokio::test]
 async fn what_an_authority_says_of_a_token_holds_none() {
-    let (site, authority) = Authority { lasts: 0, ..Authority::default() }.start().await;
-    let tools = Tools::of(&site).start(Arc::clone(&authority)).await;
+    let (site, authority) =
+        AuthorizationServer { token_lifetime: 0, ..AuthorizationServer::default() }.start().await;
+    let tools = ResourceServer::of(&site).start(Arc::clone(&authority)).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
@@ -299,7 +309,7 @@ async fn what_an_authority_says_of_a_token_holds_none() {
 
 #[tokio::test]
 async fn a_file_that_others_may_read_or_that_is_none_of_ours_is_not_used() {
-    let (_site, _, tools) = world(Authority::default()).await;
+    let (_site, _, tools) = world(AuthorizationServer::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
@@ -309,12 +319,12 @@ async fn a_file_that_others_may_read_or_that_is_none_of_ours_is_not_used() {
     assert!(why.contains("not this user's alone") && why.contains("login.json"), "{why}");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(&file, "{\"secret-token\":").unwrap();
-    let why = LoggedIn::of(&config).unwrap_err();
+    let why = StoredLogin::of(&config).unwrap_err();
     assert!(why.contains("none of headstart's") && !why.contains("secret"), "{why}");
     fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
-    assert!(LoggedIn::of(&config).is_err());
-    assert_eq!(LoggedIn::forget(&config), Ok(true), "a user gets out of it");
+    assert!(StoredLogin::of(&config).is_err());
+    assert_eq!(StoredLogin::forget(&config), Ok(true), "a user gets out of it");
     log_in(&config).await.unwrap();
 }
 

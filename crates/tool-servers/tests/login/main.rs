@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
 use headstart_tool_gate::GateContext;
-use headstart_tool_servers::{Connect, LoggedIn, LoginClient, PendingLogin, ServerConfig, ToolServers};
+use headstart_tool_servers::{Connect, LoginClient, PendingLogin, ServerConfig, StoredLogin, ToolServers};
 use headstart_toolbox::{Limits, Tool, ToolContext, ToolOutput};
 use serde_json::Map;
 
-use self::login_web::{Site, browse};
-use self::world::{Authority, Tools, config};
+use self::login_web::{TestServer, browse};
+use self::world::{AuthorizationServer, ResourceServer, config};
 
 /// Logs in as a user who agrees.
 async fn log_in(config: &ServerConfig) -> Result<(), String> {
@@ -33,7 +33,7 @@ async fn log_in(config: &ServerConfig) -> Result<(), String> {
 /// Calls the server's tool. Returns what the model reads.
 async fn call(servers: &ToolServers) -> Result<String, String> {
     let Some(tool) = servers.tools().first() else {
-        return Err(servers.started()[0].tools.clone().unwrap_err());
+        return Err(servers.start_reports()[0].tools.clone().unwrap_err());
     };
     let view = Arc::new(Overlay::new(Arc::new(MemoryTree::default()), Quota::default()));
     let (gate, limits) = (GateContext::default(), Limits::default());
@@ -53,20 +53,20 @@ async fn servers(config: &ServerConfig) -> ToolServers {
 }
 
 /// Starts an authority and a server that accepts its tokens.
-async fn world(authority: Authority) -> (Site, Arc<Authority>, Site) {
+async fn world(authority: AuthorizationServer) -> (TestServer, Arc<AuthorizationServer>, TestServer) {
     let (site, authority) = authority.start().await;
-    let tools = Tools::of(&site).start(Arc::clone(&authority)).await;
+    let tools = ResourceServer::of(&site).start(Arc::clone(&authority)).await;
     (site, authority, tools)
 }
 
-fn mcp(site: &Site) -> String {
+fn mcp(site: &TestServer) -> String {
     format!("{}/mcp", site.origin)
 }
 
 // Row: X17
 #[tokio::test]
 async fn a_user_logs_in_asks_and_logs_out() {
-    let (site, _, tools) = world(Authority::default()).await;
+    let (site, _, tools) = world(AuthorizationServer::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
 
@@ -76,15 +76,15 @@ async fn a_user_logs_in_asks_and_logs_out() {
     assert_eq!(site.heard(), "[]", "nobody logs in unasked");
 
     let login = PendingLogin::begin(&config).await.unwrap();
-    assert_eq!((login.server(), login.at()), (mcp(&tools).as_str(), site.origin.as_str()));
+    assert_eq!((login.server(), login.issuer()), (mcp(&tools).as_str(), site.origin.as_str()));
     assert_eq!(login.scopes(), ["read"]);
     assert!(login.address().starts_with(&format!("{}/authorize?", site.origin)));
     drop(login);
-    assert_eq!(LoggedIn::of(&config), Ok(None), "and a login that is given up leaves nothing");
+    assert_eq!(StoredLogin::of(&config), Ok(None), "and a login that is given up leaves nothing");
 
     log_in(&config).await.unwrap();
-    let logged_in = LoggedIn { at: site.origin.clone(), scopes: vec!["read".to_owned()] };
-    assert_eq!(LoggedIn::of(&config), Ok(Some(logged_in)));
+    let logged_in = StoredLogin { issuer: site.origin.clone(), scopes: vec!["read".to_owned()] };
+    assert_eq!(StoredLogin::of(&config), Ok(Some(logged_in)));
     let file = folder.path().join("login.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let after = servers(&config).await;
@@ -93,8 +93,8 @@ async fn a_user_logs_in_asks_and_logs_out() {
     assert!(!tools.heard().contains("secret-refresh"), "what gets new tokens goes to the authority alone");
     after.close().await;
 
-    assert_eq!(LoggedIn::forget(&config), Ok(true));
-    assert_eq!((LoggedIn::of(&config), LoggedIn::forget(&config)), (Ok(None), Ok(false)));
+    assert_eq!(StoredLogin::forget(&config), Ok(true));
+    assert_eq!((StoredLogin::of(&config), StoredLogin::forget(&config)), (Ok(None), Ok(false)));
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
     assert!(call(&servers(&config).await).await.unwrap_err().contains("wants a login"));
@@ -103,10 +103,12 @@ async fn a_user_logs_in_asks_and_logs_out() {
 #[tokio::test]
 async fn a_token_that_is_about_to_end_is_replaced_and_asked_for_as_the_server_calls_itself() {
     // The tokens last no second, so each call finds that its token has ended.
-    let (site, authority) = Authority { lasts: 0, ..Authority::default() }.start().await;
+    let (site, authority) =
+        AuthorizationServer { token_lifetime: 0, ..AuthorizationServer::default() }.start().await;
     let names: [fn(&str) -> String; 2] = [|origin| format!("{origin}/mcp"), str::to_owned];
     for resource in names {
-        let tools = Tools { resource, ..Tools::of(&site) }.start(Arc::clone(&authority)).await;
+        let tools =
+            ResourceServer { resource, ..ResourceServer::of(&site) }.start(Arc::clone(&authority)).await;
         let folder = tempfile::tempdir().unwrap();
         let config = config(&mcp(&tools), folder.path());
         log_in(&config).await.unwrap();
@@ -124,7 +126,8 @@ async fn a_token_that_is_about_to_end_is_replaced_and_asked_for_as_the_server_ca
 
 #[tokio::test]
 async fn two_that_need_new_tokens_at_once_get_them_one_after_the_other() {
-    let (_site, _, tools) = world(Authority { lasts: 0, ..Authority::default() }).await;
+    let (_site, _, tools) =
+        world(AuthorizationServer { token_lifetime: 0, ..AuthorizationServer::default() }).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
@@ -140,7 +143,8 @@ async fn two_that_need_new_tokens_at_once_get_them_one_after_the_other() {
 
 #[tokio::test]
 async fn a_login_that_has_ended_is_said_and_nothing_begins_another() {
-    let (site, authority, tools) = world(Authority { refuses_refresh: true, ..Authority::default() }).await;
+    let (site, authority, tools) =
+        world(AuthorizationServer { refuses_refresh: true, ..AuthorizationServer::default() }).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
@@ -156,8 +160,8 @@ async fn a_login_that_has_ended_is_said_and_nothing_begins_another() {
 // Row: X17
 #[tokio::test]
 async fn what_a_server_wants_besides_is_asked_for_by_the_next_login() {
-    let (site, authority) = Authority::default().start().await;
-    let tools = Tools { needs: Some("write"), ..Tools::of(&site) }.start(authority).await;
+    let (site, authority) = AuthorizationServer::default().start().await;
+    let tools = ResourceServer { needs: Some("write"), ..ResourceServer::of(&site) }.start(authority).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());
     log_in(&config).await.unwrap();
@@ -173,11 +177,11 @@ async fn what_a_server_wants_besides_is_asked_for_by_the_next_login() {
 
 #[tokio::test]
 async fn a_client_that_is_registered_by_hand_needs_no_registration() {
-    let (site, _, tools) = world(Authority {
+    let (site, _, tools) = world(AuthorizationServer {
         metadata: serde_json::json!({ "registration_endpoint": null }),
         secret: Some("secret-of-client"),
-        lasts: 0,
-        ..Authority::default()
+        token_lifetime: 0,
+        ..AuthorizationServer::default()
     })
     .await;
     let folder = tempfile::tempdir().unwrap();
@@ -198,7 +202,11 @@ async fn a_client_that_is_registered_by_hand_needs_no_registration() {
 
 #[tokio::test]
 async fn a_secret_that_a_registration_gives_is_kept_for_new_tokens() {
-    let authority = Authority { secret: Some("secret-of-client"), lasts: 0, ..Authority::default() };
+    let authority = AuthorizationServer {
+        secret: Some("secret-of-client"),
+        token_lifetime: 0,
+        ..AuthorizationServer::default()
+    };
     let (_site, _, tools) = world(authority).await;
     let folder = tempfile::tempdir().unwrap();
     let config = config(&mcp(&tools), folder.path());

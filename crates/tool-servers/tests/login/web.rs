@@ -9,7 +9,7 @@ use url::{Url, form_urlencoded};
 
 /// A request to a server.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) query: BTreeMap<String, String>,
@@ -17,14 +17,14 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
-impl Asked {
+impl RecordedRequest {
     pub(crate) fn form(&self) -> BTreeMap<String, String> {
         form_urlencoded::parse(self.body.as_bytes()).into_owned().collect()
     }
 }
 
 /// An answer of a server.
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: String,
@@ -32,15 +32,15 @@ pub(crate) struct Answer {
     pub(crate) endless: bool,
 }
 
-pub(crate) fn answer(status: u16, body: impl Into<String>) -> Answer {
-    Answer { status, headers: Vec::new(), body: body.into(), endless: false }
+pub(crate) fn answer(status: u16, body: impl Into<String>) -> TestResponse {
+    TestResponse { status, headers: Vec::new(), body: body.into(), endless: false }
 }
 
-pub(crate) fn json(body: &serde_json::Value) -> Answer {
+pub(crate) fn json(body: &serde_json::Value) -> TestResponse {
     answer(200, body.to_string()).with("Content-Type", "application/json")
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
@@ -48,17 +48,19 @@ impl Answer {
 }
 
 /// A server that keeps the requests that it gets.
-pub(crate) struct Site {
+pub(crate) struct TestServer {
     pub(crate) origin: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
-impl Site {
+impl TestServer {
     /// Starts a server. `answers` gets the server's own origin with each request.
-    pub(crate) async fn start(answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        answers: impl Fn(&str, &RecordedRequest) -> TestResponse + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let asked = Arc::<Mutex<Vec<RecordedRequest>>>::default();
         let (log, answers, own) = (Arc::clone(&asked), Arc::new(answers), origin.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -72,7 +74,7 @@ impl Site {
     }
 
     /// The requests for a path.
-    pub(crate) fn asked(&self, path: &str) -> Vec<Asked> {
+    pub(crate) fn asked(&self, path: &str) -> Vec<RecordedRequest> {
         self.asked.lock().unwrap().iter().filter(|asked| asked.path == path).cloned().collect()
     }
 
@@ -82,7 +84,11 @@ impl Site {
     }
 }
 
-async fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answers: impl Fn(&Asked) -> Answer) -> Option<()> {
+async fn serve(
+    stream: TcpStream,
+    log: &Mutex<Vec<RecordedRequest>>,
+    answers: impl Fn(&RecordedRequest) -> TestResponse,
+) -> Option<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let mut first = String::new();
@@ -99,7 +105,7 @@ async fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answers: impl Fn(&Ask
         let mut body = vec![0; headers.get("content-length").map_or(0, |length| length.parse().unwrap())];
         stream.read_exact(&mut body).await.ok()?;
         let url = Url::parse(&format!("http://x{target}")).ok()?;
-        let asked = Asked {
+        let asked = RecordedRequest {
             method,
             path: url.path().to_owned(),
             query: url.query_pairs().into_owned().collect(),

@@ -11,28 +11,28 @@ use headstart_tool_servers::{Connect, Login, ServerConfig, ServerName, Trust};
 use serde_json::{Value, json as value};
 use sha2::{Digest, Sha256};
 
-use crate::login_web::{Answer, Asked, Site, answer, json};
+use crate::login_web::{RecordedRequest, TestResponse, TestServer, answer, json};
 
 /// How an authorization server behaves, and the tokens that it has given out.
-pub(crate) struct Authority {
+pub(crate) struct AuthorizationServer {
     /// Replaces or adds fields of the server's metadata; `null` removes a field.
     pub(crate) metadata: Value,
     /// The issuer that its answers name.
     pub(crate) issuer_of_answers: Option<String>,
     /// How long a token lasts, in seconds.
-    pub(crate) lasts: u64,
+    pub(crate) token_lifetime: u64,
     /// The secret that a registration gives to the client.
     pub(crate) secret: Option<&'static str>,
-    pub(crate) token_endpoint: fn() -> Option<Answer>,
-    pub(crate) registration: fn() -> Option<Answer>,
+    pub(crate) token_endpoint: fn() -> Option<TestResponse>,
+    pub(crate) registration: fn() -> Option<TestResponse>,
     /// The resource for which all tokens are made, whatever was asked for.
     pub(crate) audience: Option<String>,
     pub(crate) refuses_refresh: bool,
-    pub(crate) given: Mutex<Given>,
+    pub(crate) issued: Mutex<IssuedTokens>,
 }
 
 #[derive(Default)]
-pub(crate) struct Given {
+pub(crate) struct IssuedTokens {
     number: u32,
     /// The redirect address of each client.
     clients: BTreeMap<String, String>,
@@ -43,41 +43,41 @@ pub(crate) struct Given {
     refresh: BTreeMap<String, (String, String)>,
 }
 
-impl Default for Authority {
+impl Default for AuthorizationServer {
     fn default() -> Self {
         Self {
             metadata: value!({}),
             issuer_of_answers: None,
-            lasts: 3600,
+            token_lifetime: 3600,
             secret: None,
             token_endpoint: || None,
             registration: || None,
             audience: None,
             refuses_refresh: false,
-            given: Mutex::default(),
+            issued: Mutex::default(),
         }
     }
 }
 
-impl Authority {
-    pub(crate) async fn start(self) -> (Site, Arc<Self>) {
+impl AuthorizationServer {
+    pub(crate) async fn start(self) -> (TestServer, Arc<Self>) {
         let authority = Arc::new(self);
         let own = Arc::clone(&authority);
-        (Site::start(move |origin, asked| own.answer(origin, asked)).await, authority)
+        (TestServer::start(move |origin, asked| own.answer(origin, asked)).await, authority)
     }
 
     /// The scopes of a token, if it is valid for a resource.
     pub(crate) fn permits(&self, token: &str, resource: &str) -> Option<String> {
-        let given = self.given.lock().unwrap();
-        given.tokens.get(token).filter(|(of, _)| of == resource).map(|(_, scopes)| scopes.clone())
+        let issued = self.issued.lock().unwrap();
+        issued.tokens.get(token).filter(|(of, _)| of == resource).map(|(_, scopes)| scopes.clone())
     }
 
     /// Ends all tokens now.
     pub(crate) fn end_tokens(&self) {
-        self.given.lock().unwrap().tokens.clear();
+        self.issued.lock().unwrap().tokens.clear();
     }
 
-    fn answer(&self, origin: &str, asked: &Asked) -> Answer {
+    fn answer(&self, origin: &str, asked: &RecordedRequest) -> TestResponse {
         match (asked.method.as_str(), asked.path.as_str()) {
             ("GET", "/.well-known/oauth-authorization-server") => {
                 let mut metadata = value!({
@@ -101,32 +101,32 @@ impl Authority {
         }
     }
 
-    fn register(&self, body: &str) -> Answer {
+    fn register(&self, body: &str) -> TestResponse {
         let body: Value = serde_json::from_str(body).unwrap();
-        let mut given = self.given.lock().unwrap();
-        given.number += 1;
-        let id = format!("client-{}", given.number);
-        given.clients.insert(id.clone(), body["redirect_uris"][0].as_str().unwrap().to_owned());
+        let mut issued = self.issued.lock().unwrap();
+        issued.number += 1;
+        let id = format!("client-{}", issued.number);
+        issued.clients.insert(id.clone(), body["redirect_uris"][0].as_str().unwrap().to_owned());
         json(
             &value!({ "client_id": id, "client_secret": self.secret, "redirect_uris": body["redirect_uris"] }),
         )
     }
 
     /// Authorizes at once, as if its user agreed.
-    fn authorize(&self, origin: &str, query: &BTreeMap<String, String>) -> Answer {
-        let mut given = self.given.lock().unwrap();
-        let known = given.clients.get(&query["client_id"]);
+    fn authorize(&self, origin: &str, query: &BTreeMap<String, String>) -> TestResponse {
+        let mut issued = self.issued.lock().unwrap();
+        let known = issued.clients.get(&query["client_id"]);
         if known.is_some_and(|known| *known != query["redirect_uri"])
             || query["code_challenge_method"] != "S256"
         {
             return answer(400, "wrong");
         }
-        given.number += 1;
-        let code = format!("code-{}", given.number);
+        issued.number += 1;
+        let code = format!("code-{}", issued.number);
         let scopes = query.get("scope").cloned().unwrap_or_default();
         let of =
             [&query["code_challenge"], &query["client_id"], &query["resource"], &scopes].map(Clone::clone);
-        given.codes.insert(code.clone(), of);
+        issued.codes.insert(code.clone(), of);
         let mut back = url::Url::parse(&query["redirect_uri"]).unwrap();
         back.query_pairs_mut().append_pair("code", &code).append_pair("state", &query["state"]);
         let issuer = self.issuer_of_answers.as_deref().unwrap_or(origin);
@@ -134,7 +134,7 @@ impl Authority {
         answer(302, "").with("Location", back.to_string())
     }
 
-    fn token(&self, asked: &Asked) -> Answer {
+    fn token(&self, asked: &RecordedRequest) -> TestResponse {
         let form = asked.form();
         let refused = |why: &str| {
             let body =
@@ -149,10 +149,10 @@ impl Authority {
                 return refused(&format!("invalid_client {id}"));
             }
         }
-        let mut given = self.given.lock().unwrap();
+        let mut issued = self.issued.lock().unwrap();
         let (resource, scopes) = match form["grant_type"].as_str() {
             "authorization_code" => {
-                let Some([challenge, _, resource, scopes]) = given.codes.remove(&form["code"]) else {
+                let Some([challenge, _, resource, scopes]) = issued.codes.remove(&form["code"]) else {
                     return refused("invalid_grant");
                 };
                 let verifier = challenge_of(&form["code_verifier"]);
@@ -163,7 +163,7 @@ impl Authority {
             }
             "refresh_token" if !self.refuses_refresh => {
                 // Each refresh token can be used once.
-                let Some(of) = given.refresh.remove(&form["refresh_token"]) else {
+                let Some(of) = issued.refresh.remove(&form["refresh_token"]) else {
                     return refused("invalid_grant");
                 };
                 if of.0 != form["resource"] {
@@ -173,14 +173,14 @@ impl Authority {
             }
             _ => return refused("invalid_grant"),
         };
-        given.number += 1;
+        issued.number += 1;
         let (token, refresh) =
-            (format!("secret-token-{}", given.number), format!("secret-refresh-{}", given.number));
+            (format!("secret-token-{}", issued.number), format!("secret-refresh-{}", issued.number));
         let audience = self.audience.clone().unwrap_or_else(|| resource.clone());
-        given.tokens.insert(token.clone(), (audience, scopes.clone()));
-        given.refresh.insert(refresh.clone(), (resource, scopes.clone()));
+        issued.tokens.insert(token.clone(), (audience, scopes.clone()));
+        issued.refresh.insert(refresh.clone(), (resource, scopes.clone()));
         json(&value!({
-            "access_token": token, "token_type": "Bearer", "expires_in": self.lasts, "refresh_token": refresh, "scope": scopes,
+            "access_token": token, "token_type": "Bearer", "expires_in": self.token_lifetime, "refresh_token": refresh, "scope": scopes,
         }))
     }
 }
@@ -191,17 +191,17 @@ fn challenge_of(verifier: &str) -> String {
 }
 
 /// A server of tools that accepts an authority's tokens.
-pub(crate) struct Tools {
+pub(crate) struct ResourceServer {
     /// The fields of its metadata: the authorization servers, and the resource for its own origin.
     pub(crate) authorities: Vec<String>,
     pub(crate) resource: fn(&str) -> String,
     /// The scope that a call needs.
     pub(crate) needs: Option<&'static str>,
-    pub(crate) metadata: fn() -> Option<Answer>,
+    pub(crate) metadata: fn() -> Option<TestResponse>,
 }
 
-impl Tools {
-    pub(crate) fn of(authority: &Site) -> Self {
+impl ResourceServer {
+    pub(crate) fn of(authority: &TestServer) -> Self {
         Self {
             authorities: vec![authority.origin.clone()],
             resource: |origin| format!("{origin}/mcp"),
@@ -210,11 +210,11 @@ impl Tools {
         }
     }
 
-    pub(crate) async fn start(self, authority: Arc<Authority>) -> Site {
-        Site::start(move |origin, asked| self.answer(&authority, origin, asked)).await
+    pub(crate) async fn start(self, authority: Arc<AuthorizationServer>) -> TestServer {
+        TestServer::start(move |origin, asked| self.answer(&authority, origin, asked)).await
     }
 
-    fn answer(&self, authority: &Authority, origin: &str, asked: &Asked) -> Answer {
+    fn answer(&self, authority: &AuthorizationServer, origin: &str, asked: &RecordedRequest) -> TestResponse {
         let resource = (self.resource)(origin);
         match (asked.method.as_str(), asked.path.as_str()) {
             ("GET", "/.well-known/oauth-protected-resource") => (self.metadata)().unwrap_or_else(|| {
@@ -234,7 +234,7 @@ impl Tools {
         }
     }
 
-    fn speak(&self, token: &str, scopes: &str, asked: &Asked) -> Answer {
+    fn speak(&self, token: &str, scopes: &str, asked: &RecordedRequest) -> TestResponse {
         if asked.method != "POST" {
             return answer(405, "");
         }

@@ -28,7 +28,7 @@ impl ToolServers {
     pub async fn read_resource(&self, server: &str, uri: &str) -> Option<Result<String, String>> {
         let server = self.server(server)?;
         let read = async {
-            let connection = server.for_turns().await?;
+            let connection = server.turn_connection().await?;
             let contents = connection.read(uri).await?;
             let parts: Vec<_> = contents.iter().map(|contents| resource(contents, MAX_RESOURCE).1).collect();
             let text = connection.without_secrets(&parts.join("\n\n"));
@@ -52,7 +52,7 @@ impl ToolServers {
                 return Err(format!("it has no prompt {name}; it has {known}"));
             };
             let args = prompt.read(written)?;
-            let connection = server.for_turns().await?;
+            let connection = server.turn_connection().await?;
             let messages = connection.prompt(name, args).await?;
             let parts = messages.iter().map(|message| {
                 let text = part(&message.content);

@@ -18,19 +18,19 @@ const MAX_AT_ONCE: usize = 32;
 const PATH: &str = "/callback";
 
 /// Waits for the browser that is sent back from a login, at a port that only this machine can reach.
-pub(super) struct Redirect {
+pub(super) struct RedirectListener {
     listener: TcpListener,
     port: u16,
 }
 
 /// What the browser brings back.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Brought {
+pub(super) struct AuthorizationResponse {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
 }
 
-impl Redirect {
+impl RedirectListener {
     pub(super) async fn open() -> Result<Self, String> {
         let no_port = |error: std::io::Error| format!("no port of this machine is to be had: {error}");
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(no_port)?;
@@ -43,13 +43,13 @@ impl Redirect {
     }
 
     /// Waits for the request with the right `state`. Any other one is refused, and changes nothing.
-    pub(super) async fn brought(&self, state: &str) -> Result<Brought, String> {
-        let (tell, mut told) = mpsc::channel(1);
+    pub(super) async fn wait(&self, state: &str) -> Result<AuthorizationResponse, String> {
+        let (sender, mut responses) = mpsc::channel(1);
         let room = Arc::new(Semaphore::new(MAX_AT_ONCE));
         let expected: Arc<str> = state.into();
         loop {
             let (stream, _) = tokio::select! {
-                Some(brought) = told.recv() => return brought,
+                Some(response) = responses.recv() => return response,
                 accepted = self.listener.accept() => {
                     let Ok(accepted) = accepted else {
                         // Such an error (too many open files, for example) may pass.
@@ -60,13 +60,13 @@ impl Redirect {
                 }
             };
             let Ok(permit) = Arc::clone(&room).try_acquire_owned() else { continue };
-            let (tell, expected, port) = (tell.clone(), Arc::clone(&expected), self.port);
+            let (sender, expected, port) = (sender.clone(), Arc::clone(&expected), self.port);
             tokio::spawn(async move {
                 let _permit = permit;
-                if let Ok(Some(brought)) =
+                if let Ok(Some(response)) =
                     tokio::time::timeout(HEAD_TIME, serve(stream, port, &expected)).await
                 {
-                    let _ = tell.send(brought).await;
+                    let _ = sender.send(response).await;
                 }
             });
         }
@@ -74,7 +74,11 @@ impl Redirect {
 }
 
 /// Answers one request; returns its content if it is the expected one.
-async fn serve(mut stream: TcpStream, port: u16, state: &str) -> Option<Result<Brought, String>> {
+async fn serve(
+    mut stream: TcpStream,
+    port: u16,
+    state: &str,
+) -> Option<Result<AuthorizationResponse, String>> {
     let mut head = Vec::new();
     while !head.windows(4).any(|four| four == b"\r\n\r\n") {
         let mut piece = [0; 2048];
@@ -84,8 +88,8 @@ async fn serve(mut stream: TcpStream, port: u16, state: &str) -> Option<Result<B
             return None;
         }
     }
-    let brought = std::str::from_utf8(&head).ok().and_then(|head| brought(head, port, state));
-    let (status, words) = match &brought {
+    let response = std::str::from_utf8(&head).ok().and_then(|head| parse_callback(head, port, state));
+    let (status, words) = match &response {
         Some(Ok(_)) => (
             "200 OK",
             "You are back: headstart says in its terminal what came of it. This page may be closed.",
@@ -104,11 +108,11 @@ async fn serve(mut stream: TcpStream, port: u16, state: &str) -> Option<Result<B
     // If the browser is gone, its request still counts.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
-    brought
+    response
 }
 
 /// The content of a request; `None` if it is not the expected one.
-fn brought(head: &str, port: u16, state: &str) -> Option<Result<Brought, String>> {
+fn parse_callback(head: &str, port: u16, state: &str) -> Option<Result<AuthorizationResponse, String>> {
     let mut lines = head.split("\r\n");
     let mut request = lines.next()?.split(' ');
     let (method, target) = (request.next()?, request.next()?);
@@ -129,7 +133,9 @@ fn brought(head: &str, port: u16, state: &str) -> Option<Result<Brought, String>
         return None;
     }
     match (only("code")?, only("error")?) {
-        (Some(code), None) if !code.is_empty() => Some(Ok(Brought { code, issuer: only("iss")? })),
+        (Some(code), None) if !code.is_empty() => {
+            Some(Ok(AuthorizationResponse { code, issuer: only("iss")? }))
+        }
         (None, Some(error)) => {
             let more = only("error_description")?.map(|words| format!(": {words}")).unwrap_or_default();
             Some(Err(format!("it was not permitted ({}{})", line(&error), line(&more))))
@@ -148,10 +154,11 @@ mod tests {
 
     #[test]
     fn only_what_was_asked_for_is_taken() {
-        let get =
-            |target: &str| brought(&format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n"), 7, "s1");
+        let get = |target: &str| {
+            parse_callback(&format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n"), 7, "s1")
+        };
         let code = |code: &str, issuer: Option<&str>| {
-            Some(Ok(Brought { code: code.to_owned(), issuer: issuer.map(str::to_owned) }))
+            Some(Ok(AuthorizationResponse { code: code.to_owned(), issuer: issuer.map(str::to_owned) }))
         };
         assert_eq!(get("/callback?code=c&state=s1"), code("c", None));
         assert_eq!(get("/callback?state=s1&iss=https%3A%2F%2Fx&code=c"), code("c", Some("https://x")));
@@ -180,9 +187,9 @@ mod tests {
         for rest in
             ["Host: evil.example:7\r\n\r\n", "Host: 127.0.0.1:8\r\n\r\n", "\r\n", "Host: 127.0.0.1\r\n\r\n"]
         {
-            assert_eq!(brought(&format!("{head}{rest}"), 7, "s"), None, "{rest:?}");
+            assert_eq!(parse_callback(&format!("{head}{rest}"), 7, "s"), None, "{rest:?}");
         }
         let post = "POST /callback?code=c&state=s HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n";
-        assert_eq!(brought(post, 7, "s"), None);
+        assert_eq!(parse_callback(post, 7, "s"), None);
     }
 }

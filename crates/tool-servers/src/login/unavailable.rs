@@ -3,9 +3,9 @@
 use crate::config::ServerConfig;
 
 /// Stands for a kept login; there is none.
-pub(crate) struct Kept;
+pub(crate) struct CredentialFile;
 
-impl Kept {
+impl CredentialFile {
     pub(crate) fn of(_config: &ServerConfig) -> Option<Self> {
         None
     }
@@ -16,13 +16,13 @@ impl Kept {
     }
 
     #[expect(clippy::unused_self, reason = "it has the shape of what is there with the feature")]
-    pub(crate) fn wants(&self, _scope: &str) {}
+    pub(crate) fn note_missing_scopes(&self, _scope: &str) {}
 }
 
 #[expect(clippy::unused_async, reason = "it has the shape of what is there with the feature")]
 pub(crate) async fn authorized(
     _config: &ServerConfig,
-    _kept: Option<&Kept>,
+    _kept: Option<&CredentialFile>,
 ) -> Result<Option<reqwest::Client>, String> {
     Ok(None)
 }

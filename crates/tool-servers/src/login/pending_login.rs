@@ -5,16 +5,16 @@ use rmcp::transport::AuthorizationManager;
 use rmcp::transport::auth::AuthorizationMetadataSource;
 use url::Url;
 
-use super::kept::{Kept, Saved};
+use super::credential_file::{CredentialFile, SavedLogin};
 use super::network::{Network, is_here};
-use super::redirect::Redirect;
+use super::redirect_listener::RedirectListener;
 use super::{client_config, parts};
 use crate::config::{Login, ServerConfig};
-use crate::connection::said;
+use crate::connection::describe_error;
 use crate::untrusted::clean;
 
 /// The time limit for finding out where the user logs in.
-const LOOK_TIME: Duration = Duration::from_secs(60);
+const DISCOVERY_TIME: Duration = Duration::from_secs(60);
 /// The time limit for the user's login.
 const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
 /// The most permissions.
@@ -30,12 +30,12 @@ const MAX_ADDRESS: usize = 8 * 1024;
 pub struct PendingLogin {
     manager: AuthorizationManager,
     network: Arc<Network>,
-    redirect: Redirect,
-    kept: Kept,
+    redirect: RedirectListener,
+    credential_file: CredentialFile,
     address: Url,
     state: String,
     server: String,
-    at: String,
+    issuer: String,
     scopes: Vec<String>,
 }
 
@@ -49,15 +49,16 @@ impl PendingLogin {
         if base.scheme() != "https" && !is_here(&base) {
             return Err("its address is not encrypted, and a token would go over the network for all to read; use https".to_owned());
         }
-        let kept = Kept::of(config).ok_or("nobody may log in to it")?;
-        let late = |_| Err(format!("where to log in was not found out within {} s", LOOK_TIME.as_secs()));
-        let found = tokio::time::timeout(LOOK_TIME, Self::find(base, login, kept));
+        let credential_file = CredentialFile::of(config).ok_or("nobody may log in to it")?;
+        let late =
+            |_| Err(format!("where to log in was not found out within {} s", DISCOVERY_TIME.as_secs()));
+        let found = tokio::time::timeout(DISCOVERY_TIME, Self::discover(base, login, credential_file));
         found.await.unwrap_or_else(late)
     }
 
-    async fn find(base: Url, login: &Login, kept: Kept) -> Result<Self, String> {
+    async fn discover(base: Url, login: &Login, credential_file: CredentialFile) -> Result<Self, String> {
         let network = Arc::new(Network::new(base.clone()));
-        let cause = |error: rmcp::transport::AuthError| said(&error, &kept.secrets());
+        let cause = |error: rmcp::transport::AuthError| describe_error(&error, &credential_file.secrets());
         let manager = AuthorizationManager::new_with_oauth_http_client(base.as_str(), network.clone()).await;
         let mut manager = manager.map_err(cause)?;
         let found = manager.resolve_metadata().await.map_err(cause)?;
@@ -76,13 +77,13 @@ impl PendingLogin {
             let refused =
                 |why: String| format!("it would have you log in at {}: {why}", clean(endpoint, 200));
             let url = Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;
-            network.places(&url).await.map_err(refused)?;
+            network.permitted_addresses(&url).await.map_err(refused)?;
         }
         manager.set_metadata(metadata.clone());
-        let before = kept.read().ok().flatten();
+        let before = credential_file.read().ok().flatten();
         let scopes = scopes(login, before.as_ref(), manager.select_initial_scopes(&[]).await);
         let named: Vec<_> = scopes.iter().map(String::as_str).collect();
-        let redirect = Redirect::open().await?;
+        let redirect = RedirectListener::open().await?;
         let back = redirect.address();
         let (client_id, client_secret) = match &login.client {
             Some(own) => {
@@ -105,10 +106,10 @@ impl PendingLogin {
         let (state, resource) = (only(&address, "state")?, only(&address, "resource")?);
         only(&address, "redirect_uri")?;
         only(&address, "code_challenge")?;
-        let at = clean(metadata.issuer.as_ref().unwrap_or(&metadata.authorization_endpoint), 300);
+        let issuer = clean(metadata.issuer.as_ref().unwrap_or(&metadata.authorization_endpoint), 300);
         let server = base.to_string();
-        let draft = Saved {
-            server: kept.server().to_owned(),
+        let draft = SavedLogin {
+            server: credential_file.server().to_owned(),
             resource,
             metadata,
             redirect: back,
@@ -117,9 +118,9 @@ impl PendingLogin {
             credentials: None,
             wanted: Vec::new(),
         };
-        let kept = kept.making(draft);
-        manager.set_credential_store(kept.clone());
-        Ok(Self { manager, network, redirect, kept, address, state, server, at, scopes })
+        let credential_file = credential_file.with_draft(draft);
+        manager.set_credential_store(credential_file.clone());
+        Ok(Self { manager, network, redirect, credential_file, address, state, server, issuer, scopes })
     }
 
     /// The address that the user opens in a browser.
@@ -133,8 +134,8 @@ impl PendingLogin {
     }
 
     /// Who asks the user to log in: the issuer of the tokens.
-    pub fn at(&self) -> &str {
-        &self.at
+    pub fn issuer(&self) -> &str {
+        &self.issuer
     }
 
     /// The permissions that are requested; empty if none are named.
@@ -145,23 +146,23 @@ impl PendingLogin {
     /// Waits up to ten minutes until the user is back, and keeps the tokens.
     pub async fn finish(self) -> Result<(), String> {
         let late = |_| Err(format!("nobody came back from it within {} minutes", LOGIN_TIME.as_secs() / 60));
-        let brought = tokio::time::timeout(LOGIN_TIME, self.redirect.brought(&self.state)).await;
-        let brought = brought.unwrap_or_else(late)?;
+        let response = tokio::time::timeout(LOGIN_TIME, self.redirect.wait(&self.state)).await;
+        let response = response.unwrap_or_else(late)?;
         drop(self.redirect);
-        let (code, issuer) = (&brought.code, brought.issuer.as_deref());
+        let (code, issuer) = (&response.code, response.issuer.as_deref());
         let exchanged = self.manager.exchange_code_for_token_with_issuer(code, &self.state, issuer).await;
-        let mut secrets = self.kept.secrets();
-        secrets.push(brought.code.clone());
+        let mut secrets = self.credential_file.secrets();
+        secrets.push(response.code.clone());
         exchanged.map(drop).map_err(|error| {
-            let why = said(&error, &secrets);
-            self.network.trouble().map_or(why.clone(), |trouble| format!("{why}: {trouble}"))
+            let why = describe_error(&error, &secrets);
+            self.network.last_error().map_or(why.clone(), |trouble| format!("{why}: {trouble}"))
         })
     }
 }
 
 /// The permissions to request: those that the user configured, otherwise those that the server names, together with
 /// those it wanted since the last login.
-fn scopes(login: &Login, before: Option<&Saved>, server: Vec<String>) -> Vec<String> {
+fn scopes(login: &Login, before: Option<&SavedLogin>, server: Vec<String>) -> Vec<String> {
     let mut all = if login.scopes.is_empty() { server } else { login.scopes.clone() };
     if let Some(before) = before.filter(|before| !before.wanted.is_empty()) {
         all.extend(before.granted());

@@ -24,13 +24,13 @@ const MAX_TOKEN: usize = 16 * 1024;
 /// How long to wait for another process that refreshes the tokens.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 /// How often to check whether it has finished.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The most additional permissions that are remembered.
-const MAX_WANTED: usize = 32;
+const MAX_MISSING_SCOPES: usize = 32;
 
 /// The content of the file.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Saved {
+pub(super) struct SavedLogin {
     /// The address of the server. If it is another one, the login does not count.
     pub(super) server: String,
     /// The address for which the tokens are, as the server spells it.
@@ -46,9 +46,9 @@ pub(super) struct Saved {
     pub(super) wanted: Vec<String>,
 }
 
-impl Saved {
+impl SavedLogin {
     /// The issuer, where the user logged in.
-    pub(super) fn at(&self) -> String {
+    pub(super) fn issuer(&self) -> String {
         clean(self.metadata.issuer.as_ref().unwrap_or(&self.metadata.authorization_endpoint), 300)
     }
 
@@ -72,21 +72,21 @@ impl Saved {
 
 /// The login of a server, in its file.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct CredentialFile {
     file: PathBuf,
     server: String,
     /// For a login that is being made: what the file contained before.
-    draft: Option<Saved>,
+    draft: Option<SavedLogin>,
     /// Every secret that was read or written.
-    seen: Arc<Mutex<BTreeSet<String>>>,
+    secrets: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Kept {
+impl CredentialFile {
     pub(crate) fn of(config: &ServerConfig) -> Option<Self> {
         let (url, login) = parts(config)?;
         let own = login.client.as_ref().and_then(|client| client.secret.clone());
-        let seen = Arc::new(Mutex::new(own.into_iter().collect()));
-        Some(Self { file: login.file.clone(), server: url.to_owned(), draft: None, seen })
+        let secrets = Arc::new(Mutex::new(own.into_iter().collect()));
+        Some(Self { file: login.file.clone(), server: url.to_owned(), draft: None, secrets })
     }
 
     /// The address of the server.
@@ -95,27 +95,27 @@ impl Kept {
     }
 
     /// Prepares it to keep the result of a new login.
-    pub(super) fn making(mut self, draft: Saved) -> Self {
-        self.see(&draft);
+    pub(super) fn with_draft(mut self, draft: SavedLogin) -> Self {
+        self.remember_secrets(&draft);
         self.draft = Some(draft);
         self
     }
 
     /// The login that is kept; `None` if there is none for this server.
-    pub(super) fn read(&self) -> Result<Option<Saved>, String> {
-        let Some(text) = read_private(&self.file).map_err(|why| self.trouble("read", &why))? else {
+    pub(super) fn read(&self) -> Result<Option<SavedLogin>, String> {
+        let Some(text) = read_private(&self.file).map_err(|why| self.file_error("read", &why))? else {
             return Ok(None);
         };
-        let wrong = |_| self.trouble("read", "it is none of headstart's; log out, and in once more");
-        let saved: Saved = serde_json::from_str(&text).map_err(wrong)?;
-        self.see(&saved);
+        let wrong = |_| self.file_error("read", "it is none of headstart's; log out, and in once more");
+        let saved: SavedLogin = serde_json::from_str(&text).map_err(wrong)?;
+        self.remember_secrets(&saved);
         Ok((saved.server == self.server && saved.credentials.is_some()).then_some(saved))
     }
 
-    fn write(&self, saved: &Saved) -> Result<(), String> {
-        self.see(saved);
+    fn write(&self, saved: &SavedLogin) -> Result<(), String> {
+        self.remember_secrets(saved);
         let text = serde_json::to_string(saved).map_err(|error| error.to_string())?;
-        write_private(&self.file, &text).map_err(|error| self.trouble("written", &error.to_string()))
+        write_private(&self.file, &text).map_err(|error| self.file_error("written", &error.to_string()))
     }
 
     /// Deletes the login; returns whether there was one.
@@ -123,7 +123,7 @@ impl Kept {
         let removed = match fs::remove_file(&self.file) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(self.trouble("removed", &error.to_string())),
+            Err(error) => return Err(self.file_error("removed", &error.to_string())),
         };
         // A process that holds the lock keeps a file without a name, and finds no login.
         let _ = fs::remove_file(self.lock_file());
@@ -131,7 +131,7 @@ impl Kept {
     }
 
     /// Notes which permissions the server wants in addition: the next login requests them.
-    pub(crate) fn wants(&self, scopes: &str) {
+    pub(crate) fn note_missing_scopes(&self, scopes: &str) {
         let Ok(Some(mut saved)) = self.read() else { return };
         let new: Vec<_> = scopes
             .split_whitespace()
@@ -139,25 +139,25 @@ impl Kept {
             .map(str::to_owned)
             .collect();
         saved.wanted.extend(new);
-        saved.wanted.truncate(MAX_WANTED);
+        saved.wanted.truncate(MAX_MISSING_SCOPES);
         // Without this note, the next login is only less convenient.
         let _ = self.write(&saved);
     }
 
     /// What must not appear in any error or result.
     pub(crate) fn secrets(&self) -> Vec<String> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    fn see(&self, saved: &Saved) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(saved.secrets());
+    fn remember_secrets(&self, saved: &SavedLogin) {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).extend(saved.secrets());
     }
 
     fn lock_file(&self) -> PathBuf {
         self.file.with_extension("lock")
     }
 
-    fn trouble(&self, action: &str, why: &str) -> String {
+    fn file_error(&self, action: &str, why: &str) -> String {
         format!("the file of its login, {}, cannot be {action}: {why}", self.file.display())
     }
 }
@@ -167,7 +167,7 @@ fn store_error(why: String) -> AuthError {
 }
 
 #[async_trait]
-impl CredentialStore for Kept {
+impl CredentialStore for CredentialFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         Ok(self.read().map_err(store_error)?.and_then(|saved| saved.credentials))
     }
@@ -192,8 +192,8 @@ impl CredentialStore for Kept {
 
     async fn on_refresh_token_rejected(&self, credentials: &StoredCredentials) -> Result<(), AuthError> {
         let refused = serde_json::to_value(credentials).ok();
-        let kept = self.read().map_err(store_error)?.and_then(|saved| saved.credentials);
-        if refused.is_some() && refused == serde_json::to_value(kept).ok() {
+        let credential_file = self.read().map_err(store_error)?.and_then(|saved| saved.credentials);
+        if refused.is_some() && refused == serde_json::to_value(credential_file).ok() {
             self.remove().map_err(store_error)?;
         }
         Ok(())
@@ -201,7 +201,7 @@ impl CredentialStore for Kept {
 
     /// Lets one process at a time refresh the tokens, because a refresh token can be used only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let failed = |error: io::Error| store_error(self.trouble("written", &error.to_string()));
+        let failed = |error: io::Error| store_error(self.file_error("written", &error.to_string()));
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -214,7 +214,7 @@ impl CredentialStore for Kept {
             match lock.try_lock() {
                 Ok(()) => return Ok(Some(CredentialRefreshGuard::new(lock))),
                 Err(fs::TryLockError::WouldBlock) if tokio::time::Instant::now() < late => {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 Err(error) => return Err(failed(error.into())),
             }
