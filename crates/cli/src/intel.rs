@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_code_intel::{Adapter, AfterEdit, CodeIntel, Role, Settings, tools};
+use headstart_code_intel::{Adapter, CodeIntel, EditDiagnostics, Role, Settings, tools};
 use headstart_overlay_fs::{OsTree, WorkspacePath};
 use headstart_speculation::Engine;
 use headstart_tool_gate::DenyRules;
@@ -72,7 +72,7 @@ impl Intel {
         let toolbox = tools(&intel).into_iter().fold(engine.toolbox, Toolbox::with);
         let toolbox = match after_edit {
             Duration::ZERO => toolbox,
-            time => toolbox.observed_by(Arc::new(AfterEdit::new(intel, time))),
+            time => toolbox.with_edit_observer(Arc::new(EditDiagnostics::new(intel, time))),
         };
         Engine { toolbox, ..engine }
     }
@@ -88,7 +88,7 @@ pub(crate) fn start(
     environment: &Environment,
     views: &Arc<Views>,
     deny: &DenyRules,
-    question: Duration,
+    request_timeout: Duration,
 ) -> Result<CodeIntel, CliError> {
     let settings = &config.intel;
     let root = Path::new(workspace);
@@ -100,10 +100,10 @@ pub(crate) fn start(
     let settings = Settings {
         adapters: found::usable(&settings.adapters, settings.mode(), servers.programs()),
         mode: settings.mode().for_servers(),
-        servers: settings.servers,
-        memory,
-        idle: settings.idle,
-        question,
+        max_servers: settings.servers,
+        memory_limit: memory,
+        idle_timeout: settings.idle,
+        request_timeout,
         ..Settings::default()
     };
     let (intel, driver) = CodeIntel::new(Arc::new(servers), Arc::new(tree), settings);

@@ -57,7 +57,7 @@ impl CheckFormat {
         root: &str,
         folder: &WorkspacePath,
     ) -> Result<Vec<Diagnostic>, CheckError> {
-        let places = Places { root, folder };
+        let places = PathResolver { root, folder };
         let mut diagnostics = match self {
             Self::Cargo => cargo::read(stdout, &places),
             Self::Tsc => Ok(tsc::read(stdout, &places)),
@@ -82,12 +82,12 @@ impl CheckFormat {
 }
 
 /// Turns the file names that a program prints into paths.
-struct Places<'a> {
+struct PathResolver<'a> {
     root: &'a str,
     folder: &'a WorkspacePath,
 }
 
-impl Places<'_> {
+impl PathResolver<'_> {
     fn path(&self, name: &str) -> Option<WorkspacePath> {
         let path = if name.starts_with('/') {
             WorkspacePath::resolve(name, self.root)

@@ -45,7 +45,7 @@ pub fn encode(message: &serde_json::Value) -> Vec<u8> {
 
 /// Splits what a server writes into messages, in whatever pieces the bytes arrive.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct FrameDecoder {
     bytes: Vec<u8>,
     /// The index of the first byte that was not returned yet.
     start: usize,
@@ -53,7 +53,7 @@ pub struct Decoder {
     body: Option<usize>,
 }
 
-impl Decoder {
+impl FrameDecoder {
     /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start == self.bytes.len() {
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn decode(bytes: &[u8], step: usize) -> (Vec<Value>, Option<FrameError>) {
-        let mut decoder = Decoder::default();
+        let mut decoder = FrameDecoder::default();
         let mut messages = Vec::new();
         for part in bytes.chunks(step.max(1)) {
             decoder.push(part);

@@ -1,7 +1,7 @@
 //! Code intelligence over staged files: language servers see work that is not accepted yet, and answer questions
 //! about it.
 //!
-//! A server runs in a *language view*, which shows the project at its own path with staged files in it. [`Spawn`]
+//! A server runs in a *language view*, which shows the project at its own path with staged files in it. [`LanguageHost`]
 //! makes views; the crate does not know how. [`CodeIntel`] is the handle to all servers, and comes with a future that
 //! drives them. Each question comes with a [`Snapshot`], the change set that it is about: one server answers for many
 //! speculations, one question after the other, and between two of them its view and its open documents are changed
@@ -10,7 +10,7 @@
 //! in one step or not at all; a server's own commands are never executed.
 //!
 //! The pure half needs no server: [`compare`] finds what is new and gone, [`CheckFormat`] reads what compilers and
-//! linters print, [`Lines`] converts positions.
+//! linters print, [`LineIndex`] converts positions.
 //!
 //! ```
 //! use headstart_code_intel::{CheckFormat, FileEdit, compare};
@@ -73,12 +73,12 @@ mod uri;
 pub use check::{CheckError, CheckFormat};
 pub use delta::{Delta, FileEdit, SHOWN, compare};
 pub use diagnostic::{Diagnostic, Severity};
-pub use frame::{Decoder, FrameError, encode};
-pub use position::{Lines, Position, PositionEncoding};
+pub use frame::{FrameDecoder, FrameError, encode};
+pub use position::{LineIndex, Position, PositionEncoding};
 #[cfg(feature = "servers")]
 pub use servers::*;
 #[cfg(feature = "servers")]
 pub use symbol::SymbolError;
 #[cfg(feature = "tools")]
-pub use tools::{AfterEdit, declarations, told_after_edit, tools};
-pub use uri::{Target, target_of, uri_of};
+pub use tools::{EditDiagnostics, declarations, edit_diagnostics_summary, tools};
+pub use uri::{UriTarget, target_of, uri_of};

@@ -47,13 +47,13 @@ pub struct Position {
 
 /// The lines of a text. As in the protocol, a line ends with LF, CRLF or CR.
 #[derive(Debug, Clone)]
-pub struct Lines<'a> {
+pub struct LineIndex<'a> {
     text: &'a str,
     /// The offset at which each line starts.
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineIndex<'a> {
     /// Finds the lines of a text. The empty text has one.
     pub fn of(text: &'a str) -> Self {
         let bytes = text.as_bytes();
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn each_encoding_counts_its_own_units() {
-        let lines = Lines::of(MIXED);
+        let lines = LineIndex::of(MIXED);
         let offset = MIXED.find('#').unwrap();
         let cases =
             [(PositionEncoding::Utf8, 21), (PositionEncoding::Utf16, 14), (PositionEncoding::Utf32, 12)];
@@ -152,7 +152,7 @@ mod tests {
     /// A position in the middle of a character does not exist in the text.
     #[test]
     fn a_position_within_a_character_is_none() {
-        let lines = Lines::of(MIXED);
+        let lines = LineIndex::of(MIXED);
         assert_eq!(lines.offset(Position { line: 0, character: 6 }, PositionEncoding::Utf16), None);
         assert_eq!(lines.offset(Position { line: 0, character: 7 }, PositionEncoding::Utf8), None);
     }
@@ -160,7 +160,7 @@ mod tests {
     /// A position behind the end of a line or of the text counts as that end.
     #[test]
     fn what_lies_behind_an_end_is_the_end() {
-        let lines = Lines::of(MIXED);
+        let lines = LineIndex::of(MIXED);
         let end = |line| lines.offset(Position { line, character: 99 }, PositionEncoding::Utf16);
         assert_eq!(end(0), MIXED.find('\r'));
         assert_eq!(end(3), Some(MIXED.len()));
@@ -171,7 +171,7 @@ mod tests {
     proptest! {
         #[test]
         fn offsets_and_positions_are_inverse(text in "[a\u{e9}\u{301}👩\n\r ]{0,24}") {
-            let lines = Lines::of(&text);
+            let lines = LineIndex::of(&text);
             for encoding in [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32] {
                 for (offset, character) in text.char_indices() {
                     if character != '\n' && character != '\r' {

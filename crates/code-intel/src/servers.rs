@@ -1,25 +1,25 @@
 //! Servers and the questions to them: everything that needs a place to run programs.
 
 mod adapter;
-mod answer;
+mod change_sets;
 mod checker;
 mod connection;
 mod edit;
 mod error;
+mod file_texts;
 mod intel;
-mod job;
+mod request;
+mod results;
 mod server;
 mod session;
 mod settings;
 mod spawn;
-mod state;
-mod texts;
 
-pub use adapter::{Adapter, CheckCommand, Nudge, Role, Settling};
-pub use answer::{Action, Location, Locations, Place, Symbol, Symbols};
+pub use adapter::{Adapter, CheckCommand, RecheckTrigger, Role, SettleSignal};
 pub use edit::{EditError, EditPlan};
 pub use error::IntelError;
 pub use intel::CodeIntel;
+pub use results::{Action, Location, Locations, Symbol, SymbolPosition, Symbols};
 pub use server::ServerStatus;
-pub use settings::{Closed, Mode, Settings, Snapshot};
-pub use spawn::{LanguageView, Process, Program, Spawn, SpawnError};
+pub use settings::{DiagnosticsSource, PathFilter, Settings, Snapshot};
+pub use spawn::{LanguageHost, LanguageView, Process, Program, SpawnError};

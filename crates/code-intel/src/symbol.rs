@@ -1,6 +1,6 @@
 //! Finds a name on a line, because a model says the line and the name, and not the column.
 
-use crate::position::Lines;
+use crate::position::LineIndex;
 
 /// How many lines above and below an error searches for the name.
 const NEAR: usize = 30;
@@ -47,7 +47,7 @@ pub(crate) fn find_symbol(text: &str, line: usize, symbol: &str) -> Result<usize
     if symbol.is_empty() {
         return Err(SymbolError::Empty);
     }
-    let lines = Lines::of(text);
+    let lines = LineIndex::of(text);
     let shown = line.checked_sub(1).and_then(|line| lines.get(line));
     let shown = shown.ok_or(SymbolError::NoLine { line, lines: lines.count() })?;
     let start = shown.as_ptr() as usize - text.as_ptr() as usize;

@@ -1,7 +1,7 @@
 //! The tools for a model.
 
-mod after_edit;
 mod arguments;
+mod edit_diagnostics;
 mod run;
 mod schema;
 
@@ -14,32 +14,32 @@ use headstart_tool_gate::Declaration;
 use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value};
 
-pub use self::after_edit::{AfterEdit, told_after_edit};
+pub use self::edit_diagnostics::{EditDiagnostics, edit_diagnostics_summary};
 use crate::{CodeIntel, IntelError, Snapshot};
 
 /// `diagnostics`, `definition`, `references`, `hover`, `symbols`, `rename` and `code_actions`, for
 /// [`Toolbox::with`](headstart_toolbox::Toolbox::with). For stacked steps, each sees what all below it staged.
 pub fn tools(intel: &CodeIntel) -> Vec<Arc<dyn Tool>> {
     let tool = |kind| Arc::new(IntelTool { kind, intel: intel.clone() }) as Arc<dyn Tool>;
-    Kind::ALL.map(tool).into()
+    ToolKind::ALL.map(tool).into()
 }
 
 /// The declarations of these tools, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools). Which files
 /// a rename changes is known only once the server has answered; each is judged again when the work is accepted.
 pub fn declarations() -> Vec<Declaration> {
-    let of = |kind: Kind| match kind {
-        Kind::Diagnostics => Declaration::reads(kind.name(), &["paths"]),
-        Kind::Rename => Declaration::stages(kind.name(), &["path"]),
-        Kind::CodeActions => Declaration::stages_with(kind.name(), "apply", &["path"]),
-        Kind::Definition | Kind::References | Kind::Hover | Kind::Symbols => {
+    let of = |kind: ToolKind| match kind {
+        ToolKind::Diagnostics => Declaration::reads(kind.name(), &["paths"]),
+        ToolKind::Rename => Declaration::stages(kind.name(), &["path"]),
+        ToolKind::CodeActions => Declaration::stages_with(kind.name(), "apply", &["path"]),
+        ToolKind::Definition | ToolKind::References | ToolKind::Hover | ToolKind::Symbols => {
             Declaration::reads(kind.name(), &["path"])
         }
     };
-    Kind::ALL.map(of).into()
+    ToolKind::ALL.map(of).into()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ToolKind {
     Diagnostics,
     Definition,
     References,
@@ -49,7 +49,7 @@ enum Kind {
     CodeActions,
 }
 
-impl Kind {
+impl ToolKind {
     const ALL: [Self; 7] = [
         Self::Diagnostics,
         Self::Definition,
@@ -74,7 +74,7 @@ impl Kind {
 }
 
 struct IntelTool {
-    kind: Kind,
+    kind: ToolKind,
     intel: CodeIntel,
 }
 

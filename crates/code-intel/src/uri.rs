@@ -4,7 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 
 /// What an address names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Target {
+pub enum UriTarget {
     /// A path of the workspace.
     Inside(WorkspacePath),
     /// Something else, of which only the last name is kept, because a model need not know paths of this machine.
@@ -25,10 +25,10 @@ pub fn uri_of(root: &str, path: &WorkspacePath) -> String {
 /// What an address names, however the server spells it.
 ///
 /// A path with a `..` counts as outside, wherever it leads, because a server has no reason to write one.
-pub fn target_of(root: &str, uri: &str) -> Target {
+pub fn target_of(root: &str, uri: &str) -> UriTarget {
     let outside = |path: &str| {
         let name = path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path);
-        Target::Outside(name.chars().filter(|character| !character.is_control()).take(100).collect())
+        UriTarget::Outside(name.chars().filter(|character| !character.is_control()).take(100).collect())
     };
     let Some(rest) = uri.strip_prefix("file://") else { return outside(uri) };
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -37,7 +37,7 @@ pub fn target_of(root: &str, uri: &str) -> Target {
         return outside(&path);
     }
     match WorkspacePath::resolve(&path, root) {
-        Ok(path) => Target::Inside(path),
+        Ok(path) => UriTarget::Inside(path),
         Err(_) => outside(&path),
     }
 }
@@ -85,7 +85,7 @@ mod tests {
             for root in ["/home/ada/my project", "/"] {
                 assert_eq!(
                     target_of(root, &uri_of(root, &path)),
-                    Target::Inside(path.clone()),
+                    UriTarget::Inside(path.clone()),
                     "{path} in {root}"
                 );
             }
@@ -111,9 +111,9 @@ mod tests {
             ("", ""),
         ];
         for (uri, name) in cases {
-            assert_eq!(target_of("/w", uri), Target::Outside(name.to_owned()), "{uri}");
+            assert_eq!(target_of("/w", uri), UriTarget::Outside(name.to_owned()), "{uri}");
         }
         let spelled = target_of("/w", "file://localhost/w/a%2Db");
-        assert_eq!(spelled, Target::Inside(WorkspacePath::parse("a-b").unwrap()));
+        assert_eq!(spelled, UriTarget::Inside(WorkspacePath::parse("a-b").unwrap()));
     }
 }

@@ -1,4 +1,4 @@
-use headstart_code_intel::told_after_edit;
+use headstart_code_intel::edit_diagnostics_summary;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_speculation::{Checked, Event};
 use headstart_tool_gate::Declaration;
@@ -33,7 +33,7 @@ pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line>
         ToolOutcome::Error(message) => vec![(format!("  {name}: {message}"), Style::Removed)],
         ToolOutcome::Output(output) => {
             let is_edit = edited_file(call).is_some();
-            if let Some(told) = output.as_str().filter(|_| is_edit).and_then(told_after_edit) {
+            if let Some(told) = output.as_str().filter(|_| is_edit).and_then(edit_diagnostics_summary) {
                 return vec![(format!("  {told}"), Style::Removed)];
             }
             let is_command = Declaration::is_shell(name);

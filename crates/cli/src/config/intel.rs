@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use headstart_code_intel::{Adapter, Mode};
+use headstart_code_intel::{Adapter, DiagnosticsSource};
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -85,8 +85,8 @@ impl IntelConfig {
 }
 
 impl IntelMode {
-    pub(crate) fn for_servers(self) -> Mode {
-        if self == Self::Servers { Mode::Servers } else { Mode::Checks }
+    pub(crate) fn for_servers(self) -> DiagnosticsSource {
+        if self == Self::Servers { DiagnosticsSource::Servers } else { DiagnosticsSource::Checks }
     }
 
     fn name(self) -> &'static str {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use headstart_code_intel::{LanguageView, Process, Program, Spawn, SpawnError};
+use headstart_code_intel::{LanguageHost, LanguageView, Process, Program, SpawnError};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
 use headstart_shadow::{Command, Options, ShadowError, View};
 use headstart_tool_gate::DenyRules;
@@ -63,7 +63,7 @@ impl Servers {
 }
 
 #[async_trait]
-impl Spawn for Servers {
+impl LanguageHost for Servers {
     async fn view(&self) -> Result<Box<dyn LanguageView>, SpawnError> {
         let root = self.shared.workspace().to_str().map(str::to_owned);
         let root = root.ok_or_else(|| SpawnError::NoView {

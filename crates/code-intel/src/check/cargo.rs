@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Places;
+use super::PathResolver;
 use crate::{Diagnostic, Severity};
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ struct Expansion {
     span: Span,
 }
 
-pub(super) fn read(stdout: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
+pub(super) fn read(stdout: &str, places: &PathResolver<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
     let mut diagnostics = Vec::new();
     // Build scripts may print lines of their own.
     for line in stdout.lines().filter(|line| line.starts_with('{')) {
@@ -60,7 +60,7 @@ pub(super) fn read(stdout: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>,
     Ok(diagnostics)
 }
 
-fn diagnostic(message: &Message, places: &Places<'_>) -> Option<Diagnostic> {
+fn diagnostic(message: &Message, places: &PathResolver<'_>) -> Option<Diagnostic> {
     let severity = match message.level.as_str() {
         "error" | "error: internal compiler error" => Severity::Error,
         "warning" => Severity::Warning,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Places;
+use super::PathResolver;
 use crate::{Diagnostic, Severity};
 
 #[derive(Deserialize)]
-struct Found {
+struct Finding {
     posn: String,
     message: String,
 }
@@ -17,13 +17,13 @@ struct Found {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Analysis {
-    Found(Vec<Found>),
+    Finding(Vec<Finding>),
     Failed(#[expect(dead_code, reason = "an analysis that failed found nothing")] serde_json::Value),
 }
 
 type Package = BTreeMap<String, BTreeMap<String, Analysis>>;
 
-pub(super) fn read(stderr: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
+pub(super) fn read(stderr: &str, places: &PathResolver<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
     let mut diagnostics = Vec::new();
     let mut object = String::new();
     for line in stderr.lines() {
@@ -38,7 +38,7 @@ pub(super) fn read(stderr: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>,
             let package: Package = serde_json::from_str(&object)?;
             object.clear();
             for (name, analysis) in package.into_values().flatten() {
-                let Analysis::Found(found) = analysis else { continue };
+                let Analysis::Finding(found) = analysis else { continue };
                 diagnostics.extend(found.iter().filter_map(|found| {
                     at_place(&format!("{}: {}", found.posn, found.message), places, Severity::Warning, &name)
                 }));
@@ -53,7 +53,7 @@ pub(super) fn read(stderr: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>,
 }
 
 /// `sub/a.go:3:28: what is wrong`
-fn at_place(text: &str, places: &Places<'_>, severity: Severity, code: &str) -> Option<Diagnostic> {
+fn at_place(text: &str, places: &PathResolver<'_>, severity: Severity, code: &str) -> Option<Diagnostic> {
     let (place, message) = text.split_once(": ")?;
     let mut parts = place.rsplitn(3, ':');
     let column = parts.next()?.parse().ok()?;

@@ -2,17 +2,17 @@
 
 use serde::Deserialize;
 
-use super::Places;
+use super::PathResolver;
 use crate::{Diagnostic, Severity};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
-    general_diagnostics: Vec<Found>,
+    general_diagnostics: Vec<Finding>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct Finding {
     file: String,
     severity: String,
     message: String,
@@ -31,7 +31,7 @@ struct Start {
     character: u32,
 }
 
-pub(super) fn read(stdout: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
+pub(super) fn read(stdout: &str, places: &PathResolver<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
     // Notes about versions and updates come first.
     let start = stdout.find('{').unwrap_or(0);
     let report: Report = serde_json::from_str(&stdout[start..])?;

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::Places;
+use super::PathResolver;
 use crate::{Diagnostic, Severity};
 
 #[derive(Deserialize)]
-struct Found {
+struct Finding {
     filename: String,
     code: Option<String>,
     message: String,
@@ -19,8 +19,8 @@ struct Location {
     column: u32,
 }
 
-pub(super) fn read(stdout: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
-    let found: Vec<Found> = serde_json::from_str(stdout)?;
+pub(super) fn read(stdout: &str, places: &PathResolver<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
+    let found: Vec<Finding> = serde_json::from_str(stdout)?;
     let diagnostics = found.into_iter().filter_map(|found| {
         // As ruff's own server does: what cannot be parsed or is not defined is an error, everything else a warning.
         let code = found.code.as_deref().unwrap_or("invalid-syntax");

@@ -1,10 +1,10 @@
 //! `tsc --noEmit --pretty false`.
 
-use super::Places;
+use super::PathResolver;
 use crate::{Diagnostic, Severity};
 
 /// Lines that are no diagnostics are skipped: tsc also prints how many there are.
-pub(super) fn read(stdout: &str, places: &Places<'_>) -> Vec<Diagnostic> {
+pub(super) fn read(stdout: &str, places: &PathResolver<'_>) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut open = false;
     for line in stdout.lines() {
@@ -24,7 +24,7 @@ pub(super) fn read(stdout: &str, places: &Places<'_>) -> Vec<Diagnostic> {
 }
 
 /// `src/a.ts(4,29): error TS2304: Cannot find name 'b'.` A file's name may contain parentheses itself.
-fn diagnostic(line: &str, places: &Places<'_>) -> Option<Diagnostic> {
+fn diagnostic(line: &str, places: &PathResolver<'_>) -> Option<Diagnostic> {
     let (place, rest) = line
         .match_indices("): ")
         .map(|(at, _)| (&line[..at], &line[at + 3..]))

@@ -34,10 +34,10 @@ pub struct Adapter {
     pub role: Role,
     /// How it shows that it has published everything.
     #[serde(default)]
-    pub settling: Settling,
+    pub settling: SettleSignal,
     /// What else it needs to notice a change.
     #[serde(default)]
-    pub nudges: Vec<Nudge>,
+    pub nudges: Vec<RecheckTrigger>,
     /// `initializationOptions`, and the answer when it asks for its whole configuration.
     #[serde(default)]
     pub options: Value,
@@ -47,7 +47,7 @@ pub struct Adapter {
     /// How it is installed, shown if it is missing.
     #[serde(default)]
     pub install: String,
-    /// The program that finds the same errors without a server, for [`Mode::Checks`](crate::Mode::Checks).
+    /// The program that finds the same errors without a server, for [`DiagnosticsSource::Checks`](crate::DiagnosticsSource::Checks).
     #[serde(default)]
     pub check: Option<CheckCommand>,
 }
@@ -66,7 +66,7 @@ pub enum Role {
 /// How a server shows that it has published everything about the state that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Settling {
+pub enum SettleSignal {
     /// It reports when it is idle (`experimental/serverStatus`), and the progress of its check on disk.
     Status,
     /// Its diagnostics carry the version of the document.
@@ -90,7 +90,7 @@ pub enum Settling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Nudge {
+pub enum RecheckTrigger {
     /// After another file changed, it checks an open one again only when that is sent again.
     ResendOpen,
     /// It reads the disk, and checks there, when a file is saved.

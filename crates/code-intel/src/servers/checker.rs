@@ -8,12 +8,13 @@ use futures::future::{Either, join, select};
 use futures::io::{AsyncRead, AsyncReadExt as _};
 use headstart_workspace_path::WorkspacePath;
 
-use crate::servers::job::{Answer, Job, Key, Question};
-use crate::servers::server::{Board, compare_states};
+use crate::servers::file_texts::on_disk;
+use crate::servers::request::{Job, Request, Response, ServerKey};
+use crate::servers::server::{StatusBoard, compare_states};
 use crate::servers::spawn::{LanguageView, Program};
-use crate::servers::texts::on_disk;
 use crate::{
-    Adapter, CheckCommand, Delta, Diagnostic, IntelError, Settings, Severity, Snapshot, Spawn, SpawnError,
+    Adapter, CheckCommand, Delta, Diagnostic, IntelError, LanguageHost, Settings, Severity, Snapshot,
+    SpawnError,
 };
 
 /// The most bytes of output that are read.
@@ -21,18 +22,23 @@ const OUTPUT_BYTES: u64 = 32 << 20;
 
 /// The actor that runs one checker.
 pub(crate) struct Checker {
-    key: Key,
+    key: ServerKey,
     adapter: Adapter,
     settings: Arc<Settings>,
-    host: Arc<dyn Spawn>,
-    board: Board,
+    host: Arc<dyn LanguageHost>,
+    board: StatusBoard,
     view: Option<Box<dyn LanguageView>>,
     /// The diagnostics of the unchanged tree; `None` if it may have changed since.
     before: Option<Vec<Diagnostic>>,
 }
 
 impl Checker {
-    pub(crate) fn new(key: Key, settings: Arc<Settings>, host: Arc<dyn Spawn>, board: Board) -> Self {
+    pub(crate) fn new(
+        key: ServerKey,
+        settings: Arc<Settings>,
+        host: Arc<dyn LanguageHost>,
+        board: StatusBoard,
+    ) -> Self {
         let adapter = settings.adapters[key.adapter].clone();
         Self { key, adapter, settings, host, board, view: None, before: None }
     }
@@ -52,16 +58,16 @@ impl Checker {
         }
     }
 
-    async fn answer(&mut self, snapshot: &Snapshot, question: &Question) -> Result<Answer, IntelError> {
+    async fn answer(&mut self, snapshot: &Snapshot, question: &Request) -> Result<Response, IntelError> {
         match question {
-            Question::Diagnostics { paths, least } => {
-                self.diagnostics(snapshot, paths, *least).await.map(Answer::Delta)
+            Request::Diagnostics { paths, least } => {
+                self.diagnostics(snapshot, paths, *least).await.map(Response::Delta)
             }
-            Question::Changed(_) => {
+            Request::Changed(_) => {
                 self.before = None;
-                Ok(Answer::Done)
+                Ok(Response::Done)
             }
-            Question::Warm(_) | Question::End => Ok(Answer::Done),
+            Request::Warm(_) | Request::End => Ok(Response::Done),
             other => Err(IntelError::ChecksOnly { question: other.name().to_owned() }),
         }
     }
@@ -131,11 +137,11 @@ impl Checker {
         let root = view.root().to_owned();
         let (stdout, stderr) = (&mut process.stdout, process.stderr.as_mut());
         let output = join(read(Some(stdout)), read(stderr));
-        let time = self.host.sleep(self.settings.check);
+        let time = self.host.sleep(self.settings.check_timeout);
         let (stdout, stderr) = match select(std::pin::pin!(output), time).await {
             Either::Left((output, _)) => output,
             Either::Right(_) => {
-                let seconds = self.settings.check.as_secs();
+                let seconds = self.settings.check_timeout.as_secs();
                 return Err(IntelError::TimedOut { server, question: "the check".to_owned(), seconds });
             }
         };

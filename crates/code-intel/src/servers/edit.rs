@@ -9,7 +9,7 @@ use gen_lsp_types::{DocumentChange, Edit, TextEdit, WorkspaceEdit};
 use headstart_workspace_path::WorkspacePath;
 
 use self::text::apply_text_edits;
-use crate::uri::{Target, target_of};
+use crate::uri::{UriTarget, target_of};
 use crate::{Position, PositionEncoding};
 
 /// The most steps of one edit.
@@ -52,7 +52,7 @@ pub enum EditError {
     },
     /// A position lies within a character, or a range ends before it starts.
     #[error("an edit of {path} is at no place of its text")]
-    Place {
+    InvalidPosition {
         /// The path.
         path: WorkspacePath,
     },
@@ -114,7 +114,7 @@ enum EditStep {
 }
 
 /// The state in which the server was asked.
-pub(crate) struct Asked<'a> {
+pub(crate) struct EditContext<'a> {
     /// The root, as the server sees it.
     pub(crate) root: &'a str,
     /// The encoding in which it counts.
@@ -126,19 +126,19 @@ pub(crate) struct Asked<'a> {
 }
 
 /// A step as the server wrote it, with paths instead of addresses.
-enum Proposed {
+enum ProposedStep {
     Text { path: WorkspacePath, version: Option<i32>, edits: Vec<TextEdit> },
     Step(EditStep),
 }
 
 /// An edit of a server before the texts are known.
-pub(crate) struct Proposal {
-    steps: Vec<Proposed>,
+pub(crate) struct ProposedEdit {
+    steps: Vec<ProposedStep>,
 }
 
-impl Proposal {
+impl ProposedEdit {
     /// Reads an edit. The paths are checked before anything else.
-    pub(crate) fn read(edit: WorkspaceEdit, asked: &Asked<'_>) -> Result<Self, EditError> {
+    pub(crate) fn read(edit: WorkspaceEdit, asked: &EditContext<'_>) -> Result<Self, EditError> {
         let mut steps = Vec::new();
         if let Some(changes) = edit.document_changes {
             for change in changes {
@@ -148,7 +148,7 @@ impl Proposal {
             let mut changes: Vec<_> = edit.changes.unwrap_or_default().into_iter().collect();
             changes.sort_by(|(one, _), (other, _)| one.0.cmp(&other.0));
             for (uri, edits) in changes {
-                steps.push(Proposed::Text { path: path_of(&uri.0, asked)?, version: None, edits });
+                steps.push(ProposedStep::Text { path: path_of(&uri.0, asked)?, version: None, edits });
             }
         }
         if STEPS < steps.len() {
@@ -163,11 +163,11 @@ impl Proposal {
         let mut needed = BTreeSet::new();
         for step in &self.steps {
             match step {
-                Proposed::Text { path, .. } => {
+                ProposedStep::Text { path, .. } => {
                     needed.insert(origin(path, &renames));
                 }
-                Proposed::Step(EditStep::Rename { from, to, .. }) => renames.push((from, to)),
-                Proposed::Step(_) => {}
+                ProposedStep::Step(EditStep::Rename { from, to, .. }) => renames.push((from, to)),
+                ProposedStep::Step(_) => {}
             }
         }
         needed
@@ -177,14 +177,14 @@ impl Proposal {
     pub(crate) fn plan(
         self,
         texts: &BTreeMap<WorkspacePath, String>,
-        asked: &Asked<'_>,
+        asked: &EditContext<'_>,
     ) -> Result<EditPlan, EditError> {
         let mut now: BTreeMap<WorkspacePath, String> = BTreeMap::new();
         let mut renames: Vec<(WorkspacePath, WorkspacePath)> = Vec::new();
         let mut steps = Vec::new();
         for step in self.steps {
             match step {
-                Proposed::Text { path, version, edits } => {
+                ProposedStep::Text { path, version, edits } => {
                     let borrowed: Vec<_> = renames.iter().map(|(from, to)| (from, to)).collect();
                     let origin = origin(&path, &borrowed);
                     let before = now.get(&path).or_else(|| texts.get(&origin)).cloned();
@@ -201,7 +201,7 @@ impl Proposal {
                         steps.push(EditStep::Text { path, before, after });
                     }
                 }
-                Proposed::Step(step) => {
+                ProposedStep::Step(step) => {
                     match &step {
                         EditStep::Create { path, .. } => {
                             now.entry(path.clone()).or_default();
@@ -238,7 +238,7 @@ fn edits_of(edits: Vec<TextEdit>) -> Vec<(Position, Position, String)> {
         .collect()
 }
 
-fn read_change(change: DocumentChange, asked: &Asked<'_>) -> Result<Proposed, EditError> {
+fn read_change(change: DocumentChange, asked: &EditContext<'_>) -> Result<ProposedStep, EditError> {
     let step = match change {
         DocumentChange::TextDocumentEdit(edit) => {
             let path = path_of(&edit.text_document.text_document_identifier.uri.0, asked)?;
@@ -250,7 +250,7 @@ fn read_change(change: DocumentChange, asked: &Asked<'_>) -> Result<Proposed, Ed
                 }
             });
             let edits = edits.collect::<Result<_, _>>()?;
-            return Ok(Proposed::Text { path, version: edit.text_document.version, edits });
+            return Ok(ProposedStep::Text { path, version: edit.text_document.version, edits });
         }
         DocumentChange::CreateFile(create) => {
             let options = create.options.unwrap_or_default();
@@ -278,13 +278,13 @@ fn read_change(change: DocumentChange, asked: &Asked<'_>) -> Result<Proposed, Ed
             }
         }
     };
-    Ok(Proposed::Step(step))
+    Ok(ProposedStep::Step(step))
 }
 
-fn path_of(uri: &str, asked: &Asked<'_>) -> Result<WorkspacePath, EditError> {
+fn path_of(uri: &str, asked: &EditContext<'_>) -> Result<WorkspacePath, EditError> {
     let path = match target_of(asked.root, uri) {
-        Target::Inside(path) => path,
-        Target::Outside(name) => return Err(EditError::Outside { name }),
+        UriTarget::Inside(path) => path,
+        UriTarget::Outside(name) => return Err(EditError::Outside { name }),
     };
     let is_protected =
         |name: &[u8]| PROTECTED.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));

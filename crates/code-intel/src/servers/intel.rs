@@ -10,21 +10,23 @@ use futures::stream::FuturesUnordered;
 use headstart_overlay_fs::Tree;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::servers::answer::{Action, Locations, Place, Symbols};
 use crate::servers::checker::Checker;
-use crate::servers::job::{Answer, Job, Key, Question};
-use crate::servers::server::{Board, Server, ServerStatus};
-use crate::servers::texts::Texts;
-use crate::{Adapter, Delta, EditPlan, IntelError, Mode, Role, Settings, Severity, Snapshot, Spawn};
+use crate::servers::file_texts::FileTexts;
+use crate::servers::request::{Job, Request, Response, ServerKey};
+use crate::servers::results::{Action, Locations, SymbolPosition, Symbols};
+use crate::servers::server::{Server, ServerStatus, StatusBoard};
+use crate::{
+    Adapter, Delta, DiagnosticsSource, EditPlan, IntelError, LanguageHost, Role, Settings, Severity, Snapshot,
+};
 
 /// Answers questions about staged files with language servers. Clones share the servers.
 #[derive(Clone)]
 pub struct CodeIntel {
     jobs: mpsc::UnboundedSender<Job>,
     settings: Arc<Settings>,
-    texts: Texts,
-    host: Arc<dyn Spawn>,
-    board: Board,
+    texts: FileTexts,
+    host: Arc<dyn LanguageHost>,
+    board: StatusBoard,
 }
 
 impl std::fmt::Debug for CodeIntel {
@@ -38,12 +40,13 @@ impl CodeIntel {
     /// future ends when the last clone of the handle is dropped; when the future itself is dropped, all servers end
     /// and every question is answered with [`IntelError::Stopped`]. `workspace` is the tree as it is on disk.
     pub fn new(
-        host: Arc<dyn Spawn>,
+        host: Arc<dyn LanguageHost>,
         workspace: Arc<dyn Tree>,
         settings: Settings,
     ) -> (Self, BoxFuture<'static, ()>) {
         let (sender, receiver) = mpsc::unbounded();
-        let (settings, board, texts) = (Arc::new(settings), Board::default(), Texts { base: workspace });
+        let (settings, board, texts) =
+            (Arc::new(settings), StatusBoard::default(), FileTexts { base: workspace });
         let driver = Driver {
             settings: settings.clone(),
             host: host.clone(),
@@ -67,7 +70,7 @@ impl CodeIntel {
         let touched = snapshot.changes.changes.iter().map(|change| change.path.clone());
         let about: BTreeSet<WorkspacePath> =
             if paths.is_empty() { touched.collect() } else { paths.iter().cloned().collect() };
-        let mut asked: BTreeMap<Vec<Key>, Vec<WorkspacePath>> = BTreeMap::new();
+        let mut asked: BTreeMap<Vec<ServerKey>, Vec<WorkspacePath>> = BTreeMap::new();
         for path in &about {
             for keys in self.keys(path, snapshot).await {
                 asked.entry(keys).or_default().push(path.clone());
@@ -82,14 +85,14 @@ impl CodeIntel {
         let questions = asked.into_iter().map(|(keys, of)| async move {
             let of = if paths.is_empty() { Vec::new() } else { of };
             let is_linter = keys.iter().all(|key| self.adapter(key).role == Role::Linter);
-            let answer = self.first(keys, snapshot, &Question::Diagnostics { paths: of, least }).await;
+            let answer = self.first(keys, snapshot, &Request::Diagnostics { paths: of, least }).await;
             (is_linter, answer)
         });
         let mut whole: Option<Delta> = None;
         let mut failed = None;
         for (is_linter, answer) in futures::future::join_all(questions).await {
             match answer {
-                Ok(Answer::Delta(delta)) => {
+                Ok(Response::Delta(delta)) => {
                     whole = Some(whole.map_or(delta.clone(), |whole| whole.and(delta)));
                 }
                 Ok(_) => {}
@@ -111,35 +114,47 @@ impl CodeIntel {
     }
 
     /// Where a name is defined.
-    pub async fn definition(&self, snapshot: &Snapshot, place: Place) -> Result<Locations, IntelError> {
-        self.locations(snapshot, Question::Definition(place.clone()), &place.path).await
+    pub async fn definition(
+        &self,
+        snapshot: &Snapshot,
+        place: SymbolPosition,
+    ) -> Result<Locations, IntelError> {
+        self.locations(snapshot, Request::Definition(place.clone()), &place.path).await
     }
 
     /// Where a name is used, its definition included.
-    pub async fn references(&self, snapshot: &Snapshot, place: Place) -> Result<Locations, IntelError> {
-        self.locations(snapshot, Question::References(place.clone()), &place.path).await
+    pub async fn references(
+        &self,
+        snapshot: &Snapshot,
+        place: SymbolPosition,
+    ) -> Result<Locations, IntelError> {
+        self.locations(snapshot, Request::References(place.clone()), &place.path).await
     }
 
     /// What the server explains about a name: its type, its documentation; `None` if it has nothing.
-    pub async fn hover(&self, snapshot: &Snapshot, place: Place) -> Result<Option<String>, IntelError> {
+    pub async fn hover(
+        &self,
+        snapshot: &Snapshot,
+        place: SymbolPosition,
+    ) -> Result<Option<String>, IntelError> {
         let path = place.path.clone();
-        match self.ask(snapshot, &path, &Question::Hover(place)).await? {
-            Answer::Text(text) => Ok(text),
+        match self.ask(snapshot, &path, &Request::Hover(place)).await? {
+            Response::Text(text) => Ok(text),
             _ => Err(IntelError::Stopped),
         }
     }
 
     /// The names that a file defines.
     pub async fn symbols_of(&self, snapshot: &Snapshot, path: &WorkspacePath) -> Result<Symbols, IntelError> {
-        match self.ask(snapshot, path, &Question::SymbolsOf(path.clone())).await? {
-            Answer::Symbols(symbols) => Ok(symbols),
+        match self.ask(snapshot, path, &Request::SymbolsOf(path.clone())).await? {
+            Response::Symbols(symbols) => Ok(symbols),
             _ => Err(IntelError::Stopped),
         }
     }
 
     /// Names of the project that match a query, from the servers that run and from those for staged files.
     pub(crate) async fn symbols_like(&self, snapshot: &Snapshot, query: &str) -> Result<Symbols, IntelError> {
-        let mut keys: BTreeSet<Vec<Key>> = BTreeSet::new();
+        let mut keys: BTreeSet<Vec<ServerKey>> = BTreeSet::new();
         for change in &snapshot.changes.changes {
             keys.extend(self.keys(&change.path, snapshot).await.into_iter().take(1));
         }
@@ -151,8 +166,8 @@ impl CodeIntel {
         let mut all = Symbols::default();
         let mut failed = None;
         for keys in keys {
-            match self.first(keys, snapshot, &Question::SymbolsLike(query.to_owned())).await {
-                Ok(Answer::Symbols(symbols)) => {
+            match self.first(keys, snapshot, &Request::SymbolsLike(query.to_owned())).await {
+                Ok(Response::Symbols(symbols)) => {
                     all.count += symbols.count;
                     all.symbols.extend(symbols.symbols);
                 }
@@ -167,21 +182,26 @@ impl CodeIntel {
     }
 
     /// The edit that renames a symbol wherever it is used. Nothing is staged: [`EditPlan::apply`] does that.
-    pub async fn rename(&self, snapshot: &Snapshot, place: Place, to: &str) -> Result<EditPlan, IntelError> {
+    pub async fn rename(
+        &self,
+        snapshot: &Snapshot,
+        place: SymbolPosition,
+        to: &str,
+    ) -> Result<EditPlan, IntelError> {
         let path = place.path.clone();
-        self.plan(snapshot, &path, Question::Rename { place, to: to.to_owned() }).await
+        self.plan(snapshot, &path, Request::Rename { place, to: to.to_owned() }).await
     }
 
     /// The code actions at a place, only of this `kind` (`quickfix`, `refactor`, …) if one is given.
     pub async fn code_actions(
         &self,
         snapshot: &Snapshot,
-        place: Place,
+        place: SymbolPosition,
         kind: Option<String>,
     ) -> Result<Vec<Action>, IntelError> {
         let path = place.path.clone();
-        match self.ask(snapshot, &path, &Question::Actions { place, kind }).await? {
-            Answer::Actions(actions) => Ok(actions),
+        match self.ask(snapshot, &path, &Request::Actions { place, kind }).await? {
+            Response::Actions(actions) => Ok(actions),
             _ => Err(IntelError::Stopped),
         }
     }
@@ -190,19 +210,19 @@ impl CodeIntel {
     pub async fn code_action(
         &self,
         snapshot: &Snapshot,
-        place: Place,
+        place: SymbolPosition,
         kind: Option<String>,
         title: &str,
     ) -> Result<EditPlan, IntelError> {
         let path = place.path.clone();
-        self.plan(snapshot, &path, Question::Apply { place, kind, title: title.to_owned() }).await
+        self.plan(snapshot, &path, Request::Apply { place, kind, title: title.to_owned() }).await
     }
 
     /// Starts the server for a file and has it check the unchanged state, so that the first question is answered
     /// quickly. That takes seconds; the result only says whether it was done within the time of one question.
     pub async fn warm(&self, path: &WorkspacePath) -> Result<(), IntelError> {
         let paths = vec![path.clone()];
-        self.ask(&Snapshot::unchanged(), path, &Question::Warm(paths)).await.map(|_| ())
+        self.ask(&Snapshot::unchanged(), path, &Request::Warm(paths)).await.map(|_| ())
     }
 
     /// As [`warm`](Self::warm), without waiting for it.
@@ -214,7 +234,7 @@ impl CodeIntel {
                 let job = Job {
                     key,
                     snapshot: snapshot.clone(),
-                    question: Question::Warm(vec![path.clone()]),
+                    question: Request::Warm(vec![path.clone()]),
                     answer,
                 };
                 let _stopped = self.jobs.unbounded_send(job);
@@ -245,7 +265,7 @@ impl CodeIntel {
     pub async fn files_changed(&self, paths: &[WorkspacePath]) {
         for key in self.known() {
             let _not_running =
-                self.send(key, &Snapshot::unchanged(), &Question::Changed(paths.to_vec())).await;
+                self.send(key, &Snapshot::unchanged(), &Request::Changed(paths.to_vec())).await;
         }
     }
 
@@ -267,11 +287,11 @@ impl CodeIntel {
     async fn locations(
         &self,
         snapshot: &Snapshot,
-        question: Question,
+        question: Request,
         path: &WorkspacePath,
     ) -> Result<Locations, IntelError> {
         match self.ask(snapshot, path, &question).await? {
-            Answer::Locations(locations) => Ok(locations),
+            Response::Locations(locations) => Ok(locations),
             _ => Err(IntelError::Stopped),
         }
     }
@@ -280,10 +300,10 @@ impl CodeIntel {
         &self,
         snapshot: &Snapshot,
         path: &WorkspacePath,
-        question: Question,
+        question: Request,
     ) -> Result<EditPlan, IntelError> {
         match self.ask(snapshot, path, &question).await? {
-            Answer::Plan(plan) => Ok(plan),
+            Response::Plan(plan) => Ok(plan),
             _ => Err(IntelError::Stopped),
         }
     }
@@ -293,8 +313,8 @@ impl CodeIntel {
         &self,
         snapshot: &Snapshot,
         path: &WorkspacePath,
-        question: &Question,
-    ) -> Result<Answer, IntelError> {
+        question: &Request,
+    ) -> Result<Response, IntelError> {
         if (snapshot.closed)(path) {
             return Err(IntelError::ClosedPath { path: path.clone() });
         }
@@ -307,10 +327,10 @@ impl CodeIntel {
     /// The answer of the first of these servers that is installed.
     async fn first(
         &self,
-        keys: Vec<Key>,
+        keys: Vec<ServerKey>,
         snapshot: &Snapshot,
-        question: &Question,
-    ) -> Result<Answer, IntelError> {
+        question: &Request,
+    ) -> Result<Response, IntelError> {
         let mut missing = None;
         for key in keys {
             match self.send(key, snapshot, question).await {
@@ -321,7 +341,12 @@ impl CodeIntel {
         Err(missing.unwrap_or(IntelError::Stopped))
     }
 
-    async fn send(&self, key: Key, snapshot: &Snapshot, question: &Question) -> Result<Answer, IntelError> {
+    async fn send(
+        &self,
+        key: ServerKey,
+        snapshot: &Snapshot,
+        question: &Request,
+    ) -> Result<Response, IntelError> {
         let (sender, receiver) = oneshot::channel();
         let job = Job { key, snapshot: snapshot.clone(), question: question.clone(), answer: sender };
         self.jobs.unbounded_send(job).map_err(|_| IntelError::Stopped)?;
@@ -329,13 +354,13 @@ impl CodeIntel {
     }
 
     /// The servers for a file: a list of alternatives for its language, and one for each linter.
-    async fn keys(&self, path: &WorkspacePath, snapshot: &Snapshot) -> Vec<Vec<Key>> {
+    async fn keys(&self, path: &WorkspacePath, snapshot: &Snapshot) -> Vec<Vec<ServerKey>> {
         let (mut languages, mut all) = (Vec::new(), Vec::new());
         for (index, adapter) in self.settings.adapters.iter().enumerate() {
             if adapter.language(path).is_none() || (snapshot.closed)(path) {
                 continue;
             }
-            let key = Key { adapter: index, folder: self.root_of(adapter, path).await };
+            let key = ServerKey { adapter: index, folder: self.root_of(adapter, path).await };
             match adapter.role {
                 Role::Language => languages.push(key),
                 Role::Linter => all.push(vec![key]),
@@ -372,26 +397,26 @@ impl CodeIntel {
     }
 
     /// The servers that have a marker in the workspace's own folder.
-    async fn at_root(&self) -> Vec<Vec<Key>> {
+    async fn at_root(&self) -> Vec<Vec<ServerKey>> {
         let mut keys = Vec::new();
         for (index, adapter) in self.settings.adapters.iter().enumerate() {
             if adapter.role == Role::Language && self.has_marker(adapter, &WorkspacePath::root()).await {
-                keys.push(vec![Key { adapter: index, folder: WorkspacePath::root() }]);
+                keys.push(vec![ServerKey { adapter: index, folder: WorkspacePath::root() }]);
             }
         }
         keys
     }
 
-    fn known(&self) -> Vec<Key> {
+    fn known(&self) -> Vec<ServerKey> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    fn running(&self) -> Vec<Key> {
+    fn running(&self) -> Vec<ServerKey> {
         let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         board.iter().filter(|(_, entry)| entry.running).map(|(key, _)| key.clone()).collect()
     }
 
-    fn adapter(&self, key: &Key) -> &Adapter {
+    fn adapter(&self, key: &ServerKey) -> &Adapter {
         &self.settings.adapters[key.adapter]
     }
 
@@ -410,10 +435,10 @@ impl CodeIntel {
 /// Passes each question on to the queue of its server.
 struct Driver {
     settings: Arc<Settings>,
-    host: Arc<dyn Spawn>,
-    texts: Texts,
-    board: Board,
-    queues: BTreeMap<Key, mpsc::UnboundedSender<Job>>,
+    host: Arc<dyn LanguageHost>,
+    texts: FileTexts,
+    board: StatusBoard,
+    queues: BTreeMap<ServerKey, mpsc::UnboundedSender<Job>>,
 }
 
 impl Driver {
@@ -449,27 +474,29 @@ impl Driver {
                 let _ended = room.await;
             }
             match settings.mode {
-                Mode::Servers => Server::new(key, settings, host, texts, board).run(receiver).await,
-                Mode::Checks => Checker::new(key, settings, host, board).run(receiver).await,
+                DiagnosticsSource::Servers => {
+                    Server::new(key, settings, host, texts, board).run(receiver).await
+                }
+                DiagnosticsSource::Checks => Checker::new(key, settings, host, board).run(receiver).await,
             }
         };
         Some(server.boxed())
     }
 
     /// If the limit of servers is reached, ends the one that was not used for longest.
-    fn make_room(&self, key: &Key) -> Option<oneshot::Receiver<Result<Answer, IntelError>>> {
+    fn make_room(&self, key: &ServerKey) -> Option<oneshot::Receiver<Result<Response, IntelError>>> {
         let oldest = {
             let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
             let running = board.iter().filter(|(other, entry)| entry.running && *other != key);
             let own = board.get(key).is_some_and(|entry| entry.running);
-            if own || running.clone().count() < self.settings.servers {
+            if own || running.clone().count() < self.settings.max_servers {
                 return None;
             }
             running.min_by_key(|(_, entry)| entry.last_used).map(|(key, _)| key.clone())?
         };
         let (answer, ended) = oneshot::channel();
         let job =
-            Job { key: oldest.clone(), snapshot: Snapshot::unchanged(), question: Question::End, answer };
+            Job { key: oldest.clone(), snapshot: Snapshot::unchanged(), question: Request::End, answer };
         self.queues.get(&oldest)?.unbounded_send(job).ok()?;
         Some(ended)
     }

@@ -1,7 +1,7 @@
 //! One server and its queue: questions are answered one after the other, each about its own state.
 
 mod diagnostics;
-mod places;
+mod symbol_requests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,19 +14,19 @@ use headstart_overlay_fs::ContentHash;
 use headstart_workspace_path::WorkspacePath;
 
 pub(crate) use self::diagnostics::compare_states;
-use crate::servers::job::{Answer, Job, Key, Question};
+use crate::servers::file_texts::FileTexts;
+use crate::servers::request::{Job, Request, Response, ServerKey};
 use crate::servers::session::{Deadline, Session};
-use crate::servers::texts::Texts;
-use crate::{Adapter, Diagnostic, IntelError, Settings, Snapshot, Spawn, SpawnError};
+use crate::{Adapter, Diagnostic, IntelError, LanguageHost, Settings, Snapshot, SpawnError};
 
 /// How often a server is restarted within [`CRASH_WINDOW`].
 const RESTARTS: usize = 3;
 /// Older crashes do not count.
 const CRASH_WINDOW: Duration = Duration::from_secs(10 * 60);
 /// A server that leaves this many questions in a row unanswered is ended.
-const UNANSWERED: usize = 3;
+const MAX_UNANSWERED: usize = 3;
 /// How often its memory is checked.
-const LOOK: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// The most files that are checked again with each question for diagnostics, because an edit of another file may have
 /// changed theirs.
 const WATCHED: usize = 24;
@@ -51,10 +51,10 @@ pub struct ServerStatus {
 
 /// The status of all servers, for [`CodeIntel::servers`](crate::CodeIntel::servers) and for the decision which one
 /// has to make room.
-pub(crate) type Board = Arc<Mutex<BTreeMap<Key, Entry>>>;
+pub(crate) type StatusBoard = Arc<Mutex<BTreeMap<ServerKey, StatusEntry>>>;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Entry {
+pub(crate) struct StatusEntry {
     pub(crate) running: bool,
     pub(crate) last_used: Duration,
     pub(crate) resident: Option<u64>,
@@ -63,12 +63,12 @@ pub(crate) struct Entry {
 
 /// The actor that owns a server.
 pub(crate) struct Server {
-    key: Key,
+    key: ServerKey,
     adapter: Arc<Adapter>,
     settings: Arc<Settings>,
-    host: Arc<dyn Spawn>,
-    texts: Texts,
-    board: Board,
+    host: Arc<dyn LanguageHost>,
+    texts: FileTexts,
+    board: StatusBoard,
     session: Option<Session>,
     started: Duration,
     crashes: VecDeque<(Duration, String)>,
@@ -93,17 +93,17 @@ struct Baseline {
 
 enum Event {
     Job(Option<Job>),
-    Broken(IntelError),
-    Look,
+    ConnectionError(IntelError),
+    Tick,
 }
 
 impl Server {
     pub(crate) fn new(
-        key: Key,
+        key: ServerKey,
         settings: Arc<Settings>,
-        host: Arc<dyn Spawn>,
-        texts: Texts,
-        board: Board,
+        host: Arc<dyn LanguageHost>,
+        texts: FileTexts,
+        board: StatusBoard,
     ) -> Self {
         Self {
             adapter: Arc::new(settings.adapters[key.adapter].clone()),
@@ -130,45 +130,45 @@ impl Server {
             match event {
                 Event::Job(None) => break,
                 Event::Job(Some(job)) => self.handle(job).await,
-                Event::Broken(error) => self.crashed(&error),
-                Event::Look => {}
+                Event::ConnectionError(error) => self.crashed(&error),
+                Event::Tick => {}
             }
-            self.look().await;
+            self.check_limits().await;
         }
         self.session = None;
-        self.note();
+        self.update_status();
     }
 
     async fn next_event(&mut self, jobs: &mut mpsc::UnboundedReceiver<Job>) -> Event {
         let looks = self.session.is_some();
         let host = self.host.clone();
-        let said = async {
+        let reports = async {
             match &mut self.session {
                 Some(session) => session.idle().await,
                 None => pending().await,
             }
         };
-        let time = async { if looks { host.sleep(LOOK).await } else { pending().await } };
-        let (said, time) = (std::pin::pin!(said), std::pin::pin!(time));
-        let other = select(said, time);
+        let time = async { if looks { host.sleep(CHECK_INTERVAL).await } else { pending().await } };
+        let (reports, time) = (std::pin::pin!(reports), std::pin::pin!(time));
+        let other = select(reports, time);
         match select(jobs.next(), other).await {
             Either::Left((job, _)) => Event::Job(job),
-            Either::Right((Either::Left((error, _)), _)) => Event::Broken(error),
-            Either::Right((Either::Right(_), _)) => Event::Look,
+            Either::Right((Either::Left((error, _)), _)) => Event::ConnectionError(error),
+            Either::Right((Either::Right(_), _)) => Event::Tick,
         }
     }
 
     async fn handle(&mut self, job: Job) {
         let Job { snapshot, question, mut answer, .. } = job;
         self.last_used = self.host.now();
-        if matches!(question, Question::End) {
+        if matches!(question, Request::End) {
             self.session = None;
-            self.note();
-            let _nobody_waits = answer.send(Ok(Answer::Done));
+            self.update_status();
+            let _nobody_waits = answer.send(Ok(Response::Done));
             return;
         }
         // A caller that warms a server does not wait for it.
-        let is_detached = matches!(question, Question::Warm(_) | Question::Changed(_));
+        let is_detached = matches!(question, Request::Warm(_) | Request::Changed(_));
         if answer.is_canceled() && !is_detached {
             return;
         }
@@ -195,7 +195,7 @@ impl Server {
             }
             Err(error @ IntelError::TimedOut { .. }) => {
                 self.unanswered += 1;
-                if UNANSWERED <= self.unanswered {
+                if MAX_UNANSWERED <= self.unanswered {
                     self.crashed(&error.clone());
                 }
             }
@@ -203,31 +203,31 @@ impl Server {
             Ok(_) => self.unanswered = 0,
         }
         self.last_used = self.host.now();
-        self.note();
+        self.update_status();
         let _nobody_waits = answer.send(outcome);
     }
 
-    async fn answer(&mut self, snapshot: &Snapshot, question: &Question) -> Result<Answer, IntelError> {
-        let limit = self.settings.question;
+    async fn answer(&mut self, snapshot: &Snapshot, question: &Request) -> Result<Response, IntelError> {
+        let limit = self.settings.request_timeout;
         let deadline = Deadline { at: self.host.now() + limit, limit };
-        if let Question::Changed(paths) = question {
+        if let Request::Changed(paths) = question {
             self.baseline = None;
             if let Some(session) = &mut self.session {
                 session.files_changed(paths);
             }
-            return Ok(Answer::Done);
+            return Ok(Response::Done);
         }
         self.start(deadline).await?;
         self.refresh().await?;
         match question {
-            Question::Diagnostics { paths, least } => {
-                self.diagnostics(snapshot, paths, *least, deadline).await.map(Answer::Delta)
+            Request::Diagnostics { paths, least } => {
+                self.diagnostics(snapshot, paths, *least, deadline).await.map(Response::Delta)
             }
-            Question::Warm(paths) => {
+            Request::Warm(paths) => {
                 self.warm(snapshot, paths, deadline).await?;
-                Ok(Answer::Done)
+                Ok(Response::Done)
             }
-            other => self.about_places(snapshot, other, deadline).await,
+            other => self.answer_symbol_request(snapshot, other, deadline).await,
         }
     }
 
@@ -249,13 +249,13 @@ impl Server {
             let folder = self.key.folder.clone();
             self.session = Some(Session::start(self.adapter.clone(), self.host.clone(), folder).await?);
             self.started = self.host.now();
-            self.note();
+            self.update_status();
         }
-        let late = self.started + self.settings.start <= self.host.now();
+        let late = self.started + self.settings.start_timeout <= self.host.now();
         match self.session()?.ready(deadline).await {
             Err(IntelError::Loading { server, .. }) if late => {
                 let detail =
-                    format!("it did not introduce itself within {} s", self.settings.start.as_secs());
+                    format!("it did not introduce itself within {} s", self.settings.start_timeout.as_secs());
                 Err(IntelError::Protocol { server, detail, source: None })
             }
             outcome => outcome,
@@ -294,7 +294,7 @@ impl Server {
         self.session = None;
         self.forget_old_crashes();
         self.crashes.push_back((self.host.now(), error.to_string()));
-        self.note();
+        self.update_status();
     }
 
     fn forget_old_crashes(&mut self) {
@@ -303,25 +303,25 @@ impl Server {
     }
 
     /// Ends a server that was not used for long, or that uses too much memory.
-    async fn look(&mut self) {
+    async fn check_limits(&mut self) {
         let Some(session) = &mut self.session else { return };
-        if self.last_used + self.settings.idle <= self.host.now() {
+        if self.last_used + self.settings.idle_timeout <= self.host.now() {
             self.session = None;
-            self.note();
+            self.update_status();
             return;
         }
         let resident = session.resident().await;
-        if let (Some(resident), Some(limit)) = (resident, self.settings.memory)
+        if let (Some(resident), Some(limit)) = (resident, self.settings.memory_limit)
             && limit < resident
         {
             let server = self.adapter.name.clone();
             self.crashed(&IntelError::Memory { server, mebibytes: resident >> 20, limit: limit >> 20 });
         }
-        self.note();
+        self.update_status();
         self.board().entry(self.key.clone()).or_default().resident = resident;
     }
 
-    fn note(&self) {
+    fn update_status(&self) {
         let mut board = self.board();
         let entry = board.entry(self.key.clone()).or_default();
         entry.running = self.session.is_some();
@@ -332,7 +332,7 @@ impl Server {
         }
     }
 
-    fn board(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Entry>> {
+    fn board(&self) -> std::sync::MutexGuard<'_, BTreeMap<ServerKey, StatusEntry>> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

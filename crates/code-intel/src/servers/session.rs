@@ -3,7 +3,7 @@
 mod documents;
 mod handshake;
 mod incoming;
-mod questions;
+mod requests;
 mod settle;
 mod tsserver;
 
@@ -17,10 +17,10 @@ use headstart_workspace_path::WorkspacePath;
 use serde_json::{Value, json};
 
 pub(crate) use self::documents::OpenText;
-pub(crate) use self::questions::Found;
-use crate::servers::connection::{Broken, Connection};
+pub(crate) use self::requests::TargetPosition;
+use crate::servers::connection::{Connection, ConnectionError};
 use crate::servers::spawn::{LanguageView, Program};
-use crate::{Adapter, Diagnostic, IntelError, PositionEncoding, Spawn, SpawnError, uri_of};
+use crate::{Adapter, Diagnostic, IntelError, LanguageHost, PositionEncoding, SpawnError, uri_of};
 
 /// Error codes that ask the client to try again.
 const ASK_AGAIN: [i64; 2] = [-32801, -32802];
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A server that runs.
 pub(crate) struct Session {
     adapter: Arc<Adapter>,
-    host: Arc<dyn Spawn>,
+    host: Arc<dyn LanguageHost>,
     view: Box<dyn LanguageView>,
     connection: Connection,
     /// The root of its project.
@@ -48,15 +48,15 @@ pub(crate) struct Session {
     documents: BTreeMap<WorkspacePath, Document>,
     /// Counts uses of documents, to find those that were not used for longest.
     uses: u64,
-    said: Said,
+    reports: ServerReports,
     /// The changes that it was told are on disk.
-    told: Arc<ChangeSet>,
+    synced: Arc<ChangeSet>,
     /// Paths about which it may or may not have been told.
-    unsure: BTreeSet<WorkspacePath>,
+    uncertain: BTreeSet<WorkspacePath>,
     /// Whether files changed since it was last told that one was saved.
     unsaved: bool,
     /// Documents that were sent since it last settled.
-    unsettled: BTreeMap<WorkspacePath, Sent>,
+    unsettled: BTreeMap<WorkspacePath, SendReason>,
     /// How many searches for errors had begun when it was told of the first change since it last settled; `None` if
     /// nothing changed.
     changed: Option<u64>,
@@ -70,7 +70,7 @@ pub(crate) struct Session {
 
 /// How a document was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sent {
+enum SendReason {
     /// With another text.
     Changed,
     /// With the same text, about which a server may publish nothing.
@@ -85,7 +85,7 @@ struct Document {
 
 /// What a server has published by itself.
 #[derive(Default)]
-struct Said {
+struct ServerReports {
     /// The diagnostics of each path: published ones, and answers for a path.
     published: BTreeMap<WorkspacePath, Published>,
     pulled: BTreeMap<WorkspacePath, Vec<Diagnostic>>,
@@ -108,9 +108,9 @@ struct Said {
     /// Whether it registered later that it can be asked for diagnostics.
     offers_pull: bool,
     /// Documents that it reports to be done with, since it last reported something else about them.
-    at_rest: BTreeSet<WorkspacePath>,
+    finished_documents: BTreeSet<WorkspacePath>,
     /// Whether it ever reported this.
-    tells_rest: bool,
+    reports_finished: bool,
     /// How often it has invalidated its earlier answers.
     refreshes: u64,
     /// Edits that it tried to make by itself, and that were refused.
@@ -134,7 +134,7 @@ impl Session {
     /// Starts a server in a view of its own. It can be used once it is [`ready`](Self::ready).
     pub(crate) async fn start(
         adapter: Arc<Adapter>,
-        host: Arc<dyn Spawn>,
+        host: Arc<dyn LanguageHost>,
         folder: WorkspacePath,
     ) -> Result<Self, IntelError> {
         let mut view = host.view().await?;
@@ -162,9 +162,9 @@ impl Session {
             answers: HashMap::new(),
             documents: BTreeMap::new(),
             uses: 0,
-            said: Said::default(),
-            told: Arc::default(),
-            unsure: BTreeSet::new(),
+            reports: ServerReports::default(),
+            synced: Arc::default(),
+            uncertain: BTreeSet::new(),
             unsaved: false,
             unsettled: BTreeMap::new(),
             changed: None,
@@ -202,20 +202,22 @@ impl Session {
     }
 
     /// The error for a server that ended, or had to be ended.
-    async fn broken(&mut self, broken: Broken) -> IntelError {
+    async fn broken(&mut self, broken: ConnectionError) -> IntelError {
         let server = self.adapter.name.clone();
         match broken {
-            Broken::Ended => {
+            ConnectionError::Ended => {
                 if let Some(detail) = self.view.why_ended().await {
                     return IntelError::Protocol { server, detail, source: None };
                 }
-                self.connection.hear_out(self.host.sleep(LAST_WORDS)).await;
-                IntelError::Ended { server, detail: self.connection.complaint() }
+                self.connection.drain_stderr(self.host.sleep(LAST_WORDS)).await;
+                IntelError::Ended { server, detail: self.connection.stderr_tail() }
             }
-            Broken::Frame(error) => {
+            ConnectionError::Frame(error) => {
                 IntelError::Protocol { server, detail: error.to_string(), source: Some(error.into()) }
             }
-            Broken::Flood(what) => IntelError::Protocol { server, detail: what.to_owned(), source: None },
+            ConnectionError::Flood(what) => {
+                IntelError::Protocol { server, detail: what.to_owned(), source: None }
+            }
         }
     }
 
@@ -286,7 +288,7 @@ impl Session {
         self.next_id += 1;
         let id = self.next_id;
         self.waiting.insert(id);
-        self.connection.asked();
+        self.connection.reset_unsolicited();
         self.connection.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
@@ -318,7 +320,7 @@ impl Session {
         };
         match heard {
             Some(Ok(message)) => {
-                self.take(&message);
+                self.handle_message(&message);
                 Ok(true)
             }
             Some(Err(broken)) => Err(self.broken(broken).await),
@@ -330,7 +332,7 @@ impl Session {
     pub(crate) async fn idle(&mut self) -> IntelError {
         loop {
             match self.connection.next().await {
-                Ok(message) => self.take(&message),
+                Ok(message) => self.handle_message(&message),
                 Err(broken) => return self.broken(broken).await,
             }
         }

@@ -12,19 +12,19 @@ pub struct Settings {
     /// The servers. Of two for the same extension the first one that is installed is used.
     pub adapters: Vec<Adapter>,
     /// Whether servers run, or compilers only.
-    pub mode: Mode,
+    pub mode: DiagnosticsSource,
     /// The most servers that run at the same time. One more ends the one that was not used for longest.
-    pub servers: usize,
+    pub max_servers: usize,
     /// The most memory of a server in bytes, beyond which it is ended; `None` for no limit.
-    pub memory: Option<u64>,
+    pub memory_limit: Option<u64>,
     /// A server that is not used for this long is ended.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
     /// The time limit of a question.
-    pub question: Duration,
+    pub request_timeout: Duration,
     /// The time limit of a server's handshake.
-    pub start: Duration,
-    /// The time limit of a check in [`Mode::Checks`].
-    pub check: Duration,
+    pub start_timeout: Duration,
+    /// The time limit of a check in [`DiagnosticsSource::Checks`].
+    pub check_timeout: Duration,
 }
 
 impl Default for Settings {
@@ -33,20 +33,20 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             adapters: Adapter::standard(),
-            mode: Mode::Servers,
-            servers: 3,
-            memory: None,
-            idle: Duration::from_secs(15 * 60),
-            question: Duration::from_secs(10),
-            start: Duration::from_secs(60),
-            check: Duration::from_secs(120),
+            mode: DiagnosticsSource::Servers,
+            max_servers: 3,
+            memory_limit: None,
+            idle_timeout: Duration::from_secs(15 * 60),
+            request_timeout: Duration::from_secs(10),
+            start_timeout: Duration::from_secs(60),
+            check_timeout: Duration::from_secs(120),
         }
     }
 }
 
 /// Where diagnostics come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Mode {
+pub enum DiagnosticsSource {
     /// Language servers.
     #[default]
     Servers,
@@ -55,7 +55,7 @@ pub enum Mode {
 }
 
 /// Whether a path is closed for a question.
-pub type Closed = Arc<dyn Fn(&WorkspacePath) -> bool + Send + Sync>;
+pub type PathFilter = Arc<dyn Fn(&WorkspacePath) -> bool + Send + Sync>;
 
 /// The state that a question is about.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ pub struct Snapshot {
     /// Everything that is staged over the workspace. For stacked steps, that of all of them ([`ChangeSet::then`]).
     pub changes: Arc<ChangeSet>,
     /// Paths that are neither read, shown nor changed.
-    pub closed: Closed,
+    pub closed: PathFilter,
 }
 
 impl Snapshot {

@@ -93,7 +93,7 @@ impl SpawnError {
 /// That there is a view: [`SpawnError::NoView`]. That a program behaves: the implementation limits its memory, time
 /// and network.
 #[async_trait]
-pub trait Spawn: Send + Sync {
+pub trait LanguageHost: Send + Sync {
     /// A view in which nothing is staged.
     async fn view(&self) -> Result<Box<dyn LanguageView>, SpawnError>;
 

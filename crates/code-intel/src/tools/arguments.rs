@@ -1,17 +1,21 @@
 use headstart_toolbox::ToolError;
 use serde_json::{Map, Value};
 
-use super::Kind;
+use super::ToolKind;
 
 /// The arguments of one call. An argument that the tool does not have is an error, so that the model learns that it
 /// has no effect.
 pub(super) struct Arguments<'a> {
-    kind: Kind,
+    kind: ToolKind,
     args: &'a Map<String, Value>,
 }
 
 impl<'a> Arguments<'a> {
-    pub(super) fn new(kind: Kind, args: &'a Map<String, Value>, known: &[&str]) -> Result<Self, ToolError> {
+    pub(super) fn new(
+        kind: ToolKind,
+        args: &'a Map<String, Value>,
+        known: &[&str],
+    ) -> Result<Self, ToolError> {
         let arguments = Self { kind, args };
         match args.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(arguments),

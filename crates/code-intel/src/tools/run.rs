@@ -3,40 +3,40 @@ use headstart_toolbox::{ToolContext, ToolError};
 use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
-use super::{Kind, snapshot_of};
-use crate::{CodeIntel, Delta, Diagnostic, EditPlan, Locations, Place, Severity, Snapshot, Symbols};
+use super::{ToolKind, snapshot_of};
+use crate::{CodeIntel, Delta, Diagnostic, EditPlan, Locations, Severity, Snapshot, SymbolPosition, Symbols};
 
 /// Runs one call.
 pub(super) async fn run(
-    kind: Kind,
+    kind: ToolKind,
     intel: &CodeIntel,
     args: &Map<String, Value>,
     context: ToolContext<'_>,
 ) -> Result<String, ToolError> {
     let snapshot = snapshot_of(context);
     match kind {
-        Kind::Diagnostics => diagnostics(intel, args, &snapshot, context).await,
-        Kind::Definition => {
+        ToolKind::Diagnostics => diagnostics(intel, args, &snapshot, context).await,
+        ToolKind::Definition => {
             let place = only_place(kind, args, context).await?;
             Ok(places(&intel.definition(&snapshot, place).await?))
         }
-        Kind::References => {
+        ToolKind::References => {
             let place = only_place(kind, args, context).await?;
             Ok(places(&intel.references(&snapshot, place).await?))
         }
-        Kind::Hover => {
+        ToolKind::Hover => {
             let place = only_place(kind, args, context).await?;
             let text = intel.hover(&snapshot, place).await?;
             Ok(text.unwrap_or_else(|| "[nothing is known of it]".to_owned()))
         }
-        Kind::Symbols => symbols(intel, args, &snapshot, context).await,
-        Kind::Rename => {
+        ToolKind::Symbols => symbols(intel, args, &snapshot, context).await,
+        ToolKind::Rename => {
             let arguments = Arguments::new(kind, args, &["path", "line", "symbol", "to"])?;
             let place = place(&arguments, context).await?;
             let plan = intel.rename(&snapshot, place, arguments.required("to")?).await?;
             stage(&plan, context).await
         }
-        Kind::CodeActions => code_actions(intel, args, &snapshot, context).await,
+        ToolKind::CodeActions => code_actions(intel, args, &snapshot, context).await,
     }
 }
 
@@ -46,7 +46,7 @@ async fn diagnostics(
     snapshot: &Snapshot,
     context: ToolContext<'_>,
 ) -> Result<String, ToolError> {
-    let arguments = Arguments::new(Kind::Diagnostics, args, &["paths", "severity"])?;
+    let arguments = Arguments::new(ToolKind::Diagnostics, args, &["paths", "severity"])?;
     let least = match arguments.text("severity")? {
         None => Severity::Warning,
         Some(name) => Severity::from_name(name).ok_or_else(|| {
@@ -60,11 +60,11 @@ async fn diagnostics(
     let delta = intel.diagnostics(snapshot, &paths, least).await?;
     let changed = |path: &WorkspacePath| snapshot.changes.changes.iter().any(|change| change.path == *path);
     let list_old = !paths.is_empty() && !paths.iter().any(changed);
-    Ok(said(&delta, list_old))
+    Ok(render_delta(&delta, list_old))
 }
 
 /// The result of a comparison, in lines.
-pub(super) fn said(delta: &Delta, list_old: bool) -> String {
+pub(super) fn render_delta(delta: &Delta, list_old: bool) -> String {
     let mut lines = Vec::new();
     let mut list = |title: &str, count: usize, shown: &[Diagnostic]| {
         if 0 < count {
@@ -98,7 +98,7 @@ async fn symbols(
     snapshot: &Snapshot,
     context: ToolContext<'_>,
 ) -> Result<String, ToolError> {
-    let arguments = Arguments::new(Kind::Symbols, args, &["path", "query"])?;
+    let arguments = Arguments::new(ToolKind::Symbols, args, &["path", "query"])?;
     let found: Symbols = match (arguments.text("path")?, arguments.text("query")?) {
         (Some(path), None) => intel.symbols_of(snapshot, &context.locate(path).await?).await?,
         (None, Some(query)) => intel.symbols_like(snapshot, query).await?,
@@ -133,7 +133,8 @@ async fn code_actions(
     snapshot: &Snapshot,
     context: ToolContext<'_>,
 ) -> Result<String, ToolError> {
-    let arguments = Arguments::new(Kind::CodeActions, args, &["path", "line", "symbol", "kind", "apply"])?;
+    let arguments =
+        Arguments::new(ToolKind::CodeActions, args, &["path", "line", "symbol", "kind", "apply"])?;
     let place = place(&arguments, context).await?;
     let kind = arguments.text("kind")?.map(str::to_owned);
     if let Some(title) = arguments.text("apply")? {
@@ -160,19 +161,19 @@ async fn stage(plan: &EditPlan, context: ToolContext<'_>) -> Result<String, Tool
 }
 
 async fn only_place(
-    kind: Kind,
+    kind: ToolKind,
     args: &Map<String, Value>,
     context: ToolContext<'_>,
-) -> Result<Place, ToolError> {
+) -> Result<SymbolPosition, ToolError> {
     place(&Arguments::new(kind, args, &["path", "line", "symbol"])?, context).await
 }
 
-async fn place(arguments: &Arguments<'_>, context: ToolContext<'_>) -> Result<Place, ToolError> {
+async fn place(arguments: &Arguments<'_>, context: ToolContext<'_>) -> Result<SymbolPosition, ToolError> {
     let path = context.locate(arguments.required("path")?).await?;
     let (line, symbol) = (arguments.line()?, arguments.required("symbol")?.to_owned());
     // The answer depends on this file, so it joins the read set.
     context.view.read(&path).await?;
-    Ok(Place { path, line, symbol })
+    Ok(SymbolPosition { path, line, symbol })
 }
 
 fn places(found: &Locations) -> String {

@@ -1,33 +1,35 @@
 use headstart_forked_query::ToolSchema;
 use serde_json::{Map, Value, json};
 
-use super::Kind;
+use super::ToolKind;
 
 /// The schema of a tool.
-pub(super) fn schema(kind: Kind) -> ToolSchema {
+pub(super) fn schema(kind: ToolKind) -> ToolSchema {
     let place = ["path", "line", "symbol"];
     let (description, names, required): (&str, &[&str], &[&str]) = match kind {
-        Kind::Diagnostics => (
+        ToolKind::Diagnostics => (
             "What compilers and linters say of the files as they are now: the problems that are new since the work began, \
              those that are gone, and how many are old. Of files without changes it lists the present ones.",
             &["paths", "severity"],
             &[],
         ),
-        Kind::Definition => ("Where a name is defined: path, line and the line's text.", &place, &place),
-        Kind::References => ("Where a name is used in the project, its definition included.", &place, &place),
-        Kind::Hover => ("The type and documentation of a name.", &place, &place),
-        Kind::Symbols => (
+        ToolKind::Definition => ("Where a name is defined: path, line and the line's text.", &place, &place),
+        ToolKind::References => {
+            ("Where a name is used in the project, its definition included.", &place, &place)
+        }
+        ToolKind::Hover => ("The type and documentation of a name.", &place, &place),
+        ToolKind::Symbols => (
             "The functions, types and other names that a file defines (path), or names of the whole project that are \
              like a query (query).",
             &["path", "query"],
             &[],
         ),
-        Kind::Rename => (
+        ToolKind::Rename => (
             "Gives a name another one wherever it is used in the project, in one step.",
             &["path", "line", "symbol", "to"],
             &["path", "line", "symbol", "to"],
         ),
-        Kind::CodeActions => (
+        ToolKind::CodeActions => (
             "The fixes and refactorings that the language's server proposes at a name: their titles. With apply, makes \
              the edit of the one with this title.",
             &["path", "line", "symbol", "kind", "apply"],

@@ -1,10 +1,10 @@
 //! Checkers are run anew for each question, so their answers must also be right while the user edits the project.
 
-use headstart_code_intel::{Adapter, Delta, Mode, Settings, Severity, Snapshot};
+use headstart_code_intel::{Adapter, Delta, DiagnosticsSource, Settings, Severity, Snapshot};
 use libtest_mimic::Trial;
 
 use super::trials::{FILES, trial};
-use crate::support::{World, path};
+use crate::support::{TestProject, path};
 
 pub(crate) fn all() -> Vec<Trial> {
     let trials: [(&str, fn()); 4] = [
@@ -16,18 +16,21 @@ pub(crate) fn all() -> Vec<Trial> {
     trials.into_iter().map(trial).collect()
 }
 
-fn world() -> World {
+fn world() -> TestProject {
     let program = std::env::current_exe().unwrap();
     let adapter = serde_json::json!({
         "name": "mock", "command": "no-such-server", "languages": { "mock": "mock" },
         "check": { "command": program, "args": ["--play", "check"], "format": "tsc" },
     });
     let adapter: Adapter = serde_json::from_value(adapter).unwrap();
-    World::new(&FILES, Settings { adapters: vec![adapter], mode: Mode::Checks, ..Settings::default() })
+    TestProject::new(
+        &FILES,
+        Settings { adapters: vec![adapter], mode: DiagnosticsSource::Checks, ..Settings::default() },
+    )
 }
 
 /// The places of new errors, and how many errors are old and how many are gone.
-fn asked(world: &World, edits: &[(&str, Option<&str>)]) -> (Vec<String>, usize, usize) {
+fn asked(world: &TestProject, edits: &[(&str, Option<&str>)]) -> (Vec<String>, usize, usize) {
     let snapshot = Snapshot::of(world.staged(edits));
     let paths = if edits.is_empty() { vec![path("a.mock")] } else { Vec::new() };
     let delta: Delta =

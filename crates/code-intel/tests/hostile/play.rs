@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
-use headstart_code_intel::{Decoder, encode};
+use headstart_code_intel::{FrameDecoder, encode};
 use serde_json::{Value, json};
 
 /// Plays a server until its input ends.
 pub(crate) fn play(part: &str) {
     match part {
-        "garbage" => return say(b"Starting the server, please wait...\n"),
-        "half a frame" => return say(b"Content-Length: 100\r\n\r\n{\"jsonrpc\""),
+        "garbage" => return write_raw(b"Starting the server, please wait...\n"),
+        "half a frame" => return write_raw(b"Content-Length: 100\r\n\r\n{\"jsonrpc\""),
         "check" => return check(),
-        "huge" => return say(b"Content-Length: 99000000000\r\n\r\n{"),
+        "huge" => return write_raw(b"Content-Length: 99000000000\r\n\r\n{"),
         "crash" => {
             eprintln!("thread 'main' panicked: \u{1b}[31mout of luck\u{1b}[0m");
             std::process::exit(101);
         }
         _ => {}
     }
-    let mut server = Server { part: part.to_owned(), documents: BTreeMap::new(), asked: 0 };
-    let mut decoder = Decoder::default();
+    let mut server = FakeServer { part: part.to_owned(), documents: BTreeMap::new(), asked: 0 };
+    let mut decoder = FrameDecoder::default();
     let mut buffer = vec![0; 1 << 16];
     loop {
         match std::io::stdin().read(&mut buffer) {
@@ -29,7 +29,7 @@ pub(crate) fn play(part: &str) {
             Ok(count) => decoder.push(&buffer[..count]),
         }
         while let Some(message) = decoder.next_message().unwrap() {
-            server.take(&message);
+            server.handle_message(&message);
         }
     }
 }
@@ -49,14 +49,14 @@ fn check() {
     }
 }
 
-struct Server {
+struct FakeServer {
     part: String,
     documents: BTreeMap<String, (i64, String)>,
     asked: u32,
 }
 
-impl Server {
-    fn take(&mut self, message: &Value) {
+impl FakeServer {
+    fn handle_message(&mut self, message: &Value) {
         let params = &message["params"];
         let document = &params["textDocument"];
         let uri = document["uri"].as_str().unwrap_or_default().to_owned();
@@ -76,12 +76,12 @@ impl Server {
                 "documentSymbolProvider": true, "codeActionProvider": { "resolveProvider": false },
             } }),
             ),
-            method if message.get("id").is_some() => self.question(method, message),
+            method if message.get("id").is_some() => self.handle_request(method, message),
             _ => {}
         }
     }
 
-    fn question(&mut self, method: &str, message: &Value) {
+    fn handle_request(&mut self, method: &str, message: &Value) {
         self.asked += 1;
         let root = self.documents.keys().next().cloned().unwrap_or_default();
         let inside =
@@ -223,7 +223,7 @@ fn send(message: &Value) {
 }
 
 /// Writes the bytes and waits until its input ends.
-fn say(bytes: &[u8]) {
+fn write_raw(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_ok() {
         let _ended = std::io::stdin().read_to_end(&mut Vec::new());

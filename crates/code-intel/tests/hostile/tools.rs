@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_code_intel::{AfterEdit, Settings, declarations, tools};
+use headstart_code_intel::{EditDiagnostics, Settings, declarations, tools};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree as _};
 use headstart_tool_gate::{DenyRule, DenyRules, GateContext, Role};
@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use super::trials::{FILES, settings, trial};
-use crate::support::{World, path};
+use crate::support::{TestProject, path};
 
 pub(crate) fn all() -> Vec<Trial> {
     let trials: [(&str, fn()); 6] = [
@@ -26,21 +26,22 @@ pub(crate) fn all() -> Vec<Trial> {
     trials.into_iter().map(trial).collect()
 }
 
-struct Session {
-    world: World,
+struct ToolSession {
+    world: TestProject,
     overlay: Arc<Overlay>,
     gate: GateContext,
     toolbox: Toolbox,
 }
 
-impl Session {
+impl ToolSession {
     fn new(part: &str, time: Duration) -> Self {
-        let world = World::new(&FILES, Settings { question: Duration::from_secs(60), ..settings(part) });
-        let observer = Arc::new(AfterEdit::new(world.intel.clone(), time));
+        let world =
+            TestProject::new(&FILES, Settings { request_timeout: Duration::from_secs(60), ..settings(part) });
+        let observer = Arc::new(EditDiagnostics::new(world.intel.clone(), time));
         let toolbox = tools(&world.intel).into_iter().fold(Toolbox::standard(None), Toolbox::with);
         let overlay = world.overlay();
         let gate = GateContext { workspace: "/w".to_owned(), ..GateContext::default() };
-        Self { overlay, gate, toolbox: toolbox.observed_by(observer), world }
+        Self { overlay, gate, toolbox: toolbox.with_edit_observer(observer), world }
     }
 
     fn call(&self, name: &str, args: Value) -> Result<String, ToolError> {
@@ -58,19 +59,19 @@ impl Session {
         async_io::block_on(self.toolbox.run(&call, context)).map(ToolOutput::into_text)
     }
 
-    fn told(&self, name: &str, args: Value) -> String {
+    fn call_ok(&self, name: &str, args: Value) -> String {
         self.call(name, args).unwrap_or_else(|error| error.to_string())
     }
 
     fn edit(&self, old: &str, new: &str) -> String {
-        self.told("edit", json!({ "file_path": "a.mock", "old_string": old, "new_string": new }))
+        self.call_ok("edit", json!({ "file_path": "a.mock", "old_string": old, "new_string": new }))
     }
 }
 
 const TIME: Duration = Duration::from_secs(30);
 
 fn declared() {
-    let world = World::new(&FILES, settings("good"));
+    let world = TestProject::new(&FILES, settings("good"));
     let schemas: Vec<Value> = tools(&world.intel)
         .iter()
         .map(|tool| {
@@ -115,7 +116,7 @@ fn declared() {
 }
 
 fn arguments() {
-    let session = Session::new("good", Duration::ZERO);
+    let session = ToolSession::new("good", Duration::ZERO);
     let place = |line: Value, symbol: &str| json!({ "path": "a.mock", "line": line, "symbol": symbol });
     let cases = [
         ("hover", place(json!(2), "two"), "one\ntwo ERR"),
@@ -165,20 +166,20 @@ fn arguments() {
         ),
     ];
     for (name, args, expected) in cases {
-        assert_eq!(session.told(name, args.clone()), expected, "{name} {args}");
+        assert_eq!(session.call_ok(name, args.clone()), expected, "{name} {args}");
     }
 }
 
 fn closed() {
-    let mut session = Session::new("outside", Duration::ZERO);
+    let mut session = ToolSession::new("outside", Duration::ZERO);
     let rules = [DenyRule("b.mock".to_owned())];
     session.gate.deny = DenyRules::new(rules).unwrap();
     session.world.tree.link(&path("alias.mock"), "b.mock");
     for name in ["b.mock", "alias.mock"] {
-        let told = session.told("hover", json!({ "path": name, "line": 1, "symbol": "three" }));
+        let told = session.call_ok("hover", json!({ "path": name, "line": 1, "symbol": "three" }));
         assert!(told.contains("closed by a deny rule"), "{told}");
     }
-    let told = session.told("definition", json!({ "path": "a.mock", "line": 1, "symbol": "one" }));
+    let told = session.call_ok("definition", json!({ "path": "a.mock", "line": 1, "symbol": "one" }));
     assert_eq!(
         told,
         "a closed file:901 (outside the workspace)\npasswd:901 (outside the workspace)\nsecret:901 (outside the workspace)"
@@ -186,21 +187,21 @@ fn closed() {
 }
 
 fn stacked() {
-    let mut session = Session::new("good", Duration::ZERO);
+    let mut session = ToolSession::new("good", Duration::ZERO);
     session.edit("one", "one ERR");
     let below = session.overlay.clone();
     session.overlay = Arc::new(Overlay::new(below, Quota::default()));
     session.edit("two ERR", "two");
     assert_eq!(session.overlay.staged_changes().changes.len(), 1);
-    let told = session.told("diagnostics", json!({}));
+    let told = session.call_ok("diagnostics", json!({}));
     assert_eq!(told, "new (1):\na.mock:1:5: error: one ERR\ngone (1):\na.mock:2:5: error: two ERR");
 }
 
 fn after_edit() {
-    let session = Session::new("good", TIME);
+    let session = ToolSession::new("good", TIME);
     // The server starts with the first edit. That edit does not wait for it, so it has no diagnostics.
     assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
-    session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": "uno" }));
+    session.call_ok("hover", json!({ "path": "a.mock", "line": 1, "symbol": "uno" }));
     let told = session.edit("uno ERR", "una ERR");
     assert_eq!(
         told,
@@ -213,7 +214,7 @@ fn after_edit() {
     );
     assert_eq!(session.edit("una ERR", "una"), "replaced 1 occurrence in a.mock (line 1)");
     // Another overlay must not see the edits of this one.
-    let other = Session { overlay: session.world.overlay(), ..session };
+    let other = ToolSession { overlay: session.world.overlay(), ..session };
     let told = other.edit("one", "one ERR");
     assert_eq!(
         told,
@@ -222,10 +223,10 @@ fn after_edit() {
 }
 
 fn too_late() {
-    let session = Session::new("slow", Duration::from_millis(100));
+    let session = ToolSession::new("slow", Duration::from_millis(100));
     // The server answers the hover only after the question of the edit before, so that question is answered by then,
     // however slow this machine is.
-    let hover = |symbol| session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": symbol }));
+    let hover = |symbol| session.call_ok("hover", json!({ "path": "a.mock", "line": 1, "symbol": symbol }));
     hover("one");
     assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
     hover("uno");

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use headstart_code_intel::{Adapter, IntelError, Place, Settings, Settling, Severity, Snapshot};
+use headstart_code_intel::{Adapter, IntelError, Settings, SettleSignal, Severity, Snapshot, SymbolPosition};
 use libtest_mimic::Trial;
 
-use crate::support::{World, path};
+use crate::support::{TestProject, path};
 
 pub(crate) const FILES: [(&str, &str); 2] = [("a.mock", "one\ntwo ERR\n"), ("b.mock", "three\n")];
 
@@ -57,22 +57,22 @@ fn settling(part: &str, settling: &str) -> Settings {
         "languages": { "mock": "mock" }, "settling": settling, "install": "make mock",
     });
     let adapter: Adapter = serde_json::from_value(adapter).unwrap();
-    Settings { adapters: vec![adapter], question: Duration::from_secs(3), ..Settings::default() }
+    Settings { adapters: vec![adapter], request_timeout: Duration::from_secs(3), ..Settings::default() }
 }
 
-fn world(part: &str) -> World {
-    World::new(&FILES, settings(part))
+fn world(part: &str) -> TestProject {
+    TestProject::new(&FILES, settings(part))
 }
 
-fn place() -> Place {
-    Place { path: path("a.mock"), line: 2, symbol: "two".to_owned() }
+fn place() -> SymbolPosition {
+    SymbolPosition { path: path("a.mock"), line: 2, symbol: "two".to_owned() }
 }
 
-fn hover(world: &World) -> Result<Option<String>, IntelError> {
+fn hover(world: &TestProject) -> Result<Option<String>, IntelError> {
     async_io::block_on(world.intel.hover(&Snapshot::unchanged(), place()))
 }
 
-fn refused(world: &World) -> String {
+fn refused(world: &TestProject) -> String {
     hover(world).unwrap_err().to_string()
 }
 
@@ -88,9 +88,12 @@ fn huge() {
 }
 
 fn sleeps() {
-    let settings =
-        Settings { start: Duration::from_secs(4), question: Duration::from_secs(1), ..settings("sleeps") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings {
+        start_timeout: Duration::from_secs(4),
+        request_timeout: Duration::from_secs(1),
+        ..settings("sleeps")
+    };
+    let world = TestProject::new(&FILES, settings);
     assert_eq!(refused(&world), "mock is still loading the project; ask again later");
     let last = (0..9).map(|_| refused(&world)).find(|error| !error.contains("loading"));
     assert_eq!(last.unwrap(), "mock was ended: it did not introduce itself within 4 s");
@@ -106,13 +109,13 @@ fn last_words() {
         ("sleep 60 >/dev/null & echo out of luck >&2", "mock ended; its last words: out of luck"),
     ] {
         settings.adapters[0].args = vec!["-c".to_owned(), line.to_owned()];
-        assert_eq!(refused(&World::new(&FILES, settings.clone())), told, "{line}");
+        assert_eq!(refused(&TestProject::new(&FILES, settings.clone())), told, "{line}");
     }
 }
 
 fn silent() {
-    let settings = Settings { question: Duration::from_millis(300), ..settings("silent") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings { request_timeout: Duration::from_millis(300), ..settings("silent") };
+    let world = TestProject::new(&FILES, settings);
     // On a loaded machine the server may still be starting when the first questions are asked.
     let unanswered =
         (0..40).filter(|_| refused(&world).starts_with("mock did not answer hover within")).take(3).count();
@@ -151,8 +154,8 @@ fn flood() {
 }
 
 fn flood_of_diagnostics() {
-    let settings = Settings { question: Duration::from_secs(60), ..settings("flood of diagnostics") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings { request_timeout: Duration::from_secs(60), ..settings("flood of diagnostics") };
+    let world = TestProject::new(&FILES, settings);
     let changes = Snapshot::of(world.staged(&[("a.mock", Some("one ERR\ntwo ERR\n"))]));
     let delta =
         async_io::block_on(world.intel.diagnostics(&changes, &[path("a.mock")], Severity::Hint)).unwrap();
@@ -163,13 +166,13 @@ fn flood_of_diagnostics() {
 }
 
 fn asks() {
-    let settings = Settings { question: Duration::from_secs(60), ..settings("asks") };
-    assert_eq!(hover(&World::new(&FILES, settings)).unwrap().as_deref(), Some("asked"));
+    let settings = Settings { request_timeout: Duration::from_secs(60), ..settings("asks") };
+    assert_eq!(hover(&TestProject::new(&FILES, settings)).unwrap().as_deref(), Some("asked"));
 }
 
 fn late() {
-    let settings = Settings { question: Duration::from_millis(700), ..settings("late") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings { request_timeout: Duration::from_millis(700), ..settings("late") };
+    let world = TestProject::new(&FILES, settings);
     while refused(&world).contains("loading") {}
     let answer = (0..40).find_map(|_| hover(&world).ok());
     assert_eq!(answer.unwrap().as_deref(), Some("one\ntwo ERR"));
@@ -240,8 +243,8 @@ fn commands() {
 
 /// Twenty speculations ask in an order that is mixed by a fixed rule. Each must get its own errors in its own files.
 fn interleaving() {
-    let settings = Settings { question: Duration::from_secs(60), ..settings("good") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings { request_timeout: Duration::from_secs(60), ..settings("good") };
+    let world = TestProject::new(&FILES, settings);
     let speculations: Vec<_> = (0..20)
         .map(|number| {
             let a = format!("new {number} ERR\none\ntwo ERR\n");
@@ -263,7 +266,7 @@ fn interleaving() {
         async move {
             let delta = intel.diagnostics(snapshot, &[], Severity::Hint).await.unwrap();
             let hover = intel
-                .hover(snapshot, Place { path: path("a.mock"), line: 3, symbol: "two".to_owned() })
+                .hover(snapshot, SymbolPosition { path: path("a.mock"), line: 3, symbol: "two".to_owned() })
                 .await;
             (*number, delta, hover.unwrap().unwrap())
         }
@@ -286,8 +289,8 @@ fn interleaving() {
 }
 
 fn dropped() {
-    let settings = Settings { question: Duration::from_secs(60), ..settings("late") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings { request_timeout: Duration::from_secs(60), ..settings("late") };
+    let world = TestProject::new(&FILES, settings);
     let snapshot = Snapshot::unchanged();
     async_io::block_on(async {
         let mut first = Box::pin(world.intel.hover(&snapshot, place()));
@@ -304,16 +307,16 @@ fn dropped() {
 fn missing() {
     let mut settings = settings("good");
     "no-such-server".clone_into(&mut settings.adapters[0].command);
-    assert_eq!(refused(&World::new(&FILES, settings)), "mock is not installed; make mock installs it");
+    assert_eq!(refused(&TestProject::new(&FILES, settings)), "mock is not installed; make mock installs it");
     let world = world("good");
-    let place = Place { path: path("a.other"), ..place() };
+    let place = SymbolPosition { path: path("a.other"), ..place() };
     let error = async_io::block_on(world.intel.hover(&Snapshot::unchanged(), place)).unwrap_err();
     assert_eq!(error.to_string(), "no language server is configured for a.other; those that are know .mock");
 }
 
 fn idle() {
-    let settings = Settings { idle: Duration::from_millis(200), ..settings("good") };
-    let world = World::new(&FILES, settings);
+    let settings = Settings { idle_timeout: Duration::from_millis(200), ..settings("good") };
+    let world = TestProject::new(&FILES, settings);
     hover(&world).unwrap();
     wait_until(|| !world.intel.servers()[0].running);
     hover(&world).unwrap();
@@ -330,7 +333,7 @@ fn progress() {
         ("tells nothing", "quick\n", 0),
         ("tells nothing", "a moment ERR\n", 2),
     ] {
-        let world = World::new(&FILES, settling(part, "progress"));
+        let world = TestProject::new(&FILES, settling(part, "progress"));
         hover(&world).unwrap();
         let mut times = Vec::new();
         for round in 0..5 {
@@ -347,14 +350,14 @@ fn progress() {
 }
 
 fn memory() {
-    let world = World::new(&FILES, Settings { memory: Some(4096), ..settings("good") });
+    let world = TestProject::new(&FILES, Settings { memory_limit: Some(4096), ..settings("good") });
     hover(&world).unwrap();
     wait_until(|| world.intel.servers()[0].crashes == 1);
     assert!(!world.intel.servers()[0].running);
 }
 
 fn room() {
-    let mut settings = Settings { servers: 2, ..settings("good") };
+    let mut settings = Settings { max_servers: 2, ..settings("good") };
     let first = settings.adapters[0].clone();
     settings.adapters = (0..4)
         .map(|number| {
@@ -362,16 +365,16 @@ fn room() {
             Adapter {
                 name: format!("mock{number}"),
                 languages,
-                settling: Settling::Versions,
+                settling: SettleSignal::Versions,
                 ..first.clone()
             }
         })
         .collect();
     let names: Vec<String> = (0..4).map(|number| format!("a.m{number}")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "name\n")).collect();
-    let world = World::new(&files, settings);
+    let world = TestProject::new(&files, settings);
     for name in names.iter().chain(&names) {
-        let place = Place { path: path(name), line: 1, symbol: "name".to_owned() };
+        let place = SymbolPosition { path: path(name), line: 1, symbol: "name".to_owned() };
         async_io::block_on(world.intel.hover(&Snapshot::unchanged(), place)).unwrap();
         let running = world.intel.servers().iter().filter(|server| server.running).count();
         assert!(running <= 2, "{running} servers run");

@@ -5,10 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use headstart_code_intel::{Adapter, Decoder, Settings, Severity, Snapshot, encode, uri_of};
+use headstart_code_intel::{Adapter, FrameDecoder, Settings, Severity, Snapshot, encode, uri_of};
 use serde_json::{Value, json};
 
-use crate::support::{World, find, path, require};
+use crate::support::{TestProject, find, path, require};
 
 const ROUNDS: usize = 20;
 
@@ -103,9 +103,9 @@ fn figures() {
 }
 
 fn through(case: &Case) -> (Duration, Vec<Duration>) {
-    let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
+    let mut settings = Settings { request_timeout: Duration::from_secs(60), ..Settings::default() };
     settings.adapters.retain(|adapter| adapter.name == case.server);
-    let world = World::new(case.files, settings);
+    let world = TestProject::new(case.files, settings);
     let started = Instant::now();
     world.ready(case.main);
     let cold = started.elapsed();
@@ -144,7 +144,7 @@ fn bare(case: &Case) -> (Duration, Vec<Duration>) {
     let root = root.to_str().unwrap().to_owned();
     let uri = uri_of(&root, &path(case.main));
     let started = Instant::now();
-    let mut bare = Bare::start(&adapter, &root, !case.is_saved);
+    let mut bare = BareClient::start(&adapter, &root, !case.is_saved);
     let language = adapter.language(&path(case.main)).unwrap();
     bare.notify(
         "textDocument/didOpen",
@@ -172,20 +172,20 @@ fn bare(case: &Case) -> (Duration, Vec<Duration>) {
     (cold, rounds.collect())
 }
 
-struct Bare {
+struct BareClient {
     child: Child,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     id: i64,
     pulls: bool,
 }
 
-impl Bare {
+impl BareClient {
     fn start(adapter: &Adapter, root: &str, asks: bool) -> Self {
         let mut command = Command::new(find(&adapter.command).unwrap());
         command.args(&adapter.args).current_dir(root);
         let child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut bare = Self { child, decoder: Decoder::default(), id: 0, pulls: false };
+        let mut bare = Self { child, decoder: FrameDecoder::default(), id: 0, pulls: false };
         let folder = format!("file://{root}");
         let mut documents = json!({ "publishDiagnostics": { "versionSupport": true } });
         if asks {
@@ -262,7 +262,7 @@ impl Bare {
     }
 }
 
-impl Drop for Bare {
+impl Drop for BareClient {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _status = self.child.wait();

@@ -2,19 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use headstart_code_intel::{Adapter, Mode, Place, Settings, Severity, Snapshot};
+use headstart_code_intel::{Adapter, DiagnosticsSource, Settings, Severity, Snapshot, SymbolPosition};
 use headstart_overlay_fs::Tree as _;
 
 use crate::story::errors;
-use crate::support::{World, path, require};
+use crate::support::{TestProject, path, require};
 
 /// Runs a checker over the unchanged project and over an edit. The edit must have exactly these new errors, and the one
 /// old error of the project.
 fn check(server: &str, program: &str, files: &[(&str, &str)], edit: (&str, &str), new: &[&str]) {
     require(program);
-    let mut settings = Settings { mode: Mode::Checks, ..Settings::default() };
+    let mut settings = Settings { mode: DiagnosticsSource::Checks, ..Settings::default() };
     settings.adapters.retain(|adapter| adapter.name == server);
-    let world = World::new(files, settings);
+    let world = TestProject::new(files, settings);
     let snapshot = Snapshot::of(world.staged(&[(edit.0, Some(edit.1))]));
     for round in ["cold", "again"] {
         let asked = Instant::now();
@@ -70,9 +70,9 @@ fn others() {
 fn a_linter_beside_a_language_server() {
     require("ruff");
     require("pyright-langserver");
-    let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
+    let mut settings = Settings { request_timeout: Duration::from_secs(60), ..Settings::default() };
     settings.adapters.retain(|adapter| ["ruff", "pyright"].contains(&adapter.name.as_str()));
-    let world = World::new(&[("main.py", "one = 1\n")], settings);
+    let world = TestProject::new(&[("main.py", "one = 1\n")], settings);
     world.ready("main.py");
     let snapshot = Snapshot::of(world.staged(&[("main.py", Some("import os\n\none: str = 1\n"))]));
     let delta = async_io::block_on(world.intel.diagnostics(&snapshot, &[], Severity::Warning)).unwrap();
@@ -89,10 +89,10 @@ fn fix(
     (title, fixed): (&str, &str),
     compiler: &[&str],
 ) {
-    let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
+    let mut settings = Settings { request_timeout: Duration::from_secs(60), ..Settings::default() };
     settings.adapters.retain(|known: &Adapter| known.name == adapter);
     require(&settings.adapters[0].command);
-    let world = World::new(files, settings);
+    let world = TestProject::new(files, settings);
     world.ready(edit.0);
     let overlay = world.overlay();
     async_io::block_on(async {
@@ -100,7 +100,7 @@ fn fix(
         let snapshot = Snapshot::of(overlay.change_set());
         let before = world.intel.diagnostics(&snapshot, &[], Severity::Error).await.unwrap();
         assert_eq!(before.new_errors, 1, "{adapter}: {before:#?}");
-        let place = || Place { path: path(edit.0), line: at.0, symbol: at.1.to_owned() };
+        let place = || SymbolPosition { path: path(edit.0), line: at.0, symbol: at.1.to_owned() };
         let actions = world.intel.code_actions(&snapshot, place(), None).await.unwrap();
         assert!(
             actions.iter().any(|action| action.title == title && !action.command_only),

@@ -4,10 +4,10 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use headstart_code_intel::{Delta, IntelError, Place, Settings, Severity, Snapshot};
+use headstart_code_intel::{Delta, IntelError, Settings, Severity, Snapshot, SymbolPosition};
 use headstart_overlay_fs::{Overlay, Tree as _};
 
-use crate::support::{World, find, path, require};
+use crate::support::{TestProject, find, path, require};
 
 /// A project, its states, and the questions about one of its names.
 pub(crate) struct Story {
@@ -38,13 +38,13 @@ pub(crate) struct State {
 }
 
 impl Story {
-    pub(crate) fn world(&self) -> World {
+    pub(crate) fn world(&self) -> TestProject {
         for program in self.programs {
             require(program);
         }
-        let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
+        let mut settings = Settings { request_timeout: Duration::from_secs(60), ..Settings::default() };
         settings.adapters.retain(|adapter| adapter.name == self.server);
-        World::new(self.files, settings)
+        TestProject::new(self.files, settings)
     }
 
     pub(crate) fn run(&self) {
@@ -68,8 +68,9 @@ impl Story {
         println!("{}: {:?}", self.server, world.intel.servers());
     }
 
-    fn ask_about_places(&self, world: &World) {
-        let place = || Place { path: path(self.main), line: self.name.0, symbol: self.name.1.to_owned() };
+    fn ask_about_places(&self, world: &TestProject) {
+        let place =
+            || SymbolPosition { path: path(self.main), line: self.name.0, symbol: self.name.1.to_owned() };
         let snapshot = Snapshot::unchanged();
         async_io::block_on(async {
             let intel = &world.intel;
@@ -103,7 +104,7 @@ impl Story {
     }
 }
 
-impl World {
+impl TestProject {
     /// Fails unless the compiler accepts the project as the overlay shows it.
     pub(crate) async fn compile(&self, overlay: &Overlay, compiler: &[&str]) {
         let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use async_process::{Command, Stdio};
 use async_trait::async_trait;
-use headstart_code_intel::{CodeIntel, LanguageView, Process, Program, Settings, Spawn, SpawnError};
+use headstart_code_intel::{CodeIntel, LanguageHost, LanguageView, Process, Program, Settings, SpawnError};
 use headstart_overlay_fs::{ChangeKind, ChangeSet, MemoryTree, Overlay, Quota, WorkspacePath};
 
 pub(crate) fn path(path: &str) -> WorkspacePath {
@@ -22,19 +22,19 @@ pub(crate) fn path(path: &str) -> WorkspacePath {
 }
 
 /// A project, its tree, and code intelligence that is driven by a thread.
-pub(crate) struct World {
+pub(crate) struct TestProject {
     pub files: BTreeMap<String, String>,
     pub tree: Arc<MemoryTree>,
-    pub copies: Arc<Copies>,
+    pub copies: Arc<CopyingHost>,
     pub intel: CodeIntel,
 }
 
-impl World {
+impl TestProject {
     pub(crate) fn new(files: &[(&str, &str)], settings: Settings) -> Self {
         let files: BTreeMap<String, String> =
             files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let tree = Arc::new(MemoryTree::from_files(files.clone()).unwrap());
-        let copies = Arc::new(Copies {
+        let copies = Arc::new(CopyingHost {
             files: Arc::new(Mutex::new(files.clone())),
             programs: Vec::new(),
             start: Instant::now(),
@@ -75,7 +75,7 @@ impl World {
 }
 
 /// Makes a copy of the project for each view.
-pub(crate) struct Copies {
+pub(crate) struct CopyingHost {
     /// The files of the project as they are now.
     files: Arc<Mutex<BTreeMap<String, String>>>,
     pub programs: Vec<PathBuf>,
@@ -87,7 +87,7 @@ pub(crate) struct Copies {
 }
 
 #[async_trait]
-impl Spawn for Copies {
+impl LanguageHost for CopyingHost {
     async fn view(&self) -> Result<Box<dyn LanguageView>, SpawnError> {
         let folder = tempfile::tempdir().unwrap();
         // The path has no links in it, because the port promises that.
@@ -98,7 +98,7 @@ impl Spawn for Copies {
         for (path, text) in &base {
             write(&root.join(path), text.as_bytes());
         }
-        let copy = Copy {
+        let copy = CopiedView {
             text: root.to_str().unwrap().to_owned(),
             root,
             base,
@@ -120,7 +120,7 @@ impl Spawn for Copies {
     }
 }
 
-struct Copy {
+struct CopiedView {
     root: PathBuf,
     text: String,
     base: BTreeMap<String, String>,
@@ -132,7 +132,7 @@ struct Copy {
 }
 
 #[async_trait]
-impl LanguageView for Copy {
+impl LanguageView for CopiedView {
     fn root(&self) -> &str {
         &self.text
     }
@@ -200,7 +200,7 @@ impl LanguageView for Copy {
             stdin: Box::new(child.stdin.take().unwrap()),
             stdout: Box::new(child.stdout.take().unwrap()),
             stderr: Some(Box::new(child.stderr.take().unwrap())),
-            guard: Box::new(Group { group, _child: child }),
+            guard: Box::new(ProcessGroup { group, _child: child }),
         })
     }
 
@@ -214,12 +214,12 @@ impl LanguageView for Copy {
 }
 
 /// A process group, killed when it is dropped: a program and everything that it started.
-struct Group {
+struct ProcessGroup {
     group: i32,
     _child: async_process::Child,
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = rustix::process::Pid::from_raw(self.group) {
             let _gone_already = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);

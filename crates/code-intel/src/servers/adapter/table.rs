@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, CheckCommand, Nudge, Role, Settling};
+use super::{Adapter, CheckCommand, RecheckTrigger, Role, SettleSignal};
 use crate::CheckFormat;
 
 pub(super) fn standard() -> Vec<Adapter> {
@@ -22,8 +22,8 @@ fn rust_analyzer() -> Adapter {
         "notifications": { "cargoTomlNotFound": false },
     });
     Adapter {
-        settling: Settling::Status,
-        nudges: vec![Nudge::Save],
+        settling: SettleSignal::Status,
+        nudges: vec![RecheckTrigger::Save],
         settings: [("rust-analyzer".to_owned(), options.clone())].into(),
         options,
         check: Some(check(
@@ -54,7 +54,7 @@ fn typescript() -> Adapter {
         ("jsx", "javascriptreact"),
     ];
     Adapter {
-        settling: Settling::Tsserver,
+        settling: SettleSignal::Tsserver,
         // It must not fetch types from the network while somebody waits.
         options: json!({ "disableAutomaticTypingAcquisition": true, "preferences": { "allowRenameOfImportPath": true, "providePrefixAndSuffixTextForRename": false } }),
         check: Some(check("tsc", &["--noEmit", "--pretty", "false"], CheckFormat::Tsc)),
@@ -75,7 +75,7 @@ const PYTHON_ROOTS: [&str; 5] =
 
 fn pyright() -> Adapter {
     Adapter {
-        settling: Settling::Versions,
+        settling: SettleSignal::Versions,
         settings: python_settings("python"),
         check: Some(check("pyright", &["--outputjson"], CheckFormat::Pyright)),
         ..adapter(
@@ -91,7 +91,7 @@ fn pyright() -> Adapter {
 
 fn basedpyright() -> Adapter {
     Adapter {
-        settling: Settling::Versions,
+        settling: SettleSignal::Versions,
         settings: python_settings("basedpyright"),
         check: Some(check("basedpyright", &["--outputjson"], CheckFormat::Pyright)),
         ..adapter(
@@ -116,7 +116,7 @@ fn gopls() -> Adapter {
     // By default it checks other packages only a second after the last edit, and does not report when it is done.
     let options = json!({ "diagnosticsDelay": "0s", "verboseWorkDoneProgress": true });
     Adapter {
-        settling: Settling::Progress,
+        settling: SettleSignal::Progress,
         settings: [("gopls".to_owned(), options.clone())].into(),
         options,
         check: Some(check("go", &["vet", "-json", "./..."], CheckFormat::GoVet)),
@@ -146,8 +146,8 @@ fn clangd() -> Adapter {
         ("cu", "cuda-cpp"),
     ];
     Adapter {
-        settling: Settling::FileStatus,
-        nudges: vec![Nudge::ResendOpen, Nudge::Save],
+        settling: SettleSignal::FileStatus,
+        nudges: vec![RecheckTrigger::ResendOpen, RecheckTrigger::Save],
         options: json!({ "clangdFileStatus": true }),
         ..adapter(
             "clangd",
@@ -163,7 +163,7 @@ fn clangd() -> Adapter {
 fn ruff() -> Adapter {
     Adapter {
         role: Role::Linter,
-        settling: Settling::Versions,
+        settling: SettleSignal::Versions,
         check: Some(check("ruff", &["check", "--no-cache", "--output-format", "json"], CheckFormat::Ruff)),
         ..adapter(
             "ruff",
@@ -196,7 +196,7 @@ fn adapter(
             .collect(),
         root_markers: owned(roots),
         role: Role::Language,
-        settling: Settling::Silence,
+        settling: SettleSignal::Silence,
         nudges: Vec::new(),
         options: json!({}),
         settings: [].into(),

@@ -16,14 +16,14 @@ fn path(path: &str) -> WorkspacePath {
 /// Reads, plans and stages an edit of the files. Returns what is staged, or the error if the edit is refused.
 fn stage(edit: Value) -> Result<ChangeSet, IntelError> {
     let overlay = Overlay::new(Arc::new(MemoryTree::from_files(FILES).unwrap()), Quota::default());
-    let asked = Asked {
+    let asked = EditContext {
         root: "/w",
         encoding: PositionEncoding::Utf16,
         versions: [(path("src/a.ts"), 4)].into(),
         closed: &|path| path.as_bytes().starts_with(b"keys"),
     };
     futures::executor::block_on(async {
-        let proposal = Proposal::read(serde_json::from_value(edit).unwrap(), &asked)?;
+        let proposal = ProposedEdit::read(serde_json::from_value(edit).unwrap(), &asked)?;
         let mut texts = BTreeMap::new();
         for path in proposal.texts_needed() {
             if let Ok(bytes) = overlay.read(&path).await {

@@ -1,7 +1,7 @@
 use headstart_workspace_path::WorkspacePath;
 
 use super::EditError;
-use crate::{Lines, Position, PositionEncoding};
+use crate::{LineIndex, Position, PositionEncoding};
 
 /// Applies edits to a text. All of them refer to the text before; those at one position come one after the other.
 pub(super) fn apply_text_edits(
@@ -10,8 +10,8 @@ pub(super) fn apply_text_edits(
     edits: &[(Position, Position, String)],
     encoding: PositionEncoding,
 ) -> Result<String, EditError> {
-    let lines = Lines::of(text);
-    let place = || EditError::Place { path: path.clone() };
+    let lines = LineIndex::of(text);
+    let place = || EditError::InvalidPosition { path: path.clone() };
     let mut ranges = Vec::with_capacity(edits.len());
     for (start, end, new) in edits {
         let start = lines.offset(*start, encoding).ok_or_else(place)?;

@@ -4,8 +4,8 @@ use headstart_overlay_fs::{ChangeKind, ChangeSet, ContentHash};
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Baseline, Server, WATCHED};
+use crate::servers::file_texts::on_disk;
 use crate::servers::session::{Deadline, OpenText};
-use crate::servers::texts::on_disk;
 use crate::{Delta, Diagnostic, FileEdit, IntelError, Severity, Snapshot, compare};
 
 impl Server {
@@ -71,7 +71,7 @@ impl Server {
         session.set(&unchanged.changes, &open, true).await?;
         if session.settle(&open, deadline).await?.is_some() {
             // Without a baseline nobody can say what an edit changed.
-            let progress = session.doing();
+            let progress = session.current_task();
             return Err(IntelError::Loading { server: self.adapter.name.clone(), progress });
         }
         let diagnostics = session.diagnostics();

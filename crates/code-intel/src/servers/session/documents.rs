@@ -7,10 +7,10 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Value, json};
 
-use super::{Document, Sent, Session};
+use super::{Document, SendReason, Session};
 use crate::IntelError;
-use crate::servers::adapter::Nudge;
-use crate::servers::state::{FileChange, Staged, difference, staged};
+use crate::servers::adapter::RecheckTrigger;
+use crate::servers::change_sets::{FileChange, StagedState, difference, staged};
 
 /// The most documents that stay open.
 const OPEN: usize = 64;
@@ -32,9 +32,9 @@ impl Session {
         save: bool,
     ) -> Result<(), IntelError> {
         let mut differing: BTreeMap<WorkspacePath, FileChange> =
-            difference(&self.told, changes).into_iter().collect();
-        for path in std::mem::take(&mut self.unsure) {
-            let change = if staged(changes, &path) == Staged::Gone {
+            difference(&self.synced, changes).into_iter().collect();
+        for path in std::mem::take(&mut self.uncertain) {
+            let change = if staged(changes, &path) == StagedState::Gone {
                 FileChange::Deleted
             } else {
                 FileChange::Changed
@@ -43,10 +43,10 @@ impl Session {
         }
         if !differing.is_empty() {
             // If this fails half-way, the next state has to mention these paths again.
-            self.unsure = differing.keys().cloned().collect();
+            self.uncertain = differing.keys().cloned().collect();
             self.view.show(changes).await?;
-            self.unsure.clear();
-            self.told = changes.clone();
+            self.uncertain.clear();
+            self.synced = changes.clone();
             self.tell_files(&differing);
         }
         let mut sent = Vec::new();
@@ -55,12 +55,12 @@ impl Session {
                 continue;
             }
             match staged(changes, path) {
-                Staged::File(content) => match std::str::from_utf8(content) {
+                StagedState::File(content) => match std::str::from_utf8(content) {
                     Ok(text) => sent.extend(self.open(path, &text.into())),
                     Err(_) => self.close(path),
                 },
                 // The text of the base is not known here. A question about the file will open it again.
-                Staged::Gone | Staged::Other | Staged::Untouched => self.close(path),
+                StagedState::Gone | StagedState::Other | StagedState::Untouched => self.close(path),
             }
         }
         for OpenText { path, text } in wanted {
@@ -77,20 +77,20 @@ impl Session {
     /// Whether a change on disk is what the server was told is staged there. From then on it does not count as staged
     /// any more.
     pub(crate) fn was_accepted(&mut self, path: &WorkspacePath, on_disk: Option<&[u8]>) -> bool {
-        let is_same = match staged(&self.told, path) {
-            Staged::File(content) => on_disk == Some(&**content),
-            Staged::Gone => on_disk.is_none(),
-            Staged::Other | Staged::Untouched => false,
+        let is_same = match staged(&self.synced, path) {
+            StagedState::File(content) => on_disk == Some(&**content),
+            StagedState::Gone => on_disk.is_none(),
+            StagedState::Other | StagedState::Untouched => false,
         };
         if is_same {
-            Arc::make_mut(&mut self.told).changes.retain(|change| change.path != *path);
+            Arc::make_mut(&mut self.synced).changes.retain(|change| change.path != *path);
         }
         is_same
     }
 
     /// Whether the server was told the state on disk.
     pub(crate) fn has_nothing_staged(&self) -> bool {
-        self.told.is_empty() && self.unsure.is_empty()
+        self.synced.is_empty() && self.uncertain.is_empty()
     }
 
     /// Tells the server that files changed on the user's disk.
@@ -98,7 +98,7 @@ impl Session {
         let changed = paths.iter().map(|path| (path.clone(), FileChange::Changed)).collect();
         self.tell_files(&changed);
         for path in paths {
-            if staged(&self.told, path) == Staged::Untouched {
+            if staged(&self.synced, path) == StagedState::Untouched {
                 self.close(path);
             }
         }
@@ -145,24 +145,24 @@ impl Session {
                 }),
             );
         }
-        self.mark_sent(path, Sent::Changed);
+        self.mark_sent(path, SendReason::Changed);
         self.unsaved = true;
         Some(path.clone())
     }
 
     fn mark_changed(&mut self) {
-        self.changed.get_or_insert(self.said.searches_begun);
+        self.changed.get_or_insert(self.reports.searches_begun);
     }
 
-    fn mark_sent(&mut self, path: &WorkspacePath, how: Sent) {
+    fn mark_sent(&mut self, path: &WorkspacePath, how: SendReason) {
         self.mark_changed();
         let sent = self.unsettled.entry(path.clone()).or_insert(how);
-        if how == Sent::Changed {
+        if how == SendReason::Changed {
             *sent = how;
         }
-        self.said.pulled.remove(path);
+        self.reports.pulled.remove(path);
         // What it published for the text before does not count any more.
-        if let Some(published) = self.said.published.get_mut(path) {
+        if let Some(published) = self.reports.published.get_mut(path) {
             published.serial = 0;
         }
     }
@@ -170,9 +170,9 @@ impl Session {
     fn close(&mut self, path: &WorkspacePath) {
         if self.documents.remove(path).is_some() {
             self.unsettled.remove(path);
-            self.said.pulled.remove(path);
-            self.said.published.remove(path);
-            self.said.raw.remove(path);
+            self.reports.pulled.remove(path);
+            self.reports.published.remove(path);
+            self.reports.raw.remove(path);
             let uri = self.uri(path);
             self.notify("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
             self.mark_changed();
@@ -182,7 +182,7 @@ impl Session {
     /// Sends open documents again if the server does not check them by itself.
     fn nudge(&mut self, files_differ: bool, sent: &[WorkspacePath]) {
         let needed = files_differ || !sent.is_empty();
-        if !needed || !self.adapter.nudges.contains(&Nudge::ResendOpen) {
+        if !needed || !self.adapter.nudges.contains(&RecheckTrigger::ResendOpen) {
             return;
         }
         let others: Vec<WorkspacePath> =
@@ -198,14 +198,14 @@ impl Session {
                 "forceRebuild": true,
             });
             self.notify("textDocument/didChange", &params);
-            self.mark_sent(&path, Sent::Again);
+            self.mark_sent(&path, SendReason::Again);
         }
     }
 
     /// Reports a save. One is enough, because a check on disk covers the whole project.
     fn save(&mut self, wanted: &[OpenText]) {
         self.unsaved = false;
-        if !self.adapter.nudges.contains(&Nudge::Save) {
+        if !self.adapter.nudges.contains(&RecheckTrigger::Save) {
             return;
         }
         if let Some(open) = wanted.first() {

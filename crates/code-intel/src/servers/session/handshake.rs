@@ -59,7 +59,7 @@ impl Session {
 
     /// Whether it can be asked for the diagnostics of a document.
     pub(super) fn pulls(&self) -> bool {
-        self.said.offers_pull || self.offers("diagnosticProvider")
+        self.reports.offers_pull || self.offers("diagnosticProvider")
     }
 }
 

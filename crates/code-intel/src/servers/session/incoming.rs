@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Published, Session};
 use crate::diagnostic::message_of;
-use crate::uri::{Target, target_of};
-use crate::{Diagnostic, Lines, Position, Severity};
+use crate::uri::{UriTarget, target_of};
+use crate::{Diagnostic, LineIndex, Position, Severity};
 
 /// The most paths whose diagnostics are kept.
 const PATHS: usize = 5_000;
@@ -18,9 +18,9 @@ const TASKS: usize = 1_000;
 
 impl Session {
     /// Reads one message. What is not understood is skipped, because a server may send more than a client knows.
-    pub(super) fn take(&mut self, message: &Value) {
+    pub(super) fn handle_message(&mut self, message: &Value) {
         match (message["method"].as_str(), message.get("id")) {
-            (Some(method), None) => self.take_notification(method, &message["params"]),
+            (Some(method), None) => self.handle_notification(method, &message["params"]),
             (Some(method), Some(id)) => {
                 let answer = self.answer(method, &message["params"]);
                 let response = match answer {
@@ -45,27 +45,28 @@ impl Session {
         }
     }
 
-    fn take_notification(&mut self, method: &str, params: &Value) {
+    fn handle_notification(&mut self, method: &str, params: &Value) {
         match method {
-            "textDocument/publishDiagnostics" => self.take_diagnostics(params),
-            "$/progress" => self.take_progress(params),
+            "textDocument/publishDiagnostics" => self.handle_diagnostics(params),
+            "$/progress" => self.handle_progress(params),
             "experimental/serverStatus" => {
-                self.said.quiescent = params["quiescent"].as_bool().or(self.said.quiescent);
+                self.reports.quiescent = params["quiescent"].as_bool().or(self.reports.quiescent);
             }
-            "textDocument/clangd.fileStatus" => self.take_file_status(params),
+            "textDocument/clangd.fileStatus" => self.handle_file_status(params),
             _ => {}
         }
     }
 
-    fn take_file_status(&mut self, params: &Value) {
-        let Some(Target::Inside(path)) = params["uri"].as_str().map(|uri| target_of(self.root(), uri)) else {
+    fn handle_file_status(&mut self, params: &Value) {
+        let Some(UriTarget::Inside(path)) = params["uri"].as_str().map(|uri| target_of(self.root(), uri))
+        else {
             return;
         };
         if params["state"] != "idle" {
-            self.said.at_rest.remove(&path);
+            self.reports.finished_documents.remove(&path);
         } else if self.documents.contains_key(&path) {
-            self.said.at_rest.insert(path);
-            self.said.tells_rest = true;
+            self.reports.finished_documents.insert(path);
+            self.reports.reports_finished = true;
         }
     }
 
@@ -78,19 +79,19 @@ impl Session {
             }
             "client/registerCapability" => {
                 let registered = params["registrations"].as_array().map(Vec::as_slice).unwrap_or_default();
-                self.said.offers_pull |=
+                self.reports.offers_pull |=
                     registered.iter().any(|one| one["method"] == "textDocument/diagnostic");
                 Value::Null
             }
             // An edit that was not asked for is refused.
             "workspace/applyEdit" => {
-                self.said.refused_edits += 1;
+                self.reports.refused_edits += 1;
                 json!({ "applied": false, "failureReason": "edits are made by whoever asks for them" })
             }
             "workspace/workspaceFolders" => json!([{ "uri": self.uri(&self.folder), "name": "workspace" }]),
             "window/showDocument" => json!({ "success": false }),
             "workspace/diagnostic/refresh" => {
-                self.said.refreshes += 1;
+                self.reports.refreshes += 1;
                 Value::Null
             }
             "window/workDoneProgress/create"
@@ -112,29 +113,30 @@ impl Session {
         }
     }
 
-    fn take_diagnostics(&mut self, params: &Value) {
-        let Some(Target::Inside(path)) = params["uri"].as_str().map(|uri| target_of(self.root(), uri)) else {
+    fn handle_diagnostics(&mut self, params: &Value) {
+        let Some(UriTarget::Inside(path)) = params["uri"].as_str().map(|uri| target_of(self.root(), uri))
+        else {
             return;
         };
-        self.said.publications += 1;
-        self.said.at_rest.remove(&path);
-        self.said.last_publication = Some(self.host.now());
+        self.reports.publications += 1;
+        self.reports.finished_documents.remove(&path);
+        self.reports.last_publication = Some(self.host.now());
         let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
         let diagnostics = self.diagnostics_of(&path, &params["diagnostics"]);
-        let full = PATHS <= self.said.published.len();
+        let full = PATHS <= self.reports.published.len();
         // Those of an open document are always kept, because somebody waits for them.
-        if full && !self.said.published.contains_key(&path) && !self.documents.contains_key(&path) {
+        if full && !self.reports.published.contains_key(&path) && !self.documents.contains_key(&path) {
             return;
         }
         self.keep_raw(&path, &params["diagnostics"]);
-        let serial = self.said.publications;
-        self.said.published.insert(path, Published { version, serial, diagnostics });
+        let serial = self.reports.publications;
+        self.reports.published.insert(path, Published { version, serial, diagnostics });
     }
 
     pub(super) fn keep_raw(&mut self, path: &headstart_workspace_path::WorkspacePath, list: &Value) {
         if self.documents.contains_key(path) {
             let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-            self.said.raw.insert(path.clone(), list.iter().take(DIAGNOSTICS).cloned().collect());
+            self.reports.raw.insert(path.clone(), list.iter().take(DIAGNOSTICS).cloned().collect());
         }
     }
 
@@ -145,7 +147,7 @@ impl Session {
         list: &Value,
     ) -> Vec<Diagnostic> {
         let text = self.documents.get(path).map(|document| document.text.clone());
-        let lines = text.as_ref().map(|text| Lines::of(text));
+        let lines = text.as_ref().map(|text| LineIndex::of(text));
         let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
         let read = list.iter().take(DIAGNOSTICS).filter_map(|value| {
             let found: gen_lsp_types::Diagnostic = serde_json::from_value(value.clone()).ok()?;
@@ -174,7 +176,7 @@ impl Session {
         read.collect()
     }
 
-    fn take_progress(&mut self, params: &Value) {
+    fn handle_progress(&mut self, params: &Value) {
         let token = match &params["token"] {
             Value::String(token) => token.clone(),
             token => token.to_string(),
@@ -182,22 +184,22 @@ impl Session {
         let value = &params["value"];
         let is_check = token.to_ascii_lowercase().contains("flycheck");
         match value["kind"].as_str() {
-            Some("begin") if self.said.progress.len() < TASKS => {
+            Some("begin") if self.reports.progress.len() < TASKS => {
                 if is_check {
-                    self.said.checks_begun += 1;
-                    self.said.checks.insert(token.clone());
+                    self.reports.checks_begun += 1;
+                    self.reports.checks.insert(token.clone());
                 }
                 let title = value["title"].as_str().unwrap_or_default();
                 if title.starts_with(SEARCHES) {
-                    self.said.searches_begun += 1;
+                    self.reports.searches_begun += 1;
                 }
-                self.said.progress.insert(token, title.chars().take(60).collect());
+                self.reports.progress.insert(token, title.chars().take(60).collect());
             }
             Some("end") => {
-                self.said.progress.remove(&token);
+                self.reports.progress.remove(&token);
                 if is_check {
-                    self.said.checks.remove(&token);
-                    self.said.last_check = Some(self.host.now());
+                    self.reports.checks.remove(&token);
+                    self.reports.last_check = Some(self.host.now());
                 }
             }
             _ => {}

@@ -8,7 +8,7 @@ use super::{Deadline, OpenText, Session};
 use crate::IntelError;
 
 /// How long it may need to notice that a file appeared or vanished.
-const NOTICE: Duration = Duration::from_millis(500);
+const WATCH_DELAY: Duration = Duration::from_millis(500);
 
 impl Session {
     /// Asks for the diagnostics of documents; if files appeared or vanished, until two answers agree.
@@ -18,7 +18,7 @@ impl Session {
         deadline: Deadline,
     ) -> Result<bool, IntelError> {
         if self.moved {
-            self.listen(deadline.at.min(self.host.now() + NOTICE)).await?;
+            self.listen(deadline.at.min(self.host.now() + WATCH_DELAY)).await?;
         }
         let mut earlier = None;
         loop {
@@ -32,12 +32,12 @@ impl Session {
                     let list = Value::Array(list);
                     self.keep_raw(&open.path, &list);
                     let diagnostics = self.diagnostics_of(&open.path, &list);
-                    self.said.pulled.insert(open.path.clone(), diagnostics);
+                    self.reports.pulled.insert(open.path.clone(), diagnostics);
                 }
                 return Ok(true);
             }
             earlier = Some(answers);
-            self.listen(deadline.at.min(self.host.now() + NOTICE)).await?;
+            self.listen(deadline.at.min(self.host.now() + WATCH_DELAY)).await?;
             if deadline.at <= self.host.now() {
                 return Ok(false);
             }

@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Deadline, Session};
-use crate::servers::answer::Symbol;
+use crate::servers::results::Symbol;
 use crate::symbol::{find_symbol, word_at};
-use crate::uri::{Target, target_of};
-use crate::{IntelError, Lines, Position};
+use crate::uri::{UriTarget, target_of};
+use crate::{IntelError, LineIndex, Position};
 
 /// The deepest nesting of symbols that is followed.
 const DEPTH: usize = 32;
@@ -18,8 +18,8 @@ const DEPTH: usize = 32;
 const HOVER_CHARACTERS: usize = 4_000;
 
 /// A place in a server's answer.
-pub(crate) struct Found {
-    pub(crate) target: Target,
+pub(crate) struct TargetPosition {
+    pub(crate) target: UriTarget,
     pub(crate) start: Position,
 }
 
@@ -42,7 +42,7 @@ impl Session {
     ) -> Result<(Position, &'a str), IntelError> {
         let offset = find_symbol(text, line, symbol)
             .map_err(|error| IntelError::Symbol { path: path.clone(), error })?;
-        Ok((Lines::of(text).position(offset, self.encoding), word_at(text, offset)))
+        Ok((LineIndex::of(text).position(offset, self.encoding), word_at(text, offset)))
     }
 
     pub(crate) fn at(&self, path: &WorkspacePath, position: Position) -> Value {
@@ -58,11 +58,11 @@ impl Session {
         method: &str,
         params: &Value,
         deadline: Deadline,
-    ) -> Result<Vec<Found>, IntelError> {
+    ) -> Result<Vec<TargetPosition>, IntelError> {
         let answer = self.ask(method, params, deadline).await?;
         let response: Option<DefinitionResponse> = self.read(method, answer)?;
         let root = self.root().to_owned();
-        let found = |uri: &str, range: gen_lsp_types::Range| Found {
+        let found = |uri: &str, range: gen_lsp_types::Range| TargetPosition {
             target: target_of(&root, uri),
             start: Position { line: range.start.line, character: range.start.character },
         };
@@ -147,7 +147,7 @@ impl Session {
         kind: Option<&str>,
         deadline: Deadline,
     ) -> Result<Vec<CodeActionResponse>, IntelError> {
-        let raw = self.said.raw.get(path).map(Vec::as_slice).unwrap_or_default();
+        let raw = self.reports.raw.get(path).map(Vec::as_slice).unwrap_or_default();
         let on_line = |value: &&Value| {
             let line = |end: &str| value["range"][end]["line"].as_u64().unwrap_or(u64::MAX);
             line("start") <= u64::from(start.line) && u64::from(start.line) <= line("end")
@@ -193,8 +193,8 @@ impl Session {
 
     fn flat(&self, symbol: SymbolInformation) -> Symbol {
         let path = match target_of(self.root(), &symbol.location.uri.0) {
-            Target::Inside(path) => Some(path),
-            Target::Outside(_) => None,
+            UriTarget::Inside(path) => Some(path),
+            UriTarget::Outside(_) => None,
         };
         let base = symbol.base_symbol_information;
         Symbol {

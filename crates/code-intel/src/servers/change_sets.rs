@@ -7,7 +7,7 @@ use headstart_workspace_path::WorkspacePath;
 
 /// What a change set says about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Staged<'a> {
+pub(crate) enum StagedState<'a> {
     /// A file with this content.
     File(&'a Content),
     /// Whatever was there is removed.
@@ -27,12 +27,12 @@ pub(crate) enum FileChange {
 }
 
 /// What is staged at a path.
-pub(crate) fn staged<'a>(changes: &'a ChangeSet, path: &WorkspacePath) -> Staged<'a> {
+pub(crate) fn staged<'a>(changes: &'a ChangeSet, path: &WorkspacePath) -> StagedState<'a> {
     match changes.changes.iter().find(|change| change.path == *path).map(|change| &change.kind) {
-        None => Staged::Untouched,
-        Some(ChangeKind::Write { content, .. }) => Staged::File(content),
-        Some(ChangeKind::Delete) => Staged::Gone,
-        Some(ChangeKind::Link { .. } | ChangeKind::CreateDirectory) => Staged::Other,
+        None => StagedState::Untouched,
+        Some(ChangeKind::Write { content, .. }) => StagedState::File(content),
+        Some(ChangeKind::Delete) => StagedState::Gone,
+        Some(ChangeKind::Link { .. } | ChangeKind::CreateDirectory) => StagedState::Other,
     }
 }
 
@@ -64,21 +64,21 @@ pub(crate) fn difference(old: &ChangeSet, new: &ChangeSet) -> Vec<(WorkspacePath
 
 /// The content of a file in a state: `None` if there is no file, and an empty value if there is one whose content
 /// cannot be compared.
-fn content_of<'a>(change: Option<&'a Change>, base: &'a Change) -> Option<Held<'a>> {
+fn content_of<'a>(change: Option<&'a Change>, base: &'a Change) -> Option<FileContent<'a>> {
     match change.map(|change| &change.kind) {
-        Some(ChangeKind::Write { content, .. }) => Some(Held(Some(content))),
-        Some(ChangeKind::Link { target, .. }) => Some(Held(Some(target))),
+        Some(ChangeKind::Write { content, .. }) => Some(FileContent(Some(content))),
+        Some(ChangeKind::Link { target, .. }) => Some(FileContent(Some(target))),
         Some(ChangeKind::Delete | ChangeKind::CreateDirectory) => None,
         None => {
             let is_file = base.base.as_ref().is_some_and(|seen| seen.kind != EntryKind::Directory);
-            is_file.then_some(Held(base.base_content.as_deref()))
+            is_file.then_some(FileContent(base.base_content.as_deref()))
         }
     }
 }
 
 /// The content of a file, or the target of a link.
 #[derive(PartialEq)]
-struct Held<'a>(Option<&'a [u8]>);
+struct FileContent<'a>(Option<&'a [u8]>);
 
 #[cfg(test)]
 mod tests {
@@ -121,7 +121,7 @@ mod tests {
             ["Deleted d/moved", "Changed edited", "Created n/moved", "Created removed"]
         );
         assert!(listed(&one, &one).is_empty());
-        assert_eq!(staged(&one, &path("removed")), Staged::Gone);
-        assert_eq!(staged(&one, &path("kept")), Staged::Untouched);
+        assert_eq!(staged(&one, &path("removed")), StagedState::Gone);
+        assert_eq!(staged(&one, &path("kept")), StagedState::Untouched);
     }
 }

@@ -3,38 +3,38 @@
 use futures::channel::oneshot;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::servers::answer::{Action, Locations, Place, Symbols};
+use crate::servers::results::{Action, Locations, SymbolPosition, Symbols};
 use crate::{Delta, EditPlan, IntelError, Severity, Snapshot};
 
 /// Identifies a server: the index of its adapter, and the root of its project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key {
+pub(crate) struct ServerKey {
     pub(crate) adapter: usize,
     pub(crate) folder: WorkspacePath,
 }
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub(crate) enum Question {
+pub(crate) enum Request {
     Diagnostics {
         paths: Vec<WorkspacePath>,
         least: Severity,
     },
-    Definition(Place),
-    References(Place),
-    Hover(Place),
+    Definition(SymbolPosition),
+    References(SymbolPosition),
+    Hover(SymbolPosition),
     SymbolsOf(WorkspacePath),
     SymbolsLike(String),
     Rename {
-        place: Place,
+        place: SymbolPosition,
         to: String,
     },
     Actions {
-        place: Place,
+        place: SymbolPosition,
         kind: Option<String>,
     },
     Apply {
-        place: Place,
+        place: SymbolPosition,
         kind: Option<String>,
         title: String,
     },
@@ -46,7 +46,7 @@ pub(crate) enum Question {
     End,
 }
 
-impl Question {
+impl Request {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Diagnostics { .. } => "diagnostics",
@@ -63,7 +63,7 @@ impl Question {
 
 /// What it is answered with.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     Delta(Delta),
     Locations(Locations),
     Text(Option<String>),
@@ -75,8 +75,8 @@ pub(crate) enum Answer {
 
 /// A question, the state it is about, and where to send the answer.
 pub(crate) struct Job {
-    pub(crate) key: Key,
+    pub(crate) key: ServerKey,
     pub(crate) snapshot: Snapshot,
-    pub(crate) question: Question,
-    pub(crate) answer: oneshot::Sender<Result<Answer, IntelError>>,
+    pub(crate) question: Request,
+    pub(crate) answer: oneshot::Sender<Result<Response, IntelError>>,
 }

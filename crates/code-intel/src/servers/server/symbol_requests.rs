@@ -7,13 +7,13 @@ use headstart_workspace_path::WorkspacePath;
 use serde_json::json;
 
 use super::Server;
-use crate::servers::answer::{Action, Location, Locations, Place, Symbols};
-use crate::servers::edit::{Asked, Proposal};
-use crate::servers::job::{Answer, Question};
-use crate::servers::session::{Deadline, Found, OpenText};
-use crate::servers::texts::Texts;
-use crate::uri::Target;
-use crate::{EditPlan, IntelError, Lines, Position, PositionEncoding, Snapshot};
+use crate::servers::edit::{EditContext, ProposedEdit};
+use crate::servers::file_texts::FileTexts;
+use crate::servers::request::{Request, Response};
+use crate::servers::results::{Action, Location, Locations, SymbolPosition, Symbols};
+use crate::servers::session::{Deadline, OpenText, TargetPosition};
+use crate::uri::UriTarget;
+use crate::{EditPlan, IntelError, LineIndex, Position, PositionEncoding, Snapshot};
 
 /// The most places of an answer.
 const PLACES: usize = 100;
@@ -24,42 +24,42 @@ const LINE_CHARACTERS: usize = 200;
 
 impl Server {
     /// Answers questions about a place or a name.
-    pub(super) async fn about_places(
+    pub(super) async fn answer_symbol_request(
         &mut self,
         snapshot: &Snapshot,
-        question: &Question,
+        question: &Request,
         deadline: Deadline,
-    ) -> Result<Answer, IntelError> {
+    ) -> Result<Response, IntelError> {
         match question {
-            Question::Definition(place) => {
-                self.find("definition", place, snapshot, deadline).await.map(Answer::Locations)
+            Request::Definition(place) => {
+                self.find("definition", place, snapshot, deadline).await.map(Response::Locations)
             }
-            Question::References(place) => {
-                self.find("references", place, snapshot, deadline).await.map(Answer::Locations)
+            Request::References(place) => {
+                self.find("references", place, snapshot, deadline).await.map(Response::Locations)
             }
-            Question::Hover(place) => {
+            Request::Hover(place) => {
                 let (_, position, _) = self.open_at(place, snapshot).await?;
                 let session = self.session()?;
                 session.require("hoverProvider", "hover")?;
                 let params = session.at(&place.path, position);
-                session.hover(&params, deadline).await.map(Answer::Text)
+                session.hover(&params, deadline).await.map(Response::Text)
             }
-            Question::SymbolsOf(path) => {
+            Request::SymbolsOf(path) => {
                 self.open(path, snapshot).await?;
                 let session = self.session()?;
                 session.require("documentSymbolProvider", "symbols")?;
                 let symbols = session.document_symbols(path, deadline).await?;
-                Ok(Answer::Symbols(shown(symbols, snapshot)))
+                Ok(Response::Symbols(shown(symbols, snapshot)))
             }
-            Question::SymbolsLike(query) => {
+            Request::SymbolsLike(query) => {
                 let open = self.texts.open(snapshot, self.touched(&snapshot.changes)).await;
                 let session = self.session()?;
                 session.set(&snapshot.changes, &open, false).await?;
                 session.require("workspaceSymbolProvider", "symbols of the project")?;
                 let symbols = session.workspace_symbols(query, deadline).await?;
-                Ok(Answer::Symbols(shown(symbols, snapshot)))
+                Ok(Response::Symbols(shown(symbols, snapshot)))
             }
-            Question::Rename { place, to } => {
+            Request::Rename { place, to } => {
                 let (_, position, _) = self.open_at(place, snapshot).await?;
                 let session = self.session()?;
                 session.require("renameProvider", "rename")?;
@@ -67,15 +67,15 @@ impl Server {
                 params["newName"] = json!(to);
                 let answer = session.ask("textDocument/rename", &params, deadline).await?;
                 let edit: Option<WorkspaceEdit> = session.read("rename", answer)?;
-                self.plan(edit.unwrap_or_default(), snapshot).await.map(Answer::Plan)
+                self.plan(edit.unwrap_or_default(), snapshot).await.map(Response::Plan)
             }
-            Question::Actions { place, kind } => {
+            Request::Actions { place, kind } => {
                 let actions = self.actions(place, kind.as_deref(), snapshot, deadline).await?;
-                Ok(Answer::Actions(actions.iter().filter_map(action_of).collect()))
+                Ok(Response::Actions(actions.iter().filter_map(action_of).collect()))
             }
-            Question::Apply { place, kind, title } => {
+            Request::Apply { place, kind, title } => {
                 let actions = self.actions(place, kind.as_deref(), snapshot, deadline).await?;
-                self.apply(actions, title, snapshot, deadline).await.map(Answer::Plan)
+                self.apply(actions, title, snapshot, deadline).await.map(Response::Plan)
             }
             other => Err(self.unsupported(other.name())),
         }
@@ -84,7 +84,7 @@ impl Server {
     async fn find(
         &mut self,
         what: &str,
-        place: &Place,
+        place: &SymbolPosition,
         snapshot: &Snapshot,
         deadline: Deadline,
     ) -> Result<Locations, IntelError> {
@@ -100,7 +100,7 @@ impl Server {
 
     async fn actions(
         &mut self,
-        place: &Place,
+        place: &SymbolPosition,
         kind: Option<&str>,
         snapshot: &Snapshot,
         deadline: Deadline,
@@ -144,13 +144,13 @@ impl Server {
     async fn plan(&mut self, edit: WorkspaceEdit, snapshot: &Snapshot) -> Result<EditPlan, IntelError> {
         let texts = self.texts.clone();
         let session = self.session()?;
-        let asked = Asked {
+        let asked = EditContext {
             root: session.root(),
             encoding: session.encoding,
             versions: session.versions(),
             closed: &*snapshot.closed,
         };
-        let proposal = Proposal::read(edit, &asked)?;
+        let proposal = ProposedEdit::read(edit, &asked)?;
         let texts = texts.all(snapshot, proposal.texts_needed()).await;
         Ok(proposal.plan(&texts, &asked)?)
     }
@@ -158,13 +158,13 @@ impl Server {
     /// Shows the server the state with a place's file open; returns the position of the name and its length.
     async fn open_at(
         &mut self,
-        place: &Place,
+        place: &SymbolPosition,
         snapshot: &Snapshot,
     ) -> Result<(Vec<OpenText>, Position, u32), IntelError> {
         let text = self.texts.read(snapshot, &place.path).await?;
         let session = self.session()?;
         let (position, word) = session.place(&place.path, &text, place.line, &place.symbol)?;
-        let length = Lines::of(word).position(word.len(), session.encoding).character;
+        let length = LineIndex::of(word).position(word.len(), session.encoding).character;
         Ok((self.open(&place.path, snapshot).await?, position, length))
     }
 
@@ -185,23 +185,23 @@ impl Server {
 /// Adds the line of text to each place in the workspace. A server's index may still have files of another state,
 /// which do not exist in this one.
 async fn describe(
-    texts_of: &Texts,
+    texts_of: &FileTexts,
     encoding: PositionEncoding,
-    found: Vec<Found>,
+    found: Vec<TargetPosition>,
     snapshot: &Snapshot,
 ) -> Locations {
     let mut texts: BTreeMap<WorkspacePath, Option<Arc<str>>> = BTreeMap::new();
     let mut gone = BTreeSet::new();
     let mut places: Vec<Location> = Vec::new();
     let count = found.len();
-    for Found { target, start } in found {
+    for TargetPosition { target, start } in found {
         let path = match target {
-            Target::Inside(path) if !(snapshot.closed)(&path) => path,
-            Target::Inside(_) => {
+            UriTarget::Inside(path) if !(snapshot.closed)(&path) => path,
+            UriTarget::Inside(_) => {
                 places.push(outside("a closed file".to_owned(), start));
                 continue;
             }
-            Target::Outside(name) => {
+            UriTarget::Outside(name) => {
                 places.push(outside(name, start));
                 continue;
             }
@@ -219,7 +219,7 @@ async fn describe(
             continue;
         }
         let text = texts.get(&path).cloned().flatten();
-        let lines = text.as_ref().map(|text| Lines::of(text));
+        let lines = text.as_ref().map(|text| LineIndex::of(text));
         let (line, column) = lines
             .as_ref()
             .map_or((start.line + 1, start.character + 1), |lines| lines.for_people(start, encoding));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A place in a text as a model names it: the line, and a name on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SymbolPosition {
     /// The file.
     pub path: WorkspacePath,
     /// The line, from 1.

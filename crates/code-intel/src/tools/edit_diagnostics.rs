@@ -14,47 +14,47 @@ use crate::{CodeIntel, Delta, Diagnostic, IntelError, Severity};
 ///
 /// What comes too late is told after a later edit of the same overlay. A server that does not run is started for
 /// later edits. An error is told once.
-pub struct AfterEdit {
+pub struct EditDiagnostics {
     intel: CodeIntel,
     time: Duration,
-    known: Mutex<Vec<Known>>,
+    known: Mutex<Vec<OverlayState>>,
 }
 
 /// What is known about one overlay.
-struct Known {
+struct OverlayState {
     overlay: Weak<Overlay>,
     /// The errors that were told.
-    told: BTreeSet<(WorkspacePath, String)>,
+    reported: BTreeSet<(WorkspacePath, String)>,
     /// An answer that was not ready in time.
-    late: Option<BoxFuture<'static, Result<Delta, IntelError>>>,
+    pending: Option<BoxFuture<'static, Result<Delta, IntelError>>>,
 }
 
-impl AfterEdit {
+impl EditDiagnostics {
     /// `time` is the longest that an edit waits; 800 ms is usual.
     pub fn new(intel: CodeIntel, time: Duration) -> Self {
         Self { intel, time, known: Mutex::default() }
     }
 
-    fn with<T>(&self, overlay: &Arc<Overlay>, work: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, overlay: &Arc<Overlay>, work: impl FnOnce(&mut OverlayState) -> T) -> T {
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.overlay.strong_count() != 0);
         let this = Arc::downgrade(overlay);
         let place = all.iter().position(|known| known.overlay.ptr_eq(&this)).unwrap_or_else(|| {
-            all.push(Known { overlay: this, told: BTreeSet::new(), late: None });
+            all.push(OverlayState { overlay: this, reported: BTreeSet::new(), pending: None });
             all.len() - 1
         });
         work(&mut all[place])
     }
 }
 
-impl std::fmt::Debug for AfterEdit {
+impl std::fmt::Debug for EditDiagnostics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AfterEdit").field("time", &self.time).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl EditObserver for AfterEdit {
+impl EditObserver for EditDiagnostics {
     async fn edited(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String> {
         if self.time.is_zero() {
             return None;
@@ -63,47 +63,52 @@ impl EditObserver for AfterEdit {
             self.intel.begin_warm(path).await;
             return None;
         }
-        let late = self.with(context.view, |known| known.late.take());
+        let pending = self.with(context.view, |known| known.pending.take());
         // An answer that is ready by now is about an older state, and is told only if the one about this state is
         // late too.
-        let (earlier, late) = match late {
+        let (earlier, pending) = match pending {
             None => (None, None),
-            Some(mut late) => match (&mut late).now_or_never() {
+            Some(mut pending) => match (&mut pending).now_or_never() {
                 Some(answer) => (answer.ok(), None),
-                None => (None, Some(late)),
+                None => (None, Some(pending)),
             },
         };
         // A question that still waits in the queue is about a state that does not exist any more, so this one
         // replaces it.
-        drop(late);
+        drop(pending);
         let (intel, snapshot) = (self.intel.clone(), snapshot_of(context));
         let question = async move { intel.diagnostics(&snapshot, &[], Severity::Error).await }.boxed();
-        let (delta, was_late) = match select(question, self.intel.sleep(self.time).boxed()).await {
+        let (delta, was_pending) = match select(question, self.intel.sleep(self.time).boxed()).await {
             Either::Left((answer, _)) => (answer.ok()?, false),
             Either::Right(((), question)) => {
-                self.with(context.view, |known| known.late = Some(question));
+                self.with(context.view, |known| known.pending = Some(question));
                 (earlier?, true)
             }
         };
         let server = self.intel.server_of(path).await.unwrap_or_default();
-        self.with(context.view, |known| note(known, &server, &delta, was_late))
+        self.with(context.view, |known| describe_new_errors(known, &server, &delta, was_pending))
     }
 }
 
 /// What an edit's answer tells the model about new errors: `rust-analyzer: 1 new error in src/lib.rs`.
-pub fn told_after_edit(answer: &str) -> Option<&str> {
+pub fn edit_diagnostics_summary(answer: &str) -> Option<&str> {
     let mut lines = answer.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
     lines.find(|line| line.contains(" new error"))
 }
 
 /// Describes the errors that were not told yet.
-fn note(known: &mut Known, server: &str, delta: &Delta, was_late: bool) -> Option<String> {
+fn describe_new_errors(
+    known: &mut OverlayState,
+    server: &str,
+    delta: &Delta,
+    was_pending: bool,
+) -> Option<String> {
     let key = |one: &Diagnostic| (one.path.clone(), one.message.clone());
     let errors: Vec<&Diagnostic> = delta.new.iter().collect();
     // An error that was fixed and comes back is told again.
     let present: BTreeSet<_> = errors.iter().map(|one| key(one)).collect();
-    known.told.retain(|told| present.contains(told));
-    let fresh: Vec<&Diagnostic> = errors.into_iter().filter(|one| known.told.insert(key(one))).collect();
+    known.reported.retain(|reported| present.contains(reported));
+    let fresh: Vec<&Diagnostic> = errors.into_iter().filter(|one| known.reported.insert(key(one))).collect();
     if fresh.is_empty() {
         return None;
     }
@@ -112,7 +117,7 @@ fn note(known: &mut Known, server: &str, delta: &Delta, was_late: bool) -> Optio
         1 => format!("in {}", fresh[0].path),
         more => format!("in {more} files"),
     };
-    let when = if was_late { ", before this edit" } else { "" };
+    let when = if was_pending { ", before this edit" } else { "" };
     let noun = if fresh.len() == 1 { "error" } else { "errors" };
     let lines: Vec<String> = fresh.iter().map(|one| one.line_for_model()).collect();
     Some(format!("[{server}: {} new {noun} {place}{when}]\n{}", fresh.len(), lines.join("\n")))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use headstart_overlay_fs::{ChangeSet, Tree, TreeError};
 use headstart_workspace_path::WorkspacePath;
 
+use crate::servers::change_sets::{StagedState, staged};
 use crate::servers::session::OpenText;
-use crate::servers::state::{Staged, staged};
 use crate::{IntelError, Snapshot};
 
 /// A larger file is not sent to a server, in bytes.
@@ -17,11 +17,11 @@ const DOCUMENTS: usize = 60;
 
 /// The workspace as it is on disk, and the changes that are staged over it.
 #[derive(Clone)]
-pub(crate) struct Texts {
+pub(crate) struct FileTexts {
     pub(crate) base: Arc<dyn Tree>,
 }
 
-impl Texts {
+impl FileTexts {
     /// The text of a file. The error says why there is none.
     pub(crate) async fn read(
         &self,
@@ -32,10 +32,10 @@ impl Texts {
             return Err(IntelError::ClosedPath { path: path.clone() });
         }
         let bytes = match staged(&snapshot.changes, path) {
-            Staged::File(content) => content.to_vec(),
-            Staged::Gone => return Err(TreeError::NotFound { path: path.clone() }.into()),
-            Staged::Other => return Err(IntelError::NoText { path: path.clone() }),
-            Staged::Untouched => self.base.read(path).await?,
+            StagedState::File(content) => content.to_vec(),
+            StagedState::Gone => return Err(TreeError::NotFound { path: path.clone() }.into()),
+            StagedState::Other => return Err(IntelError::NoText { path: path.clone() }),
+            StagedState::Untouched => self.base.read(path).await?,
         };
         if FILE_BYTES < bytes.len() {
             return Err(IntelError::TooLarge { path: path.clone(), bytes: bytes.len(), limit: FILE_BYTES });
