@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_agent::native::TokioHost;
-use headstart_context::Resolved;
+use headstart_context::ResolvedMentions;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{AtBoundary, Beside, Check, Consent, Freshness, Host, PromptOf};
@@ -128,9 +128,9 @@ impl Host for NativeHost {
     ) -> Result<Beside, String> {
         let gate = self.gate_context();
         let mentions = self.mentions.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Resolved { text, images, read } = match mentions {
+        let ResolvedMentions { text, images, read } = match mentions {
             Some(mentions) => mentions.resolve(prompt, whose, conversation, tree, &gate).await?,
-            None => Resolved::default(),
+            None => ResolvedMentions::default(),
         };
         let of_rules = match &self.project_rules {
             Some(rules) => rules.beside_prompt(prompt, whose, conversation, tree, &gate).await,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_context::{MentionSource, Outside, Resolved, ToldByTools, mention_room, resolve_mentions};
+use headstart_context::{
+    HostMention, MentionSource, ResolvedMentions, ToolMentionSource, mention_budget, resolve_mentions,
+};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
 use headstart_speculation::PromptOf;
@@ -26,14 +28,14 @@ pub(crate) struct Mentions {
 
 /// The source of mentions: the tools and the servers.
 struct Source<'a> {
-    tools: ToldByTools<'a>,
+    tools: ToolMentionSource<'a>,
     servers: &'a ServerTools,
 }
 
 #[async_trait]
 impl MentionSource for Source<'_> {
-    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
-        self.tools.tell(what, prompt).await
+    async fn resolve(&self, what: HostMention, prompt: &str) -> Result<String, String> {
+        self.tools.resolve(what, prompt).await
     }
 
     async fn fetch(&self, address: &str) -> Result<Option<String>, String> {
@@ -65,10 +67,11 @@ impl Mentions {
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
-    ) -> Result<Resolved, String> {
-        let tools = ToldByTools { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+    ) -> Result<ResolvedMentions, String> {
+        let tools =
+            ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
         let source = Source { tools, servers: &self.servers };
-        let room = mention_room(self.window, conversation);
+        let room = mention_budget(self.window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
         let resolved = resolved.map_err(|error| error.to_string())?;
         if !self.takes_images && !resolved.images.is_empty() {

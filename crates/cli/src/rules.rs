@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headstart_budget::ledger::Day;
-use headstart_context::{Asking, Problem, ProjectRules, Rule, Surroundings, glance, system_text};
+use headstart_context::{
+    ProjectRules, Rule, RuleProblem, SessionEnvironment, ToolCaller, file_overview, system_text,
+};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
 use headstart_speculation::PromptOf;
@@ -86,7 +88,7 @@ impl Rules {
     ) -> Option<String> {
         let rules = ProjectRules::read(tree, gate).await;
         let (system, history) = (conversation.system(), conversation.history());
-        let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
+        let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
         let gone = told.gone.iter().map(|file| format!("{file} is gone"));
         let names: Vec<_> = told.rules.iter().map(Rule::label).chain(gone).collect();
         if whose == PromptOf::User && !names.is_empty() {
@@ -115,7 +117,7 @@ impl Rules {
         self.lock().waiting.push(text);
     }
 
-    fn note_problems<'a>(&self, problems: impl IntoIterator<Item = &'a Problem>) {
+    fn note_problems<'a>(&self, problems: impl IntoIterator<Item = &'a RuleProblem>) {
         let mut told = self.lock();
         for problem in problems {
             let line = format!("rules: {problem}");
@@ -155,28 +157,28 @@ impl Rules {
 }
 
 /// The current surroundings of a session.
-async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> Surroundings {
-    Surroundings {
+async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> SessionEnvironment {
+    SessionEnvironment {
         folder: gate.workspace.clone(),
         system: format!("{} {}, bash", std::env::consts::OS, std::env::consts::ARCH),
         date: Day::of(clock::unix_ms()).to_string(),
         git: git(toolbox, tree, gate).await,
-        files: glance(tree, gate).await,
+        files: file_overview(tree, gate).await,
     }
 }
 
 /// The branch of the workspace, with a `*` if files differ from the last commit; `None` if git does not answer.
 pub(crate) async fn branch(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> Option<String> {
-    Surroundings::branch_of(&status(toolbox, tree, gate).await)
+    SessionEnvironment::branch_of(&status(toolbox, tree, gate).await)
 }
 
 /// What git reports about the working tree; empty if it does not answer.
 async fn git(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
-    Surroundings::git_of(&status(toolbox, tree, gate).await, &gate.deny)
+    SessionEnvironment::git_of(&status(toolbox, tree, gate).await, &gate.deny)
 }
 
 async fn status(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
-    let asking = Asking { toolbox, tree, gate, attended: true, time: GIT_TIME };
+    let asking = ToolCaller { toolbox, tree, gate, attended: true, time: GIT_TIME };
     let args = json!({ "command": "git status --porcelain=v1 --branch" });
     asking.run("shell", &args).await.unwrap_or_default()
 }

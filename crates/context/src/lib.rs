@@ -1,19 +1,19 @@
 //! What a request of a coding agent tells the model besides the user's words.
 //!
 //! [`system_text`] is the system instruction of a session: what the agent is, how its tools are used well, the
-//! project's own rules, and where it works ([`Surroundings`], and [`glance`] for the files). It is made once, so that
+//! project's own rules, and where it works ([`SessionEnvironment`], and [`file_overview`] for the files). It is made once, so that
 //! every request of the session begins with the same bytes and hits the provider's prefix cache.
 //!
 //! [`ProjectRules`] reads a project's rules for agents: `AGENTS.md` (or, if there is none, the file that another
 //! product reads), and `.headstart/rules/*.md`. Rules for all files are part of the system text. Rules for some files
 //! are sent with the user's words when such a file is first mentioned or touched, once
-//! ([`ProjectRules::beside_prompt`]); so is what changed on disk since. What was sent is read from the conversation
+//! ([`ProjectRules::rules_for_prompt`]); so is what changed on disk since. What was sent is read from the conversation
 //! itself, so nothing is kept that could differ from it: a resumed conversation, a fork of it and one whose last turn
 //! was taken back each know what the model knows.
 //!
 //! ```
 //! # use std::sync::Arc;
-//! use headstart_context::{ProjectRules, Surroundings, system_text};
+//! use headstart_context::{ProjectRules, SessionEnvironment, system_text};
 //! use headstart_overlay_fs::{MemoryTree, Tree};
 //! use headstart_tool_gate::GateContext;
 //!
@@ -22,10 +22,10 @@
 //! let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files)?);
 //! let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
 //! let rules = ProjectRules::read(&tree, &gate).await;
-//! let system = system_text(&[], Some(&rules), &Surroundings::default());
+//! let system = system_text(&[], Some(&rules), &SessionEnvironment::default());
 //! assert!(system.contains("Use tabs.") && !system.contains("inline"));
 //!
-//! let told = rules.beside_prompt("make ui/a.css shorter", Some(&system), &[], &tree, &gate).await;
+//! let told = rules.rules_for_prompt("make ui/a.css shorter", Some(&system), &[], &tree, &gate).await;
 //! assert!(told.text.unwrap().contains("No inline styles."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
@@ -35,7 +35,7 @@
 //! permits that.
 //!
 //! [`resolve_mentions`] reads what a prompt names with an `@`: files, lines of files, folders and rules by itself,
-//! anything else through a [`MentionSource`], of which [`ToldByTools`] is one. [`mention_room`] says how much room
+//! anything else through a [`MentionSource`], of which [`ToolMentionSource`] is one. [`mention_budget`] says how much room
 //! there is for it.
 //!
 //! [`Window`] plans what to do with a conversation that is about to exceed its model's window: first old outputs of
@@ -76,26 +76,26 @@
 //!   reading, the limit and what tools answer; what only an editor knows comes through a callback of `AgentOptions`.
 //!   A list of what may be mentioned never contains what the gate closes.
 
-mod asked_of_tools;
 mod clean;
-mod glance;
+mod file_overview;
 mod mentions;
 mod rules;
-mod surroundings;
+mod session_environment;
 mod system;
+mod tool_caller;
 mod window;
 
-pub use asked_of_tools::Asking;
-pub use glance::glance;
+pub use file_overview::file_overview;
 pub use mentions::{
-    Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, ToldByTools, escape_mentions,
-    mention_of_path, mention_of_resource, mention_room, mention_start, mentions, mentions_of_paths,
-    resolve_mentions,
+    HostMention, Mention, MentionError, MentionSource, MentionStart, ResolvedMentions, ToolMentionSource,
+    escape_mentions, mention_budget, mention_of_path, mention_of_resource, mention_start, mentions,
+    mentions_of_paths, resolve_mentions,
 };
 pub use rules::{
-    Applies, FilePatterns, Problem, ProjectRules, RULES_FOLDER, Rule, Told, create_rule_tool,
+    FilePatterns, ProjectRules, PromptRules, RULES_FOLDER, Rule, RuleProblem, RuleScope, create_rule_tool,
     request_rule_tool, rule_declarations,
 };
-pub use surroundings::Surroundings;
+pub use session_environment::SessionEnvironment;
 pub use system::system_text;
-pub use window::{Plan, SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising, Window};
+pub use tool_caller::ToolCaller;
+pub use window::{CompactionPlan, SUMMARY_PROMPT, SUMMARY_TOKENS, SummaryPlan, Window};

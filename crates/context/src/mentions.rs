@@ -1,26 +1,26 @@
 //! What a prompt names with an `@`, and what the model is sent for it.
 
-mod by_tools;
+mod budget;
 mod parse;
 mod paths;
 mod resolve;
-mod room;
+mod tool_source;
 mod write;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 
-pub use self::by_tools::ToldByTools;
+pub use self::budget::mention_budget;
 pub use self::parse::{Mention, escape_mentions, mentions};
 pub use self::paths::mentions_of_paths;
-pub use self::resolve::{Resolved, resolve_mentions};
-pub use self::room::mention_room;
+pub use self::resolve::{ResolvedMentions, resolve_mentions};
+pub use self::tool_source::ToolMentionSource;
 pub use self::write::{MentionStart, mention_of_path, mention_of_resource, mention_start};
 
 /// Mentions that only the program around a conversation can resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Outside {
+pub enum HostMention {
     /// `@diff`: what differs from the last commit.
     Diff,
     /// `@codebase`: what a search of the project finds for the prompt.
@@ -35,7 +35,7 @@ pub enum Outside {
     Selection,
 }
 
-impl Outside {
+impl HostMention {
     /// All of these mentions.
     pub const ALL: [Self; 6] =
         [Self::Diff, Self::Codebase, Self::Terminal, Self::Problems, Self::Open, Self::Selection];
@@ -58,7 +58,7 @@ impl Outside {
     }
 
     /// A description, for a list of what may be mentioned.
-    pub const fn words(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Diff => "what differs from the last commit",
             Self::Codebase => "what a search of the project finds for your prompt",
@@ -74,7 +74,7 @@ impl Outside {
 #[async_trait]
 pub trait MentionSource: Send + Sync {
     /// What the model is sent for it with this prompt, in words. The error says why there is nothing, for the user.
-    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String>;
+    async fn resolve(&self, what: HostMention, prompt: &str) -> Result<String, String>;
 
     /// A web page as text. By default there is no web: `None`, and the mention stays text.
     async fn fetch(&self, _address: &str) -> Result<Option<String>, String> {
@@ -99,4 +99,4 @@ pub struct MentionError {
 }
 
 /// The paths that a prompt names. Work that follows depends on them.
-pub(crate) type Read = Vec<WorkspacePath>;
+pub(crate) type ReadPaths = Vec<WorkspacePath>;

@@ -1,19 +1,19 @@
 //! A project's rules for whoever works on it.
 
-mod beside;
+mod fences;
 mod files;
 mod front_matter;
+mod prompt_rules;
 mod read;
-mod told;
 mod tools;
 
 use headstart_overlay_fs::WorkspacePath;
 
-pub use self::beside::Told;
+pub(crate) use self::fences::without_fences;
 pub use self::files::FilePatterns;
+pub use self::prompt_rules::PromptRules;
 pub use self::read::FOLDER as RULES_FOLDER;
 pub(crate) use self::read::{Reader, text_in};
-pub(crate) use self::told::without_fences;
 pub use self::tools::{create_rule_tool, request_rule_tool, rule_declarations};
 use crate::clean::clean_line;
 
@@ -32,14 +32,14 @@ pub struct Rule {
     /// What it is about, from its front matter.
     pub description: Option<String>,
     /// The files to which it applies.
-    pub applies: Applies,
+    pub applies: RuleScope,
     /// Its text, without the front matter and without characters that hide something.
     pub text: String,
 }
 
 /// The files to which a rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Applies {
+pub enum RuleScope {
     /// Everything.
     Always,
     /// Everything in a folder, for an `AGENTS.md` in it.
@@ -52,14 +52,14 @@ pub enum Applies {
 
 /// What is wrong with a file of rules, in words for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct RuleProblem {
     /// The file, or the folder.
     pub path: WorkspacePath,
     /// What is wrong, and what to do.
     pub message: String,
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", clean_line(&self.path.to_string(), 200), clean_line(&self.message, 500))
     }
@@ -69,7 +69,7 @@ impl std::fmt::Display for Problem {
 #[derive(Debug, Clone, Default)]
 pub struct ProjectRules {
     rules: Vec<Rule>,
-    problems: Vec<Problem>,
+    problems: Vec<RuleProblem>,
 }
 
 impl ProjectRules {
@@ -88,7 +88,7 @@ impl ProjectRules {
     }
 
     /// Files that could not be read or understood.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[RuleProblem] {
         &self.problems
     }
 }
@@ -101,7 +101,7 @@ impl Rule {
 
     /// The name of its file, as the model and the user see it.
     pub fn label(&self) -> String {
-        told::label(&self.path)
+        fences::label(&self.path)
     }
 
     /// Its name in a mention: that of its file, without `.md`.
@@ -112,8 +112,8 @@ impl Rule {
     }
 
     /// Its text in a fence that names its file.
-    pub(crate) fn block(&self) -> String {
-        told::block(&self.label(), "", &self.text)
+    pub(crate) fn fenced_text(&self) -> String {
+        fences::fenced(&self.label(), "", &self.text)
     }
 }
 

@@ -3,9 +3,9 @@ use std::fmt::Write as _;
 use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::ours;
 
-use crate::Surroundings;
+use crate::SessionEnvironment;
 use crate::clean::clean_line;
-use crate::rules::{Applies, ProjectRules, Rule};
+use crate::rules::{ProjectRules, Rule, RuleScope};
 
 /// What applies to every project and every set of tools.
 const ABOUT: &str = "You are a coding agent. You work in the user's project through tools.
@@ -48,7 +48,7 @@ about the work. It is not from the user: where the user says otherwise, the user
 pub fn system_text(
     tools: &[ToolSchema],
     rules: Option<&ProjectRules>,
-    surroundings: &Surroundings,
+    surroundings: &SessionEnvironment,
 ) -> String {
     let mut text = ABOUT.to_owned();
     let is_offered = |name: &&str| tools.iter().any(|tool| tool.name == *name);
@@ -68,13 +68,13 @@ pub fn system_text(
 
 fn push_rules(text: &mut String, rules: &ProjectRules, is_requested: bool) {
     let (always, some): (Vec<_>, Vec<_>) =
-        rules.rules().iter().partition(|rule| rule.applies == Applies::Always);
+        rules.rules().iter().partition(|rule| rule.applies == RuleScope::Always);
     if always.is_empty() && some.is_empty() {
         return;
     }
     text.push_str(BEFORE_RULES);
     for rule in always {
-        text.push_str(&rule.block());
+        text.push_str(&rule.fenced_text());
     }
     if !some.is_empty() {
         let read = if is_requested { "read one with request_rule" } else { "read the file" };
@@ -88,8 +88,8 @@ fn push_rules(text: &mut String, rules: &ProjectRules, is_requested: bool) {
 /// A line that says what a rule that is not for all files is about.
 fn about(rule: &Rule) -> String {
     let files = match &rule.applies {
-        Applies::Files(files) => files.to_string(),
-        Applies::Always | Applies::Folder(_) | Applies::OnRequest => String::new(),
+        RuleScope::Files(files) => files.to_string(),
+        RuleScope::Always | RuleScope::Folder(_) | RuleScope::OnRequest => String::new(),
     };
     let said = [files.as_str(), rule.description.as_deref().unwrap_or_default()];
     clean_line(&said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; "), 300)

@@ -1,17 +1,17 @@
 //! Plans for a conversation that is about to exceed its model's window.
 
 mod outputs;
-mod summary;
+mod summary_plan;
 
 use headstart_forked_query::{Message, ModelRequest, Role, TokenEstimate};
 
 use self::outputs::{cut_old, shorten};
-pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
+pub use self::summary_plan::{SUMMARY_PROMPT, SUMMARY_TOKENS, SummaryPlan};
 
 /// A model's window, and the size from which a conversation is shortened.
 ///
 /// ```
-/// use headstart_context::{Plan, Window};
+/// use headstart_context::{CompactionPlan, Window};
 /// use headstart_forked_query::{TokenEstimate, Message, ModelRequest, Role};
 ///
 /// let said = |role, words: usize| Message::text(role, "word ".repeat(words));
@@ -21,9 +21,9 @@ pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
 ///     thinking: true, response_schema: None, max_output_tokens: None,
 /// };
 /// let window = Window { tokens: 6_000, ..Window::default() };
-/// let Plan::Summarise(plan) = window.plan(&request, &[], TokenEstimate::default()) else { panic!("it is longer than 85 %") };
+/// let CompactionPlan::Summarise(plan) = window.plan(&request, &[], TokenEstimate::default()) else { panic!("it is longer than 85 %") };
 /// // The model is asked for the summary (`plan.messages()`); its words take the place of all but the last turns.
-/// let shorter = plan.with("We talked.");
+/// let shorter = plan.with_summary("We talked.");
 /// assert_eq!(shorter.len(), 8);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Default for Window {
 
 /// What to do with a conversation before its next request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Plan {
+pub enum CompactionPlan {
     /// Nothing: it fits.
     Keep,
     /// It fits once old outputs of tools are removed.
@@ -54,7 +54,7 @@ pub enum Plan {
         outputs: usize,
     },
     /// Its beginning is summarised.
-    Summarise(Summarising),
+    Summarise(SummaryPlan),
     /// What has to stay exceeds the window.
     TooLong {
         /// The estimated number of its tokens.
@@ -64,7 +64,7 @@ pub enum Plan {
 
 impl Window {
     /// The most tokens that a request may have.
-    pub fn most(&self) -> u64 {
+    pub fn max_request_tokens(&self) -> u64 {
         share(self.tokens, u64::from(self.compact_at.clamp(1, 100)))
     }
 
@@ -74,91 +74,92 @@ impl Window {
     /// What is removed is removed at once and far below the limit, so that the provider's prefix cache is rarely
     /// lost. The system instruction, the tools, the user's last text and the last answer with its results always
     /// stay.
-    pub fn plan(&self, request: &ModelRequest, next: &[Message], gauge: TokenEstimate) -> Plan {
-        let count = Counting { request, next, gauge };
+    pub fn plan(&self, request: &ModelRequest, next: &[Message], estimate: TokenEstimate) -> CompactionPlan {
+        let count = TokenCount { request, next, estimate };
         let history = &request.messages;
-        if count.tokens(history) <= self.most() {
-            return Plan::Keep;
+        if count.tokens(history) <= self.max_request_tokens() {
+            return CompactionPlan::Keep;
         }
         let (cut, outputs) = cut_old(history, last_answer(history));
-        if 0 < outputs && count.tokens(&cut) <= share(self.most(), 60) {
-            return Plan::Cut { history: cut, outputs };
+        if 0 < outputs && count.tokens(&cut) <= share(self.max_request_tokens(), 60) {
+            return CompactionPlan::Cut { history: cut, outputs };
         }
-        self.shortest(&count)
+        self.shortest_plan(&count)
     }
 
     /// The summary that will probably be needed before the next request of a conversation, because it has more than
     /// nine tenths of the limit, and removing old outputs would not be enough.
-    pub fn plan_ahead(&self, request: &ModelRequest, gauge: TokenEstimate) -> Option<Summarising> {
-        let count = Counting { request, next: &[], gauge };
+    pub fn plan_ahead(&self, request: &ModelRequest, estimate: TokenEstimate) -> Option<SummaryPlan> {
+        let count = TokenCount { request, next: &[], estimate };
         let history = &request.messages;
-        if count.tokens(history) <= share(self.most(), 90) {
+        if count.tokens(history) <= share(self.max_request_tokens(), 90) {
             return None;
         }
         let (cut, outputs) = cut_old(history, last_answer(history));
-        if 0 < outputs && count.tokens(&cut) <= share(self.most(), 60) {
+        if 0 < outputs && count.tokens(&cut) <= share(self.max_request_tokens(), 60) {
             return None;
         }
-        match self.shortest(&count) {
-            Plan::Summarise(plan) => Some(plan),
+        match self.shortest_plan(&count) {
+            CompactionPlan::Summarise(plan) => Some(plan),
             _ => None,
         }
     }
 
     /// The plan if the user wants a summary, however long the conversation is.
-    pub fn plan_summary(&self, request: &ModelRequest, gauge: TokenEstimate) -> Plan {
-        let count = Counting { request, next: &[], gauge };
-        self.summarising(&count).map_or(Plan::Keep, Plan::Summarise)
+    pub fn plan_summary(&self, request: &ModelRequest, estimate: TokenEstimate) -> CompactionPlan {
+        let count = TokenCount { request, next: &[], estimate };
+        self.summary_plan(&count).map_or(CompactionPlan::Keep, CompactionPlan::Summarise)
     }
 
-    fn shortest(&self, count: &Counting<'_>) -> Plan {
+    fn shortest_plan(&self, count: &TokenCount<'_>) -> CompactionPlan {
         let history = &count.request.messages;
-        let Some(plan) = self.summarising(count) else {
-            return match shorten(history, |shorter| count.tokens(shorter) <= self.most()) {
-                Some(history) => Plan::Cut { history, outputs: 1 },
-                None => Plan::TooLong { tokens: count.tokens(history) },
+        let Some(plan) = self.summary_plan(count) else {
+            return match shorten(history, |shorter| count.tokens(shorter) <= self.max_request_tokens()) {
+                Some(history) => CompactionPlan::Cut { history, outputs: 1 },
+                None => CompactionPlan::TooLong { tokens: count.tokens(history) },
             };
         };
         let fits = |kept: &[Message]| {
-            count.tokens(&plan.clone().keeping(kept.to_vec()).with_the_longest()) <= self.most()
+            count.tokens(&plan.clone().with_kept(kept.to_vec()).with_longest_summary())
+                <= self.max_request_tokens()
         };
         if fits(plan.kept()) {
-            return Plan::Summarise(plan);
+            return CompactionPlan::Summarise(plan);
         }
         match shorten(plan.kept(), fits) {
-            Some(kept) => Plan::Summarise(plan.keeping(kept)),
-            None => Plan::TooLong { tokens: count.tokens(&plan.with_the_longest()) },
+            Some(kept) => CompactionPlan::Summarise(plan.with_kept(kept)),
+            None => CompactionPlan::TooLong { tokens: count.tokens(&plan.with_longest_summary()) },
         }
     }
 
     /// What is summarised and what stays: the last turns, as many as take half of the room. If the last turn alone
     /// takes more, its beginning and its last answer stay.
-    fn summarising(&self, count: &Counting<'_>) -> Option<Summarising> {
+    fn summary_plan(&self, count: &TokenCount<'_>) -> Option<SummaryPlan> {
         /// The most turns that stay as they are.
         const TURNS: usize = 4;
         let history = &count.request.messages;
         let turns: Vec<_> = (0..history.len()).filter(|at| history[*at].role == Role::User).collect();
         let first = turns.len().saturating_sub(TURNS);
-        let fits = |start: &usize| count.tokens(&history[*start..]) <= self.most() / 2;
+        let fits = |start: &usize| count.tokens(&history[*start..]) <= self.max_request_tokens() / 2;
         let mut starts = turns[first..].iter().copied().filter(|start| 0 < *start);
         if let Some(start) = starts.clone().find(fits) {
-            return Some(Summarising::new(self.asked(count, start), history[start..].to_vec()));
+            return Some(SummaryPlan::new(self.asked(count, start), history[start..].to_vec()));
         }
         let (opening, last) = (turns.last().copied()?, last_answer(history));
         if opening + 1 < last {
             let kept = std::iter::once(&history[opening]).chain(&history[last..]).cloned().collect();
-            return Some(Summarising::new(self.asked(count, last), kept));
+            return Some(SummaryPlan::new(self.asked(count, last), kept));
         }
         let start = starts.next_back()?;
-        Some(Summarising::new(self.asked(count, start), history[start..].to_vec()))
+        Some(SummaryPlan::new(self.asked(count, start), history[start..].to_vec()))
     }
 
     /// What the model reads to summarise it: the conversation as far as the window holds it, because its provider has
     /// that in its cache. If the window does not hold all that will be removed, its end without old outputs.
-    fn asked(&self, count: &Counting<'_>, start: usize) -> Vec<Message> {
+    fn asked(&self, count: &TokenCount<'_>, start: usize) -> Vec<Message> {
         let history = &count.request.messages;
         let room = self.tokens.saturating_sub(SUMMARY_TOKENS + 500);
-        let fits = |messages: &[Message]| count.alone(messages) <= room;
+        let fits = |messages: &[Message]| count.tokens_of(messages) <= room;
         let mut ends = whole_steps(history).rev().take_while(|end| start <= *end);
         if let Some(end) = ends.find(|end| fits(&history[..*end])) {
             return history[..end].to_vec();
@@ -170,19 +171,19 @@ impl Window {
 }
 
 /// Counts the tokens of a request with another conversation in it.
-struct Counting<'a> {
+struct TokenCount<'a> {
     request: &'a ModelRequest,
     next: &'a [Message],
-    gauge: TokenEstimate,
+    estimate: TokenEstimate,
 }
 
-impl Counting<'_> {
+impl TokenCount<'_> {
     fn tokens(&self, history: &[Message]) -> u64 {
-        self.alone(&[history, self.next].concat())
+        self.tokens_of(&[history, self.next].concat())
     }
 
-    fn alone(&self, messages: &[Message]) -> u64 {
-        self.gauge.tokens(&ModelRequest { messages: messages.to_vec(), ..bare(self.request) })
+    fn tokens_of(&self, messages: &[Message]) -> u64 {
+        self.estimate.tokens(&ModelRequest { messages: messages.to_vec(), ..bare(self.request) })
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use headstart_context::{
-    MentionSource, Outside, Problem, ProjectRules, Resolved, Rule, ToldByTools, mention_room,
-    mentions_of_paths, resolve_mentions,
+    HostMention, MentionSource, ProjectRules, ResolvedMentions, Rule, RuleProblem, ToolMentionSource,
+    mention_budget, mentions_of_paths, resolve_mentions,
 };
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::{Tree, WorkspacePath};
@@ -27,7 +27,7 @@ pub(crate) struct BesidePrompts {
     pub(crate) callbacks: Arc<Callbacks>,
     pub(crate) toolbox: Toolbox,
     /// What the developer's callbacks can tell about.
-    pub(crate) told: Vec<Outside>,
+    pub(crate) told: Vec<HostMention>,
     /// Whether the project's rules are sent to the model.
     pub(crate) rules: bool,
     /// How many tokens the model sees at once.
@@ -58,10 +58,10 @@ struct Mentionable {
 
 impl BesidePrompts {
     /// The kinds of mentions that callbacks can tell about, from their names.
-    pub(crate) fn callbacks_of(told: &[String]) -> Result<Vec<Outside>, Failure> {
-        let known = || Outside::ALL.map(Outside::name).join(", ");
+    pub(crate) fn callbacks_of(told: &[String]) -> Result<Vec<HostMention>, Failure> {
+        let known = || HostMention::ALL.map(HostMention::name).join(", ");
         let of_name = |name: &String| {
-            Outside::of_name(name).ok_or_else(|| {
+            HostMention::of_name(name).ok_or_else(|| {
                 Failure::input(
                     format!("mentions.{name}"),
                     format!("there is no such mention; there are {}", known()),
@@ -85,11 +85,12 @@ impl BesidePrompts {
         gate: &GateContext,
     ) -> Result<Beside, String> {
         let window = *self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        let by_tools = ToldByTools { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+        let by_tools =
+            ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
         let source = Source { beside: self, by_tools };
-        let room = mention_room(window, conversation);
+        let room = mention_budget(window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
-        let Resolved { text, images, read } = resolved.map_err(|error| error.to_string())?;
+        let ResolvedMentions { text, images, read } = resolved.map_err(|error| error.to_string())?;
         let of_rules =
             if self.rules { self.rules_of(prompt, whose, conversation, tree, gate).await } else { None };
         let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
@@ -108,7 +109,7 @@ impl BesidePrompts {
     ) -> Option<String> {
         let rules = ProjectRules::read(tree, gate).await;
         let (system, history) = (conversation.system(), conversation.history());
-        let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
+        let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
         if whose == PromptOf::User {
             let problems = rules.problems().iter().chain(&told.problems);
             tell_rules(&self.callbacks, &told.rules, told.gone, problems);
@@ -118,10 +119,12 @@ impl BesidePrompts {
 
     /// What may be mentioned, with files and folders last: a list in JSON.
     pub(crate) async fn mentionable(&self, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
-        let tells = |what: &Outside| self.told.contains(what) || ToldByTools::tells(&self.toolbox, *what);
-        let outside = Outside::ALL.into_iter().filter(tells);
+        let tells = |what: &HostMention| {
+            self.told.contains(what) || ToolMentionSource::supports(&self.toolbox, *what)
+        };
+        let outside = HostMention::ALL.into_iter().filter(tells);
         let mut all: Vec<_> = outside
-            .map(|what| Mentionable { mention: format!("@{}", what.name()), words: what.words() })
+            .map(|what| Mentionable { mention: format!("@{}", what.name()), words: what.description() })
             .collect();
         let rules = ProjectRules::read(tree, gate).await;
         all.extend(rules.rules().iter().map(|rule: &Rule| Mentionable {
@@ -139,12 +142,12 @@ pub(crate) fn tell_rules<'a>(
     callbacks: &Callbacks,
     rules: &[Rule],
     gone: Vec<String>,
-    problems: impl IntoIterator<Item = &'a Problem>,
+    problems: impl IntoIterator<Item = &'a RuleProblem>,
 ) {
     let shown = RulesTold {
         rules: rules.iter().map(|rule| RuleTold { path: rule.label(), text: rule.text.clone() }).collect(),
         gone,
-        problems: problems.into_iter().map(Problem::to_string).collect(),
+        problems: problems.into_iter().map(RuleProblem::to_string).collect(),
     };
     let is_empty = shown.rules.is_empty() && shown.gone.is_empty() && shown.problems.is_empty();
     if !is_empty {
@@ -155,20 +158,20 @@ pub(crate) fn tell_rules<'a>(
 /// Asks the developer's callbacks first; what they cannot tell may be known by a tool.
 struct Source<'a> {
     beside: &'a BesidePrompts,
-    by_tools: ToldByTools<'a>,
+    by_tools: ToolMentionSource<'a>,
 }
 
 #[async_trait]
 impl MentionSource for Source<'_> {
-    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+    async fn resolve(&self, what: HostMention, prompt: &str) -> Result<String, String> {
         let Self { beside, by_tools } = self;
         if beside.told.contains(&what) {
             let told = beside.callbacks.mention(what.name(), prompt, !by_tools.attended).only().await;
             let parts = told.and_then(|told| parse::<Vec<Part>>(&format!("mentions.{}", what.name()), &told));
             return open_parts(&parts.map_err(|failure| failure.message)?, by_tools.gate);
         }
-        if ToldByTools::tells(&beside.toolbox, what) {
-            return by_tools.tell(what, prompt).await;
+        if ToolMentionSource::supports(&beside.toolbox, what) {
+            return by_tools.resolve(what, prompt).await;
         }
         Err("is not known here".to_owned())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headstart_context::{ProjectRules, Surroundings, glance, system_text as text_of};
+use headstart_context::{ProjectRules, SessionEnvironment, file_overview, system_text as text_of};
 use headstart_overlay_fs::Tree;
 use headstart_speculation::Host;
 use js_sys::Promise;
@@ -48,8 +48,9 @@ pub fn system_text(
         if let Some(read) = &read {
             tell_rules(&host.callbacks, read.rules(), Vec::new(), read.problems());
         }
-        let git = Surroundings::git_of(&git_status, &gate.deny);
-        let surroundings = Surroundings { folder, system, date, git, files: glance(&tree, &gate).await };
+        let git = SessionEnvironment::git_of(&git_status, &gate.deny);
+        let surroundings =
+            SessionEnvironment { folder, system, date, git, files: file_overview(&tree, &gate).await };
         Ok(text_of(&engine.toolbox.schemas(), read.as_ref(), &surroundings).into())
     })))
 }

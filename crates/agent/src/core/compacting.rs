@@ -1,6 +1,6 @@
 //! Keeps a conversation shorter than what its model sees at once.
 
-use headstart_context::{Plan, Summarising, Window};
+use headstart_context::{CompactionPlan, SummaryPlan, Window};
 use headstart_forked_query::{
     CacheSafeParams, Message, ModelError, ModelRequest, QueryAnswer, QueryError, Role, TokenEstimate,
 };
@@ -27,7 +27,7 @@ pub(super) struct Shortening {
 
 /// What waits for a summary.
 pub(super) struct Compacting {
-    pub(super) plan: Summarising,
+    pub(super) plan: SummaryPlan,
     /// The turn that begins or goes on once the summary is there.
     pub(super) turn: Option<(String, Transcript)>,
 }
@@ -50,7 +50,7 @@ impl Shortening {
     /// The limit for the requests of a run. A turn that reaches it goes on when the conversation is shorter.
     pub(super) fn limit(&self) -> RequestLimit {
         // Without a window there is no limit, but the run still measures its requests.
-        let tokens = self.window.map_or(u64::MAX, |window| window.most());
+        let tokens = self.window.map_or(u64::MAX, |window| window.max_request_tokens());
         RequestLimit { tokens, gauge: self.gauge }
     }
 
@@ -79,19 +79,19 @@ impl Core {
     pub(super) fn make_room(&mut self, prompt: String, mut transcript: Transcript) {
         let Some(window) = self.shortening.window else { return self.run_turn(prompt, transcript) };
         let mut plan = self.plan(window, &transcript);
-        if plan != Plan::Keep && is_whole(&transcript) {
+        if plan != CompactionPlan::Keep && is_whole(&transcript) {
             // What the turn itself has done so far may be what is too long.
             transcript = self.absorb(transcript);
             plan = self.plan(window, &transcript);
         }
         match plan {
-            Plan::Keep => self.run_turn(prompt, transcript),
-            Plan::Cut { history, outputs } => {
+            CompactionPlan::Keep => self.run_turn(prompt, transcript),
+            CompactionPlan::Cut { history, outputs } => {
                 self.compacted(history, outputs, None);
                 self.run_turn(prompt, transcript);
             }
-            Plan::Summarise(plan) => self.sum_up(plan, Some((prompt, transcript))),
-            Plan::TooLong { tokens } => {
+            CompactionPlan::Summarise(plan) => self.sum_up(plan, Some((prompt, transcript))),
+            CompactionPlan::TooLong { tokens } => {
                 let error = format!(
                     "what cannot be left out of this conversation has about {tokens} tokens, and the model sees {} at once; /clear begins anew",
                     window.tokens
@@ -109,7 +109,7 @@ impl Core {
         }
         let window = self.shortening.window.unwrap_or_default();
         match window.plan_summary(&self.conversation.request(), self.shortening.gauge) {
-            Plan::Summarise(plan) => {
+            CompactionPlan::Summarise(plan) => {
                 self.forget_suggestion();
                 self.sum_up(plan, None);
                 Ok(())
@@ -171,7 +171,7 @@ impl Core {
                 }
                 return;
             }
-            _ => self.compacted(plan.without(), 0, None),
+            _ => self.compacted(plan.without_summary(), 0, None),
         }
         match turn {
             Some((prompt, transcript)) => self.run_turn(prompt, transcript),
@@ -189,7 +189,7 @@ impl Core {
         }
     }
 
-    fn plan(&self, window: Window, transcript: &Transcript) -> Plan {
+    fn plan(&self, window: Window, transcript: &Transcript) -> CompactionPlan {
         window.plan(&self.conversation.request(), &transcript.messages, self.shortening.gauge)
     }
 
@@ -206,7 +206,7 @@ impl Core {
         Transcript::default()
     }
 
-    pub(super) fn sum_up(&mut self, plan: Summarising, turn: Option<(String, Transcript)>) {
+    pub(super) fn sum_up(&mut self, plan: SummaryPlan, turn: Option<(String, Transcript)>) {
         let (is_asked, summary) = self.take_summary_ahead(plan.messages());
         if let Some(summary) = summary {
             return self.go_on_with(&plan, summary, turn);
@@ -221,11 +221,11 @@ impl Core {
     /// Goes on once the summary is there.
     pub(super) fn go_on_with(
         &mut self,
-        plan: &Summarising,
+        plan: &SummaryPlan,
         summary: String,
         turn: Option<(String, Transcript)>,
     ) {
-        self.compacted(plan.with(&summary), 0, Some(summary));
+        self.compacted(plan.with_summary(&summary), 0, Some(summary));
         match turn {
             Some((prompt, transcript)) => self.run_turn(prompt, transcript),
             None => self.send_queued(),
@@ -233,7 +233,7 @@ impl Core {
     }
 
     /// The conversation of which a summary is asked for, and the model that is asked.
-    pub(super) fn to_sum_up(&self, plan: &Summarising) -> (Box<CacheSafeParams>, String) {
+    pub(super) fn to_sum_up(&self, plan: &SummaryPlan) -> (Box<CacheSafeParams>, String) {
         let params = self.conversation.params();
         let (system, tools) = (params.system().map(str::to_owned), params.tools().to_vec());
         let model = params.model().to_owned();

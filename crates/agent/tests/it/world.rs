@@ -23,7 +23,7 @@ use headstart_agent::{
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Mode, Policy, SkipReason, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
-use headstart_context::{ProjectRules, Surroundings, Window, system_text};
+use headstart_context::{ProjectRules, SessionEnvironment, Window, system_text};
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
     ModelRequest, Part, Prices, Role, ToolCall, Usage, check_pairing,
@@ -180,7 +180,7 @@ impl World {
             system: if host.tells_project {
                 let tree = Arc::clone(&tree) as Arc<dyn Tree>;
                 let read = ProjectRules::read(&tree, &host.gate_context()).now_or_never().unwrap();
-                system_text(&[], Some(&read), &Surroundings::default())
+                system_text(&[], Some(&read), &SessionEnvironment::default())
             } else {
                 "Do as you are told.".to_owned()
             },

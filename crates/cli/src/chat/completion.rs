@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_context::{
-    MentionStart, Outside, ProjectRules, Rule, ToldByTools, mention_of_path, mention_of_resource,
+    HostMention, MentionStart, ProjectRules, Rule, ToolMentionSource, mention_of_path, mention_of_resource,
     mention_start,
 };
 use headstart_overlay_fs::{Tree, WorkspacePath};
@@ -195,11 +195,11 @@ impl Chat {
 
     fn mentions(&self, word: &str) -> Vec<Choice> {
         let toolbox = &self.parts.engine.toolbox;
-        let outside = Outside::ALL.into_iter().filter(|what| ToldByTools::tells(toolbox, *what));
+        let outside = HostMention::ALL.into_iter().filter(|what| ToolMentionSource::supports(toolbox, *what));
         let mut special: Vec<_> = outside
             .map(|what| Choice {
                 label: format!("@{}", what.name()),
-                words: what.words().to_owned(),
+                words: what.description().to_owned(),
                 text: format!("@{} ", what.name()),
                 is_whole: false,
             })

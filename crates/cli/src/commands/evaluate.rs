@@ -6,7 +6,7 @@ mod page;
 use std::path::Path;
 
 use headstart_budget::policy::Tariff;
-use headstart_context::{Surroundings, system_text};
+use headstart_context::{SessionEnvironment, system_text};
 use headstart_forked_query::{BackgroundModel, ModelError, Money, Usage};
 
 use crate::args::Evaluate;
@@ -151,7 +151,7 @@ fn plan(
     let tools = if config.mode.offers_tools() { toolbox.schemas() } else { Vec::new() };
     // The conversations took place elsewhere and in the past, so the model is told nothing of this folder, its files
     // and its rules.
-    let system = system_text(&tools, None, &Surroundings::default());
+    let system = system_text(&tools, None, &SessionEnvironment::default());
     let scrubber = secrets::scrubber(&context.environment);
     let opening = Opening { system: &system, tools: &tools, model: &models.main_name, scrubber: &scrubber };
     let questions = questions(found, &evenly(&found.prompts, args.limit), &opening);

@@ -1,4 +1,4 @@
-use super::Outside;
+use super::HostMention;
 
 /// What a mention names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Mention {
         is_sure: bool,
     },
     /// `@diff` and the other mentions that only the program around the conversation can resolve.
-    Outside(Outside),
+    Host(HostMention),
     /// `@rule:NAME`.
     Rule(String),
     /// `@https://example.org/page`.
@@ -35,7 +35,7 @@ impl Mention {
         match self {
             Self::Path { path, lines: Some((first, last)), .. } => format!("{path}:{first}-{last}"),
             Self::Path { path, .. } => path.clone(),
-            Self::Outside(what) => what.name().to_owned(),
+            Self::Host(what) => what.name().to_owned(),
             Self::Rule(name) => format!("rule:{name}"),
             Self::Page(address) => address.clone(),
             Self::Resource { server, uri, .. } => format!("{server}:{uri}"),
@@ -172,8 +172,8 @@ fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
         let is_page = word.starts_with("https://") || word.starts_with("http://");
         return is_page.then(|| Mention::Page(word.to_owned()));
     }
-    if let Some(what) = Outside::of_name(word).filter(|_| !is_quoted) {
-        return Some(Mention::Outside(what));
+    if let Some(what) = HostMention::of_name(word).filter(|_| !is_quoted) {
+        return Some(Mention::Host(what));
     }
     if let Some(name) = word.strip_prefix("rule:") {
         return Some(Mention::Rule(name.to_owned()));

@@ -5,7 +5,7 @@ use headstart_overlay_fs::{EntryKind, IgnoreRules, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
 
 use super::mention_of_path;
-use crate::glance::look;
+use crate::file_overview::visible_entries;
 
 /// Mentions of the files and folders of a tree, those near the root first, at most this many. Left out are what
 /// `.gitignore` files ignore or the rules close, links, and what no mention can name.
@@ -13,7 +13,7 @@ pub async fn mentions_of_paths(tree: &Arc<dyn Tree>, gate: &GateContext, most: u
     let mut found = Vec::new();
     let mut folders = VecDeque::from([(WorkspacePath::root(), IgnoreRules::default())]);
     while let Some((folder, rules)) = folders.pop_front() {
-        let (rules, entries) = look(tree, gate, &folder, &rules).await;
+        let (rules, entries) = visible_entries(tree, gate, &folder, &rules).await;
         for entry in entries {
             if found.len() == most {
                 return found;

@@ -7,20 +7,20 @@ use headstart_forked_query::{Image, ImageType};
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
 
-use super::{Mention, MentionError, MentionSource, Read, mentions};
+use super::{Mention, MentionError, MentionSource, ReadPaths, mentions};
 use crate::clean::{clean_line, head};
 use crate::rules::{ProjectRules, Reader, text_in, without_fences};
 
 /// A longer file is not read for a mention, in bytes.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// The most entries of a folder that are listed.
-const MOST_ENTRIES: usize = 200;
+const MAX_ENTRIES: usize = 200;
 /// What is shown of each mention at least, however little room there is.
-const LEAST_BYTES: usize = 256;
+const MIN_SHOWN_BYTES: usize = 256;
 
 /// What the model is sent for the mentions of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedMentions {
     /// The text, in fences that say where it is from; `None` if nothing is mentioned.
     pub text: Option<String>,
     /// The images, in order. The text names each of them too.
@@ -30,21 +30,21 @@ pub struct Resolved {
 }
 
 /// The largest image in bytes of its file, because some providers accept no more.
-const MOST_IMAGE_BYTES: u64 = 3_750_000;
+const MAX_IMAGE_BYTES: u64 = 3_750_000;
 /// The most images with one prompt.
-const MOST_IMAGES: usize = 16;
+const MAX_IMAGES: usize = 16;
 
 /// A resolved mention.
-struct Told {
+struct ResolvedMention {
     /// The attributes of its fence.
-    from: String,
+    source_attributes: String,
     text: String,
     image: Option<Image>,
 }
 
-impl Told {
-    fn text(from: String, text: String) -> Self {
-        Self { from, text, image: None }
+impl ResolvedMention {
+    fn text(source_attributes: String, text: String) -> Self {
+        Self { source_attributes, text, image: None }
     }
 }
 
@@ -59,58 +59,66 @@ pub async fn resolve_mentions(
     gate: &GateContext,
     source: &dyn MentionSource,
     room: usize,
-) -> Result<Resolved, MentionError> {
+) -> Result<ResolvedMentions, MentionError> {
     let reader = Reader::new(tree, gate);
-    let mut read = Read::new();
-    let mut told = Vec::new();
+    let mut read = ReadPaths::new();
+    let mut resolved = Vec::new();
     for mention in mentions(prompt) {
         let found = match &mention {
             Mention::Path { path, lines, is_sure } => {
-                path_told(path, *lines, *is_sure, &reader, gate, &mut read).await
+                resolve_path(path, *lines, *is_sure, &reader, gate, &mut read).await
             }
-            Mention::Outside(what) => {
-                let from = format!("from=\"{}\"", what.name());
-                source.tell(*what, prompt).await.map(|text| Some(Told::text(from, text)))
+            Mention::Host(what) => {
+                let source_attributes = format!("from=\"{}\"", what.name());
+                source
+                    .resolve(*what, prompt)
+                    .await
+                    .map(|text| Some(ResolvedMention::text(source_attributes, text)))
             }
             Mention::Page(address) => {
-                let from = format!("page=\"{}\"", fence_name(address));
-                source.fetch(address).await.map(|text| text.map(|text| Told { from, text, image: None }))
+                let source_attributes = format!("page=\"{}\"", fence_name(address));
+                source
+                    .fetch(address)
+                    .await
+                    .map(|text| text.map(|text| ResolvedMention { source_attributes, text, image: None }))
             }
             Mention::Resource { server, uri, is_quoted } => {
                 match source.resource(server, uri).await {
                     Ok(Some(text)) => {
-                        let from = format!("resource=\"{}\"", fence_name(&mention.words()));
-                        Ok(Some(Told::text(from, text)))
+                        let source_attributes = format!("resource=\"{}\"", fence_name(&mention.words()));
+                        Ok(Some(ResolvedMention::text(source_attributes, text)))
                     }
                     // There is no such server, so it may be the name of a file.
-                    Ok(None) => path_told(&mention.words(), None, *is_quoted, &reader, gate, &mut read).await,
+                    Ok(None) => {
+                        resolve_path(&mention.words(), None, *is_quoted, &reader, gate, &mut read).await
+                    }
                     Err(problem) => Err(problem),
                 }
             }
-            Mention::Rule(name) => rule_told(name, tree, gate).await.map(Some),
+            Mention::Rule(name) => resolve_rule(name, tree, gate).await.map(Some),
         };
         match found {
-            Ok(Some(Told { image: Some(_), .. })) if MOST_IMAGES <= images(&told) => {
-                let problem = format!("is one image too many: at most {MOST_IMAGES} go with a prompt");
+            Ok(Some(ResolvedMention { image: Some(_), .. })) if MAX_IMAGES <= count_images(&resolved) => {
+                let problem = format!("is one image too many: at most {MAX_IMAGES} go with a prompt");
                 return Err(MentionError { mention: mention.words(), problem });
             }
-            Ok(found) => told.extend(found),
+            Ok(found) => resolved.extend(found),
             Err(problem) => return Err(MentionError { mention: mention.words(), problem }),
         }
     }
-    let text = (!told.is_empty()).then(|| rendered(&told, room));
-    let images = told.into_iter().filter_map(|told| told.image).collect();
-    Ok(Resolved { text, images, read })
+    let text = (!resolved.is_empty()).then(|| render(&resolved, room));
+    let images = resolved.into_iter().filter_map(|resolved| resolved.image).collect();
+    Ok(ResolvedMentions { text, images, read })
 }
 
-async fn path_told(
+async fn resolve_path(
     written: &str,
     lines: Option<(usize, usize)>,
     is_sure: bool,
     reader: &Reader<'_>,
     gate: &GateContext,
-    read: &mut Read,
-) -> Result<Option<Told>, String> {
+    read: &mut ReadPaths,
+) -> Result<Option<ResolvedMention>, String> {
     let missing = |problem: &str| if is_sure { Err(problem.to_owned()) } else { Ok(None) };
     let Ok(path) = WorkspacePath::resolve(written, &gate.workspace) else {
         return missing("is no path in the project");
@@ -121,35 +129,39 @@ async fn path_told(
     match reader.find(&path).await? {
         None => missing("there is no such file"),
         Some((place, EntryKind::Directory, _)) => {
-            let text = reader.listed(&place, MOST_ENTRIES).await?;
-            Ok(Some(Told::text(format!("folder=\"{}\"", name_of(&path)), text)))
+            let text = reader.listed(&place, MAX_ENTRIES).await?;
+            Ok(Some(ResolvedMention::text(format!("folder=\"{}\"", name_of(&path)), text)))
         }
         Some((place, EntryKind::File, len)) => {
-            if MOST_BYTES < len {
-                return Err(format!("has {len} bytes, and at most {MOST_BYTES} are read for a mention"));
+            if MAX_FILE_BYTES < len {
+                return Err(format!("has {len} bytes, and at most {MAX_FILE_BYTES} are read for a mention"));
             }
             let bytes = reader.bytes_of(&place).await?;
             let name = name_of(&path);
-            let told = match image(&bytes, &path)? {
+            let resolved = match image(&bytes, &path)? {
                 Some(image) if lines.is_none() => {
                     let text = "(an image, which you see)".to_owned();
-                    Told { from: format!("image=\"{name}\""), text, image: Some(image) }
+                    ResolvedMention {
+                        source_attributes: format!("image=\"{name}\""),
+                        text,
+                        image: Some(image),
+                    }
                 }
                 Some(_) => return Err("is an image, and has no lines".to_owned()),
                 None => {
-                    let (text, numbers) = part(text_in(bytes)?, lines)?;
-                    Told::text(format!("file=\"{name}\"{numbers}"), text)
+                    let (text, numbers) = select_lines(text_in(bytes)?, lines)?;
+                    ResolvedMention::text(format!("file=\"{name}\"{numbers}"), text)
                 }
             };
             read.push(place);
-            Ok(Some(told))
+            Ok(Some(resolved))
         }
         Some(_) => Err("is no regular file".to_owned()),
     }
 }
 
-fn images(told: &[Told]) -> usize {
-    told.iter().filter(|told| told.image.is_some()).count()
+fn count_images(resolved: &[ResolvedMention]) -> usize {
+    resolved.iter().filter(|resolved| resolved.image.is_some()).count()
 }
 
 /// The image in a file, if it is one by its bytes. A file that has the name of an image and is none, or none that
@@ -168,16 +180,16 @@ fn image(bytes: &[u8], path: &WorkspacePath) -> Result<Option<Image>, String> {
         return Ok(None);
     };
     let len = bytes.len() as u64;
-    if MOST_IMAGE_BYTES < len {
+    if MAX_IMAGE_BYTES < len {
         return Err(format!(
-            "has {len} bytes, and an image may have at most {MOST_IMAGE_BYTES}; make it smaller"
+            "has {len} bytes, and an image may have at most {MAX_IMAGE_BYTES}; make it smaller"
         ));
     }
     Ok(Some(Image { media_type, data: BASE64_STANDARD.encode(bytes).into() }))
 }
 
 /// The requested lines of a text, and the words with which its fence names them.
-fn part(text: String, lines: Option<(usize, usize)>) -> Result<(String, String), String> {
+fn select_lines(text: String, lines: Option<(usize, usize)>) -> Result<(String, String), String> {
     let Some((first, last)) = lines else { return Ok((text, String::new())) };
     let count = text.lines().count();
     if first == 0 || last < first || count < first {
@@ -188,10 +200,14 @@ fn part(text: String, lines: Option<(usize, usize)>) -> Result<(String, String),
     Ok((wanted.join("\n"), format!(" lines=\"{first}-{last}\"")))
 }
 
-async fn rule_told(name: &str, tree: &Arc<dyn Tree>, gate: &GateContext) -> Result<Told, String> {
+async fn resolve_rule(
+    name: &str,
+    tree: &Arc<dyn Tree>,
+    gate: &GateContext,
+) -> Result<ResolvedMention, String> {
     let rules = ProjectRules::read(tree, gate).await;
     let rule = rules.named(name)?;
-    Ok(Told::text(format!("rule=\"{}\"", name_of(&rule.path)), rule.text.clone()))
+    Ok(ResolvedMention::text(format!("rule=\"{}\"", name_of(&rule.path)), rule.text.clone()))
 }
 
 fn name_of(path: &WorkspacePath) -> String {
@@ -202,14 +218,14 @@ fn fence_name(text: &str) -> String {
     clean_line(text, 4_096).replace('"', "'").replace(['<', '>'], "_")
 }
 
-fn rendered(told: &[Told], room: usize) -> String {
-    let most = most_of_each(told, room);
+fn render(resolved: &[ResolvedMention], room: usize) -> String {
+    let most = fair_share(resolved, room);
     let mut text = "What is named with an @:\n".to_owned();
-    for Told { from, text: whole, .. } in told {
+    for ResolvedMention { source_attributes, text: whole, .. } in resolved {
         // A mentioned text can neither end its fence nor pass for a rule of the project.
         let safe = without_fences(whole).replace("</mentioned", "<\\/mentioned");
         let shown = head(&safe, most);
-        let _ = writeln!(text, "<mentioned {from}>\n{}", shown.trim_end_matches('\n'));
+        let _ = writeln!(text, "<mentioned {source_attributes}>\n{}", shown.trim_end_matches('\n'));
         if shown.len() < safe.len() {
             let _ = writeln!(
                 text,
@@ -225,14 +241,14 @@ fn rendered(told: &[Told], room: usize) -> String {
 }
 
 /// How many bytes are shown of each, so that all fit: shorter ones stay whole.
-fn most_of_each(told: &[Told], room: usize) -> usize {
-    let mut lengths: Vec<_> = told.iter().map(|told| told.text.len()).collect();
+fn fair_share(resolved: &[ResolvedMention], room: usize) -> usize {
+    let mut lengths: Vec<_> = resolved.iter().map(|resolved| resolved.text.len()).collect();
     lengths.sort_unstable();
     let mut left = room;
     for (place, length) in lengths.iter().enumerate() {
         let share = left / (lengths.len() - place);
         if share < *length {
-            return share.max(LEAST_BYTES);
+            return share.max(MIN_SHOWN_BYTES);
         }
         left -= length;
     }

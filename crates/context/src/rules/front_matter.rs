@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::{Applies, FilePatterns};
+use super::{FilePatterns, RuleScope};
 use crate::clean::{clean, clean_line};
 
 /// What stands above a rule, between two lines of `---`.
@@ -74,20 +74,20 @@ impl FrontMatter {
 
     /// The files to which the rule applies. Without such a key it always applies, or, if it has only a description,
     /// on request.
-    pub(super) fn applies(&self) -> Result<Applies, String> {
+    pub(super) fn applies(&self) -> Result<RuleScope, String> {
         if self.always == Some(true) {
-            return Ok(Applies::Always);
+            return Ok(RuleScope::Always);
         }
         if !self.globs.is_empty() || self.regex.is_some() {
-            return FilePatterns::new(self.globs.clone(), self.regex.as_deref()).map(Applies::Files);
+            return FilePatterns::new(self.globs.clone(), self.regex.as_deref()).map(RuleScope::Files);
         }
         let waits = self.description.is_some() || self.always == Some(false);
-        Ok(if waits { Applies::OnRequest } else { Applies::Always })
+        Ok(if waits { RuleScope::OnRequest } else { RuleScope::Always })
     }
 }
 
 /// A rule to be written.
-pub(super) struct Written<'a> {
+pub(super) struct RuleDraft<'a> {
     pub(super) description: Option<&'a str>,
     pub(super) globs: &'a [String],
     pub(super) always: bool,
@@ -95,7 +95,7 @@ pub(super) struct Written<'a> {
 }
 
 /// The text of a rule's file, from which the same rule is read again. The error says what would be read otherwise.
-pub(super) fn write(rule: &Written<'_>) -> Result<String, String> {
+pub(super) fn write(rule: &RuleDraft<'_>) -> Result<String, String> {
     let text = clean(rule.text);
     let text = text.trim();
     if text.is_empty() {
@@ -174,18 +174,18 @@ mod tests {
                 (&["a.rs".to_owned(), "{b,c}/*.ts".into()][..], "text\n"),
                 "{globs}"
             );
-            assert!(front.problems.is_empty() && matches!(front.applies(), Ok(Applies::Files(_))));
+            assert!(front.problems.is_empty() && matches!(front.applies(), Ok(RuleScope::Files(_))));
         }
     }
 
     #[test]
     fn what_a_rule_counts_for() {
         let cases = [
-            ("text", Ok(Applies::Always)),
-            ("---\n---\ntext", Ok(Applies::Always)),
-            ("---\ndescription: for releases\n---\n", Ok(Applies::OnRequest)),
-            ("---\nalways: false\n---\n", Ok(Applies::OnRequest)),
-            ("---\nalwaysApply: true\nglobs: *.rs\n---\n", Ok(Applies::Always)),
+            ("text", Ok(RuleScope::Always)),
+            ("---\n---\ntext", Ok(RuleScope::Always)),
+            ("---\ndescription: for releases\n---\n", Ok(RuleScope::OnRequest)),
+            ("---\nalways: false\n---\n", Ok(RuleScope::OnRequest)),
+            ("---\nalwaysApply: true\nglobs: *.rs\n---\n", Ok(RuleScope::Always)),
             (
                 "---\nglobs: a[\n---\n",
                 Err("globs: \"a[\": a `[` is never closed; write `\\[` for the character itself"),

@@ -4,7 +4,7 @@ use headstart_overlay_fs::{EntryKind, Overlay, Quota, Tree, TreeError, Workspace
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::{Limits, ToolContext};
 
-use super::{Applies, FILE_BYTES, MOST_FILES, MOST_TOKENS, Problem, ProjectRules, Rule, front_matter};
+use super::{FILE_BYTES, MOST_FILES, MOST_TOKENS, ProjectRules, Rule, RuleProblem, RuleScope, front_matter};
 use crate::clean::{clean, clean_line};
 
 /// The files that may hold a folder's rules. The first that exists counts: our own name, then those of other
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The rules in a folder's own file.
-    pub(super) async fn of_folder(&self, folder: &WorkspacePath) -> Result<Option<Rule>, Problem> {
+    pub(super) async fn of_folder(&self, folder: &WorkspacePath) -> Result<Option<Rule>, RuleProblem> {
         let names = NAMES.into_iter().chain(folder.is_root().then_some(OF_ROOT));
         for name in names {
             let Ok(path) = folder.join(name) else { continue };
@@ -123,22 +123,22 @@ impl<'a> Reader<'a> {
                 Ok(Some(text)) if text.trim().is_empty() => return Ok(None),
                 Ok(Some(text)) => {
                     let applies =
-                        if folder.is_root() { Applies::Always } else { Applies::Folder(folder.clone()) };
+                        if folder.is_root() { RuleScope::Always } else { RuleScope::Folder(folder.clone()) };
                     return Ok(Some(Rule { path, description: None, applies, text }));
                 }
                 Ok(None) => {}
-                Err(message) => return Err(Problem { path, message }),
+                Err(message) => return Err(RuleProblem { path, message }),
             }
         }
         Ok(None)
     }
 
     /// A rule in the folder of rules.
-    async fn with_front_matter(&self, path: WorkspacePath) -> (Option<Rule>, Vec<Problem>) {
+    async fn with_front_matter(&self, path: WorkspacePath) -> (Option<Rule>, Vec<RuleProblem>) {
         let text = match self.text(&path).await {
             Ok(Some(text)) => text,
             Ok(None) => return (None, Vec::new()),
-            Err(message) => return (None, vec![Problem { path, message }]),
+            Err(message) => return (None, vec![RuleProblem { path, message }]),
         };
         let (front, text) = front_matter::split(&text);
         let applies = front.applies();
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
                 None
             }
         };
-        (rule, problems.into_iter().map(|message| Problem { path: path.clone(), message }).collect())
+        (rule, problems.into_iter().map(|message| RuleProblem { path: path.clone(), message }).collect())
     }
 }
 
@@ -192,19 +192,19 @@ impl ProjectRules {
         let real = match reader.find(&folder).await {
             Ok(Some((real, EntryKind::Directory, _))) => real,
             Ok(Some(_)) => {
-                self.problems.push(Problem { path: folder, message: "is not a folder".to_owned() });
+                self.problems.push(RuleProblem { path: folder, message: "is not a folder".to_owned() });
                 return;
             }
             Ok(None) => return,
             Err(message) => {
-                self.problems.push(Problem { path: folder, message });
+                self.problems.push(RuleProblem { path: folder, message });
                 return;
             }
         };
         let entries = match reader.view.list(&real).await {
             Ok(entries) => entries,
             Err(error) => {
-                self.problems.push(Problem { path: folder, message: error.to_string() });
+                self.problems.push(RuleProblem { path: folder, message: error.to_string() });
                 return;
             }
         };
@@ -215,7 +215,7 @@ impl ProjectRules {
         if MOST_FILES < names.len() {
             let message =
                 format!("holds {} files, of which the first {MOST_FILES} by name count", names.len());
-            self.problems.push(Problem { path: folder.clone(), message });
+            self.problems.push(RuleProblem { path: folder.clone(), message });
         }
         for entry in names.into_iter().take(MOST_FILES) {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
@@ -230,13 +230,13 @@ impl ProjectRules {
         let mut left = MOST_TOKENS;
         let (rules, problems) = (&mut self.rules, &mut self.problems);
         rules.retain(|rule| {
-            if rule.applies != Applies::Always {
+            if rule.applies != RuleScope::Always {
                 return true;
             }
             let fits = left.checked_sub(rule.tokens());
             match fits {
                 Some(rest) => left = rest,
-                None => problems.push(Problem {
+                None => problems.push(RuleProblem {
                     path: rule.path.clone(),
                     message: format!(
                         "is left out: with it the rules for all files come to more than {MOST_TOKENS} tokens; shorten them, or give \

@@ -9,7 +9,7 @@ use headstart_tool_gate::{Declaration, ours};
 use headstart_toolbox::{Arguments, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use super::front_matter::{self, Written};
+use super::front_matter::{self, RuleDraft};
 use super::read::FOLDER;
 use super::{FILE_BYTES, ProjectRules, without_fences};
 
@@ -98,7 +98,7 @@ impl Tool for CreateRule {
             );
             return Err(arguments.invalid(&wanted));
         }
-        let written = Written {
+        let written = RuleDraft {
             description: arguments.text("description")?,
             globs: &globs(&arguments)?,
             always: arguments.flag("always")?,

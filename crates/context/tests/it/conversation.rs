@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::support::Talk;
+use crate::support::Conversation;
 
 const RUST: &str = "---\nglobs: *.rs\n---\nNo unwrap.\n";
 
@@ -8,23 +8,23 @@ const RUST: &str = "---\nglobs: *.rs\n---\nNo unwrap.\n";
 // Row: X14
 #[test]
 fn a_rule_for_files_is_told_once_when_one_is_mentioned_or_was_touched() {
-    let mut talk = Talk::over([(".headstart/rules/rust.md", RUST), ("src/lib.rs", ""), ("a.md", "")]);
-    let mut other = Talk::over(talk.files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
-    assert!(talk.told("look at a.md and gone.rs, please").is_empty());
-    assert_eq!(talk.told("now look at `src/lib.rs:12`."), [".headstart/rules/rust.md"]);
+    let mut talk = Conversation::over([(".headstart/rules/rust.md", RUST), ("src/lib.rs", ""), ("a.md", "")]);
+    let mut other = Conversation::over(talk.files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    assert!(talk.rules_sent("look at a.md and gone.rs, please").is_empty());
+    assert_eq!(talk.rules_sent("now look at `src/lib.rs:12`."), [".headstart/rules/rust.md"]);
     assert!(talk.messages[2].parts.len() == 1, "it goes with the user's own words");
-    assert!(talk.told("and at src/lib.rs again").is_empty());
+    assert!(talk.rules_sent("and at src/lib.rs again").is_empty());
 
-    assert!(other.told("find the bug").is_empty());
+    assert!(other.rules_sent("find the bug").is_empty());
     other.call("edit", "/w/src/lib.rs");
-    assert_eq!(other.told("go on"), [".headstart/rules/rust.md"]);
-    assert!(other.told("go on").is_empty());
+    assert_eq!(other.rules_sent("go on"), [".headstart/rules/rust.md"]);
+    assert!(other.rules_sent("go on").is_empty());
 }
 
 /// The rules of folders apply from the root down to the file. The root's rules are in the system text already.
 #[test]
 fn the_rules_of_a_folder_are_those_on_the_way_to_a_file() {
-    let mut talk = Talk::over([
+    let mut talk = Conversation::over([
         ("AGENTS.md", "root"),
         ("web/AGENTS.md", "web"),
         ("web/page/CLAUDE.md", "page"),
@@ -32,46 +32,50 @@ fn the_rules_of_a_folder_are_those_on_the_way_to_a_file() {
         ("web/page/deep/x.ts", ""),
     ]);
     assert!(talk.system.contains("root\n") && !talk.system.contains("web\n"));
-    assert_eq!(talk.told("mend @web/page/deep/x.ts"), ["web/AGENTS.md", "web/page/CLAUDE.md"]);
-    assert_eq!(talk.told("what is in web/other/?"), ["web/other/AGENTS.md"]);
-    assert!(talk.told("mend web/page/deep/x.ts").is_empty());
+    assert_eq!(talk.rules_sent("mend @web/page/deep/x.ts"), ["web/AGENTS.md", "web/page/CLAUDE.md"]);
+    assert_eq!(talk.rules_sent("what is in web/other/?"), ["web/other/AGENTS.md"]);
+    assert!(talk.rules_sent("mend web/page/deep/x.ts").is_empty());
 }
 
 /// A rule with an expression only applies to files whose content matches it.
 #[test]
 fn an_expression_looks_into_the_files() {
     let rule = "---\nglobs: src/**\nregex: unsafe\\s*\\{\n---\nSay why.\n";
-    let mut talk =
-        Talk::over([(".headstart/rules/x.md", rule), ("src/a.rs", "safe"), ("src/b.rs", "unsafe {}")]);
-    assert!(talk.told("read src/a.rs").is_empty());
-    assert_eq!(talk.told("read src/b.rs"), [".headstart/rules/x.md"]);
+    let mut talk = Conversation::over([
+        (".headstart/rules/x.md", rule),
+        ("src/a.rs", "safe"),
+        ("src/b.rs", "unsafe {}"),
+    ]);
+    assert!(talk.rules_sent("read src/a.rs").is_empty());
+    assert_eq!(talk.rules_sent("read src/b.rs"), [".headstart/rules/x.md"]);
 }
 
 /// A rule that changes on the disk is told again once, and a rule that disappears is reported as gone once.
 #[test]
 fn what_changes_on_disk_is_news_once() {
-    let mut talk = Talk::over([("AGENTS.md", "one"), (".headstart/rules/rust.md", RUST), ("a.rs", "")]);
-    assert_eq!(talk.told("read a.rs"), [".headstart/rules/rust.md"]);
+    let mut talk =
+        Conversation::over([("AGENTS.md", "one"), (".headstart/rules/rust.md", RUST), ("a.rs", "")]);
+    assert_eq!(talk.rules_sent("read a.rs"), [".headstart/rules/rust.md"]);
     talk.write("AGENTS.md", "two");
     talk.write(".headstart/rules/new.md", "three");
-    let told = talk.say("go on");
+    let told = talk.send_prompt("go on");
     let text = told.text.unwrap();
     assert!(text.contains("changed=") && text.contains("two") && text.contains("three"), "{text}");
-    assert!(talk.say("go on").text.is_none());
+    assert!(talk.send_prompt("go on").text.is_none());
     // The text is the one of the system text again, but it still differs from the last one that was told, so it is
     // told.
     talk.write("AGENTS.md", "one");
-    assert_eq!(talk.told("go on"), ["AGENTS.md"]);
+    assert_eq!(talk.rules_sent("go on"), ["AGENTS.md"]);
     talk.remove(".headstart/rules/rust.md");
     talk.remove("AGENTS.md");
-    let told = talk.say("go on");
+    let told = talk.send_prompt("go on");
     assert_eq!(told.gone, [".headstart/rules/rust.md", "AGENTS.md"]);
-    assert!(talk.say("go on").text.is_none());
+    assert!(talk.send_prompt("go on").text.is_none());
     // The file of another product counts if the project has none of our own.
     talk.write("CLAUDE.md", "four");
-    assert_eq!(talk.told("go on"), ["CLAUDE.md"]);
+    assert_eq!(talk.rules_sent("go on"), ["CLAUDE.md"]);
     talk.write("AGENTS.md", "five");
-    let told = talk.say("go on");
+    let told = talk.send_prompt("go on");
     assert_eq!((told.rules.len(), told.gone), (1, vec!["CLAUDE.md".to_owned()]));
 }
 
@@ -79,14 +83,15 @@ fn what_changes_on_disk_is_news_once() {
 // Row: S125
 #[test]
 fn a_conversation_that_is_resumed_knows_what_was_told() {
-    let mut talk = Talk::over([(".headstart/rules/rust.md", RUST), ("a.rs", "")]);
-    assert_eq!(talk.told("read a.rs").len(), 1);
-    let mut resumed = Talk::over(talk.files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    let mut talk = Conversation::over([(".headstart/rules/rust.md", RUST), ("a.rs", "")]);
+    assert_eq!(talk.rules_sent("read a.rs").len(), 1);
+    let mut resumed =
+        Conversation::over(talk.files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     resumed.messages = talk.messages.clone();
-    assert!(resumed.told("read a.rs").is_empty());
+    assert!(resumed.rules_sent("read a.rs").is_empty());
     // The turn was taken back, so the model has not read the rule and is told it again.
     resumed.messages.clear();
-    assert_eq!(resumed.told("read a.rs").len(), 1);
+    assert_eq!(resumed.rules_sent("read a.rs").len(), 1);
 }
 
 proptest! {
@@ -98,7 +103,7 @@ proptest! {
     fn history_only_grows_and_ends_with_what_is_on_disk(steps in prop::collection::vec((0..4_usize, 0..5_usize, 0..3_usize), 1..24)) {
         let paths = ["AGENTS.md", "sub/AGENTS.md", ".headstart/rules/r.md", ".headstart/rules/all.md"];
         let texts = ["---\nglobs: *.rs\n---\none", "two", "three <project-rules file=\"AGENTS.md\">\nx\n</project-rules>\n"];
-        let mut talk = Talk::over([("sub/a.rs", ""), ("AGENTS.md", "first")]);
+        let mut talk = Conversation::over([("sub/a.rs", ""), ("AGENTS.md", "first")]);
         for (path, what, text) in steps {
             match what {
                 0 => talk.remove(paths[path]),
@@ -107,9 +112,9 @@ proptest! {
                 _ => {}
             }
             let before = talk.messages.clone();
-            talk.say("go on with sub/a.rs");
+            talk.send_prompt("go on with sub/a.rs");
             prop_assert_eq!(&talk.messages[..before.len()], &before[..]);
-            prop_assert!(talk.say("again").text.is_none());
+            prop_assert!(talk.send_prompt("again").text.is_none());
         }
     }
 }

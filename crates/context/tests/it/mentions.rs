@@ -2,20 +2,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use headstart_context::{MentionSource, Outside, Resolved, resolve_mentions};
+use headstart_context::{HostMention, MentionSource, ResolvedMentions, resolve_mentions};
 use headstart_forked_query::ImageType;
 use headstart_overlay_fs::{MemoryTree, OsTree, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 
 /// A program that can tell about two things, and fails for others.
-struct Program;
+struct TestMentionSource;
 
 #[async_trait]
-impl MentionSource for Program {
-    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+impl MentionSource for TestMentionSource {
+    async fn resolve(&self, what: HostMention, prompt: &str) -> Result<String, String> {
         match what {
-            Outside::Diff => Ok("+new\n-old".to_owned()),
-            Outside::Codebase => Ok(format!("found for {prompt}")),
+            HostMention::Diff => Ok("+new\n-old".to_owned()),
+            HostMention::Codebase => Ok(format!("found for {prompt}")),
             _ => Err("is not known here".to_owned()),
         }
     }
@@ -44,13 +44,14 @@ fn files() -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn resolved(prompt: &str, room: usize) -> Result<Resolved, String> {
+fn resolved(prompt: &str, room: usize) -> Result<ResolvedMentions, String> {
     let files = files();
     let files = files.iter().map(|(path, text)| (*path, text.as_str()));
     let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files).expect("plain names"));
     let deny = DenyRules::from_patterns(["src/private.rs"]).expect("a pattern");
     let gate = GateContext { workspace: "/w".to_owned(), deny, ..GateContext::default() };
-    block_on(resolve_mentions(prompt, &tree, &gate, &Program, room)).map_err(|error| error.to_string())
+    block_on(resolve_mentions(prompt, &tree, &gate, &TestMentionSource, room))
+        .map_err(|error| error.to_string())
 }
 
 fn text(prompt: &str) -> String {
@@ -157,14 +158,14 @@ fn a_device_and_a_link_out_of_the_project_are_not_read() {
     let tree: Arc<dyn Tree> = Arc::new(OsTree::open(path).expect("a workspace"));
     let gate = GateContext { workspace: path.display().to_string(), ..GateContext::default() };
     for prompt in ["@./out", "@./socket", "@./pipe", "@./zero", "@./pipe:1-2"] {
-        let told = block_on(resolve_mentions(prompt, &tree, &gate, &Program, 1_000));
+        let told = block_on(resolve_mentions(prompt, &tree, &gate, &TestMentionSource, 1_000));
         assert!(told.is_err(), "{prompt}: {told:?}");
     }
 }
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and what follows";
 
-fn seen(prompt: &str) -> Result<Resolved, String> {
+fn seen(prompt: &str) -> Result<ResolvedMentions, String> {
     let large = [PNG, &vec![0; 3_750_000]].concat();
     let many = (0..17).map(|number| (format!("many/{number}.gif"), b"GIF89a".to_vec()));
     let files = [
@@ -179,7 +180,8 @@ fn seen(prompt: &str) -> Result<Resolved, String> {
     let files = files.map(|(path, bytes)| (path.to_owned(), bytes)).into_iter().chain(many);
     let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files).expect("plain names"));
     let gate = GateContext { workspace: "/w".to_owned(), ..GateContext::default() };
-    block_on(resolve_mentions(prompt, &tree, &gate, &Program, 1_000)).map_err(|error| error.to_string())
+    block_on(resolve_mentions(prompt, &tree, &gate, &TestMentionSource, 1_000))
+        .map_err(|error| error.to_string())
 }
 
 /// The kind of an image depends on its bytes, not on its name.

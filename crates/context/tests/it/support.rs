@@ -5,21 +5,21 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use headstart_context::{ProjectRules, Surroundings, Told, system_text};
+use headstart_context::{ProjectRules, PromptRules, SessionEnvironment, system_text};
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 use headstart_overlay_fs::{MemoryTree, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use serde_json::json;
 
 /// A conversation over files that a test edits between its turns.
-pub(crate) struct Talk {
+pub(crate) struct Conversation {
     pub(crate) files: Vec<(String, String)>,
     pub(crate) gate: GateContext,
     pub(crate) system: String,
     pub(crate) messages: Vec<Message>,
 }
 
-impl Talk {
+impl Conversation {
     pub(crate) fn over<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self::closing(files, &[])
     }
@@ -30,7 +30,7 @@ impl Talk {
         let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
         let gate = GateContext { workspace: "/w".to_owned(), deny, ..GateContext::default() };
         let mut talk = Self { files, gate, system: String::new(), messages: Vec::new() };
-        talk.system = system_text(&[], Some(&talk.rules()), &Surroundings::default());
+        talk.system = system_text(&[], Some(&talk.rules()), &SessionEnvironment::default());
         talk
     }
 
@@ -53,8 +53,8 @@ impl Talk {
     }
 
     /// The user sends this prompt, and an answer follows.
-    pub(crate) fn say(&mut self, prompt: &str) -> Told {
-        let told = block_on(self.rules().beside_prompt(
+    pub(crate) fn send_prompt(&mut self, prompt: &str) -> PromptRules {
+        let told = block_on(self.rules().rules_for_prompt(
             prompt,
             Some(&self.system),
             &self.messages,
@@ -68,8 +68,8 @@ impl Talk {
     }
 
     /// The paths of the rules that are told with this prompt.
-    pub(crate) fn told(&mut self, prompt: &str) -> Vec<String> {
-        self.say(prompt).rules.iter().map(|rule| rule.path.to_string()).collect()
+    pub(crate) fn rules_sent(&mut self, prompt: &str) -> Vec<String> {
+        self.send_prompt(prompt).rules.iter().map(|rule| rule.path.to_string()).collect()
     }
 
     /// The model calls a tool for a file.

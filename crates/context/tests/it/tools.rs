@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use headstart_context::{Applies, ProjectRules, create_rule_tool, request_rule_tool, rule_declarations};
+use headstart_context::{ProjectRules, RuleScope, create_rule_tool, request_rule_tool, rule_declarations};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{CallRef, Decision, DenyRules, Gate, GateContext, Reason};
@@ -99,9 +99,9 @@ fn what_is_written_is_read_again() {
         let rule = rules.rules().iter().find(|rule| rule.name() == name).expect(name);
         (rule.applies.clone(), rule.description.clone())
     };
-    assert!(matches!(applies("sql"), (Applies::Files(_), Some(about)) if about == "how to \"query\""));
-    assert_eq!(applies("all"), (Applies::Always, None));
-    assert_eq!(applies("asked"), (Applies::OnRequest, Some("releases".to_owned())));
+    assert!(matches!(applies("sql"), (RuleScope::Files(_), Some(about)) if about == "how to \"query\""));
+    assert_eq!(applies("all"), (RuleScope::Always, None));
+    assert_eq!(applies("asked"), (RuleScope::OnRequest, Some("releases".to_owned())));
 }
 
 /// A call whose rule would be read with another meaning is refused, and hidden characters are written visibly.
@@ -173,8 +173,8 @@ proptest! {
             let [written] = rules.rules() else { panic!("one rule") };
             prop_assert_eq!(written.text.trim(), rule.trim());
             let expected = match &written.applies {
-                Applies::Always => always || globs.is_empty() && description.as_ref().is_none_or(|about| about.trim().is_empty()),
-                Applies::Files(_) => !always && !globs.is_empty(),
+                RuleScope::Always => always || globs.is_empty() && description.as_ref().is_none_or(|about| about.trim().is_empty()),
+                RuleScope::Files(_) => !always && !globs.is_empty(),
                 _ => !always && globs.is_empty(),
             };
             prop_assert!(expected, "{:?} of {}", written.applies, args);

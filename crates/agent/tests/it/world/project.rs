@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_context::{MentionSource, Outside, ProjectRules, mention_room, resolve_mentions};
+use headstart_context::{HostMention, MentionSource, ProjectRules, mention_budget, resolve_mentions};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
 use headstart_speculation::Beside;
@@ -16,12 +16,12 @@ pub(super) async fn beside(
     tree: &Arc<dyn Tree>,
     gate: &GateContext,
 ) -> Result<Beside, String> {
-    let room = mention_room(None, conversation);
+    let room = mention_budget(None, conversation);
     let resolved = resolve_mentions(prompt, tree, gate, &Nothing, room).await;
     let resolved = resolved.map_err(|error| error.to_string())?;
     let (system, history) = (conversation.system(), conversation.history());
     let rules = ProjectRules::read(tree, gate).await;
-    let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
+    let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
     let texts: Vec<_> = resolved.text.into_iter().chain(told.text).collect();
     let text = (!texts.is_empty()).then(|| texts.join("\n\n"));
     Ok(Beside { text, images: resolved.images, read: resolved.read })
@@ -32,7 +32,7 @@ struct Nothing;
 
 #[async_trait]
 impl MentionSource for Nothing {
-    async fn tell(&self, _what: Outside, _prompt: &str) -> Result<String, String> {
+    async fn resolve(&self, _what: HostMention, _prompt: &str) -> Result<String, String> {
         Err("is not known here".to_owned())
     }
 }

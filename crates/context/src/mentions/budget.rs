@@ -9,7 +9,7 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// window.
 ///
 /// `window` is the model's window in tokens, if it is known.
-pub fn mention_room(window: Option<u64>, conversation: &CacheSafeParams) -> usize {
+pub fn mention_budget(window: Option<u64>, conversation: &CacheSafeParams) -> usize {
     let left = window.map_or(u64::MAX, |tokens| {
         let spent = TokenEstimate::default().tokens(&ModelRequest {
             model: String::new(),
@@ -21,7 +21,8 @@ pub fn mention_room(window: Option<u64>, conversation: &CacheSafeParams) -> usiz
             max_output_tokens: None,
         });
         // Half of the free tokens, at 3.5 bytes each.
-        (Window { tokens, ..Window::default() }.most().saturating_sub(spent)).saturating_mul(7) / 4
+        (Window { tokens, ..Window::default() }.max_request_tokens().saturating_sub(spent)).saturating_mul(7)
+            / 4
     });
     usize::try_from(left.min(MOST_BYTES)).unwrap_or(usize::MAX)
 }
@@ -36,8 +37,8 @@ mod tests {
     #[test]
     fn a_longer_conversation_leaves_less() {
         let of = |said: &str| CacheSafeParams::new(None, Vec::new(), &[Message::text(Role::User, said)], "m");
-        let room = |said: &str| mention_room(Some(20_000), &of(said));
-        assert_eq!(mention_room(None, &of("x")), 256 * 1024);
+        let room = |said: &str| mention_budget(Some(20_000), &of(said));
+        assert_eq!(mention_budget(None, &of("x")), 256 * 1024);
         assert!(room(&"word ".repeat(2_000)) < room("x") && room("x") < 256 * 1024);
         assert_eq!(room(&"word ".repeat(200_000)), 0);
     }

@@ -8,7 +8,7 @@ use crate::rules::without_fences;
 /// The most tokens of a summary.
 pub const SUMMARY_TOKENS: u64 = 2_000;
 
-/// The question for the model, behind [`Summarising::messages`], with thinking off and for an answer in words.
+/// The question for the model, behind [`SummaryPlan::messages`], with thinking off and for an answer in words.
 pub const SUMMARY_PROMPT: &str = "This conversation is about to be longer than what you see at once. Write the summary with which you will go on in its \
 place; call no tool. Say, as far as there is something to say: what the user wants, in their own words where these matter, and what they have decided or \
 refused; what was done, with the paths of files; what was found out (names, commands that work, causes of errors); what is being done now and what \
@@ -25,25 +25,25 @@ const LEFT_OUT: &str =
 
 /// A conversation whose beginning is to be replaced by a summary that is not written yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summarising {
-    asked: Vec<Message>,
+pub struct SummaryPlan {
+    summarised: Vec<Message>,
     kept: Vec<Message>,
 }
 
-impl Summarising {
+impl SummaryPlan {
     /// `kept` begins with a message of the user.
-    pub(super) fn new(asked: Vec<Message>, kept: Vec<Message>) -> Self {
-        Self { asked, kept }
+    pub(super) fn new(summarised: Vec<Message>, kept: Vec<Message>) -> Self {
+        Self { summarised, kept }
     }
 
-    pub(super) fn keeping(self, kept: Vec<Message>) -> Self {
+    pub(super) fn with_kept(self, kept: Vec<Message>) -> Self {
         Self { kept, ..self }
     }
 
     /// What is summarised: the beginning of the conversation, byte for byte, so that it is in the provider's cache.
     /// If the window does not hold that, another part; if it does not hold that either, nothing.
     pub fn messages(&self) -> &[Message] {
-        &self.asked
+        &self.summarised
     }
 
     /// The messages that stay.
@@ -53,23 +53,23 @@ impl Summarising {
 
     /// The conversation with a summary. It stands before the first words of the user that stay, in the same message,
     /// because some servers refuse two messages of the user in a row.
-    pub fn with(&self, summary: &str) -> Vec<Message> {
+    pub fn with_summary(&self, summary: &str) -> Vec<Message> {
         let summary = clean(&without_fences(summary.trim())).replace(CLOSE, "");
         // Some providers let a model write more than the limit of a request.
-        self.after(head(&summary, SUMMARY_BYTES))
+        self.with_replacement(head(&summary, SUMMARY_BYTES))
     }
 
     /// The conversation with the longest possible summary.
-    pub(super) fn with_the_longest(&self) -> Vec<Message> {
-        self.after(&"x".repeat(SUMMARY_BYTES))
+    pub(super) fn with_longest_summary(&self) -> Vec<Message> {
+        self.with_replacement(&"x".repeat(SUMMARY_BYTES))
     }
 
     /// The conversation without a summary, if none could be written.
-    pub fn without(&self) -> Vec<Message> {
-        self.after(LEFT_OUT)
+    pub fn without_summary(&self) -> Vec<Message> {
+        self.with_replacement(LEFT_OUT)
     }
 
-    fn after(&self, summary: &str) -> Vec<Message> {
+    fn with_replacement(&self, summary: &str) -> Vec<Message> {
         let mut history = self.kept.clone();
         let Some(first) = history.first_mut().filter(|first| first.role == Role::User) else {
             return history;

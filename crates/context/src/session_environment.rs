@@ -10,20 +10,20 @@ const MOST_CHANGED: usize = 10;
 
 /// Where a session works, as its host found it at the beginning. Empty fields are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct SessionEnvironment {
     /// The workspace, absolute.
     pub folder: String,
     /// The operating system and its shell, in a few words.
     pub system: String,
     /// The day, as `2026-01-31`.
     pub date: String,
-    /// The branch and changed files, from [`Surroundings::git_of`].
+    /// The branch and changed files, from [`SessionEnvironment::git_of`].
     pub git: String,
-    /// An overview of the files, from [`glance`](crate::glance).
+    /// An overview of the files, from [`file_overview`](crate::file_overview).
     pub files: String,
 }
 
-impl Surroundings {
+impl SessionEnvironment {
     /// The branch and changed files in a line, from the output of `git status --porcelain=v1 --branch`. Paths that
     /// the rules close are counted and not named.
     pub fn git_of(status: &str, deny: &DenyRules) -> String {
@@ -116,7 +116,7 @@ mod tests {
             ("", ""),
         ];
         for (status, expected) in cases {
-            assert_eq!(Surroundings::git_of(status, &deny), expected, "{status}");
+            assert_eq!(SessionEnvironment::git_of(status, &deny), expected, "{status}");
         }
     }
 
@@ -131,14 +131,15 @@ mod tests {
             ("", None),
         ];
         for (status, expected) in cases {
-            assert_eq!(Surroundings::branch_of(status).as_deref(), expected, "{status}");
+            assert_eq!(SessionEnvironment::branch_of(status).as_deref(), expected, "{status}");
         }
     }
 
     #[test]
     fn a_thousand_changed_files_are_counted() {
         let lines: Vec<_> = (0..1_000).map(|number| format!(" M file{number}")).collect();
-        let told = Surroundings::git_of(&format!("## main\n{}", lines.join("\n")), &DenyRules::default());
+        let told =
+            SessionEnvironment::git_of(&format!("## main\n{}", lines.join("\n")), &DenyRules::default());
         assert!(told.ends_with("(1000 in all)") && told.len() < 300, "{told}");
     }
 }

@@ -36,7 +36,7 @@ struct Entry {
 /// the rules close.
 ///
 /// The same tree always gives the same text.
-pub async fn glance(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
+pub async fn file_overview(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
     let mut folders = vec![Folder::closed(WorkspacePath::root(), IgnoreRules::default())];
     let mut queue = VecDeque::from([0]);
     let mut lines = 0;
@@ -47,7 +47,7 @@ pub async fn glance(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
             break;
         }
         let (path, rules) = (folders[index].path.clone(), folders[index].rules.clone());
-        let (rules, entries) = look(tree, gate, &path, &rules).await;
+        let (rules, entries) = visible_entries(tree, gate, &path, &rules).await;
         // The last line says how many entries are missing.
         let count = if entries.len() <= room { entries.len() } else { room - 1 };
         folders[index].hidden = entries.len() - count;
@@ -77,7 +77,7 @@ impl Folder {
 
 /// The entries of a folder that may be shown, folders first, and the ignore rules in it. A folder that cannot be read
 /// is empty.
-pub(crate) async fn look(
+pub(crate) async fn visible_entries(
     tree: &Arc<dyn Tree>,
     gate: &GateContext,
     folder: &WorkspacePath,
@@ -124,7 +124,7 @@ mod tests {
         let tree = MemoryTree::from_files(files.iter().map(|(path, text)| (path.as_str(), *text))).unwrap();
         let tree: Arc<dyn Tree> = Arc::new(tree);
         let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
-        block_on(glance(&tree, &GateContext { deny, ..GateContext::default() }))
+        block_on(file_overview(&tree, &GateContext { deny, ..GateContext::default() }))
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             ("b/d", ""),
         ];
         let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files).unwrap());
-        let text = block_on(glance(&tree, &GateContext::default()));
+        let text = block_on(file_overview(&tree, &GateContext::default()));
         assert_eq!(text, "b/\n  d\n.gitignore\n");
     }
 

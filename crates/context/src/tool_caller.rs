@@ -10,7 +10,7 @@ use headstart_toolbox::{Limits, ToolContext, ToolOutput, Toolbox};
 use serde_json::Value;
 
 /// On whose behalf, and over which tree, a tool is called.
-pub struct Asking<'a> {
+pub struct ToolCaller<'a> {
     /// The tools.
     pub toolbox: &'a Toolbox,
     /// The tree that the work sees.
@@ -23,7 +23,7 @@ pub struct Asking<'a> {
     pub time: Duration,
 }
 
-impl Asking<'_> {
+impl ToolCaller<'_> {
     /// Calls a tool. The call is judged and confined like a call of a model without anybody's consent. The error says
     /// why there is no answer.
     pub async fn run(&self, name: &str, args: &Value) -> Result<String, String> {

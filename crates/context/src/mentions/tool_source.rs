@@ -7,15 +7,15 @@ use headstart_tool_gate::{GateContext, ours};
 use headstart_toolbox::Toolbox;
 use serde_json::{Value, json};
 
-use super::{MentionSource, Outside};
-use crate::Asking;
+use super::{HostMention, MentionSource};
+use crate::ToolCaller;
 
 /// How long a prompt waits for the answers of git and the index.
 const TIME: Duration = Duration::from_secs(20);
 
 /// Resolves mentions with tools of the conversation: `@diff` and `@codebase`, if `view_diff` and `codebase` are
 /// offered.
-pub struct ToldByTools<'a> {
+pub struct ToolMentionSource<'a> {
     /// The tools.
     pub toolbox: &'a Toolbox,
     /// The tree that the work sees.
@@ -26,9 +26,9 @@ pub struct ToldByTools<'a> {
     pub attended: bool,
 }
 
-impl ToldByTools<'_> {
+impl ToolMentionSource<'_> {
     /// Whether there is a tool for this mention.
-    pub fn tells(toolbox: &Toolbox, what: Outside) -> bool {
+    pub fn supports(toolbox: &Toolbox, what: HostMention) -> bool {
         tool_of(what).is_some_and(|name| toolbox.offers(name))
     }
 
@@ -37,34 +37,35 @@ impl ToldByTools<'_> {
             return Err(format!("needs {name}, which is not offered here"));
         }
         let Self { toolbox, tree, gate, attended } = *self;
-        Asking { toolbox, tree, gate, attended, time: TIME }.run(name, args).await
+        ToolCaller { toolbox, tree, gate, attended, time: TIME }.run(name, args).await
     }
 }
 
-fn tool_of(what: Outside) -> Option<&'static str> {
+fn tool_of(what: HostMention) -> Option<&'static str> {
     match what {
-        Outside::Diff => Some(&ours::VIEW_DIFF.name),
-        Outside::Codebase => Some(&ours::CODEBASE.name),
+        HostMention::Diff => Some(&ours::VIEW_DIFF.name),
+        HostMention::Codebase => Some(&ours::CODEBASE.name),
         _ => None,
     }
 }
 
 #[async_trait]
-impl MentionSource for ToldByTools<'_> {
-    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+impl MentionSource for ToolMentionSource<'_> {
+    async fn resolve(&self, what: HostMention, prompt: &str) -> Result<String, String> {
         let Some(tool) = tool_of(what) else {
             return Err(match what {
-                Outside::Terminal | Outside::Problems | Outside::Open | Outside::Selection => {
-                    "is known in an editor only, not in this chat".to_owned()
-                }
+                HostMention::Terminal
+                | HostMention::Problems
+                | HostMention::Open
+                | HostMention::Selection => "is known in an editor only, not in this chat".to_owned(),
                 _ => "is not known here".to_owned(),
             });
         };
-        if what == Outside::Diff && !self.attended && !self.tree.staged_changes().is_empty() {
+        if what == HostMention::Diff && !self.attended && !self.tree.staged_changes().is_empty() {
             return Err("is not known ahead of you, where something is staged".to_owned());
         }
         let query = prompt.replace("@codebase", "");
-        let args = if what == Outside::Codebase { json!({ "query": query.trim() }) } else { json!({}) };
+        let args = if what == HostMention::Codebase { json!({ "query": query.trim() }) } else { json!({}) };
         self.run(tool, &args).await
     }
 

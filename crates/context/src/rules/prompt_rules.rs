@@ -7,9 +7,9 @@ use headstart_forked_query::Message;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{Behaviour, GateContext};
 
+use super::fences::{fenced, known_rules, label, without_fences};
 use super::read::Reader;
-use super::told::{block, label, told, without_fences};
-use super::{Applies, MOST_TOKENS, Problem, ProjectRules, Rule, tokens};
+use super::{MOST_TOKENS, ProjectRules, Rule, RuleProblem, RuleScope, tokens};
 
 /// The most files that a conversation touched for which rules are looked up; the last ones count.
 const MOST_TOUCHED: usize = 256;
@@ -24,7 +24,7 @@ const SEARCHED_BYTES: u64 = 256 * 1024;
 
 /// What is sent with a prompt.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct PromptRules {
     /// The text behind the user's words; `None` if nothing is new.
     pub text: Option<String>,
     /// The rules in it.
@@ -32,7 +32,7 @@ pub struct Told {
     /// Files whose rules do not apply any more.
     pub gone: Vec<String>,
     /// Problems with rules that would have been sent.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<RuleProblem>,
 }
 
 impl ProjectRules {
@@ -41,27 +41,27 @@ impl ProjectRules {
     /// for each prompt.
     ///
     /// `system` and `messages` are what the model knows: the whole conversation, without the prompt.
-    pub async fn beside_prompt(
+    pub async fn rules_for_prompt(
         &self,
         prompt: &str,
         system: Option<&str>,
         messages: &[Message],
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
-    ) -> Told {
+    ) -> PromptRules {
         let reader = Reader::new(tree, gate);
-        let known = told(system, messages);
+        let known = known_rules(system, messages);
         let mentioned = mentioned(prompt, &reader, gate).await;
         let touched: Vec<_> = mentioned.into_iter().chain(touched(messages, gate)).collect();
-        let mut told = Told::default();
+        let mut prompt_rules = PromptRules::default();
         let mut wanted = Vec::new();
         for rule in &self.rules {
             let counts = match &rule.applies {
-                Applies::Always => true,
-                Applies::Files(_) => {
-                    known.contains_key(rule.label().as_str()) || fits(rule, &touched, &reader).await
+                RuleScope::Always => true,
+                RuleScope::Files(_) => {
+                    known.contains_key(rule.label().as_str()) || applies_to(rule, &touched, &reader).await
                 }
-                Applies::Folder(_) | Applies::OnRequest => false,
+                RuleScope::Folder(_) | RuleScope::OnRequest => false,
             };
             if counts {
                 wanted.push(rule.clone());
@@ -80,12 +80,12 @@ impl ProjectRules {
         for folder in folders {
             match reader.of_folder(&folder).await {
                 Ok(rule) => wanted.extend(rule),
-                Err(problem) => told.problems.push(problem),
+                Err(problem) => prompt_rules.problems.push(problem),
             }
         }
         let there: BTreeSet<_> = self.rules.iter().chain(&wanted).map(Rule::label).collect();
         let unclear: BTreeSet<_> =
-            self.problems.iter().chain(&told.problems).map(|problem| label(&problem.path)).collect();
+            self.problems.iter().chain(&prompt_rules.problems).map(|problem| label(&problem.path)).collect();
         let mut spent: usize = known.values().map(|body| tokens(body)).sum();
         let mut blocks = String::new();
         for rule in wanted {
@@ -100,22 +100,22 @@ impl ProjectRules {
                 let message = format!(
                     "is not told: the rules of this conversation would come to more than {MOST_TOKENS} tokens"
                 );
-                told.problems.push(Problem { path: rule.path.clone(), message });
+                prompt_rules.problems.push(RuleProblem { path: rule.path.clone(), message });
                 continue;
             }
             spent += rule.tokens();
-            blocks.push_str(&block(&name, remark, &rule.text));
-            told.rules.push(rule);
+            blocks.push_str(&fenced(&name, remark, &rule.text));
+            prompt_rules.rules.push(rule);
         }
         for (name, body) in &known {
             // A file that cannot be read at this moment is not gone.
             if !body.is_empty() && !there.contains(*name) && !unclear.contains(*name) {
-                blocks.push_str(&block(name, " gone=\"these rules count no more\"", ""));
-                told.gone.push((*name).to_owned());
+                blocks.push_str(&fenced(name, " gone=\"these rules count no more\"", ""));
+                prompt_rules.gone.push((*name).to_owned());
             }
         }
-        told.text = (!blocks.is_empty()).then(|| blocks.trim_end().to_owned());
-        told
+        prompt_rules.text = (!blocks.is_empty()).then(|| blocks.trim_end().to_owned());
+        prompt_rules
     }
 }
 
@@ -176,8 +176,8 @@ async fn mentioned(prompt: &str, reader: &Reader<'_>, gate: &GateContext) -> Vec
     mentioned
 }
 
-async fn fits(rule: &Rule, touched: &[Touched], reader: &Reader<'_>) -> bool {
-    let Applies::Files(files) = &rule.applies else { return false };
+async fn applies_to(rule: &Rule, touched: &[Touched], reader: &Reader<'_>) -> bool {
+    let RuleScope::Files(files) = &rule.applies else { return false };
     let mut fitting = touched.iter().filter(|touched| !touched.is_folder && files.fits_path(&touched.path));
     if !files.needs_text() {
         return fitting.next().is_some();
