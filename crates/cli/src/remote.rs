@@ -18,8 +18,9 @@ use std::time::{Duration, Instant};
 use headstart_overlay_fs::{ChangeKind, Content, ContentHash, Quota};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::exchange::{
-    Answer, Ask, Failure, Hello, MOST_LINE, Manifest, Run, Standing, Told, TreeEdit, Untrusted, VERSION,
-    ViewLimits, Warm, Warmed, line_of, pieces_of,
+    AnswerError, AnswerReceiver, ClientHello, ClientMessage, Failure, MAX_LINE_BYTES, Manifest,
+    ManifestEntry, RunRequest, ServerMessage, TreeEdit, VERSION, ViewLimits, WarmRequest, WarmResult,
+    content_pieces, encode_line,
 };
 use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest};
 
@@ -43,7 +44,7 @@ const BUILD: Duration = Duration::from_secs(31 * 60);
 /// How often a command is tried if the workspace changes before it can run.
 const MOST_TRIES: usize = 3;
 /// The most bytes of edits in one message.
-const MOST_EDITS: usize = MOST_LINE / 16;
+const MOST_EDITS: usize = MAX_LINE_BYTES / 16;
 
 /// The views of one workspace on another machine. Nothing is started before the first command.
 pub(crate) struct Remote {
@@ -51,7 +52,7 @@ pub(crate) struct Remote {
     workspace: PathBuf,
     environment: Environment,
     state: Option<PathBuf>,
-    hello: Hello,
+    hello: ClientHello,
     quota: Quota,
     most_time: Duration,
     warm: Vec<String>,
@@ -107,7 +108,7 @@ impl Remote {
             processes: Some(settings.processes),
             memory: Some(settings.memory),
         };
-        let hello = Hello {
+        let hello = ClientHello {
             version: VERSION,
             program: program(),
             client: seen::client(state),
@@ -174,9 +175,9 @@ impl Remote {
         };
         let mut call = connection.call();
         let limited = ViewRequest { time_limit: request.time_limit.min(self.most_time), ..request.clone() };
-        let run = Run::of(call.id(), tree, &limited);
-        let line = line_of(&Ask::Run(Box::new(run)));
-        if MOST_LINE < line.len() {
+        let run = RunRequest::of(call.id(), tree, &limited);
+        let line = encode_line(&ClientMessage::Run(Box::new(run)));
+        if MAX_LINE_BYTES < line.len() {
             return Err(self.no_view("so many paths are staged that they are no message"));
         }
         let ends = EndOnDrop { connection: &connection, view: Some(&request.view) };
@@ -186,7 +187,7 @@ impl Remote {
         let mut ran = match taken {
             Ok(Some(ran)) => ran,
             Ok(None) => return Ok(None),
-            Err(Failed::Told(error)) => return Err(error),
+            Err(Failed::ServerMessage(error)) => return Err(error),
             Err(Failed::Wrong(why)) => {
                 let why = format!("it said what no view gives: {why}");
                 connection.end(&why);
@@ -204,11 +205,11 @@ impl Remote {
         request: &ViewRequest,
     ) -> Result<Option<ViewOutput>, Failed> {
         call.send(line).await.map_err(|why| self.told(&why))?;
-        let mut answer = Answer::new(self.quota);
+        let mut answer = AnswerReceiver::new(self.quota);
         loop {
             let told = call.next(request.time_limit + GRACE).await.map_err(|why| self.told(&why))?;
             match told {
-                Told::Missing { hashes, .. } => {
+                ServerMessage::Missing { hashes, .. } => {
                     let contents: BTreeMap<ContentHash, &Content> = request
                         .below
                         .changes
@@ -226,22 +227,22 @@ impl Remote {
                         call.content(content).await.map_err(|why| self.told(&why))?;
                     }
                 }
-                Told::Content { hash, bytes, more, .. } => {
-                    answer.content(hash, &bytes, more).map_err(Failed::Wrong)?;
+                ServerMessage::Content { hash, bytes, more, .. } => {
+                    answer.push_content(hash, &bytes, more).map_err(Failed::Wrong)?;
                 }
-                Told::Ran(ran) => {
+                ServerMessage::Ran(ran) => {
                     if request.output_limit.saturating_add(1_000) < ran.output.len() {
                         return Err(Failed::Wrong("it printed more than it was asked to keep".to_owned()));
                     }
-                    return match answer.take(*ran, request).await {
+                    return match answer.into_output(*ran, request).await {
                         Ok(ran) => Ok(Some(ran)),
-                        Err(Untrusted::Quota(error) | Untrusted::Tree(error)) => {
-                            Err(Failed::Told(error.into()))
+                        Err(AnswerError::Quota(error) | AnswerError::Tree(error)) => {
+                            Err(Failed::ServerMessage(error.into()))
                         }
                         Err(error) => Err(Failed::Wrong(error.to_string())),
                     };
                 }
-                Told::Failed { failure, why, .. } => return self.failed(failure, &why),
+                ServerMessage::Failed { failure, why, .. } => return self.failed(failure, &why),
                 _ => return Err(Failed::Wrong("a message that is no answer to a command".to_owned())),
             }
         }
@@ -250,7 +251,7 @@ impl Remote {
     fn failed<T>(&self, failure: Failure, why: &str) -> Result<Option<T>, Failed> {
         let why: String =
             why.chars().take(1_000).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
-        Err(Failed::Told(match failure {
+        Err(Failed::ServerMessage(match failure {
             Failure::TreeChanged => return Ok(None),
             Failure::NoView => self.no_view(&why),
             Failure::Call => ToolError::failed(why),
@@ -259,7 +260,7 @@ impl Remote {
     }
 
     fn told(&self, why: &str) -> Failed {
-        Failed::Told(self.no_view(why))
+        Failed::ServerMessage(self.no_view(why))
     }
 
     fn no_view(&self, why: &str) -> ToolError {
@@ -272,22 +273,22 @@ impl Remote {
         if let Ok(known) = self.connection.try_lock()
             && let Some(connection) = &known.connection
         {
-            connection.tell(Ask::End { view: view.as_str().to_owned() });
+            connection.tell(ClientMessage::End { view: view.as_str().to_owned() });
         }
     }
 
     /// Builds in advance on the other machine.
-    pub(crate) async fn build(&self, deny: &DenyRules, lines: &[String]) -> Result<Warmed, String> {
+    pub(crate) async fn build(&self, deny: &DenyRules, lines: &[String]) -> Result<WarmResult, String> {
         for _ in 0..MOST_TRIES {
             let connection = self.connect().await?;
             let Some(tree) = self.bring(&connection, deny).await? else { continue };
             let mut call = connection.call();
-            let warm = Warm { id: call.id(), tree, lines: lines.to_vec() };
-            call.send(line_of(&Ask::Warm(warm))).await?;
+            let warm = WarmRequest { id: call.id(), tree, lines: lines.to_vec() };
+            call.send(encode_line(&ClientMessage::Warm(warm))).await?;
             match call.next(BUILD).await? {
-                Told::Warmed(warmed) => return Ok(warmed),
-                Told::Failed { failure: Failure::TreeChanged, .. } => {}
-                Told::Failed { why, .. } => return Err(why),
+                ServerMessage::Warmed(warmed) => return Ok(warmed),
+                ServerMessage::Failed { failure: Failure::TreeChanged, .. } => {}
+                ServerMessage::Failed { why, .. } => return Err(why),
                 _ => return Err("it said what is no answer to a build".to_owned()),
             }
         }
@@ -300,7 +301,8 @@ impl Remote {
         for _ in 0..MOST_TRIES {
             if self.bring(&connection, deny).await?.is_some() {
                 let sent = self.tree.lock().await;
-                let is_file = |(_, standing): &(_, &Standing)| matches!(standing, Standing::File { .. });
+                let is_file =
+                    |(_, standing): &(_, &ManifestEntry)| matches!(standing, ManifestEntry::File { .. });
                 return Ok(Checked {
                     program: connection.program().to_owned(),
                     tier: connection.tier(),
@@ -403,15 +405,15 @@ impl Remote {
         }
         loop {
             match call.next(PATIENCE).await? {
-                Told::Ready { .. } => return Ok(true),
-                Told::Unknown { .. } if since.is_some() => {
+                ServerMessage::Ready { .. } => return Ok(true),
+                ServerMessage::Unknown { .. } if since.is_some() => {
                     call = connection.call();
                     let edits = scan.manifest.edits_since(&Manifest::default());
                     for line in lines_of(call.id(), None, digest, edits) {
                         call.send(line).await?;
                     }
                 }
-                Told::Missing { hashes, .. } => {
+                ServerMessage::Missing { hashes, .. } => {
                     let files = scan.files(&hashes).ok_or("it asks for a content that was not offered")?;
                     for (hash, path) in files {
                         let at = self.workspace.clone();
@@ -420,14 +422,14 @@ impl Remote {
                         let content = read.ok().and_then(Result::ok).map(Content::from);
                         let Some(content) = content.filter(|content| content.hash() == hash) else {
                             scan.forget(&path);
-                            call.send(line_of(&Ask::Gone { id: call.id() })).await?;
+                            call.send(encode_line(&ClientMessage::Gone { id: call.id() })).await?;
                             return Ok(false);
                         };
                         call.content(&content).await?;
                     }
                 }
-                Told::Failed { failure: Failure::TreeChanged, .. } => return Ok(false),
-                Told::Failed { why, .. } => return Err(why),
+                ServerMessage::Failed { failure: Failure::TreeChanged, .. } => return Ok(false),
+                ServerMessage::Failed { why, .. } => return Err(why),
                 _ => return Err("it said what is no answer to a workspace".to_owned()),
             }
         }
@@ -437,7 +439,7 @@ impl Remote {
 /// Why a command had no result.
 enum Failed {
     /// An error for the user or the model.
-    Told(ToolError),
+    ServerMessage(ToolError),
     /// The other side broke the protocol, so it is no longer trusted.
     Wrong(String),
 }
@@ -452,7 +454,7 @@ fn lines_of(
     let mut bytes = 0;
     for edit in edits {
         let target = match &edit.now {
-            Some(Standing::Link { target }) => target.len(),
+            Some(ManifestEntry::Link { target }) => target.len(),
             _ => 0,
         };
         let size = 200 + 4 * (edit.path.as_bytes().len() + target);
@@ -465,7 +467,7 @@ fn lines_of(
     }
     let count = batches.len();
     batches.into_iter().enumerate().map(move |(number, edits)| {
-        line_of(&Ask::Tree { id, since, digest, edits, more: number + 1 < count })
+        encode_line(&ClientMessage::Tree { id, since, digest, edits, more: number + 1 < count })
     })
 }
 
@@ -484,15 +486,21 @@ impl EndOnDrop<'_> {
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(view) = self.view {
-            self.connection.tell(Ask::End { view: view.as_str().to_owned() });
+            self.connection.tell(ClientMessage::End { view: view.as_str().to_owned() });
         }
     }
 }
 
 impl Call {
     async fn content(&self, content: &Content) -> Result<(), String> {
-        for (bytes, more) in pieces_of(content) {
-            self.send(line_of(&Ask::Content { id: self.id(), hash: content.hash(), bytes, more })).await?;
+        for (bytes, more) in content_pieces(content) {
+            self.send(encode_line(&ClientMessage::Content {
+                id: self.id(),
+                hash: content.hash(),
+                bytes,
+                more,
+            }))
+            .await?;
         }
         Ok(())
     }

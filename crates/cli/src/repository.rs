@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{ConditionalCommand, Decision, DenyRules, Gate, GateContext, ToolPolicies};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Committed, Repository, RepositoryStatus, Secrets,
-    Surroundings, ToolError,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, CommittedFile, Repository,
+    RepositoryStatus, SecretAccess, ToolError,
 };
 
 use crate::shell_words::shell_line;
@@ -53,13 +53,13 @@ impl GitRepository {
             return Err(failed(format!("git may not be asked: {}", verdict.detail)));
         }
         let secrets = match asked {
-            Asked::Names => Secrets::Open,
-            Asked::Content => Secrets::of(&rules.deny),
+            Asked::Names => SecretAccess::Open,
+            Asked::Content => SecretAccess::of(&rules.deny),
         };
         let request = CommandRequest {
             command: ConditionalCommand::allowed(&line, verdict.hardened.as_ref()),
             directory: WorkspacePath::root(),
-            surroundings: Surroundings::Clean,
+            environment: CommandEnvironment::Clean,
             secrets,
             time_limit: TIME,
             output_limit: MOST_BYTES,
@@ -104,14 +104,14 @@ impl Repository for GitRepository {
         if done.exit_code == Some(0) { Ok(done.output) } else { Err(refused(&done)) }
     }
 
-    async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<Committed, ToolError> {
+    async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<CommittedFile, ToolError> {
         let name = format!("HEAD:./{path}");
         let done = self.git(&["cat-file", "blob", &name], Asked::Content, rules).await?;
         Ok(match done.exit_code {
             // Output that is not text contains these characters in place of its bytes.
-            Some(0) if done.output.contains(['\0', '\u{fffd}']) => Committed::Binary,
-            Some(0) => Committed::Text(done.output),
-            _ => Committed::Absent,
+            Some(0) if done.output.contains(['\0', '\u{fffd}']) => CommittedFile::Binary,
+            Some(0) => CommittedFile::Text(done.output),
+            _ => CommittedFile::Absent,
         })
     }
 }

@@ -20,8 +20,8 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Confinement;
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Support, Surroundings, ToolError,
-    ViewId, ViewOutput, ViewRequest,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, Support,
+    ToolError, ViewId, ViewOutput, ViewRequest,
 };
 use rustix::process::{Pid, kill_process};
 use tempfile::TempDir;
@@ -117,10 +117,10 @@ impl BashRunner {
         })
     }
 
-    fn environment(&self, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
-        match surroundings {
-            Surroundings::Clean => self.clean.clone(),
-            Surroundings::Users => {
+    fn environment(&self, environment: CommandEnvironment) -> BTreeMap<OsString, OsString> {
+        match environment {
+            CommandEnvironment::Clean => self.clean.clone(),
+            CommandEnvironment::User => {
                 let mut environment = self.users.clone();
                 environment.extend(WITHOUT_TERMINAL.map(|(name, value)| (name.into(), value.into())));
                 environment
@@ -140,16 +140,16 @@ impl BashRunner {
     /// The process for a request, after everything that its verdict depends on was checked.
     async fn ready(&self, request: &CommandRequest) -> Result<Ready, ToolError> {
         let directory = self.directory(&request.directory)?;
-        let mut environment = self.environment(request.surroundings);
+        let mut environment = self.environment(request.environment);
         let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean).await;
         let proven = proven.map_err(ToolError::of)?;
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
-        let unasked = request.surroundings == Surroundings::Clean;
+        let unasked = request.environment == CommandEnvironment::Clean;
         let bash = Self::bash(&environment).map_err(not_started)?;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
-                let closes = request.secrets == Secrets::Closed;
+                let closes = request.secrets == SecretAccess::Closed;
                 let confinement = Confinement { closes, ..Confinement::new(&self.root, scratch.path()) };
                 environment.extend(confinement.environment());
                 let mut process = Command::new(confiner);
@@ -210,12 +210,12 @@ impl CommandRunner for BashRunner {
         self.run_heard(request, None).await
     }
 
-    async fn run_telling(
+    async fn run_streaming(
         &self,
         request: CommandRequest,
-        hears: &dyn PartialOutput,
+        output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
-        self.run_heard(request, Some(hears)).await
+        self.run_heard(request, Some(output_sink)).await
     }
 
     fn views(&self) -> Support {
@@ -235,16 +235,17 @@ impl BashRunner {
     async fn run_heard(
         &self,
         request: CommandRequest,
-        hears: Option<&dyn PartialOutput>,
+        output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
         let ready = self.ready(&request).await?;
         let mut running = start(ready.process).map_err(not_started)?;
-        let done = running.finish(deadline, KeptOutput::new(request.output_limit), Told::to(hears)).await?;
+        let done =
+            running.finish(deadline, KeptOutput::new(request.output_limit), Told::to(output_sink)).await?;
         match Confinement::refusal(done.exit_code, &done.output) {
-            Some(reason) if request.surroundings == Surroundings::Clean => Err(ToolError::failed(format!(
-                "the command was not run: it cannot be confined here: {reason}"
-            ))),
+            Some(reason) if request.environment == CommandEnvironment::Clean => Err(ToolError::failed(
+                format!("the command was not run: it cannot be confined here: {reason}"),
+            )),
             _ => Ok(done),
         }
     }
@@ -329,19 +330,19 @@ impl Running {
 
 /// A listener that is told of the output while the command runs.
 struct Told<'a> {
-    hears: Option<&'a dyn PartialOutput>,
+    output_sink: Option<&'a dyn PartialOutput>,
     /// When the listener is told next, if there is new output.
     due: Option<Instant>,
     last: Option<Instant>,
 }
 
 impl<'a> Told<'a> {
-    fn to(hears: Option<&'a dyn PartialOutput>) -> Self {
-        Self { hears, due: None, last: None }
+    fn to(output_sink: Option<&'a dyn PartialOutput>) -> Self {
+        Self { output_sink, due: None, last: None }
     }
 
     fn more(&mut self) {
-        if self.hears.is_some() && self.due.is_none() {
+        if self.output_sink.is_some() && self.due.is_none() {
             let now = Instant::now();
             self.due = Some(self.last.map_or(now, |last| now.max(last + TOLD_EVERY)));
         }
@@ -353,8 +354,8 @@ impl<'a> Told<'a> {
 
     fn tell(&mut self, kept: &KeptOutput) {
         (self.due, self.last) = (None, Some(Instant::now()));
-        if let Some(hears) = self.hears {
-            hears.printed(&kept.end(TOLD_BYTES));
+        if let Some(output_sink) = self.output_sink {
+            output_sink.printed(&kept.end(TOLD_BYTES));
         }
     }
 }

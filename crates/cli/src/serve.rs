@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use headstart_overlay_fs::{Content, ContentHash};
-use headstart_toolbox::exchange::{Ask, Hello, Lines, Told, VERSION, line_of, read_greeting, read_line};
+use headstart_toolbox::exchange::{
+    ClientHello, ClientMessage, LineBuffer, ServerMessage, VERSION, decode_greeting, decode_line, encode_line,
+};
 use headstart_toolbox::{Support, Tier, ViewId};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
@@ -75,7 +77,7 @@ pub(crate) async fn serve(
     let (out, waiting) = mpsc::channel(MOST_WAITING);
     let mut tasks = JoinSet::new();
     tasks.spawn(write(waiting, output));
-    let mut asked = Asked { input, lines: Lines::default(), buffer: vec![0; 256 << 10] };
+    let mut asked = Asked { input, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
     let served = answer(context, &mut asked, out, &mut tasks).await;
     if served.is_err() {
         // The last message may not have been written yet, and it tells the client more than the end of the stream does.
@@ -92,12 +94,12 @@ async fn answer(
 ) -> Result<(), CliError> {
     let wrong = |why: String| CliError::Unavailable(why);
     let Some(line) = asked.next(GREETING).await.map_err(wrong)? else { return Ok(()) };
-    let hello = match read_greeting::<Ask>(&line) {
-        Ok(Ask::Hello(hello)) => hello,
+    let hello = match decode_greeting::<ClientMessage>(&line) {
+        Ok(ClientMessage::Hello(hello)) => hello,
         other => {
             // Tells the client which version is spoken here.
             let none = told_hello(None, vec!["there is no view for this version".to_owned()], None);
-            let _ = out.send(line_of(&none)).await;
+            let _ = out.send(encode_line(&none)).await;
             let why =
                 other.err().map_or("the first message is no greeting".to_owned(), |error| error.to_string());
             return Err(CliError::Unavailable(why));
@@ -106,20 +108,20 @@ async fn answer(
     let session = match Session::open(context, hello, out.clone()) {
         Ok(session) => Arc::new(session),
         Err(error) => {
-            let _ = out.send(line_of(&told_hello(None, vec![error.to_string()], None))).await;
+            let _ = out.send(encode_line(&told_hello(None, vec![error.to_string()], None))).await;
             return Err(error);
         }
     };
     session.greet().await?;
     tasks.spawn(async move {
-        while out.send(line_of(&Told::Alive)).await.is_ok() {
+        while out.send(encode_line(&ServerMessage::Alive)).await.is_ok() {
             tokio::time::sleep(ALIVE).await;
         }
     });
     let mut calls = Calls::new(Arc::clone(&session));
     let ended = loop {
         match asked.next(SILENCE).await {
-            Ok(Some(line)) => match read_line(&line) {
+            Ok(Some(line)) => match decode_line(&line) {
                 Ok(ask) => calls.take(ask).await,
                 Err(error) => break Err(wrong(error.to_string())),
             },
@@ -139,12 +141,12 @@ async fn answer(
     ended
 }
 
-fn told_hello(tier: Option<Tier>, notes: Vec<String>, tree: Option<ContentHash>) -> Told {
-    Told::Hello { version: VERSION, program: program(), tier, notes, tree }
+fn told_hello(tier: Option<Tier>, notes: Vec<String>, tree: Option<ContentHash>) -> ServerMessage {
+    ServerMessage::Hello { version: VERSION, program: program(), tier, notes, tree }
 }
 
 impl Session {
-    fn open(context: &Context, hello: Hello, out: mpsc::Sender<Vec<u8>>) -> Result<Self, CliError> {
+    fn open(context: &Context, hello: ClientHello, out: mpsc::Sender<Vec<u8>>) -> Result<Self, CliError> {
         let store = context.store()?;
         let state = store.state_folder();
         // The project's own configuration file is part of what the client sends, and the client has already asked the
@@ -189,13 +191,13 @@ impl Session {
     }
 
     /// Sends a message. If that fails, the client has disconnected, and the stream of its messages ends too.
-    async fn send(&self, told: &Told) {
-        let _ = self.out.send(line_of(told)).await;
+    async fn send(&self, told: &ServerMessage) {
+        let _ = self.out.send(encode_line(told)).await;
     }
 }
 
 /// The settings with the smaller limit of both sides.
-fn lowered(mut settings: Shadow, hello: &Hello) -> Shadow {
+fn lowered(mut settings: Shadow, hello: &ClientHello) -> Shadow {
     let limits = &hello.limits;
     let rows = [
         (&mut settings.bytes, limits.bytes),
@@ -233,7 +235,7 @@ impl Kept {
 struct Calls {
     session: Arc<Session>,
     /// Calls that wait for further messages.
-    open: BTreeMap<u64, mpsc::Sender<Ask>>,
+    open: BTreeMap<u64, mpsc::Sender<ClientMessage>>,
     /// The last command of each view.
     commands: BTreeMap<String, AbortHandle>,
     tasks: JoinSet<()>,
@@ -244,29 +246,32 @@ impl Calls {
         Self { session, open: BTreeMap::new(), commands: BTreeMap::new(), tasks: JoinSet::new() }
     }
 
-    async fn take(&mut self, ask: Ask) {
+    async fn take(&mut self, ask: ClientMessage) {
         while self.tasks.try_join_next().is_some() {}
         self.open.retain(|_, call| !call.is_closed());
         let id = match &ask {
-            Ask::End { view } => {
+            ClientMessage::End { view } => {
                 if let Some(command) = self.commands.remove(view) {
                     command.abort();
                 }
                 calls::end(&self.session, &ViewId::new(view));
                 return;
             }
-            Ask::Tree { id, .. } | Ask::Content { id, .. } | Ask::Gone { id } => *id,
-            Ask::Run(run) => run.id,
-            Ask::Warm(warm) => warm.id,
+            ClientMessage::Tree { id, .. }
+            | ClientMessage::Content { id, .. }
+            | ClientMessage::Gone { id } => *id,
+            ClientMessage::Run(run) => run.id,
+            ClientMessage::Warm(warm) => warm.id,
             _ => return,
         };
-        let begins = !matches!(ask, Ask::Content { .. } | Ask::Gone { .. }) && !self.open.contains_key(&id);
+        let begins = !matches!(ask, ClientMessage::Content { .. } | ClientMessage::Gone { .. })
+            && !self.open.contains_key(&id);
         if begins {
             let (sender, more) = mpsc::channel(MOST_WAITING);
             self.open.insert(id, sender);
             let call = Call { session: Arc::clone(&self.session), id, more };
             let task = self.tasks.spawn(call.answer());
-            if let Ask::Run(run) = &ask {
+            if let ClientMessage::Run(run) = &ask {
                 self.commands.insert(run.view.clone(), task);
             }
         }
@@ -280,7 +285,7 @@ impl Calls {
 /// The messages from the client.
 struct Asked<R> {
     input: R,
-    lines: Lines,
+    lines: LineBuffer,
     buffer: Vec<u8>,
 }
 

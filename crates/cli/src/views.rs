@@ -33,8 +33,8 @@ use headstart_shadow::{
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandOutput, GitSoFar, Refused, Secrets, Support, Tier, ToolError, ViewCost, ViewId, ViewOutput,
-    ViewRequest,
+    CommandOutput, PriorGitChanges, SecretAccess, Support, Tier, ToolError, ViewCost, ViewId, ViewOutput,
+    ViewRefusals, ViewRequest,
 };
 
 use crate::config::Shadow;
@@ -196,7 +196,7 @@ impl Views {
 
     /// The paths on disk that rules close for a command that the user was not asked about.
     pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
-        self.looks.closed(&self.options.workspace, deny, Secrets::of(deny))
+        self.looks.closed(&self.options.workspace, deny, SecretAccess::of(deny))
     }
 
     /// Why each better way to keep views apart does not work here.
@@ -218,7 +218,7 @@ impl Views {
         output: BuildOutput,
     ) -> Result<Opened, String> {
         let mut opened = self.open("command", deny, output).map_err(|error| error.to_string())?;
-        self.repository.show(&mut opened, &GitSoFar { below: Vec::new(), step: git.cloned() })?;
+        self.repository.show(&mut opened, &PriorGitChanges { below: Vec::new(), step: git.cloned() })?;
         let view = &mut opened.view;
         let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
@@ -400,7 +400,7 @@ impl Views {
         }
     }
 
-    fn refused(&self, done: &Output) -> Refused {
+    fn refused(&self, done: &Output) -> ViewRefusals {
         let limits = &self.options.limits;
         let quota = match done.end {
             End::Memory => Some(format!("{} MiB of memory", limits.memory >> 20)),
@@ -417,7 +417,7 @@ impl Views {
         let signature = settings::could_not_sign(&done.stdout) || settings::could_not_sign(&done.stderr);
         let offline = environment::stayed_offline(&done.stdout) || environment::stayed_offline(&done.stderr);
         let network = done.refused.network.max(u64::from(offline));
-        Refused {
+        ViewRefusals {
             network,
             privileges: done.refused.privileges,
             tracing: done.refused.tracing,

@@ -89,7 +89,7 @@ pub use index::{ChunkPosting, FileChange, FilePosting, IndexError, Snapshot};
 pub use language::Language;
 pub use map::repo_map;
 pub use memory::MemoryIndex;
-pub use ports::{Embedder, ModelFailure, Reach, Reranker, is_for_judges, order_of, passage};
+pub use ports::{Embedder, ModelFailure, ModelLocation, Reranker, is_for_judges, order_of, passage};
 pub use query::Query;
 pub use score::Weights;
 pub use search::{

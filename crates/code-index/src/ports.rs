@@ -9,11 +9,11 @@ use headstart_overlay_fs::WorkspacePath;
 
 /// Where a model gets the texts that it is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum ModelLocation {
     /// On this machine.
-    Machine,
+    Local,
     /// On another machine: only with the user's explicit consent, and never for work that they did not ask for.
-    Network,
+    Remote,
 }
 
 /// Turns texts into vectors. Texts with similar meanings have vectors that are close to each other.
@@ -37,7 +37,7 @@ pub trait Embedder: Send + Sync {
     fn dimensions(&self) -> Option<usize>;
 
     /// Where the texts go.
-    fn reach(&self) -> Reach;
+    fn location(&self) -> ModelLocation;
 
     /// The vectors of these texts.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelFailure>;
@@ -47,7 +47,7 @@ pub trait Embedder: Send + Sync {
 #[async_trait]
 pub trait Reranker: Send + Sync {
     /// Where the texts go.
-    fn reach(&self) -> Reach;
+    fn location(&self) -> ModelLocation;
 
     /// A number for each passage, in the order of the passages; higher is better.
     async fn rank(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, ModelFailure>;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use headstart_overlay_fs::ContentHash;
 
-use crate::ports::{Embedder, ModelFailure, Reach};
+use crate::ports::{Embedder, ModelFailure, ModelLocation};
 use crate::token::tokens;
 use crate::vector::MOST_DIMENSIONS;
 
@@ -111,8 +111,8 @@ impl Embedder for StaticVectors {
         Some(self.dimensions)
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Machine
+    fn location(&self) -> ModelLocation {
+        ModelLocation::Local
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelFailure> {

@@ -44,7 +44,7 @@ impl Checked {
 
 /// Whether a check that ended like this says something about the files, and not about the place where it ran, for
 /// example that a program is missing. Whether it needed a network is known from the runner
-/// ([`Refused::network`](headstart_toolbox::Refused::network)).
+/// ([`ViewRefusals::network`](headstart_toolbox::ViewRefusals::network)).
 pub(crate) fn is_of_the_files(exit_code: Option<i32>, said: &str) -> bool {
     const OF_THE_PLACE: [&str; 6] = [
         "cannot find module providing package",

@@ -13,7 +13,9 @@ use headstart_tool_gate::{
     Access, ApprovalMode, Behaviour, CallRef, DecidingPolicy, Decision, Declaration, Gate, GateContext,
     Reason, Verdict, ours,
 };
-use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
+use headstart_toolbox::{
+    Limits as ToolLimits, PriorGitChanges, ToolContext, ToolError, Toolbox, ViewCallOutput, ViewId,
+};
 
 use tracing::{Span, debug, debug_span, trace};
 
@@ -237,7 +239,7 @@ impl Tools {
         let prints = self.events.output_of(&call.id);
         let context = self.context(view, permitted);
         let ran = match &prints {
-            Some(prints) => self.toolbox.run_telling(call, context, prints).await,
+            Some(prints) => self.toolbox.run_streaming(call, context, prints).await,
             None => self.toolbox.run(call, context).await,
         };
         match ran {
@@ -294,8 +296,8 @@ impl Tools {
         permitted: &Permitted,
         view: &ViewId,
         below: Arc<ChangeSet>,
-        git: GitSoFar,
-    ) -> Result<InView, ToolError> {
+        git: PriorGitChanges,
+    ) -> Result<ViewCallOutput, ToolError> {
         self.toolbox.run_in_view(call, self.context(overlay, permitted), view, below, git).await
     }
 

@@ -8,8 +8,8 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
-    GitSoFar, InView, Limits as ToolLimits, TestSummary, Tier, ToolContext, ToolError, Toolbox, ViewCost,
-    ViewId, ViewOutput,
+    Limits as ToolLimits, PriorGitChanges, TestSummary, Tier, ToolContext, ToolError, Toolbox,
+    ViewCallOutput, ViewCost, ViewId, ViewOutput,
 };
 
 use crate::base_view::BaseView;
@@ -70,7 +70,7 @@ impl Shadow {
             let staged = overlay.change_set();
             let git = self.git_so_far();
             let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below(), git.clone());
-            let InView { output, ran } = match ran.await {
+            let ViewCallOutput { output, ran } = match ran.await {
                 Ok(ran) => ran,
                 Err(ToolError::NoView { why, .. }) => return Err(no_view(permitted, &why)),
                 Err(ToolError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
@@ -143,7 +143,7 @@ impl Shadow {
             attended: false,
         };
         let ran = tools.toolbox.run_line_in_view(&check.line, context, &self.view, self.below(), git.clone());
-        let InView { output: told, ran } = ran.await.ok()?;
+        let ViewCallOutput { output: told, ran } = ran.await.ok()?;
         self.count(ran.cost);
         lock(&self.progress).cost.work_ms += millis(ran.cost.time);
         let output = &ran.output;
@@ -173,9 +173,9 @@ impl Shadow {
     }
 
     /// What this step and the steps below that are not accepted did to the repository.
-    pub(crate) fn git_so_far(&self) -> GitSoFar {
+    pub(crate) fn git_so_far(&self) -> PriorGitChanges {
         let below = self.below.iter().filter_map(|base_view| base_view.git()).collect();
-        GitSoFar { below, step: lock(&self.progress).git.clone() }
+        PriorGitChanges { below, step: lock(&self.progress).git.clone() }
     }
 
     /// When the commands of the step saw the workspace.

@@ -1,12 +1,12 @@
 //! The tools `codebase` and `repo_map`, which search the project as the call's merged view shows it.
 
+mod call_view;
 mod english;
 mod find;
-mod look;
 mod map;
-mod meanwhile;
 mod port;
-mod show;
+mod snippets;
+mod unindexed;
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use headstart_code_index::{Budget, Hit, Query, View, Weights, search};
 use headstart_overlay_fs::WorkspacePath;
 
 pub use self::english::{EnglishWords, english_words};
-pub use self::port::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served};
+pub use self::port::{AvailableModels, IndexCoverage, IndexState, IndexWork, ProjectIndex};
 use crate::{Tool, ToolContext, ToolError};
 
 /// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with). A file that is staged is found by the next
@@ -25,20 +25,20 @@ pub fn codebase_tools(index: Arc<dyn ProjectIndex>) -> Vec<Arc<dyn Tool>> {
 
 /// An index with its caches, for a host that also searches outside the tools.
 #[derive(Clone)]
-pub struct ProjectSearch(Arc<look::Looks>);
+pub struct ProjectSearch(Arc<call_view::IndexAccess>);
 
 impl ProjectSearch {
     /// A search over an index that the host keeps.
     pub fn new(index: Arc<dyn ProjectIndex>) -> Self {
-        Self(Arc::new(look::Looks::new(index)))
+        Self(Arc::new(call_view::IndexAccess::new(index)))
     }
 
     /// The tools of [`codebase_tools`] with these caches.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        let looks = &self.0;
+        let access = &self.0;
         vec![
-            Arc::new(find::Codebase { looks: Arc::clone(looks) }),
-            Arc::new(map::RepoMap { looks: Arc::clone(looks) }),
+            Arc::new(find::Codebase { access: Arc::clone(access) }),
+            Arc::new(map::RepoMap { access: Arc::clone(access) }),
         ]
     }
 
@@ -52,10 +52,10 @@ impl ProjectSearch {
         budget: Budget,
         context: ToolContext<'_>,
     ) -> Result<Vec<Hit>, ToolError> {
-        let delta = self.0.look(context).await?.delta;
-        let (looks, text) = (Arc::clone(&self.0), text.to_owned());
-        let hits = self.0.ask(move |moment| {
-            let staged = looks.over(moment, &delta)?;
+        let delta = self.0.call_view(context).await?.delta;
+        let (access, text) = (Arc::clone(&self.0), text.to_owned());
+        let hits = self.0.with_index(move |moment| {
+            let staged = access.staged_layer(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
             let mut query = Query::parse(&text, |path| view.has(path));
             if let Some(below) = below {

@@ -8,7 +8,7 @@ use crate::{Support, ToolError, ViewId, ViewOutput, ViewRequest};
 
 /// A command for the system's shell.
 ///
-/// Whoever runs it has to respect [`surroundings`](Self::surroundings) and [`secrets`](Self::secrets), because the
+/// Whoever runs it has to respect [`environment`](Self::environment) and [`secrets`](Self::secrets), because the
 /// gate allowed the command only in this form; see [`CommandRunner`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRequest {
@@ -18,11 +18,11 @@ pub struct CommandRequest {
     /// The folder in which it runs.
     pub directory: WorkspacePath,
     /// The environment with which it starts.
-    pub surroundings: Surroundings,
+    pub environment: CommandEnvironment,
     /// Whether it may read files that hold a secret by their name
     /// ([`DenyRules::secret`](headstart_tool_gate::DenyRules::secret)). The gate stops a command that names one, but
     /// cannot know which ones a command reads that reads a whole folder.
-    pub secrets: Secrets,
+    pub secrets: SecretAccess,
     /// The time limit, after which it is ended.
     pub time_limit: Duration,
     /// The most bytes of output that are kept.
@@ -31,23 +31,23 @@ pub struct CommandRequest {
 
 /// The environment with which a command starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Surroundings {
+pub enum CommandEnvironment {
     /// Without anything that could choose a program or an option, for a command without a question to the user.
     Clean,
     /// The user's own, for a command that the user approved.
-    Users,
+    User,
 }
 
 /// Whether a command may read files that hold a secret by their name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Secrets {
+pub enum SecretAccess {
     /// It must not, because the user was not asked about the command.
     Closed,
     /// It may, because the user approved the command, or keeps such files open.
     Open,
 }
 
-impl Secrets {
+impl SecretAccess {
     /// What these rules say for a command without a question to the user.
     pub fn of(rules: &DenyRules) -> Self {
         if rules.closes_secrets() { Self::Closed } else { Self::Open }
@@ -86,8 +86,8 @@ pub struct CommandOutput {
 /// environment may run code of the repository instead: `git status` starts the program that `core.fsmonitor` in
 /// `.git/config` names, `PAGER` or `LD_PRELOAD` another one. So, before anything runs:
 ///
-/// * With [`Surroundings::Clean`] the environment is emptied first, and gets the variables of
-///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`Surroundings::Users`] it is the
+/// * With [`CommandEnvironment::Clean`] the environment is emptied first, and gets the variables of
+///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`CommandEnvironment::User`] it is the
 ///   user's own.
 /// * [`CommandRequest::command`] asks, right before the command starts, what the gate cannot know about this machine:
 ///   the version of git, and what its repositories hold. The runner answers each
@@ -96,18 +96,18 @@ pub struct CommandOutput {
 ///   is the error that came instead of the line.
 /// * The variables that come with the line ([`ProvenCommand`](headstart_tool_gate::ProvenCommand)) are added to the
 ///   environment in both cases, because they switch off what a repository's configuration would start.
-/// * With [`Secrets::Closed`] the command cannot open a file for which
+/// * With [`SecretAccess::Closed`] the command cannot open a file for which
 ///   [`DenyRules::secret`](headstart_tool_gate::DenyRules::secret) has a pattern, under any name, because `grep -r`
 ///   and `cat *` would read all of them. Without a sandbox that can hide single files, the command does not run if
 ///   the folder holds one.
 ///
-/// A runner that cannot do this answers every request with [`Surroundings::Clean`] with an error. A second barrier (a
+/// A runner that cannot do this answers every request with [`CommandEnvironment::Clean`] with an error. A second barrier (a
 /// sandbox without a network and without writes) is advisable all the same.
 ///
 /// ```
 /// use async_trait::async_trait;
 /// use headstart_tool_gate::{Probe, Probed, clean_environment};
-/// use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError};
+/// use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, SecretAccess, CommandEnvironment, ToolError};
 ///
 /// /// Runs what nobody was asked about in a virtual machine that holds a copy of the workspace, and nothing else.
 /// struct MachineRunner;
@@ -119,7 +119,7 @@ pub struct CommandOutput {
 /// #[async_trait]
 /// impl CommandRunner for MachineRunner {
 ///     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-///         if request.surroundings == Surroundings::Users || request.secrets == Secrets::Closed {
+///         if request.environment == CommandEnvironment::User || request.secrets == SecretAccess::Closed {
 ///             return Err(failed("only commands of work ahead run here, and nothing hides secrets".to_owned()));
 ///         }
 ///         let mut environment = clean_environment("/nonexistent");
@@ -158,10 +158,10 @@ pub trait CommandRunner: Send + Sync {
 
     /// As [`run`](Self::run), and passes on what the command prints: at most every 100 ms, and never after its end.
     /// By default nothing is passed on.
-    async fn run_telling(
+    async fn run_streaming(
         &self,
         request: CommandRequest,
-        _hears: &dyn PartialOutput,
+        _output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
         self.run(request).await
     }

@@ -1,25 +1,25 @@
 //! Views on another machine: requests and answers as messages, and which answers can be trusted.
 //!
-//! Two sides exchange lines of JSON over any stream of bytes: [`Ask`] one way, [`Told`] the other. The first message of each side names the
+//! Two sides exchange lines of JSON over any stream of bytes: [`ClientMessage`] one way, [`ServerMessage`] the other. The first message of each side names the
 //! version of the exchange ([`VERSION`]). The side that asks has the workspace; the other one keeps a copy of it, brought up to date by
-//! [`Ask::Tree`] and the contents that it says are [missing](Told::Missing), and runs commands in views over that copy.
+//! [`ClientMessage::Tree`] and the contents that it says are [missing](ServerMessage::Missing), and runs commands in views over that copy.
 //!
-//! Nothing here reads or writes a stream: [`Lines`] splits one into messages, [`Answer`] joins the pieces of an
+//! Nothing here reads or writes a stream: [`LineBuffer`] splits one into messages, [`AnswerReceiver`] joins the pieces of an
 //! answer and checks it.
 
-mod answer;
-mod lines;
+mod answer_check;
+mod content_assembler;
+mod line_codec;
 mod message;
-mod pieces;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-pub use answer::{Answer, Untrusted};
-pub use lines::{ExchangeError, Lines, MOST_LINE, line_of, read_greeting, read_line};
+pub use answer_check::{AnswerError, AnswerReceiver};
+pub use content_assembler::{ContentAssembler, content_pieces};
+pub use line_codec::{ExchangeError, LineBuffer, MAX_LINE_BYTES, decode_greeting, decode_line, encode_line};
 pub use message::{
-    Ask, Changed, Failure, Greeting, Hello, Ran, Run, Seen, Shown, Told, VERSION, ViewLimits, Warm, Warmed,
-    over,
+    BaseEntry, ClientHello, ClientMessage, Failure, Greeting, RunRequest, RunResult, ServerMessage,
+    StagedChange, VERSION, ViewChange, ViewLimits, WarmRequest, WarmResult, with_base,
 };
-pub use pieces::{Pieces, pieces_of};
-pub use tree::{Manifest, Standing, TreeEdit};
+pub use tree::{Manifest, ManifestEntry, TreeEdit};

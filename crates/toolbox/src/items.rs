@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use headstart_overlay_fs::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-use crate::output::within;
+use crate::output::truncate_output;
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ pub struct ContextItem {
 
 /// Where an item is. In JSON `{"type": "file", "value": "src/a.rs", "lines": [10, 32]}` or `{"type": "url", "value": "https://…"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Written", from = "Written")]
+#[serde(into = "ItemUriJson", from = "ItemUriJson")]
 pub enum ItemUri {
     /// A place of the workspace. A front end may open it.
     File {
@@ -56,7 +56,7 @@ pub enum ItemUri {
 
 /// The form in JSON. An address that does not name a path of the workspace is never opened, whoever wrote it.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct ItemUriJson {
     #[serde(rename = "type")]
     kind: String,
     value: String,
@@ -64,7 +64,7 @@ struct Written {
     lines: Option<(u32, u32)>,
 }
 
-impl From<ItemUri> for Written {
+impl From<ItemUri> for ItemUriJson {
     fn from(uri: ItemUri) -> Self {
         match uri {
             // A name that is not text cannot be written in an address, and so not be opened by it.
@@ -79,8 +79,8 @@ impl From<ItemUri> for Written {
     }
 }
 
-impl From<Written> for ItemUri {
-    fn from(Written { kind, value, lines }: Written) -> Self {
+impl From<ItemUriJson> for ItemUri {
+    fn from(ItemUriJson { kind, value, lines }: ItemUriJson) -> Self {
         match WorkspacePath::parse(&value) {
             Ok(path) if kind == "file" => Self::File { path, lines },
             _ => Self::Url(value),
@@ -165,9 +165,9 @@ impl ToolOutput {
     }
 
     /// The same with at most this many bytes of content, and a note if it was cut.
-    pub(crate) fn within(self, limit: usize) -> Self {
+    pub(crate) fn truncated(self, limit: usize) -> Self {
         let items = match self {
-            Self::Text(text) => return Self::Text(within(text, limit)),
+            Self::Text(text) => return Self::Text(truncate_output(text, limit)),
             Self::Items(items) => items,
         };
         if text_of(&items).len() <= limit {
@@ -175,7 +175,7 @@ impl ToolOutput {
         }
         let mut left = limit;
         let cut = |item: ContextItem| {
-            let content = (0 < left).then(|| within(item.content.clone(), left))?;
+            let content = (0 < left).then(|| truncate_output(item.content.clone(), left))?;
             left = left.saturating_sub(item.content.len());
             Some(ContextItem { content, ..item })
         };

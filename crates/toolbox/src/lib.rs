@@ -110,22 +110,24 @@ mod wording;
 pub use arguments::Arguments;
 #[cfg(feature = "codebase")]
 pub use codebase::{
-    EnglishWords, IndexMoment, IndexStanding, IndexWork, ProjectIndex, ProjectSearch, Served, codebase_tools,
-    english_words,
+    AvailableModels, EnglishWords, IndexCoverage, IndexState, IndexWork, ProjectIndex, ProjectSearch,
+    codebase_tools, english_words,
 };
-pub use command::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings};
+pub use command::{
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess,
+};
 pub use items::{ContextItem, ItemUri, ToolOutput};
 pub use limits::Limits;
 #[cfg(feature = "more")]
 pub use more::{
-    BackgroundOutput, BackgroundRunner, BackgroundState, Committed, Repository, RepositoryStatus,
+    BackgroundOutput, BackgroundRunner, BackgroundState, CommittedFile, Repository, RepositoryStatus,
     background_tools, more_declarations, more_tools, view_diff_tool,
 };
 pub use tool::{EditObserver, Tool, ToolContext};
 pub use tool_error::ToolError;
-pub use toolbox::{InView, Toolbox, edited_file};
+pub use toolbox::{Toolbox, ViewCallOutput, edited_file};
 pub use views::{
-    GitSoFar, MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,
-    ViewRequest,
+    MemoryViews, PriorGitChanges, ScriptedRun, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,
+    ViewRefusals, ViewRequest,
 };
 pub use wording::Wording;

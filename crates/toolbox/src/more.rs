@@ -11,7 +11,7 @@ use std::sync::Arc;
 use headstart_tool_gate::{Declaration, ours};
 
 pub use self::background::{BackgroundOutput, BackgroundRunner, BackgroundState};
-pub use self::view_diff::{Committed, Repository, RepositoryStatus};
+pub use self::view_diff::{CommittedFile, Repository, RepositoryStatus};
 use crate::Tool;
 
 /// `multi_edit` and `create_file`, for [`Toolbox::with`](crate::Toolbox::with). The gate needs their declarations:

@@ -6,7 +6,7 @@ const LINES_NAMED: usize = 10;
 
 /// A content in which a text was replaced.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Replaced {
+pub(crate) struct Replacement {
     pub(crate) content: Vec<u8>,
     /// The lines, counted from 1, where the replaced texts began.
     pub(crate) lines: Vec<usize>,
@@ -14,7 +14,7 @@ pub(crate) struct Replaced {
 
 /// Why nothing was replaced.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NotReplaced {
+pub(crate) enum ReplacementError {
     /// The text is not in the file. A line that equals its first one except for the space around it may be.
     Missing { similar_line: Option<usize> },
     /// The text occurs several times, beginning in these lines.
@@ -26,19 +26,24 @@ pub(crate) enum NotReplaced {
 /// Line ends are not compared, and stay as the file has them: `\n` in `old` finds `\r\n`, and `\n` in `new` is
 /// written as in the replaced text, or as in most lines of the file. They are only taken literally if `old` and `new`
 /// differ in nothing else. Bytes that are not UTF-8 stay as they are.
-pub(crate) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, NotReplaced> {
+pub(crate) fn replace(
+    content: &[u8],
+    old: &str,
+    new: &str,
+    all: bool,
+) -> Result<Replacement, ReplacementError> {
     let (flat_old, flat_new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
     let literal = flat_old == flat_new;
-    let flat = if literal { Flat::literal(content) } else { Flat::of(content) };
+    let flat = if literal { NormalizedText::literal(content) } else { NormalizedText::of(content) };
     let (needle, new) = if literal { (old, new) } else { (flat_old.as_str(), flat_new.as_str()) };
 
     let starts: Vec<usize> = memmem::find_iter(&flat.bytes, needle).collect();
     let lines = flat.lines_of(&starts);
     match starts.len() {
-        0 => return Err(NotReplaced::Missing { similar_line: similar_line(&flat.bytes, needle) }),
+        0 => return Err(ReplacementError::Missing { similar_line: similar_line(&flat.bytes, needle) }),
         1 => {}
         _ if all => {}
-        _ => return Err(NotReplaced::Ambiguous { lines }),
+        _ => return Err(ReplacementError::Ambiguous { lines }),
     }
 
     let mut replaced = Vec::with_capacity(content.len() + new.len());
@@ -55,12 +60,12 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result
         copied = region.end;
     }
     replaced.extend_from_slice(&content[copied..]);
-    Ok(Replaced { content: replaced, lines })
+    Ok(Replacement { content: replaced, lines })
 }
 
 /// A text with the line ends of the content that it replaces, if those are of one kind.
 pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> std::borrow::Cow<'a, str> {
-    let flat = Flat::of(before);
+    let flat = NormalizedText::of(before);
     let all_crlf = !flat.dropped.is_empty() && flat.dropped.len() == flat.line_count();
     if all_crlf && !text.contains('\r') && text.contains('\n') {
         text.replace('\n', "\r\n").into()
@@ -70,13 +75,13 @@ pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> std::borrow
 }
 
 /// A content with `\n` for every `\r\n`.
-struct Flat {
+struct NormalizedText {
     bytes: Vec<u8>,
     /// The offsets in `bytes` of each `\n` that was `\r\n`; ascending.
     dropped: Vec<usize>,
 }
 
-impl Flat {
+impl NormalizedText {
     fn literal(content: &[u8]) -> Self {
         Self { bytes: content.to_vec(), dropped: Vec::new() }
     }
@@ -131,26 +136,26 @@ fn similar_line(content: &[u8], needle: &str) -> Option<usize> {
 }
 
 /// Why nothing was replaced, in words for the model.
-pub(crate) fn refusal(path: &WorkspacePath, reason: &NotReplaced) -> String {
+pub(crate) fn error_message(path: &WorkspacePath, reason: &ReplacementError) -> String {
     match reason {
-        NotReplaced::Missing { similar_line: None } => {
+        ReplacementError::Missing { similar_line: None } => {
             format!("old_string is not in {path}; read the file and copy the text exactly, spaces included")
         }
-        NotReplaced::Missing { similar_line: Some(line) } => format!(
+        ReplacementError::Missing { similar_line: Some(line) } => format!(
             "old_string is not in {path}; line {line} is like its first line: read the file from there and copy the \
              text exactly, spaces included"
         ),
-        NotReplaced::Ambiguous { lines } => format!(
+        ReplacementError::Ambiguous { lines } => format!(
             "old_string is {} times in {path} ({}); add lines around it until it is unique, or set replace_all to \
              true",
             lines.len(),
-            named(lines)
+            list_lines(lines)
         ),
     }
 }
 
 /// Line numbers, at most as many as a message names.
-pub(crate) fn named(lines: &[usize]) -> String {
+pub(crate) fn list_lines(lines: &[usize]) -> String {
     let numbers: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
     let more = if LINES_NAMED < lines.len() { ", …" } else { "" };
     let noun = if lines.len() == 1 { "line" } else { "lines" };

@@ -91,14 +91,14 @@ mod tests {
     use headstart_overlay_fs::{SystemError, WorkspacePath};
 
     use super::*;
-    use crate::output::error_within;
+    use crate::output::truncate_error;
 
     /// This also holds if the words are cut, because a model reads the words and a program the source.
     #[test]
     fn the_answer_of_the_system_is_below_the_failure_of_a_tool() {
         let path = WorkspacePath::parse("a.txt").unwrap();
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let error = error_within(TreeError::io(path.clone(), &denied).into(), 10);
+        let error = truncate_error(TreeError::io(path.clone(), &denied).into(), 10);
         let tree = error.source().unwrap();
         assert!(matches!(tree.downcast_ref(), Some(TreeError::Io { path: of, .. }) if *of == path));
         let system = tree.source().and_then(<dyn Error>::downcast_ref::<SystemError>).unwrap();

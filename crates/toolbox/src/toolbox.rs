@@ -6,17 +6,17 @@ use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_tool_gate::{Behaviour, Declaration};
 use tracing::debug;
 
-use crate::output::{error_within, within};
+use crate::output::{truncate_error, truncate_output};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{
-    CommandRunner, EditObserver, GitSoFar, PartialOutput, Support, Tool, ToolContext, ToolError, ToolOutput,
-    ViewId, ViewOutput, Wording,
+    CommandRunner, EditObserver, PartialOutput, PriorGitChanges, Support, Tool, ToolContext, ToolError,
+    ToolOutput, ViewId, ViewOutput, Wording,
 };
 
 /// The tools of one agent.
 #[derive(Clone, Default)]
 pub struct Toolbox {
-    tools: Vec<Offered>,
+    tools: Vec<RegisteredTool>,
     /// The built-in shell, if it is the one that is offered.
     shell: Option<Arc<Shell>>,
     /// Is told of edits.
@@ -25,7 +25,7 @@ pub struct Toolbox {
 
 /// The result of a call that ran in a view.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InView {
+pub struct ViewCallOutput {
     /// What the model reads, if it is told this, and how the command ended.
     pub output: ToolOutput,
     /// The runner's answer.
@@ -34,11 +34,11 @@ pub struct InView {
 
 /// A tool with its schema, which is read once.
 #[derive(Clone)]
-struct Offered {
+struct RegisteredTool {
     schema: ToolSchema,
     tool: Arc<dyn Tool>,
     /// Whether it is a tool of the host, which need not know the limits.
-    own: bool,
+    is_host_tool: bool,
 }
 
 impl Toolbox {
@@ -54,8 +54,12 @@ impl Toolbox {
         match runner {
             Some(runner) => {
                 let shell = Arc::new(Shell::new(runner));
-                let offered = Offered { schema: shell.schema(), tool: Arc::clone(&shell) as _, own: false };
-                Self { shell: Some(shell), ..toolbox.offer(offered) }
+                let registered = RegisteredTool {
+                    schema: shell.schema(),
+                    tool: Arc::clone(&shell) as _,
+                    is_host_tool: false,
+                };
+                Self { shell: Some(shell), ..toolbox.register(registered) }
             }
             None => toolbox,
         }
@@ -67,13 +71,13 @@ impl Toolbox {
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
         let schema = tool.schema();
         let shell = self.shell.clone().filter(|shell| !same_name(&shell.schema().name, &schema.name));
-        Self { shell, ..self.offer(Offered { schema, tool, own: true }) }
+        Self { shell, ..self.register(RegisteredTool { schema, tool, is_host_tool: true }) }
     }
 
     /// Keeps only the tools for whose names `keep` is true; calls of others fail.
     #[must_use]
     pub fn keeping(mut self, keep: impl Fn(&str) -> bool) -> Self {
-        self.tools.retain(|offered| keep(&offered.schema.name));
+        self.tools.retain(|registered| keep(&registered.schema.name));
         self.shell = self.shell.filter(|shell| keep(&shell.schema().name));
         self
     }
@@ -81,25 +85,25 @@ impl Toolbox {
     /// Has `observer` told of each file that `edit` or `write_file` staged, so that the model learns at once what
     /// that broke.
     #[must_use]
-    pub fn observed_by(self, observer: Arc<dyn EditObserver>) -> Self {
+    pub fn with_edit_observer(self, observer: Arc<dyn EditObserver>) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
     fn built_in(self, tool: impl Tool + 'static) -> Self {
-        self.offer(Offered { schema: tool.schema(), tool: Arc::new(tool), own: false })
+        self.register(RegisteredTool { schema: tool.schema(), tool: Arc::new(tool), is_host_tool: false })
     }
 
-    fn offer(mut self, offered: Offered) -> Self {
-        match self.tools.iter_mut().find(|known| same_name(&known.schema.name, &offered.schema.name)) {
-            Some(known) => *known = offered,
-            None => self.tools.push(offered),
+    fn register(mut self, registered: RegisteredTool) -> Self {
+        match self.tools.iter_mut().find(|known| same_name(&known.schema.name, &registered.schema.name)) {
+            Some(known) => *known = registered,
+            None => self.tools.push(registered),
         }
         self
     }
 
     /// The schemas of the tools for a model, in a fixed order.
     pub fn schemas(&self) -> Vec<ToolSchema> {
-        self.tools.iter().map(|offered| offered.schema.clone()).collect()
+        self.tools.iter().map(|registered| registered.schema.clone()).collect()
     }
 
     /// Whether a call of this name reaches a tool.
@@ -109,18 +113,18 @@ impl Toolbox {
 
     /// The error for a call of a name that is not offered.
     pub fn unknown_tool(&self, name: &str) -> ToolError {
-        let known: Vec<&str> = self.tools.iter().map(|offered| offered.schema.name.as_str()).collect();
+        let known: Vec<&str> = self.tools.iter().map(|registered| registered.schema.name.as_str()).collect();
         ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
     }
 
     /// How the user is told of the tool of this name and its calls. It need not be offered any more.
     pub fn wording(&self, name: &str) -> Wording {
-        self.find(name).map_or_else(|| Wording::of(name), |offered| offered.tool.wording())
+        self.find(name).map_or_else(|| Wording::of(name), |registered| registered.tool.wording())
     }
 
     /// The same tools without the observer of edits.
     #[must_use]
-    pub fn unobserved(&self) -> Self {
+    pub fn without_edit_observer(&self) -> Self {
         Self { observer: None, ..self.clone() }
     }
 
@@ -128,20 +132,20 @@ impl Toolbox {
     /// run just to show what it would change.
     pub fn is_edit(&self, name: &str) -> bool {
         let edits = Declaration::of_ours(name).filter(|tool| tool.behaviour == Behaviour::Edits);
-        let offered = || self.find(name).is_some_and(|offered| !offered.replaces_built_in());
-        edits.is_some() && offered()
+        let is_ours = || self.find(name).is_some_and(|registered| !registered.replaces_built_in());
+        edits.is_some() && is_ours()
     }
 
     /// As [`run`](Self::run), and passes on what a command of the built-in `shell` prints.
-    pub async fn run_telling(
+    pub async fn run_streaming(
         &self,
         call: &ToolCall,
         context: ToolContext<'_>,
-        hears: &dyn PartialOutput,
+        output_sink: &dyn PartialOutput,
     ) -> Result<ToolOutput, ToolError> {
         match &self.shell {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
-                shell.run_telling(&call.args, context, Some(hears)).await
+                shell.run_streaming(&call.args, context, Some(output_sink)).await
             }
             _ => self.run(call, context).await,
         }
@@ -150,21 +154,21 @@ impl Toolbox {
     /// Runs one call. The name may be an alias (`Read`, `run_shell_command`, …), as for the gate.
     pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
         match self.find(&call.name) {
-            Some(offered) => {
-                let outcome = offered.tool.run(&call.args, context).await;
+            Some(registered) => {
+                let outcome = registered.tool.run(&call.args, context).await;
                 debug!(
-                    tool = offered.schema.name,
-                    own = offered.own,
+                    tool = registered.schema.name,
+                    own = registered.is_host_tool,
                     failed = outcome.is_err(),
                     "a tool ran"
                 );
                 let limit = context.limits.output_bytes;
                 // A host's tool with a built-in name has its own arguments for files.
-                match edited_file(call).filter(|_| !offered.replaces_built_in()) {
-                    None if offered.own => {
-                        outcome.map(|output| output.within(limit)).map_err(|error| error_within(error, limit))
-                    }
-                    path => self.observed(path, context, outcome?).await,
+                match edited_file(call).filter(|_| !registered.replaces_built_in()) {
+                    None if registered.is_host_tool => outcome
+                        .map(|output| output.truncated(limit))
+                        .map_err(|error| truncate_error(error, limit)),
+                    path => self.with_observer_note(path, context, outcome?).await,
                 }
             }
             None => Err(self.unknown_tool(&call.name)),
@@ -172,7 +176,7 @@ impl Toolbox {
     }
 
     /// The answer of one of our tools, with what the observer of edits says about the staged file.
-    async fn observed(
+    async fn with_observer_note(
         &self,
         path: Option<&str>,
         context: ToolContext<'_>,
@@ -182,7 +186,7 @@ impl Toolbox {
         let Ok(path) = context.locate(path).await else { return Ok(answer) };
         match observer.edited(&path, context).await {
             Some(note) => {
-                let note = within(note, context.limits.output_bytes);
+                let note = truncate_output(note, context.limits.output_bytes);
                 Ok(ToolOutput::Text(format!("{}\n{note}", answer.into_text())))
             }
             None => Ok(answer),
@@ -203,8 +207,8 @@ impl Toolbox {
         context: ToolContext<'_>,
         view: &ViewId,
         below: Arc<ChangeSet>,
-        git: GitSoFar,
-    ) -> Result<InView, ToolError> {
+        git: PriorGitChanges,
+    ) -> Result<ViewCallOutput, ToolError> {
         match &self.shell {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
                 shell.run_in_view(&call.args, context, view, below, git).await
@@ -220,8 +224,8 @@ impl Toolbox {
         context: ToolContext<'_>,
         view: &ViewId,
         below: Arc<ChangeSet>,
-        git: GitSoFar,
-    ) -> Result<InView, ToolError> {
+        git: PriorGitChanges,
+    ) -> Result<ViewCallOutput, ToolError> {
         let Some(shell) = &self.shell else {
             return Err(ToolError::no_view("there is no shell among the tools"));
         };
@@ -235,21 +239,21 @@ impl Toolbox {
         }
     }
 
-    fn find(&self, name: &str) -> Option<&Offered> {
-        self.tools.iter().find(|offered| same_name(&offered.schema.name, name))
+    fn find(&self, name: &str) -> Option<&RegisteredTool> {
+        self.tools.iter().find(|registered| same_name(&registered.schema.name, name))
     }
 }
 
 impl fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.tools.iter().map(|offered| &offered.schema.name)).finish()
+        f.debug_list().entries(self.tools.iter().map(|registered| &registered.schema.name)).finish()
     }
 }
 
-impl Offered {
+impl RegisteredTool {
     /// Whether it is a host's tool with the name of a built-in one.
     fn replaces_built_in(&self) -> bool {
-        self.own && Declaration::built_in(&self.schema.name).is_some()
+        self.is_host_tool && Declaration::built_in(&self.schema.name).is_some()
     }
 }
 

@@ -2,14 +2,14 @@
 
 mod memory;
 mod output;
-mod refused;
+mod refusals;
 mod request;
 mod summary;
 mod support;
 
-pub use memory::{MemoryViews, Played};
+pub use memory::{MemoryViews, ScriptedRun};
 pub use output::{ViewCost, ViewOutput};
-pub use refused::Refused;
-pub use request::{GitSoFar, ViewId, ViewRequest};
+pub use refusals::ViewRefusals;
+pub use request::{PriorGitChanges, ViewId, ViewRequest};
 pub use summary::TestSummary;
 pub use support::{Support, Tier};

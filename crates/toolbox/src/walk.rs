@@ -14,20 +14,20 @@ const ENTRIES_BETWEEN_YIELDS: usize = 64;
 /// ignore or deny rules close, and what lies behind a linked folder.
 pub(crate) struct Walk<'a> {
     context: ToolContext<'a>,
-    open: Vec<Folder>,
+    open: Vec<OpenFolder>,
     visited: usize,
     stopped: bool,
     unreadable: usize,
 }
 
-struct Folder {
+struct OpenFolder {
     path: WorkspacePath,
     rules: IgnoreRules,
     entries: IntoIter<DirEntry>,
 }
 
 /// A file, folder or link that the walk has reached.
-pub(crate) struct Found {
+pub(crate) struct WalkEntry {
     pub(crate) path: WorkspacePath,
     pub(crate) kind: EntryKind,
 }
@@ -42,7 +42,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next entry; `None` at the end, or if the limit of files is reached.
-    pub(crate) async fn next(&mut self) -> Option<Found> {
+    pub(crate) async fn next(&mut self) -> Option<WalkEntry> {
         while let Some(folder) = self.open.last_mut() {
             let Some(entry) = folder.entries.next() else {
                 self.open.pop();
@@ -57,14 +57,14 @@ impl<'a> Walk<'a> {
                 yield_now().await;
             }
             let folder = self.open.last()?;
-            let Some(path) = visible(folder, &entry, self.context) else { continue };
+            let Some(path) = visible_path(folder, &entry, self.context) else { continue };
             if entry.kind == EntryKind::Directory {
                 let rules = folder.rules.clone();
                 if self.enter(path.clone(), &rules).await.is_err() {
                     self.unreadable += 1;
                 }
             }
-            return Some(Found { path, kind: entry.kind });
+            return Some(WalkEntry { path, kind: entry.kind });
         }
         None
     }
@@ -91,13 +91,13 @@ impl<'a> Walk<'a> {
         // A folder is sorted by its name with a slash, so that the walk reaches all paths in the order of their
         // bytes.
         entries.sort_by_cached_key(sort_key);
-        self.open.push(Folder { path, rules, entries: entries.into_iter() });
+        self.open.push(OpenFolder { path, rules, entries: entries.into_iter() });
         Ok(())
     }
 }
 
 /// The path of an entry, if a search may see it.
-fn visible(folder: &Folder, entry: &DirEntry, context: ToolContext<'_>) -> Option<WorkspacePath> {
+fn visible_path(folder: &OpenFolder, entry: &DirEntry, context: ToolContext<'_>) -> Option<WorkspacePath> {
     if entry.name == b".git" {
         return None;
     }

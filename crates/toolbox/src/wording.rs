@@ -44,7 +44,7 @@ impl Wording {
 
     /// The words for a tool of which only a title is known.
     pub fn of_title(title: &str) -> Self {
-        let title = shown(title);
+        let title = escape_argument(title);
         Self {
             would_like_to: format!("use the {title} tool"),
             is_currently: format!("using the {title} tool"),
@@ -65,8 +65,8 @@ impl Wording {
             filled.push_str(before);
             let value = names.split('|').find_map(|name| args.get(name).filter(|value| !value.is_null()));
             filled.push_str(&match (value, names.rsplit_once('|')) {
-                (Some(Value::String(text)), _) => shown(text),
-                (Some(value), _) => shown(&value.to_string()),
+                (Some(Value::String(text)), _) => escape_argument(text),
+                (Some(value), _) => escape_argument(&value.to_string()),
                 (None, Some((_, last))) if !last.contains('_') && last.contains(['.', ' ']) => {
                     last.to_owned()
                 }
@@ -79,7 +79,7 @@ impl Wording {
 }
 
 /// A text on one line that cannot be mistaken for another one.
-fn shown(text: &str) -> String {
+fn escape_argument(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_harmful = |c: char| {
         c.is_control()

@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::executor::block_on;
 use headstart_code_index::{
-    Catalogue, ChunkPosting, ContentFields, Field, FilePosting, IndexError, MemoryIndex, Reach, Snapshot,
-    Symbol, project_files,
+    Catalogue, ChunkPosting, ContentFields, Field, FilePosting, IndexError, MemoryIndex, ModelLocation,
+    Snapshot, Symbol, project_files,
 };
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    ContextItem, IndexMoment, IndexStanding, IndexWork, ItemUri, Limits, ProjectIndex, Served, ToolContext,
-    ToolError, Toolbox, codebase_tools,
+    AvailableModels, ContextItem, IndexCoverage, IndexState, IndexWork, ItemUri, Limits, ProjectIndex,
+    ToolContext, ToolError, Toolbox, codebase_tools,
 };
 use serde_json::{Value, json};
 
@@ -26,12 +26,12 @@ fn path(text: &str) -> WorkspacePath {
 }
 
 /// An index in memory that is only updated when a test says so.
-struct Kept {
+struct TestIndex {
     files: Arc<MemoryTree>,
     index: Mutex<MemoryIndex>,
     generation: Mutex<u64>,
     changed: Mutex<BTreeSet<WorkspacePath>>,
-    standing: Mutex<IndexStanding>,
+    coverage: Mutex<IndexCoverage>,
     /// How many terms were looked up.
     asked: AtomicUsize,
     /// The passages that a judge was given, and the order in which it puts them.
@@ -40,9 +40,9 @@ struct Kept {
 }
 
 /// A snapshot that counts the terms that are looked up.
-struct Counted<'a>(&'a MemoryIndex, &'a AtomicUsize);
+struct CountingSnapshot<'a>(&'a MemoryIndex, &'a AtomicUsize);
 
-impl Snapshot for Counted<'_> {
+impl Snapshot for CountingSnapshot<'_> {
     fn catalogue(&self) -> &Catalogue {
         self.0.catalogue()
     }
@@ -69,7 +69,7 @@ impl Snapshot for Counted<'_> {
     }
 }
 
-impl Kept {
+impl TestIndex {
     fn new(files: &[(&str, &str)]) -> Arc<Self> {
         let files = MemoryTree::from_files(files.iter().copied()).expect("paths inside the workspace");
         let kept = Self {
@@ -77,7 +77,7 @@ impl Kept {
             index: Mutex::default(),
             generation: Mutex::default(),
             changed: Mutex::default(),
-            standing: Mutex::new(IndexStanding { percent: 100, trouble: None }),
+            coverage: Mutex::new(IndexCoverage { percent: 100, trouble: None }),
             asked: AtomicUsize::new(0),
             judged: Mutex::default(),
             order: Mutex::default(),
@@ -100,12 +100,12 @@ impl Kept {
     }
 
     fn is_at(&self, percent: u64, trouble: Option<&str>) {
-        *self.standing.lock().unwrap() = IndexStanding { percent, trouble: trouble.map(str::to_owned) };
+        *self.coverage.lock().unwrap() = IndexCoverage { percent, trouble: trouble.map(str::to_owned) };
     }
 }
 
 #[async_trait]
-impl ProjectIndex for Kept {
+impl ProjectIndex for TestIndex {
     fn files(&self) -> Arc<dyn Tree> {
         Arc::clone(&self.files) as Arc<dyn Tree>
     }
@@ -114,27 +114,35 @@ impl ProjectIndex for Kept {
         self.changed.lock().unwrap().clone()
     }
 
-    fn serve(&self, most: Reach) -> Served {
-        Served { ranks: most == Reach::Network && self.order.lock().unwrap().is_some(), ..Served::default() }
+    fn available_models(&self, permitted: ModelLocation) -> AvailableModels {
+        AvailableModels {
+            ranks: permitted == ModelLocation::Remote && self.order.lock().unwrap().is_some(),
+            ..AvailableModels::default()
+        }
     }
 
-    async fn order(&self, _query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
-        assert_eq!(most, Reach::Network);
+    async fn rank_passages(
+        &self,
+        _query: &str,
+        passages: &[&str],
+        permitted: ModelLocation,
+    ) -> Option<Vec<usize>> {
+        assert_eq!(permitted, ModelLocation::Remote);
         self.judged.lock().unwrap().extend(passages.iter().map(|passage| (*passage).to_owned()));
         self.order.lock().unwrap().clone()
     }
 
     async fn read(&self, work: IndexWork) {
-        let (index, standing) = (self.index.lock().unwrap(), self.standing.lock().unwrap());
+        let (index, coverage) = (self.index.lock().unwrap(), self.coverage.lock().unwrap());
         let generation = *self.generation.lock().unwrap();
-        let snapshot = &Counted(&index, &self.asked);
-        work(&IndexMoment { snapshot, recent: &[], generation, standing: &standing });
+        let snapshot = &CountingSnapshot(&index, &self.asked);
+        work(&IndexState { snapshot, recent: &[], generation, coverage: &coverage });
     }
 }
 
 /// An agent over a workspace with an index.
 struct Bench {
-    kept: Arc<Kept>,
+    kept: Arc<TestIndex>,
     view: Arc<Overlay>,
     gate: GateContext,
     limits: Limits,
@@ -147,7 +155,7 @@ struct Bench {
 
 impl Bench {
     fn new(files: &[(&str, &str)]) -> Self {
-        let kept = Kept::new(files);
+        let kept = TestIndex::new(files);
         let view = Arc::new(Overlay::new(kept.files(), Quota::default()));
         let tools = codebase_tools(Arc::clone(&kept) as Arc<dyn ProjectIndex>);
         Self {

@@ -10,8 +10,8 @@ use headstart_forked_query::ToolSchema;
 use headstart_speculation::task_tool;
 use headstart_tool_gate::{Declaration, Probed, Probes, ProvenCommand, Unproven, clean_environment};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput, Secrets, Surroundings, Tool,
-    ToolContext, ToolError, ToolOutput, Toolbox, more_tools,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput,
+    SecretAccess, Tool, ToolContext, ToolError, ToolOutput, Toolbox, more_tools,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -69,12 +69,12 @@ impl CommandRunner for PortRunner {
         self.run_heard(&request, None).await
     }
 
-    async fn run_telling(
+    async fn run_streaming(
         &self,
         request: CommandRequest,
-        hears: &dyn PartialOutput,
+        output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
-        self.run_heard(&request, Some(hears)).await
+        self.run_heard(&request, Some(output_sink)).await
     }
 }
 
@@ -82,11 +82,11 @@ impl PortRunner {
     async fn run_heard(
         &self,
         request: &CommandRequest,
-        hears: Option<&dyn PartialOutput>,
+        output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         // The developer's own clock comes first, because the developer has what was printed so far.
         let patience = request.time_limit.saturating_add(Duration::from_secs(1));
-        match select(pin!(self.answer(request, hears)), pin!(self.0.sleep(patience).rung())).await {
+        match select(pin!(self.answer(request, output_sink)), pin!(self.0.sleep(patience).rung())).await {
             Either::Left((answer, _)) => {
                 let ran: Ran = parse("output", &answer?).map_err(failed)?;
                 let Ran { output, exit_code, timed_out, truncated } = ran;
@@ -105,14 +105,14 @@ impl PortRunner {
     async fn answer(
         &self,
         request: &CommandRequest,
-        hears: Option<&dyn PartialOutput>,
+        output_sink: Option<&dyn PartialOutput>,
     ) -> Result<String, ToolError> {
         let mut probes = Probes::default();
         loop {
             match request.command.prove(&probes) {
                 Ok(proven) => {
                     let request = json(&Request::of(request, proven));
-                    return last_of(self.0.command(&request), hears).await.map_err(failed);
+                    return last_of(self.0.command(&request), output_sink).await.map_err(failed);
                 }
                 Err(Unproven::Unmet(need)) => return Err(ToolError::of(need)),
                 Err(Unproven::Look(probe)) => {
@@ -126,12 +126,12 @@ impl PortRunner {
 }
 
 /// The last of the answers; those before it are what the command has printed so far.
-async fn last_of(mut answers: Answers, hears: Option<&dyn PartialOutput>) -> Result<String, Failure> {
+async fn last_of(mut answers: Answers, output_sink: Option<&dyn PartialOutput>) -> Result<String, Failure> {
     loop {
         let answer = answers.next().await?.unwrap_or_default();
         let Some(printed) = answer.strip_prefix(PRINTED) else { return Ok(answer) };
-        if let Some(hears) = hears {
-            hears.printed(end_of(printed));
+        if let Some(output_sink) = output_sink {
+            output_sink.printed(end_of(printed));
         }
     }
 }
@@ -145,7 +145,7 @@ fn end_of(printed: &str) -> &str {
 
 impl Request {
     fn of(request: &CommandRequest, proven: ProvenCommand<'_>) -> Self {
-        let consented = request.surroundings == Surroundings::Users;
+        let consented = request.environment == CommandEnvironment::User;
         // A home that does not exist has no configuration that could name a program.
         let mut environment = if consented { BTreeMap::new() } else { clean_environment("/nonexistent") };
         environment.extend(proven.environment.clone());
@@ -155,8 +155,8 @@ impl Request {
             environment,
             consented,
             secrets: match request.secrets {
-                Secrets::Closed => "closed",
-                Secrets::Open => "open",
+                SecretAccess::Closed => "closed",
+                SecretAccess::Open => "open",
             },
             time_limit_ms: u64::try_from(request.time_limit.as_millis()).unwrap_or(u64::MAX),
             output_limit: request.output_limit,

@@ -100,7 +100,7 @@ impl Chat {
                 attended: true,
             };
             let prints = Prints(send.clone());
-            let ended = engine.toolbox.run_telling(&call, context, &prints).await;
+            let ended = engine.toolbox.run_streaming(&call, context, &prints).await;
             let _ =
                 send.send(News::Ended(ended.map(ToolOutput::into_text).map_err(|error| error.to_string())));
         });

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::ConditionalCommand;
-use headstart_toolbox::{CommandRequest, CommandRunner as _, Secrets, Support, Surroundings};
+use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, Support};
 use rustix::fs::{Access, access};
 use serde::Serialize;
 use tokio::net::TcpStream;
@@ -187,8 +187,8 @@ async fn commands(workspace: &Path) -> Check {
     let request = CommandRequest {
         command: ConditionalCommand::allowed("true", None),
         directory: WorkspacePath::root(),
-        surroundings: Surroundings::Clean,
-        secrets: Secrets::Closed,
+        environment: CommandEnvironment::Clean,
+        secrets: SecretAccess::Closed,
         time_limit: RUNS_WITHIN,
         output_limit: 1_000,
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::NOT_CONFINED;
 use headstart_tool_gate::{ConditionalCommand, Decision, Gate};
-use headstart_toolbox::{CommandRequest, Secrets, Surroundings};
+use headstart_toolbox::{CommandEnvironment, CommandRequest, SecretAccess};
 use serde_json::{Map, Value};
 
 use crate::args::Run;
@@ -35,8 +35,8 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
     let request = CommandRequest {
         command: ConditionalCommand::allowed(&command, verdict.hardened.as_ref()),
         directory,
-        surroundings: Surroundings::Clean,
-        secrets: Secrets::of(&rules.deny),
+        environment: CommandEnvironment::Clean,
+        secrets: SecretAccess::of(&rules.deny),
         time_limit: Duration::MAX,
         output_limit: usize::MAX,
     };

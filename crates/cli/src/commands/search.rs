@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use headstart_code_index::{
-    Budget, Hit, NEAREST, Query, Reach, Snapshot as _, View, Weights, is_for_judges, names_definition,
-    needs_translation, search,
+    Budget, Hit, ModelLocation, NEAREST, Query, Snapshot as _, View, Weights, is_for_judges,
+    names_definition, needs_translation, search,
 };
 use headstart_overlay_fs::WorkspacePath;
 use serde::Serialize;
@@ -112,11 +112,11 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
                     "{current} of {all} chunks have vectors; headstart index makes the rest"
                 ));
             }
-            models.meaning(&args.query, Reach::Network).await
+            models.embed_query(&args.query, ModelLocation::Remote).await
         }
         _ => None,
     };
-    let ranks = !names && is_for_judges(&args.query) && models.serve(Reach::Network).ranks;
+    let ranks = !names && is_for_judges(&args.query) && models.available_models(ModelLocation::Remote).ranks;
     let recent = index.recent()?;
     let snapshot = index.store.snapshot()?;
     let view = View::new(&snapshot, []);
@@ -138,7 +138,7 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
 /// English words for the query, from the user's model or from the note of its earlier answers.
 async fn english(index: &Index, args: &Search, models: &IndexModels) -> Result<Option<String>, CliError> {
     models.remember_words(&index.store.note(WORDS)?.unwrap_or_default());
-    let words = models.english(&args.query, Reach::Network).await;
+    let words = models.translate_query(&args.query, ModelLocation::Remote).await;
     if let Some(known) = models.known_words()
         && let Err(error) = index.store.set_note(WORDS, &known)
     {
@@ -154,7 +154,7 @@ async fn judged(index: &Index, args: &Search, models: &IndexModels, hits: Vec<Hi
         passages.push(index.passage(hit).await);
     }
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
-    let order = models.order(&args.query, &passages, Reach::Network).await;
+    let order = models.rank_passages(&args.query, &passages, ModelLocation::Remote).await;
     let order = order.unwrap_or_else(|| (0..hits.len()).collect());
     order.into_iter().filter_map(|at| hits.get(at).cloned()).take(args.limit).collect()
 }

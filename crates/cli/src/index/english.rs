@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use headstart_code_index::{ModelFailure, Reach};
+use headstart_code_index::{ModelFailure, ModelLocation};
 use headstart_forked_query::BackgroundModel;
 use headstart_toolbox::english_words;
 use tokio::sync::OnceCell;
@@ -25,7 +25,7 @@ const MOST_ASKED: usize = 200;
 pub(super) struct Translator {
     config: Config,
     environment: Environment,
-    opened: OnceCell<Option<(BackgroundModel, Reach)>>,
+    opened: OnceCell<Option<(BackgroundModel, ModelLocation)>>,
 }
 
 /// Earlier answers, the newest first: the model with the query, and the words.
@@ -42,11 +42,13 @@ impl Translator {
         config.index.translate.then_some(Self { config, environment, opened: OnceCell::new() })
     }
 
-    async fn opened(&self) -> Result<Option<&(BackgroundModel, Reach)>, ModelFailure> {
+    async fn opened(&self) -> Result<Option<&(BackgroundModel, ModelLocation)>, ModelFailure> {
         let open = || async {
             let model = models::aside(&self.config, &self.environment)
                 .map_err(|error| ModelFailure::unusable(error.to_string()).caused_by(error))?;
-            Ok(model.map(|(model, is_here)| (model, if is_here { Reach::Machine } else { Reach::Network })))
+            Ok(model.map(|(model, is_here)| {
+                (model, if is_here { ModelLocation::Local } else { ModelLocation::Remote })
+            }))
         };
         Ok(self.opened.get_or_try_init(open).await?.as_ref())
     }
@@ -54,9 +56,9 @@ impl Translator {
 
 impl IndexModels {
     /// English words for a query, separated by blanks. If there are none in time, the user is told why.
-    pub(crate) async fn english(&self, query: &str, most: Reach) -> Option<String> {
-        let translator = self.translator.as_ref().filter(|_| self.serve(most).translates)?;
-        match self.asked_for_words(translator, query.trim(), most).await {
+    pub(crate) async fn translate_query(&self, query: &str, permitted: ModelLocation) -> Option<String> {
+        let translator = self.translator.as_ref().filter(|_| self.available_models(permitted).translates)?;
+        match self.asked_for_words(translator, query.trim(), permitted).await {
             Ok(words) => words,
             Err(failure) => {
                 self.tell(&format!("the query is compared as it is written: {failure}"));
@@ -70,9 +72,9 @@ impl IndexModels {
         &self,
         translator: &Translator,
         query: &str,
-        most: Reach,
+        permitted: ModelLocation,
     ) -> Result<Option<String>, ModelFailure> {
-        let Some((model, reach)) = translator.opened().await? else {
+        let Some((model, location)) = translator.opened().await? else {
             return Err(ModelFailure::unusable(
                 "it is in a language that the code is not in, and no model is named that could translate it",
             ));
@@ -81,7 +83,7 @@ impl IndexModels {
         if let Some(words) = self.lock().words.get(&key) {
             return Ok(Some(words));
         }
-        if !is_within(*reach, most) {
+        if !is_within(*location, permitted) {
             return Ok(None);
         }
         if !self.lock().words.may_ask() {

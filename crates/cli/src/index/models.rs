@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_code_index::{
-    Embedder, ModelFailure, Reach, Reranker, StaticVectors, TextVector, Vector, order_of,
+    Embedder, ModelFailure, ModelLocation, Reranker, StaticVectors, TextVector, Vector, order_of,
 };
 
-use headstart_toolbox::Served;
+use headstart_toolbox::AvailableModels;
 
 use super::english::{KnownWords, Translator};
 use super::remote::{RemoteEmbedder, RemoteReranker};
@@ -103,12 +103,12 @@ impl IndexModels {
         self.embedder.as_ref().filter(|_| !self.lock().embedding.is_unusable)
     }
 
-    /// Which models a search within this reach may ask.
-    pub(crate) fn serve(&self, most: Reach) -> Served {
+    /// Which models a search within this location may ask.
+    pub(crate) fn available_models(&self, permitted: ModelLocation) -> AvailableModels {
         let state = self.lock();
-        let embeds = self.embedder.as_ref().is_some_and(|it| is_within(it.reach(), most));
-        let ranks = self.reranker.as_ref().is_some_and(|it| is_within(it.reach(), most));
-        Served {
+        let embeds = self.embedder.as_ref().is_some_and(|it| is_within(it.location(), permitted));
+        let ranks = self.reranker.as_ref().is_some_and(|it| is_within(it.location(), permitted));
+        AvailableModels {
             embeds: embeds && state.embedding.serves(),
             ranks: ranks && state.ranking.serves(),
             translates: self.translator.is_some() && state.translating.serves(),
@@ -116,8 +116,8 @@ impl IndexModels {
     }
 
     /// The vector of a query; `None` if there is none in time, which the user is told once.
-    pub(crate) async fn meaning(&self, text: &str, most: Reach) -> Option<TextVector> {
-        let embedder = self.embedder.as_ref().filter(|_| self.serve(most).embeds)?;
+    pub(crate) async fn embed_query(&self, text: &str, permitted: ModelLocation) -> Option<TextVector> {
+        let embedder = self.embedder.as_ref().filter(|_| self.available_models(permitted).embeds)?;
         let text = beginning(text);
         let known = self.lock().meanings.iter().find(|(known, _)| known == text).cloned();
         if let Some((_, meaning)) = known {
@@ -154,8 +154,16 @@ impl IndexModels {
     }
 
     /// The order in which passages answer a query best; `None` if their order is not to change.
-    pub(crate) async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
-        let reranker = self.reranker.as_ref().filter(|_| self.serve(most).ranks && 1 < passages.len())?;
+    pub(crate) async fn rank_passages(
+        &self,
+        query: &str,
+        passages: &[&str],
+        permitted: ModelLocation,
+    ) -> Option<Vec<usize>> {
+        let reranker = self
+            .reranker
+            .as_ref()
+            .filter(|_| self.available_models(permitted).ranks && 1 < passages.len())?;
         let asked = tokio::time::timeout(PATIENCE, reranker.rank(beginning(query), passages)).await;
         tracing::debug!(
             passages = passages.len(),
@@ -206,8 +214,8 @@ impl IndexModels {
     }
 }
 
-pub(super) fn is_within(reach: Reach, most: Reach) -> bool {
-    reach == Reach::Machine || most == Reach::Network
+pub(super) fn is_within(location: ModelLocation, permitted: ModelLocation) -> bool {
+    location == ModelLocation::Local || permitted == ModelLocation::Remote
 }
 
 pub(super) fn too_slow(patience: Duration) -> ModelFailure {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_code_index::{Embedder, ModelFailure, Reach, Reranker};
+use headstart_code_index::{Embedder, ModelFailure, ModelLocation, Reranker};
 use headstart_forked_query::ModelError;
 use headstart_providers::{ApiKey, HttpModel, Provider, Timeouts};
 use serde::Deserialize;
@@ -66,8 +66,8 @@ fn server(provider: Provider, environment: &Environment) -> Result<HttpModel, Cl
     Ok(HttpModel::new(provider, key, TIMEOUTS)?)
 }
 
-fn reach(server: &HttpModel) -> Reach {
-    if server.is_on_this_machine() { Reach::Machine } else { Reach::Network }
+fn location(server: &HttpModel) -> ModelLocation {
+    if server.is_on_this_machine() { ModelLocation::Local } else { ModelLocation::Remote }
 }
 
 #[async_trait]
@@ -80,8 +80,8 @@ impl Embedder for RemoteEmbedder {
         None
     }
 
-    fn reach(&self) -> Reach {
-        reach(&self.server)
+    fn location(&self) -> ModelLocation {
+        location(&self.server)
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelFailure> {
@@ -149,8 +149,8 @@ struct Ranked {
 
 #[async_trait]
 impl Reranker for RemoteReranker {
-    fn reach(&self) -> Reach {
-        reach(&self.server)
+    fn location(&self) -> ModelLocation {
+        location(&self.server)
     }
 
     async fn rank(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, ModelFailure> {

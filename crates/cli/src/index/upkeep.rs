@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_code_index::{MemoryIndex, Reach, TextVector};
+use headstart_code_index::{MemoryIndex, ModelLocation, TextVector};
 use headstart_overlay_fs::{OsTree, Tree, Workspace, WorkspacePath};
 use headstart_tool_gate::GateContext;
-use headstart_toolbox::{IndexMoment, IndexWork, ProjectIndex, Served};
+use headstart_toolbox::{AvailableModels, IndexState, IndexWork, ProjectIndex};
 
 use self::shared::Shared;
 use self::workspace::FollowedWorkspace;
@@ -124,20 +124,25 @@ impl ProjectIndex for Upkeep {
         self.shared.change(|state| state.changed.keys().cloned().collect())
     }
 
-    fn serve(&self, most: Reach) -> Served {
-        self.models.serve(most)
+    fn available_models(&self, permitted: ModelLocation) -> AvailableModels {
+        self.models.available_models(permitted)
     }
 
-    async fn meaning(&self, text: &str, most: Reach) -> Option<TextVector> {
-        self.models.meaning(text, most).await
+    async fn embed_query(&self, text: &str, permitted: ModelLocation) -> Option<TextVector> {
+        self.models.embed_query(text, permitted).await
     }
 
-    async fn english(&self, text: &str, most: Reach) -> Option<String> {
-        self.models.english(text, most).await
+    async fn translate_query(&self, text: &str, permitted: ModelLocation) -> Option<String> {
+        self.models.translate_query(text, permitted).await
     }
 
-    async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
-        self.models.order(query, passages, most).await
+    async fn rank_passages(
+        &self,
+        query: &str,
+        passages: &[&str],
+        permitted: ModelLocation,
+    ) -> Option<Vec<usize>> {
+        self.models.rank_passages(query, passages, permitted).await
     }
 
     async fn read(&self, work: IndexWork) {
@@ -150,9 +155,9 @@ impl ProjectIndex for Upkeep {
                 Ok((snapshot, recent)) => {
                     let (recent, moment) = edited.with(recent);
                     let generation = snapshot.generation().wrapping_mul(1 << 20).wrapping_add(moment);
-                    let standing = shared.standing(&snapshot);
-                    let (recent, standing) = (&recent[..], &standing);
-                    work(&IndexMoment { snapshot: &snapshot, recent, generation, standing });
+                    let coverage = shared.coverage(&snapshot);
+                    let (recent, coverage) = (&recent[..], &coverage);
+                    work(&IndexState { snapshot: &snapshot, recent, generation, coverage });
                 }
                 Err(error) => {
                     shared.fail(&error.to_string());
@@ -168,8 +173,8 @@ impl ProjectIndex for Upkeep {
 /// Answers without an index, where all files are ones that it does not know.
 fn without(shared: &Shared, work: IndexWork) {
     let nothing = MemoryIndex::new();
-    let standing = shared.standing(&nothing);
-    work(&IndexMoment { snapshot: &nothing, recent: &[], generation: 0, standing: &standing });
+    let coverage = shared.coverage(&nothing);
+    work(&IndexState { snapshot: &nothing, recent: &[], generation: 0, coverage: &coverage });
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use headstart_overlay_fs::ContentHash;
 use headstart_toolbox::Tier;
-use headstart_toolbox::exchange::{Ask, Hello, Lines, Told, line_of, read_greeting, read_line};
+use headstart_toolbox::exchange::{
+    ClientHello, ClientMessage, LineBuffer, ServerMessage, decode_greeting, decode_line, encode_line,
+};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
@@ -49,7 +51,7 @@ pub(super) struct Connection {
     tree: Option<ContentHash>,
     out: mpsc::Sender<Vec<u8>>,
     /// Messages that are sent before those in `out`. When this is dropped, the connection ends.
-    first: Option<mpsc::UnboundedSender<Ask>>,
+    first: Option<mpsc::UnboundedSender<ClientMessage>>,
     calls: Arc<Calls>,
     next: AtomicU64,
     /// Receives nothing, and is closed when the program has ended.
@@ -59,7 +61,7 @@ pub(super) struct Connection {
 /// The calls that wait for answers.
 #[derive(Default)]
 struct Calls {
-    open: Mutex<BTreeMap<u64, mpsc::Sender<Told>>>,
+    open: Mutex<BTreeMap<u64, mpsc::Sender<ServerMessage>>>,
     /// Why the connection has ended; `None` while it is open.
     over: Mutex<Option<String>>,
 }
@@ -68,7 +70,7 @@ struct Calls {
 pub(super) struct Call {
     id: u64,
     out: mpsc::Sender<Vec<u8>>,
-    answers: mpsc::Receiver<Told>,
+    answers: mpsc::Receiver<ServerMessage>,
     calls: Arc<Calls>,
 }
 
@@ -85,7 +87,7 @@ impl Connection {
         command: &[String],
         workspace: &Path,
         environment: &Environment,
-        hello: &Hello,
+        hello: &ClientHello,
     ) -> Result<Self, String> {
         let mut transport = Transport::start(command, workspace, environment)?;
         let streams =
@@ -94,16 +96,16 @@ impl Connection {
             return Err("its streams are not there".to_owned());
         };
         let mut said = Said::of(errors);
-        let mut told = Incoming { output, lines: Lines::default(), buffer: vec![0; 256 << 10] };
+        let mut told = Incoming { output, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
         let greeted = async {
             // An error here is ignored, because the output of the program explains it better.
-            let _ = input.write_all(&line_of(&Ask::Hello(hello.clone()))).await;
+            let _ = input.write_all(&encode_line(&ClientMessage::Hello(hello.clone()))).await;
             let line = told.next(GREETING).await?;
-            read_greeting::<Told>(&line).map_err(|error| error.to_string())
+            decode_greeting::<ServerMessage>(&line).map_err(|error| error.to_string())
         };
         let greeting = greeted.await;
         let (program, tier, notes, tree) = match greeting {
-            Ok(Told::Hello { program, tier, notes, tree, .. }) => (program, tier, notes, tree),
+            Ok(ServerMessage::Hello { program, tier, notes, tree, .. }) => (program, tier, notes, tree),
             Ok(_) => return Err("its first message is no greeting".to_owned()),
             Err(why) => {
                 drop(input);
@@ -179,7 +181,7 @@ impl Connection {
     }
 
     /// Sends a message that needs no answer.
-    pub(super) fn tell(&self, ask: Ask) {
+    pub(super) fn tell(&self, ask: ClientMessage) {
         // If nobody receives the message any more, nothing remains to be ended either.
         if let Some(first) = &self.first {
             let _ = first.send(ask);
@@ -221,7 +223,7 @@ impl Call {
     }
 
     /// The next message for this call.
-    pub(super) async fn next(&mut self, patience: Duration) -> Result<Told, String> {
+    pub(super) async fn next(&mut self, patience: Duration) -> Result<ServerMessage, String> {
         match timeout(patience, self.answers.recv()).await {
             Ok(Some(told)) => Ok(told),
             Ok(None) => Err(self.why_over().unwrap_or_else(|| "the connection is over".to_owned())),
@@ -293,19 +295,19 @@ async fn read_all(told: &mut Incoming, calls: &Calls) -> String {
         if !lock(&calls.over).is_none() {
             return "it is not believed any more".to_owned();
         }
-        let told: Told = match read_line(&line) {
+        let told: ServerMessage = match decode_line(&line) {
             Ok(told) => told,
             Err(error) => return error.to_string(),
         };
         let id = match &told {
-            Told::Missing { id, .. }
-            | Told::Unknown { id }
-            | Told::Ready { id }
-            | Told::Content { id, .. }
-            | Told::Failed { id, .. } => *id,
-            Told::Ran(ran) => ran.id,
-            Told::Warmed(warmed) => warmed.id,
-            Told::Alive => continue,
+            ServerMessage::Missing { id, .. }
+            | ServerMessage::Unknown { id }
+            | ServerMessage::Ready { id }
+            | ServerMessage::Content { id, .. }
+            | ServerMessage::Failed { id, .. } => *id,
+            ServerMessage::Ran(ran) => ran.id,
+            ServerMessage::Warmed(warmed) => warmed.id,
+            ServerMessage::Alive => continue,
             _ => return "it says hello twice".to_owned(),
         };
         let call = lock(&calls.open).get(&id).cloned();
@@ -323,20 +325,20 @@ async fn read_all(told: &mut Incoming, calls: &Calls) -> String {
 async fn write_all(
     input: &mut ChildStdin,
     mut waiting: mpsc::Receiver<Vec<u8>>,
-    mut first: mpsc::UnboundedReceiver<Ask>,
+    mut first: mpsc::UnboundedReceiver<ClientMessage>,
 ) -> String {
     loop {
         let line = tokio::select! {
             biased;
             ask = first.recv() => match ask {
-                Some(ask) => line_of(&ask),
+                Some(ask) => encode_line(&ask),
                 None => return "nobody needs it any more".to_owned(),
             },
             line = waiting.recv() => match line {
                 Some(line) => line,
                 None => return "nobody needs it any more".to_owned(),
             },
-            () = tokio::time::sleep(ALIVE) => line_of(&Ask::Alive),
+            () = tokio::time::sleep(ALIVE) => encode_line(&ClientMessage::Alive),
         };
         match timeout(SILENCE, input.write_all(&line)).await {
             Ok(Ok(())) => {}
@@ -349,7 +351,7 @@ async fn write_all(
 /// The messages from the other side.
 struct Incoming {
     output: ChildStdout,
-    lines: Lines,
+    lines: LineBuffer,
     buffer: Vec<u8>,
 }
 

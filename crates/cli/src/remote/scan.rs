@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath, file_times};
 use headstart_tool_gate::{DenyRule, DenyRules};
-use headstart_toolbox::exchange::{Manifest, Standing};
+use headstart_toolbox::exchange::{Manifest, ManifestEntry};
 use ignore::{DirEntry, WalkState};
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ impl Scan {
     pub(super) fn files(&self, hashes: &[ContentHash]) -> Option<Vec<(ContentHash, WorkspacePath)>> {
         let mut paths = BTreeMap::new();
         for (path, standing) in self.manifest.iter() {
-            if let Standing::File { hash, .. } = standing {
+            if let ManifestEntry::File { hash, .. } = standing {
                 paths.insert(*hash, path.clone());
             }
         }
@@ -131,7 +131,7 @@ pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Sca
 }
 
 enum Found {
-    At(WorkspacePath, Standing, Option<Stamp>),
+    At(WorkspacePath, ManifestEntry, Option<Stamp>),
     LeftOut(String),
 }
 
@@ -144,11 +144,11 @@ fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>)
     let left_out = |why: &str| Some(Found::LeftOut(format!("{path}: {why}")));
     let Ok(found) = entry.path().symlink_metadata() else { return None };
     if found.is_dir() {
-        return Some(Found::At(path, Standing::Folder, None));
+        return Some(Found::At(path, ManifestEntry::Folder, None));
     }
     if found.is_symlink() {
         let target = fs::read_link(entry.path()).ok()?.as_os_str().as_bytes().into();
-        return Some(Found::At(path, Standing::Link { target }, None));
+        return Some(Found::At(path, ManifestEntry::Link { target }, None));
     }
     if !found.is_file() {
         return None;
@@ -159,15 +159,19 @@ fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>)
     let executable = found.mode() & 0o100 != 0;
     let stamp = stamp(&found);
     if before.stamps.get(&path) == Some(&stamp)
-        && let Some(Standing::File { hash, len, .. }) = before.manifest.get(&path)
+        && let Some(ManifestEntry::File { hash, len, .. }) = before.manifest.get(&path)
     {
-        return Some(Found::At(path, Standing::File { hash: *hash, len: *len, executable }, Some(stamp)));
+        return Some(Found::At(
+            path,
+            ManifestEntry::File { hash: *hash, len: *len, executable },
+            Some(stamp),
+        ));
     }
     match read(workspace, &path) {
         Ok(bytes) => {
             let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
             // The content may be newer than the stamp. Then the file's stamp will differ at the next scan.
-            Some(Found::At(path, Standing::File { hash, len, executable }, Some(stamp)))
+            Some(Found::At(path, ManifestEntry::File { hash, len, executable }, Some(stamp)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => left_out(&error.to_string()),
@@ -236,7 +240,7 @@ mod tests {
         assert_eq!(paths(&first), [".gitignore", "a.txt", "link", "sub", "sub/b.txt"]);
         assert!(first.stamps.is_empty(), "files of this moment are read again");
         let target = first.manifest.get(&WorkspacePath::parse("link").unwrap()).unwrap();
-        assert_eq!(*target, Standing::Link { target: "/etc/shadow".into() });
+        assert_eq!(*target, ManifestEntry::Link { target: "/etc/shadow".into() });
         // The content of a closed file cannot be found by its hash either.
         assert!(first.files(&[ContentHash::of(b"TOKEN")]).is_none());
         assert!(read(folder.path(), &WorkspacePath::parse("link").unwrap()).is_err());
@@ -252,11 +256,11 @@ mod tests {
         let path = WorkspacePath::parse("a.txt").unwrap();
         // Makes the file look as if it had not changed for a long time.
         first.stamps.insert(path.clone(), stamp(&file.symlink_metadata().unwrap()));
-        let known = Standing::File { hash: ContentHash::of(b"known"), len: 3, executable: false };
+        let known = ManifestEntry::File { hash: ContentHash::of(b"known"), len: 3, executable: false };
         first.manifest.insert(path.clone(), known.clone());
         assert_eq!(scan(folder.path(), &rules, &first).unwrap().manifest.get(&path), Some(&known));
         fs::write(&file, "two").unwrap();
-        let Some(Standing::File { hash, .. }) =
+        let Some(ManifestEntry::File { hash, .. }) =
             scan(folder.path(), &rules, &first).unwrap().manifest.get(&path).cloned()
         else {
             panic!("it is a file");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{ConditionalCommand, Hardened};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings, ToolError,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, ToolError,
 };
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ fn request(command: &str) -> CommandRequest {
     CommandRequest {
         command: ConditionalCommand::approved(command),
         directory: WorkspacePath::root(),
-        surroundings: Surroundings::Clean,
-        secrets: Secrets::Closed,
+        environment: CommandEnvironment::Clean,
+        secrets: SecretAccess::Closed,
         time_limit: Duration::from_secs(20),
         output_limit: 10_000,
     }
@@ -137,7 +137,7 @@ async fn what_git_needs_is_looked_at_before_a_command_runs() {
 async fn an_approved_command_has_the_users_environment() {
     let root = tempfile::tempdir().unwrap();
     let mut request = request("echo $SECRET_TOKEN $PAGER");
-    request.surroundings = Surroundings::Users;
+    request.environment = CommandEnvironment::User;
     assert_eq!(run(root.path(), request).await.unwrap().output, "hush cat\n");
 }
 
@@ -270,7 +270,7 @@ async fn what_is_printed_is_told_while_the_command_runs_but_not_too_often() {
     let command =
         "echo first; sleep 0.4; for i in {1..50}; do echo line $i; sleep 0.005; done; yes ä | head -c 100000";
     let begun = Instant::now();
-    let done = runner.run_telling(request(command), &heard).await.unwrap();
+    let done = runner.run_streaming(request(command), &heard).await.unwrap();
     let heard = heard.0.into_inner().unwrap();
     assert_eq!(heard[0], "first\n", "at once");
     assert!(

@@ -9,9 +9,10 @@ use headstart_overlay_fs::{ChangeKind, ChangeSet, Content, ContentHash, OsTree, 
 use headstart_shadow::{Command, End, Stream};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::exchange::{
-    Ask, Failure, Manifest, Pieces, Ran, Run, Shown, Told, TreeEdit, Warm, Warmed, over, pieces_of,
+    ClientMessage, ContentAssembler, Failure, Manifest, RunRequest, RunResult, ServerMessage, StagedChange,
+    TreeEdit, WarmRequest, WarmResult, content_pieces, with_base,
 };
-use headstart_toolbox::{GitSoFar, Secrets, ToolError, ViewId, ViewRequest};
+use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewRequest};
 use tokio::sync::mpsc;
 
 use super::{Session, lock};
@@ -23,7 +24,7 @@ const MOST_BUILT: usize = 64 << 10;
 pub(super) struct Call {
     pub(super) session: Arc<Session>,
     pub(super) id: u64,
-    pub(super) more: mpsc::Receiver<Ask>,
+    pub(super) more: mpsc::Receiver<ClientMessage>,
 }
 
 /// Why a call failed.
@@ -32,13 +33,15 @@ struct Failed(Failure, String);
 impl Call {
     pub(super) async fn answer(mut self) {
         let answered = match self.more.recv().await {
-            Some(Ask::Tree { since, digest, edits, more, .. }) => self.tree(since, digest, edits, more).await,
-            Some(Ask::Run(run)) => self.run(*run).await,
-            Some(Ask::Warm(warm)) => self.warm(warm).await,
+            Some(ClientMessage::Tree { since, digest, edits, more, .. }) => {
+                self.tree(since, digest, edits, more).await
+            }
+            Some(ClientMessage::Run(run)) => self.run(*run).await,
+            Some(ClientMessage::Warm(warm)) => self.warm(warm).await,
             _ => return,
         };
         if let Err(Failed(failure, why)) = answered {
-            self.session.send(&Told::Failed { id: self.id, failure, why }).await;
+            self.session.send(&ServerMessage::Failed { id: self.id, failure, why }).await;
         }
     }
 
@@ -50,7 +53,7 @@ impl Call {
         mut more: bool,
     ) -> Result<(), Failed> {
         while more {
-            let Some(Ask::Tree { edits: next, more: is_more, .. }) = self.more.recv().await else {
+            let Some(ClientMessage::Tree { edits: next, more: is_more, .. }) = self.more.recv().await else {
                 return Ok(());
             };
             edits.extend(next);
@@ -63,32 +66,32 @@ impl Call {
         let work = move || bring(&session, since, digest, &edits, &asks, more);
         let work = tokio::task::spawn_blocking(work);
         let session = Arc::clone(&self.session);
-        let mut wanted: mpsc::Receiver<Told> = wanted;
+        let mut wanted: mpsc::Receiver<ServerMessage> = wanted;
         while let Some(told) = wanted.recv().await {
             let told = match told {
-                Told::Missing { hashes, .. } => Told::Missing { id, hashes },
-                Told::Unknown { .. } => Told::Unknown { id },
-                _ => Told::Ready { id },
+                ServerMessage::Missing { hashes, .. } => ServerMessage::Missing { id, hashes },
+                ServerMessage::Unknown { .. } => ServerMessage::Unknown { id },
+                _ => ServerMessage::Ready { id },
             };
             session.send(&told).await;
         }
         work.await.unwrap_or_else(|error| Err(Failed(Failure::NoView, error.to_string())))
     }
 
-    async fn run(&mut self, run: Run) -> Result<(), Failed> {
+    async fn run(&mut self, run: RunRequest) -> Result<(), Failed> {
         let session = Arc::clone(&self.session);
         let view = ViewId::new(&run.view);
         let mut contents = self.contents(&run).await?;
         let mut content = |hash: ContentHash| contents.get(&hash).cloned();
         let gone = |hash| Failed(Failure::Call, format!("the content {hash} did not come"));
-        let below = Shown::change_set(&run.below, &mut content).map_err(gone)?;
-        let staged = Shown::change_set(&run.staged, &mut content).map_err(gone)?;
+        let below = StagedChange::change_set(&run.below, &mut content).map_err(gone)?;
+        let staged = StagedChange::change_set(&run.staged, &mut content).map_err(gone)?;
         let no_view = |error: TreeError| Failed(Failure::NoView, error.to_string());
         let tree = OsTree::open(&session.tree).map_err(no_view)?;
-        let below = over(&tree, below).await.map_err(no_view)?;
+        let below = with_base(&tree, below).await.map_err(no_view)?;
         let base = Arc::new(Overlay::new(Arc::new(tree), session.quota));
         base.replace(&below).map_err(no_view)?;
-        let staged = over(&*base, staged).await.map_err(no_view)?;
+        let staged = with_base(&*base, staged).await.map_err(no_view)?;
         {
             let mut lies_over = lock(&session.lies_over);
             // A view may still show the old content of a file that was replaced below it.
@@ -102,11 +105,11 @@ impl Call {
             view,
             below: Arc::new(below),
             staged: Arc::new(staged),
-            git: GitSoFar::default(),
+            git: PriorGitChanges::default(),
             base: base as Arc<dyn Tree>,
             // Closed files are never sent to this machine.
             deny: DenyRules::default(),
-            secrets: Secrets::Open,
+            secrets: SecretAccess::Open,
             time_limit: Duration::from_millis(run.time_ms),
             output_limit: run.output_bytes,
         };
@@ -124,16 +127,18 @@ impl Call {
             if contents.insert(content.hash(), content.clone()).is_some() {
                 continue;
             }
-            for (bytes, more) in pieces_of(content) {
-                session.send(&Told::Content { id: self.id, hash: content.hash(), bytes, more }).await;
+            for (bytes, more) in content_pieces(content) {
+                session
+                    .send(&ServerMessage::Content { id: self.id, hash: content.hash(), bytes, more })
+                    .await;
             }
         }
-        session.send(&Told::Ran(Box::new(Ran::of(self.id, &ran)))).await;
+        session.send(&ServerMessage::Ran(Box::new(RunResult::of(self.id, &ran)))).await;
         Ok(())
     }
 
     /// All contents that a command names. Those that are missing here are requested.
-    async fn contents(&mut self, run: &Run) -> Result<BTreeMap<ContentHash, Content>, Failed> {
+    async fn contents(&mut self, run: &RunRequest) -> Result<BTreeMap<ContentHash, Content>, Failed> {
         let hashes: BTreeSet<ContentHash> = run.hashes().collect();
         let mut found: BTreeMap<_, _> = {
             let kept = lock(&self.session.kept);
@@ -151,12 +156,12 @@ impl Call {
         let changed = || Failed(Failure::TreeChanged, "the workspace is in another state by now".to_owned());
         found.extend(in_copy.ok_or_else(changed)?);
         let missing: Vec<_> = left.into_iter().filter(|hash| !found.contains_key(hash)).collect();
-        let mut pieces = Pieces::wanted(missing.iter().copied());
+        let mut pieces = ContentAssembler::only(missing.iter().copied());
         if !missing.is_empty() {
-            self.session.send(&Told::Missing { id: self.id, hashes: missing }).await;
+            self.session.send(&ServerMessage::Missing { id: self.id, hashes: missing }).await;
         }
-        while !pieces.are_all() {
-            let Some(Ask::Content { hash, bytes, more, .. }) = self.more.recv().await else {
+        while !pieces.is_complete() {
+            let Some(ClientMessage::Content { hash, bytes, more, .. }) = self.more.recv().await else {
                 return Err(Failed(Failure::Call, "a content did not come".to_owned()));
             };
             pieces.push(hash, &bytes, more).map_err(|why| Failed(Failure::Call, why))?;
@@ -165,11 +170,11 @@ impl Call {
         Ok(found)
     }
 
-    async fn warm(&mut self, warm: Warm) -> Result<(), Failed> {
+    async fn warm(&mut self, warm: WarmRequest) -> Result<(), Failed> {
         let session = Arc::clone(&self.session);
         let built = tokio::task::spawn_blocking(move || build(&session, &warm));
         let warmed = built.await.unwrap_or_else(|error| Err(Failed(Failure::NoView, error.to_string())))?;
-        self.session.send(&Told::Warmed(warmed)).await;
+        self.session.send(&ServerMessage::Warmed(warmed)).await;
         Ok(())
     }
 }
@@ -193,8 +198,8 @@ fn bring(
     since: Option<ContentHash>,
     digest: ContentHash,
     edits: &[TreeEdit],
-    asks: &mpsc::Sender<Told>,
-    mut more: mpsc::Receiver<Ask>,
+    asks: &mpsc::Sender<ServerMessage>,
+    mut more: mpsc::Receiver<ClientMessage>,
 ) -> Result<(), Failed> {
     let failed = |error: io::Error| {
         Failed(Failure::NoView, format!("the copy of the workspace cannot be brought up to date: {error}"))
@@ -202,31 +207,31 @@ fn bring(
     let mut copy = lock(&session.copy);
     let mut copy = copy.lock().map_err(failed)?;
     let Some(target) = copy.after(since, edits) else {
-        let _ = asks.blocking_send(Told::Unknown { id: 0 });
+        let _ = asks.blocking_send(ServerMessage::Unknown { id: 0 });
         return Ok(());
     };
     check(session, &target, digest)?;
     let missing = copy.missing(&target).map_err(failed)?;
-    let mut pieces = Pieces::wanted(missing.iter().copied());
+    let mut pieces = ContentAssembler::only(missing.iter().copied());
     if !missing.is_empty() {
-        let _ = asks.blocking_send(Told::Missing { id: 0, hashes: missing.into_iter().collect() });
+        let _ = asks.blocking_send(ServerMessage::Missing { id: 0, hashes: missing.into_iter().collect() });
     }
-    while !pieces.are_all() {
+    while !pieces.is_complete() {
         match more.blocking_recv() {
-            Some(Ask::Content { hash, bytes, more, .. }) => {
+            Some(ClientMessage::Content { hash, bytes, more, .. }) => {
                 pieces.push(hash, &bytes, more).map_err(|why| Failed(Failure::Call, why))?;
                 for content in pieces.take().into_values() {
                     copy.keep(&content).map_err(failed)?;
                 }
             }
-            Some(Ask::Gone { .. }) => {
+            Some(ClientMessage::Gone { .. }) => {
                 return Err(Failed(Failure::TreeChanged, "a file changed while it was sent".to_owned()));
             }
             _ => return Err(Failed(Failure::Call, "a content did not come".to_owned())),
         }
     }
     copy.apply(&session.workspace, target).map_err(failed)?;
-    let _ = asks.blocking_send(Told::Ready { id: 0 });
+    let _ = asks.blocking_send(ServerMessage::Ready { id: 0 });
     Ok(())
 }
 
@@ -247,7 +252,7 @@ fn check(session: &Session, target: &Manifest, digest: ContentHash) -> Result<()
     Ok(())
 }
 
-fn build(session: &Session, warm: &Warm) -> Result<Warmed, Failed> {
+fn build(session: &Session, warm: &WarmRequest) -> Result<WarmResult, Failed> {
     let failed = |error: io::Error| Failed(Failure::NoView, error.to_string());
     if lock(&session.copy).lock().map_err(failed)?.digest() != warm.tree {
         return Err(Failed(Failure::TreeChanged, "the workspace is in another state by now".to_owned()));
@@ -266,7 +271,7 @@ fn build(session: &Session, warm: &Warm) -> Result<Warmed, Failed> {
         Ok(bytes) => (bytes.unwrap_or_default(), None),
         Err(why) => (0, Some(why)),
     };
-    Ok(Warmed {
+    Ok(WarmResult {
         id: warm.id,
         output: String::from_utf8_lossy(&said[said.len().saturating_sub(MOST_BUILT)..]).into_owned(),
         exit_code: match filled.end {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use headstart_overlay_fs::{Content, ContentHash, WorkspacePath, file_times};
 use headstart_shadow::remove_folder;
-use headstart_toolbox::exchange::{Hello, Manifest, Standing, TreeEdit};
+use headstart_toolbox::exchange::{ClientHello, Manifest, ManifestEntry, TreeEdit};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, write_new};
@@ -53,7 +53,7 @@ pub(crate) struct About {
 impl Copy {
     /// The copy for the client. If all copies together have more than `most` bytes, those that were last used the
     /// longest ago are removed.
-    pub(super) fn open(state: &Path, hello: &Hello, most: u64) -> io::Result<Self> {
+    pub(super) fn open(state: &Path, hello: &ClientHello, most: u64) -> io::Result<Self> {
         let copies = state.join(COPIES);
         crate::store::create_private_folder(&copies).map_err(io::Error::other)?;
         // The name ends in a hash, so that no client can name the copy of another one, or a folder elsewhere.
@@ -122,7 +122,7 @@ impl Locked<'_> {
         let wanted = files(&target.edits_since(&self.copy.log.manifest));
         let mut there: BTreeMap<ContentHash, WorkspacePath> = BTreeMap::new();
         for (path, standing) in self.copy.log.manifest.iter() {
-            if let Standing::File { hash, .. } = standing
+            if let ManifestEntry::File { hash, .. } = standing
                 && wanted.contains_key(hash)
             {
                 there.entry(*hash).or_insert_with(|| path.clone());
@@ -148,7 +148,7 @@ impl Locked<'_> {
             .manifest
             .iter()
             .filter_map(|(path, standing)| match standing {
-                Standing::File { hash, .. } if hashes.contains(hash) => Some((*hash, path.clone())),
+                ManifestEntry::File { hash, .. } if hashes.contains(hash) => Some((*hash, path.clone())),
                 _ => None,
             })
             .collect();
@@ -188,18 +188,18 @@ impl Locked<'_> {
     fn edit(&mut self, edit: &TreeEdit, uses: &mut BTreeMap<ContentHash, usize>) -> io::Result<()> {
         let TreeEdit { path, now } = edit;
         let before = self.copy.log.manifest.get(path);
-        let is_folder = |standing: Option<&Standing>| standing == Some(&Standing::Folder);
+        let is_folder = |standing: Option<&ManifestEntry>| standing == Some(&ManifestEntry::Folder);
         let replaces = before.is_some() && (is_folder(before) || is_folder(now.as_ref()));
-        let is_link = matches!(now, Some(Standing::Link { .. }));
+        let is_link = matches!(now, Some(ManifestEntry::Link { .. }));
         let disk = &mut self.copy.disk;
         if now.is_none() || replaces || is_link {
             disk.remove(path)?;
         }
         match now {
             None => Ok(()),
-            Some(Standing::Folder) => disk.make_folder(path),
-            Some(Standing::Link { target }) => disk.make_link(path, target),
-            Some(Standing::File { hash, executable, .. }) => {
+            Some(ManifestEntry::Folder) => disk.make_folder(path),
+            Some(ManifestEntry::Link { target }) => disk.make_link(path, target),
+            Some(ManifestEntry::File { hash, executable, .. }) => {
                 let left = uses.get_mut(hash).expect("works because all files of the edits were counted");
                 *left -= 1;
                 let mut name = hash.to_string();
@@ -230,7 +230,7 @@ impl Drop for Locked<'_> {
 fn files(edits: &[TreeEdit]) -> BTreeMap<ContentHash, usize> {
     let mut files = BTreeMap::new();
     for edit in edits {
-        if let Some(Standing::File { hash, .. }) = &edit.now {
+        if let Some(ManifestEntry::File { hash, .. }) = &edit.now {
             *files.entry(*hash).or_default() += 1;
         }
     }
@@ -273,8 +273,8 @@ mod tests {
 
     use super::*;
 
-    fn hello(client: &str) -> Hello {
-        Hello {
+    fn hello(client: &str) -> ClientHello {
+        ClientHello {
             version: VERSION,
             program: String::new(),
             client: client.to_owned(),
@@ -288,15 +288,15 @@ mod tests {
         WorkspacePath::parse(text).unwrap()
     }
 
-    fn file(content: &str) -> Standing {
-        Standing::File {
+    fn file(content: &str) -> ManifestEntry {
+        ManifestEntry::File {
             hash: ContentHash::of(content.as_bytes()),
             len: content.len() as u64,
             executable: false,
         }
     }
 
-    fn manifest(entries: &[(&str, Standing)]) -> Manifest {
+    fn manifest(entries: &[(&str, ManifestEntry)]) -> Manifest {
         let mut manifest = Manifest::default();
         for (at, standing) in entries {
             manifest.insert(path(at), standing.clone());
@@ -320,12 +320,12 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
         assert!(copy.tree().starts_with(state.path().join(COPIES)), "{:?}", copy.tree());
-        let link = |target: &str| Standing::Link { target: target.into() };
-        let steps: [&[(&str, Standing)]; 6] = [
-            &[("a", Standing::Folder), ("a/b", file("one")), ("c", file("one")), ("l", link("/etc"))],
-            &[("a", file("one")), ("c", Standing::Folder), ("c/d", file("two")), ("l", link("c"))],
-            &[("a", link("c")), ("c", Standing::Folder), ("c/e", file("two")), ("l", file(""))],
-            &[("l", Standing::Folder), ("l/x", Standing::Folder), ("l/x/y", file("two"))],
+        let link = |target: &str| ManifestEntry::Link { target: target.into() };
+        let steps: [&[(&str, ManifestEntry)]; 6] = [
+            &[("a", ManifestEntry::Folder), ("a/b", file("one")), ("c", file("one")), ("l", link("/etc"))],
+            &[("a", file("one")), ("c", ManifestEntry::Folder), ("c/d", file("two")), ("l", link("c"))],
+            &[("a", link("c")), ("c", ManifestEntry::Folder), ("c/e", file("two")), ("l", file(""))],
+            &[("l", ManifestEntry::Folder), ("l/x", ManifestEntry::Folder), ("l/x/y", file("two"))],
             &[],
             &[("l", file("one"))],
         ];
@@ -368,10 +368,10 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("secret"), "secret").unwrap();
         let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
-        bring(&mut copy, &manifest(&[("d", Standing::Folder)]), &[]).unwrap();
+        bring(&mut copy, &manifest(&[("d", ManifestEntry::Folder)]), &[]).unwrap();
         fs::remove_dir(copy.tree().join("d")).unwrap();
         std::os::unix::fs::symlink(outside.path(), copy.tree().join("d")).unwrap();
-        let target = manifest(&[("d", Standing::Folder), ("d/new", file("one"))]);
+        let target = manifest(&[("d", ManifestEntry::Folder), ("d/new", file("one"))]);
         assert!(bring(&mut copy, &target, &["one"]).is_err());
         let mut disk = Disk::open(&copy.tree()).unwrap();
         assert!(disk.file(&path("d/secret")).is_err() && disk.remove(&path("d/secret")).is_err());

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
-use headstart_toolbox::exchange::{Manifest, Standing};
+use headstart_toolbox::exchange::{Manifest, ManifestEntry};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use rustix::io::Errno;
 
@@ -81,7 +81,7 @@ impl Disk {
     }
 
     /// What is at a path, read from the disk.
-    pub(super) fn standing(&mut self, path: &WorkspacePath) -> io::Result<Option<Standing>> {
+    pub(super) fn standing(&mut self, path: &WorkspacePath) -> io::Result<Option<ManifestEntry>> {
         let found = self.above(path).and_then(|(folder, name)| {
             let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
             Ok((FileType::from_raw_mode(found.st_mode), found.st_mode))
@@ -93,17 +93,17 @@ impl Disk {
             found => found?,
         };
         Ok(Some(match kind {
-            FileType::Directory => Standing::Folder,
+            FileType::Directory => ManifestEntry::Folder,
             FileType::Symlink => {
                 let (folder, name) = self.above(path)?;
                 let target = rustix::fs::readlinkat(folder, name, Vec::new())?.into_bytes();
-                Standing::Link { target: target.into() }
+                ManifestEntry::Link { target: target.into() }
             }
             _ => {
                 let mut bytes = Vec::new();
                 self.file(path)?.read_to_end(&mut bytes)?;
                 let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
-                Standing::File { hash, len, executable: mode & 0o100 != 0 }
+                ManifestEntry::File { hash, len, executable: mode & 0o100 != 0 }
             }
         }))
     }
@@ -116,7 +116,7 @@ impl Disk {
             for name in names(self.folder(&folder)?)? {
                 let path = folder.join_bytes(&name).map_err(io::Error::other)?;
                 let Some(standing) = self.standing(&path)? else { continue };
-                if standing == Standing::Folder {
+                if standing == ManifestEntry::Folder {
                     folders.push(path.clone());
                 }
                 manifest.insert(path, standing);

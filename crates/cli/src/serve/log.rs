@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use headstart_overlay_fs::ContentHash;
-use headstart_toolbox::exchange::{Manifest, TreeEdit, line_of};
+use headstart_toolbox::exchange::{Manifest, TreeEdit, encode_line};
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
@@ -122,7 +122,7 @@ impl Log {
         let mut new = tempfile::Builder::new().prefix(".log-").tempfile_in(&self.folder)?;
         let lines = [Line::Boot { id: boot() }, Line::Edits { edits }, Line::Done { digest: self.digest }];
         for line in &lines {
-            new.write_all(&line_of(line))?;
+            new.write_all(&encode_line(line))?;
         }
         let found = new.as_file().metadata()?;
         (self.inode, self.read) = (found.ino(), found.len());
@@ -130,7 +130,7 @@ impl Log {
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
-        let bytes = line_of(line);
+        let bytes = encode_line(line);
         OpenOptions::new().append(true).open(self.folder.join(LOG))?.write_all(&bytes)?;
         self.read += bytes.len() as u64;
         Ok(())

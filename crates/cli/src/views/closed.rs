@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::Secrets;
+use headstart_toolbox::SecretAccess;
 
 use super::lock;
 
@@ -44,7 +44,7 @@ impl Default for Looks {
 struct Look {
     workspace: PathBuf,
     deny: DenyRules,
-    secrets: Secrets,
+    secrets: SecretAccess,
     folders: HashMap<WorkspacePath, Listed>,
 }
 
@@ -73,7 +73,7 @@ impl Looks {
         &self,
         workspace: &Path,
         deny: &DenyRules,
-        secrets: Secrets,
+        secrets: SecretAccess,
     ) -> io::Result<Vec<WorkspacePath>> {
         let mut last = lock(&self.last);
         let is_same =
@@ -89,7 +89,7 @@ impl Looks {
             looked_at: 0,
             found: Vec::new(),
         };
-        search.folder(WorkspacePath::root(), secrets == Secrets::Closed)?;
+        search.folder(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
         let Search { now: folders, found, .. } = search;
         *last = Some(Look { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
         Ok(found)
@@ -214,10 +214,10 @@ mod tests {
             let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
             names(&Looks::default().closed(folder.path(), &deny, secrets).unwrap())
         };
-        assert_eq!(found(&[], Secrets::Closed), [".env", "sub/.env.local"]);
-        assert_eq!(found(&["keys"], Secrets::Closed), [".env", "keys", "sub/.env.local", "target/keys"]);
-        assert_eq!(found(&["keys"], Secrets::Open), ["keys", "target/keys"]);
-        assert_eq!(found(&[], Secrets::Open), [""; 0]);
+        assert_eq!(found(&[], SecretAccess::Closed), [".env", "sub/.env.local"]);
+        assert_eq!(found(&["keys"], SecretAccess::Closed), [".env", "keys", "sub/.env.local", "target/keys"]);
+        assert_eq!(found(&["keys"], SecretAccess::Open), ["keys", "target/keys"]);
+        assert_eq!(found(&[], SecretAccess::Open), [""; 0]);
     }
 
     fn names(paths: &[WorkspacePath]) -> Vec<String> {
@@ -237,7 +237,8 @@ mod tests {
             fs::write(folder.path().join(below).join(".env"), "").unwrap();
         }
         let looks = Looks { young: TICK, ..Looks::default() };
-        let look = |deny: &DenyRules| names(&looks.closed(folder.path(), deny, Secrets::Closed).unwrap());
+        let look =
+            |deny: &DenyRules| names(&looks.closed(folder.path(), deny, SecretAccess::Closed).unwrap());
         let deny = DenyRules::default();
         std::thread::sleep(2 * TICK);
         assert_eq!(look(&deny), ["busy/.env", "quiet/.env"]);
@@ -261,7 +262,7 @@ mod tests {
         let looks = Looks::default();
         for round in 0..100 {
             fs::write(folder.path().join(format!(".env{round}")), "").unwrap();
-            let found = looks.closed(folder.path(), &DenyRules::default(), Secrets::Closed).unwrap();
+            let found = looks.closed(folder.path(), &DenyRules::default(), SecretAccess::Closed).unwrap();
             assert_eq!(found.len(), round + 1);
         }
     }
@@ -297,8 +298,8 @@ mod tests {
             if throw(3) == 0 {
                 std::thread::sleep(2 * TICK);
             }
-            let fresh = Looks::default().closed(folder.path(), &deny, Secrets::Closed).unwrap();
-            let found = looks.closed(folder.path(), &deny, Secrets::Closed).unwrap();
+            let fresh = Looks::default().closed(folder.path(), &deny, SecretAccess::Closed).unwrap();
+            let found = looks.closed(folder.path(), &deny, SecretAccess::Closed).unwrap();
             assert_eq!(names(&found), names(&fresh), "round {round}");
         }
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use headstart_git_ahead::{GitChange, GitError, Reader, Snapshot};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_overlay_fs::{Process, file_times};
-use headstart_toolbox::GitSoFar;
+use headstart_toolbox::PriorGitChanges;
 use tempfile::TempDir;
 
 use super::opening::Opened;
@@ -52,7 +52,7 @@ pub(crate) struct InView {
     /// Whether git in the view was told to treat the closed files that it tracks as unchanged.
     pub(super) keeps_tracked: bool,
     /// The changes of the work itself that the view shows.
-    pub(super) shown: GitSoFar,
+    pub(super) shown: PriorGitChanges,
 }
 
 /// The result of reading a repository.
@@ -73,7 +73,7 @@ impl Repository {
     }
 
     /// Shows what the work did to the repository earlier. No command must have run in the view yet.
-    pub(super) fn show(&self, opened: &mut Opened, so_far: &GitSoFar) -> Result<(), String> {
+    pub(super) fn show(&self, opened: &mut Opened, so_far: &PriorGitChanges) -> Result<(), String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
         shown.shown = so_far.clone();
         if so_far.is_empty() {
@@ -167,7 +167,7 @@ impl InView {
             before: None,
             is_known: false,
             keeps_tracked: false,
-            shown: GitSoFar::default(),
+            shown: PriorGitChanges::default(),
         }
     }
 }

@@ -90,7 +90,7 @@ impl Permits for Foreground {
         }
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let view = Arc::new(Overlay::new(base, self.quota));
-        let toolbox = self.tools.toolbox.unobserved();
+        let toolbox = self.tools.toolbox.without_edit_observer();
         match toolbox.run(call, self.tools.context(&view, asked)).await {
             Ok(_) => {
                 let changes = view.change_set();

@@ -8,7 +8,7 @@ use futures::executor::block_on;
 use headstart_forked_query::{Role, check_pairing};
 use headstart_speculation::{Check, Ending, Event, Finished};
 use headstart_tool_gate::ApprovalMode;
-use headstart_toolbox::Played;
+use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
 use crate::shadow::{Viewing, changed, shell, viewing};
@@ -37,7 +37,7 @@ fn words(finished: &Finished) -> Vec<String> {
 fn completed_work_is_checked_and_what_the_check_wrote_is_dropped() {
     let viewing = checking([calls([edit()]), says("Done.")]);
     let passes =
-        Played::new("test result: ok. 42 passed; 0 failed\n", 0).writing(path("Cargo.lock"), "made\n");
+        ScriptedRun::new("test result: ok. 42 passed; 0 failed\n", 0).writing(path("Cargo.lock"), "made\n");
     viewing.views.play(LINE, passes.with(|answer| answer.cost.time = Duration::from_millis(1_200)));
     let (speculation, driver, events) = viewing.bench.start("do it");
     block_on(driver);
@@ -66,8 +66,8 @@ fn completed_work_is_checked_and_what_the_check_wrote_is_dropped() {
 fn what_fails_goes_back_to_the_model_once() {
     let viewing =
         checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "mended\n")]), says("Mended.")]);
-    viewing.views.play(LINE, Played::new(ERROR, 101));
-    viewing.views.play(LINE, Played::new("", 0));
+    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
+    viewing.views.play(LINE, ScriptedRun::new("", 0));
     let (_, finished) = viewing.bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     assert!(finished.check.as_ref().unwrap().passed && runs(&viewing) == 2);
@@ -82,7 +82,7 @@ fn what_fails_goes_back_to_the_model_once() {
 fn a_failure_that_stays_is_shown_with_the_work() {
     // The model changes nothing after the check failed, so the check does not run again.
     let viewing = checking([calls([edit()]), says("Done."), says("It failed before.")]);
-    viewing.views.play(LINE, Played::new(ERROR, 101));
+    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
     let (_, finished) = viewing.bench.speculate("do it");
     assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 1));
     assert_eq!(finished.check.as_ref().unwrap().words(), "cargo check fails");
@@ -90,8 +90,8 @@ fn a_failure_that_stays_is_shown_with_the_work() {
     // The model changes something, and the check fails again.
     let viewing =
         checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "worse\n")]), says("Mended.")]);
-    viewing.views.play(LINE, Played::new(ERROR, 101));
-    viewing.views.play(LINE, Played::new(ERROR, 101));
+    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
+    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
     let (_, finished) = viewing.bench.speculate("do it");
     assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 2));
     assert!(!finished.check.as_ref().unwrap().passed);
@@ -101,7 +101,7 @@ fn a_failure_that_stays_is_shown_with_the_work() {
 fn mending_that_comes_to_no_end_is_taken_back() {
     for last in [calls([write("src/lib.rs", "half\n"), shell("sudo reboot")]), says("")] {
         let viewing = checking([calls([edit()]), says("Done."), last]);
-        viewing.views.play(LINE, Played::new(ERROR, 101));
+        viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
         let (_, finished) = viewing.bench.speculate("do it");
         assert_eq!(finished.ending, Ending::Completed);
         assert_eq!(words(&finished).len(), 1, "{:?}", finished.transcript);
@@ -114,7 +114,7 @@ fn mending_that_comes_to_no_end_is_taken_back() {
 
 #[test]
 fn a_check_that_cannot_say_anything_says_nothing() {
-    let silent = |played: Option<Played>, prepare: &dyn Fn(&Viewing)| {
+    let silent = |played: Option<ScriptedRun>, prepare: &dyn Fn(&Viewing)| {
         let viewing = checking([calls([edit()]), says("Done."), says("never asked")]);
         prepare(&viewing);
         if let Some(played) = played {
@@ -126,7 +126,7 @@ fn a_check_that_cannot_say_anything_says_nothing() {
         runs(&viewing)
     };
     let nothing: &dyn Fn(&Viewing) = &|_| {};
-    let failed = || Played::new(ERROR, 101);
+    let failed = || ScriptedRun::new(ERROR, 101);
     assert_eq!(silent(Some(failed().with(|answer| answer.refused.network = 2)), nothing), 1);
     assert_eq!(silent(Some(failed().with(|answer| answer.refused.privileges = true)), nothing), 1);
     assert_eq!(silent(Some(failed().with(|answer| answer.refused.quota = Some("1 MiB".into()))), nothing), 1);

@@ -12,7 +12,7 @@ use headstart_forked_query::{Part, ToolOutcome, check_pairing};
 use headstart_git_ahead::{GitChange, Head, ObjectFormat, ObjectName, RefChange, RefName};
 use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Policies, PolicyRule, Reason};
-use headstart_toolbox::{MemoryViews, Played, Toolbox, ViewOutput};
+use headstart_toolbox::{MemoryViews, ScriptedRun, Toolbox, ViewOutput};
 use serde_json::json;
 
 use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, spawn, write};
@@ -80,9 +80,9 @@ fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
     };
     views.play(
         "cargo fmt",
-        Played::new("", 0).writing(path("src/lib.rs"), "formatted\n").writing(path("new.rs"), "x\n"),
+        ScriptedRun::new("", 0).writing(path("src/lib.rs"), "formatted\n").writing(path("new.rs"), "x\n"),
     );
-    views.play("cargo test", Played::new(TESTED, 0).with(cost));
+    views.play("cargo test", ScriptedRun::new(TESTED, 0).with(cost));
     let before = bench.tree.snapshot();
     let (speculation, driver, events) = bench.start("do it");
     block_on(driver);
@@ -126,7 +126,7 @@ fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
 fn a_command_that_reads_staged_files_gets_a_view_where_there_is_one() {
     let answers = || [calls([edit(), shell("cat src/lib.rs"), shell("cat README.md")]), says("Done.")];
     let with = viewing(ApprovalMode::AutoEdit, answers());
-    with.views.play("cat src/lib.rs", Played::new("staged\n", 0));
+    with.views.play("cat src/lib.rs", ScriptedRun::new("staged\n", 0));
     let (_, finished) = with.bench.speculate("do it");
     assert_eq!((finished.ending.clone(), results(&finished)[1].as_str()), (Ending::Completed, "staged"));
     assert_eq!(with.views.real_runs(), ["cat README.md"]);
@@ -182,8 +182,8 @@ fn commit(digit: &str, about: &str) -> GitChange {
     }
 }
 
-pub(crate) fn commits(digit: &'static str) -> Played {
-    Played::new("", 0).with(|answer| answer.git = Some(commit(digit, "a.txt")))
+pub(crate) fn commits(digit: &'static str) -> ScriptedRun {
+    ScriptedRun::new("", 0).with(|answer| answer.git = Some(commit(digit, "a.txt")))
 }
 
 #[test]
@@ -346,7 +346,10 @@ fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
             ApprovalMode::AutoEdit,
             [calls([write("a.txt", "a\n"), shell("make\nall"), read("a.txt")])],
         );
-        views.play("make\nall", Played::new("cannot\n", exit).writing(path("made.txt"), "x\n").with(change));
+        views.play(
+            "make\nall",
+            ScriptedRun::new("cannot\n", exit).writing(path("made.txt"), "x\n").with(change),
+        );
         let (speculation, finished) = bench.speculate("do it");
         let said = verdict(&finished);
         assert_eq!((said.0, said.1), (Decision::Boundary, reason), "{name}");
@@ -365,13 +368,13 @@ fn a_command_that_its_user_disturbed_runs_once_more_in_a_fresh_view() {
     let Viewing { bench, views } =
         viewing(ApprovalMode::AutoEdit, [calls([shell("make"), shell("make")]), says("never asked")]);
     let disturbed = || {
-        Played::new("first\n", 1).writing(path("half.txt"), "x\n").with(|answer| {
+        ScriptedRun::new("first\n", 1).writing(path("half.txt"), "x\n").with(|answer| {
             answer.changed_meanwhile = vec![path("half.txt")];
             answer.cost.time = Duration::from_secs(1);
         })
     };
     views.play("make", disturbed());
-    views.play("make", Played::new("second\n", 0));
+    views.play("make", ScriptedRun::new("second\n", 0));
     views.play("make", disturbed());
     views.play("make", disturbed());
     let (_, finished) = bench.speculate("do it");
@@ -387,17 +390,17 @@ fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
         ApprovalMode::AutoEdit,
         [calls([shell("fail"), shell("slow"), shell("full"), shell("fine")]), says("Done.")],
     );
-    views.play("fail", Played::new("1 error\n", 2).writing(path("log.txt"), "x\n"));
+    views.play("fail", ScriptedRun::new("1 error\n", 2).writing(path("log.txt"), "x\n"));
     views.play(
         "slow",
-        Played::new("…\n", 1).writing(path("slow.txt"), "x\n").with(|answer| {
+        ScriptedRun::new("…\n", 1).writing(path("slow.txt"), "x\n").with(|answer| {
             answer.output.timed_out = true;
             answer.output.exit_code = None;
         }),
     );
     let full = |answer: &mut ViewOutput| answer.refused.quota = Some("512 MiB in files".into());
-    views.play("full", Played::new("no space left\n", 1).writing(path("full.txt"), "x\n").with(full));
-    views.play("fine", Played::new("ok\n", 0).writing(path("fine.txt"), "x\n").with(full));
+    views.play("full", ScriptedRun::new("no space left\n", 1).writing(path("full.txt"), "x\n").with(full));
+    views.play("fine", ScriptedRun::new("ok\n", 0).writing(path("fine.txt"), "x\n").with(full));
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     assert_eq!(changed(&finished), ["fine.txt", "log.txt"]);
@@ -417,7 +420,7 @@ fn what_is_staged_has_the_limit_that_it_always_had() {
     let Viewing { mut bench, views } =
         viewing(ApprovalMode::AutoEdit, [calls([write("a", "a"), shell("make")])]);
     bench.engine.limits.staged.files = 2;
-    let played = Played::new("", 0).writing(path("b"), "b").writing(path("c"), "c");
+    let played = ScriptedRun::new("", 0).writing(path("b"), "b").writing(path("c"), "c");
     views.play("make", played);
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
@@ -436,7 +439,10 @@ fn a_path_that_no_write_ahead_may_touch_is_not_written_by_a_command_either() {
     ] {
         let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, [calls([shell("make")])]);
         bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["keys/"]).unwrap();
-        views.play("make", Played::new("made\n", 0).writing(path(name), "x\n").writing(path("fine"), "x\n"));
+        views.play(
+            "make",
+            ScriptedRun::new("made\n", 0).writing(path(name), "x\n").writing(path("fine"), "x\n"),
+        );
         let (_, finished) = bench.speculate("do it");
         assert_eq!(verdict(&finished).1, reason, "{name}");
         assert!(changed(&finished).is_empty() && results(&finished).is_empty(), "{name}");
@@ -448,8 +454,8 @@ fn a_path_that_no_write_ahead_may_touch_is_not_written_by_a_command_either() {
 fn in_default_mode_what_a_command_writes_is_asked_about_or_waits() {
     let answers = || [calls([shell("cargo test"), shell("cargo fmt")]), says("Done.")];
     let played = |views: &MemoryViews| {
-        views.play("cargo test", Played::new(TESTED, 0));
-        views.play("cargo fmt", Played::new("formatted\n", 0).writing(path("src/lib.rs"), "x\n"));
+        views.play("cargo test", ScriptedRun::new(TESTED, 0));
+        views.play("cargo fmt", ScriptedRun::new("formatted\n", 0).writing(path("src/lib.rs"), "x\n"));
     };
     let asks = viewing(ApprovalMode::Default, answers());
     played(&asks.views);
@@ -496,7 +502,7 @@ fn a_rule_that_came_meanwhile_drops_the_whole_step() {
     for (name, meanwhile) in cases {
         let Viewing { bench, views } =
             viewing(ApprovalMode::AutoEdit, [calls([edit(), shell("make")]), says("Done.")]);
-        views.play("make", Played::new("", 0).writing(path("made.txt"), "x\n"));
+        views.play("make", ScriptedRun::new("", 0).writing(path("made.txt"), "x\n"));
         let before = bench.tree.snapshot();
         let (speculation, finished) = bench.speculate("do it");
         assert_eq!(finished.ending.status(), Status::Completed);
@@ -513,8 +519,8 @@ fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
     let answers = || [calls([edit(), shell("cargo test"), shell("git status")]), says("Done.")];
     for freshness in [Freshness::Tell, Freshness::Require] {
         let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers());
-        views.play("cargo test", Played::new(TESTED, 0).with(|answer| answer.began_ms = 7_000));
-        views.play("git status", Played::new("clean", 0).with(|answer| answer.began_ms = 9_000));
+        views.play("cargo test", ScriptedRun::new(TESTED, 0).with(|answer| answer.began_ms = 7_000));
+        views.play("git status", ScriptedRun::new("clean", 0).with(|answer| answer.began_ms = 9_000));
         *bench.host.changed_since.lock().unwrap() = (7_000, vec![path("README.md")]);
         *bench.host.freshness.lock().unwrap() = freshness;
         let before = bench.tree.snapshot();
@@ -550,7 +556,7 @@ fn steps_on_steps_have_views_of_their_own() {
     bench.model.suggest("and two");
     views.play(
         "make",
-        Played::new("", 0).writing(path("one.txt"), "made\n").writing(path("three.txt"), "3\n"),
+        ScriptedRun::new("", 0).writing(path("one.txt"), "made\n").writing(path("three.txt"), "3\n"),
     );
     let (below, driver, _events) = bench.start("one");
     let mut pool = LocalPool::new();
@@ -579,7 +585,7 @@ fn an_abort_ends_the_view_and_leaves_nothing() {
     let hangs = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let Viewing { bench, views } =
         viewing(ApprovalMode::AutoEdit, [calls([shell("make")]), Answer::Hangs(Arc::clone(&hangs))]);
-    views.play("make", Played::new("", 0).writing(path("made.txt"), "x\n"));
+    views.play("make", ScriptedRun::new("", 0).writing(path("made.txt"), "x\n"));
     let (speculation, driver, _events) = bench.start("do it");
     let mut pool = LocalPool::new();
     spawn(&pool, driver);

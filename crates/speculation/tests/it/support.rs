@@ -257,12 +257,12 @@ pub(crate) struct EchoRunner;
 
 #[async_trait]
 impl CommandRunner for EchoRunner {
-    async fn run_telling(
+    async fn run_streaming(
         &self,
         request: CommandRequest,
-        hears: &dyn PartialOutput,
+        output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
-        hears.printed("ran");
+        output_sink.printed("ran");
         self.run(request).await
     }
 

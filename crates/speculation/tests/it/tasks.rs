@@ -14,7 +14,7 @@ use headstart_speculation::{
     task_title, task_tool,
 };
 use headstart_tool_gate::{ApprovalMode, PolicyOrigin, Reason, ToolPolicies, ToolPolicy, ToolTable};
-use headstart_toolbox::Played;
+use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
 use crate::shadow::{Viewing, changed, shell, viewing};
@@ -155,9 +155,9 @@ fn what_a_part_did_in_a_view_goes_with_it() {
     let answers = [calls([task("do it")]), calls([shell("cargo fmt"), shell("cargo test")])];
     let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers);
     let bench = with_tasks(bench);
-    views.play("cargo fmt", Played::new("", 0).writing(path("src/lib.rs"), "formatted\n"));
+    views.play("cargo fmt", ScriptedRun::new("", 0).writing(path("src/lib.rs"), "formatted\n"));
     // The command needs a network and fails, because a view cannot give it one.
-    views.play("cargo test", Played::new("no network", 1).with(|answer| answer.refused.network = 1));
+    views.play("cargo test", ScriptedRun::new("no network", 1).with(|answer| answer.refused.network = 1));
     let (_, finished) = bench.speculate("go");
     assert!(matches!(&finished.ending, Ending::Boundary { verdict } if verdict.reason == Reason::NeedsHost));
     assert_eq!((changed(&finished).len(), &finished.git, &finished.preview), (0, &None, &None));

@@ -7,10 +7,10 @@ use headstart_overlay_fs::{Tree as _, WorkspacePath};
 use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 
-use super::look::Looks;
+use super::call_view::IndexAccess;
 use crate::arguments::Arguments;
 use crate::location::locate;
-use crate::output::Output;
+use crate::output::OutputText;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The bytes of a map that count as one token, because names and numbers have short tokens.
@@ -19,7 +19,7 @@ const USUAL_TOKENS: usize = 1_000;
 
 /// Shows the files on which most of the project depends, and what they define.
 pub(super) struct RepoMap {
-    pub(super) looks: Arc<Looks>,
+    pub(super) access: Arc<IndexAccess>,
 }
 
 #[async_trait]
@@ -55,18 +55,18 @@ impl Tool for RepoMap {
         let bytes = tokens.saturating_mul(BYTES_OF_TOKEN).min(context.limits.output_bytes);
         let below = locate(arguments.path()?.unwrap_or("."), context).await?;
         context.view.metadata(&below).await?;
-        let look = self.looks.look(context).await?;
-        let (looks, delta, asked) = (Arc::clone(&self.looks), look.delta.clone(), below.clone());
+        let view_of_call = self.access.call_view(context).await?;
+        let (access, delta, asked) = (Arc::clone(&self.access), view_of_call.delta.clone(), below.clone());
         let (deny, consented) = (context.gate.deny.clone(), context.consented);
-        let answer = self.looks.ask(move |moment| {
+        let answer = self.access.with_index(move |moment| {
             let closes = |path: &WorkspacePath| deny.closes(path, consented);
-            let staged = looks.over(moment, &delta)?;
+            let staged = access.staged_layer(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
             let map = repo_map(&view, &asked, bytes, &closes)?;
-            Ok::<_, headstart_code_index::IndexError>((map, moment.standing.clone()))
+            Ok::<_, headstart_code_index::IndexError>((map, moment.coverage.clone()))
         });
-        let (map, standing) = answer.await?.map_err(ToolError::of)?;
-        let mut output = Output::new(context.limits.output_bytes);
+        let (map, coverage) = answer.await?.map_err(ToolError::of)?;
+        let mut output = OutputText::new(context.limits.output_bytes);
         for line in map.lines() {
             output.push_line(line);
         }
@@ -75,11 +75,11 @@ impl Tool for RepoMap {
                 "no definition is known in {below}, or none fits in so few tokens; ls and glob show files"
             ));
         }
-        if let Some(trouble) = &standing.trouble {
+        if let Some(trouble) = &coverage.trouble {
             output.note(trouble);
         }
-        if standing.percent < 100 {
-            output.note(&format!("indexed {} % of the files so far", standing.percent));
+        if coverage.percent < 100 {
+            output.note(&format!("indexed {} % of the files so far", coverage.percent));
         }
         Ok(output.finish().into())
     }

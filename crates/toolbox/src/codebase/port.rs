@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_code_index::{Reach, Snapshot, TextVector};
+use headstart_code_index::{ModelLocation, Snapshot, TextVector};
 use headstart_overlay_fs::{Tree, WorkspacePath};
 
 /// The index of a workspace's own files, as a host keeps it: built and updated in the background.
@@ -24,37 +24,42 @@ pub trait ProjectIndex: Send + Sync {
     /// Paths that may not be up to date in the index.
     async fn changed(&self) -> BTreeSet<WorkspacePath>;
 
-    /// Which models may be asked about a text that goes no further than `most`. By default there are none.
-    fn serve(&self, _most: Reach) -> Served {
-        Served::default()
+    /// Which models may be asked about a text that goes no further than `permitted`. By default there are none.
+    fn available_models(&self, _permitted: ModelLocation) -> AvailableModels {
+        AvailableModels::default()
     }
 
     /// The vector of a text, for [`Snapshot::nearest`]; `None` if no model makes one in time, which the host tells
     /// its user.
-    async fn meaning(&self, _text: &str, _most: Reach) -> Option<TextVector> {
+    async fn embed_query(&self, _text: &str, _permitted: ModelLocation) -> Option<TextVector> {
         None
     }
 
     /// English words for a query in another language than the code, separated by blanks; `None` if no model gives any
     /// in time, which the host tells its user. [`english_words`](crate::english_words) asks one.
-    async fn english(&self, _text: &str, _most: Reach) -> Option<String> {
+    async fn translate_query(&self, _text: &str, _permitted: ModelLocation) -> Option<String> {
         None
     }
 
     /// The indices of these passages in the order in which they answer a query best; `None` to keep their order.
-    async fn order(&self, _query: &str, _passages: &[&str], _most: Reach) -> Option<Vec<usize>> {
+    async fn rank_passages(
+        &self,
+        _query: &str,
+        _passages: &[&str],
+        _permitted: ModelLocation,
+    ) -> Option<Vec<usize>> {
         None
     }
 
     /// Calls `work` once with the index at one moment, in a place where it may block; with an empty index if there is
-    /// none. An index that cannot be used is not an error but shows in its [`standing`](IndexMoment::standing),
+    /// none. An index that cannot be used is not an error but shows in its [`coverage`](IndexState::coverage),
     /// because callers can search in other ways.
     async fn read(&self, work: IndexWork);
 }
 
 /// The kinds of models that a search may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Served {
+pub struct AvailableModels {
     /// A model that makes vectors.
     pub embeds: bool,
     /// A model that ranks passages.
@@ -64,10 +69,10 @@ pub struct Served {
 }
 
 /// Work on an index at one moment.
-pub type IndexWork = Box<dyn FnOnce(&IndexMoment<'_>) + Send>;
+pub type IndexWork = Box<dyn FnOnce(&IndexState<'_>) + Send>;
 
 /// An index at one moment.
-pub struct IndexMoment<'a> {
+pub struct IndexState<'a> {
     /// The index.
     pub snapshot: &'a dyn Snapshot,
     /// Files that were changed a moment ago, with a weight from 0 to 1.
@@ -75,12 +80,12 @@ pub struct IndexMoment<'a> {
     /// A number that changes with each change of the index.
     pub generation: u64,
     /// How complete it is.
-    pub standing: &'a IndexStanding,
+    pub coverage: &'a IndexCoverage,
 }
 
 /// How complete an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexStanding {
+pub struct IndexCoverage {
     /// The percentage of the project that is up to date in it, rounded down.
     pub percent: u64,
     /// Why it will not become more complete, in words for the model.

@@ -7,7 +7,7 @@ use headstart_overlay_fs::{
 use serde::{Deserialize, Serialize};
 
 use super::TreeEdit;
-use crate::{Refused, Tier, ViewOutput, ViewRequest};
+use crate::{Tier, ViewOutput, ViewRefusals, ViewRequest};
 
 /// The version of the protocol. A new field that an older side may ignore does not change it; anything else does.
 pub const VERSION: u32 = 1;
@@ -25,9 +25,9 @@ pub struct Greeting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
-pub enum Ask {
+pub enum ClientMessage {
     /// The first message.
-    Hello(Hello),
+    Hello(ClientHello),
     /// Brings the copy of the workspace to this state. The answer is `missing` and, once those contents have arrived,
     /// `ready`; or `unknown` if the copy is not in the state `since`.
     Tree {
@@ -62,9 +62,9 @@ pub enum Ask {
         id: u64,
     },
     /// Runs a command in a view. The answer is `missing`, then `content` and `ran`, or `failed`.
-    Run(Box<Run>),
+    Run(Box<RunRequest>),
     /// Builds in advance what all views start with. The answer is `warmed` or `failed`.
-    Warm(Warm),
+    Warm(WarmRequest),
     /// The view is not needed any more. A command in it is ended.
     End {
         /// Its name.
@@ -78,7 +78,7 @@ pub enum Ask {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
-pub enum Told {
+pub enum ServerMessage {
     /// The first message.
     Hello {
         /// [`VERSION`].
@@ -123,9 +123,9 @@ pub enum Told {
         more: bool,
     },
     /// The result of a command.
-    Ran(Box<Ran>),
+    Ran(Box<RunResult>),
     /// The result of building in advance.
-    Warmed(Warmed),
+    Warmed(WarmResult),
     /// A call failed.
     Failed {
         /// The call.
@@ -135,14 +135,14 @@ pub enum Told {
         /// Why, in words.
         why: String,
     },
-    /// Shows that this side is alive, as [`Ask::Alive`].
+    /// Shows that this side is alive, as [`ClientMessage::Alive`].
     Alive,
 }
 
 /// Identifies the side with the workspace, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Hello {
+pub struct ClientHello {
     /// [`VERSION`].
     pub version: u32,
     /// The program, for people.
@@ -180,7 +180,7 @@ pub struct ViewLimits {
 /// A [`ViewRequest`] as a message. It does not name what its rules close, because that was never sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Run {
+pub struct RunRequest {
     /// Identifies the call.
     pub id: u64,
     /// The state in which the copy has to be.
@@ -192,9 +192,9 @@ pub struct Run {
     /// [`ViewRequest::directory`].
     pub directory: WorkspacePath,
     /// [`ViewRequest::below`].
-    pub below: Vec<Shown>,
+    pub below: Vec<StagedChange>,
     /// [`ViewRequest::staged`].
-    pub staged: Vec<Shown>,
+    pub staged: Vec<StagedChange>,
     /// [`ViewRequest::time_limit`], in milliseconds.
     pub time_ms: u64,
     /// [`ViewRequest::output_limit`].
@@ -204,7 +204,7 @@ pub struct Run {
 /// A staged path, and what is there. Contents are sent separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct StagedChange {
     /// The path.
     pub path: WorkspacePath,
     /// What is there.
@@ -214,7 +214,7 @@ pub struct Shown {
 /// What to build in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Warm {
+pub struct WarmRequest {
     /// Identifies the call.
     pub id: u64,
     /// The state in which the copy has to be.
@@ -226,7 +226,7 @@ pub struct Warm {
 /// The result of building in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Warmed {
+pub struct WarmResult {
     /// The call.
     pub id: u64,
     /// The end of what the commands printed.
@@ -261,7 +261,7 @@ pub enum Failure {
 /// A [`ViewOutput`] as a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ran {
+pub struct RunResult {
     /// The call.
     pub id: u64,
     /// What the command printed.
@@ -275,7 +275,7 @@ pub struct Ran {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// [`ViewOutput::changes`].
-    pub changes: Vec<Changed>,
+    pub changes: Vec<ViewChange>,
     /// [`ViewOutput::git_refused`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_refused: Option<String>,
@@ -287,7 +287,7 @@ pub struct Ran {
     pub outside: Vec<String>,
     /// [`ViewOutput::refused`].
     #[serde(default)]
-    pub refused: Refused,
+    pub refused: ViewRefusals,
     /// [`ViewOutput::changed_meanwhile`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_meanwhile: Vec<WorkspacePath>,
@@ -305,12 +305,12 @@ pub struct Ran {
 /// A path at which the view differs from the tree below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Changed {
+pub struct ViewChange {
     /// The path.
     pub path: WorkspacePath,
     /// What the command found there; `None` for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Seen>,
+    pub base: Option<BaseEntry>,
     /// What is there.
     pub kind: ChangeKindByHash,
 }
@@ -318,7 +318,7 @@ pub struct Changed {
 /// What was at a path, so that both sides can check whether they mean the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Seen {
+pub struct BaseEntry {
     /// File, folder or link.
     pub kind: EntryKind,
     /// The hash of the content of a file, or of the target of a link.
@@ -329,7 +329,7 @@ pub struct Seen {
     pub executable: bool,
 }
 
-impl Run {
+impl RunRequest {
     /// A request for this state of the copy.
     pub fn of(id: u64, tree: ContentHash, request: &ViewRequest) -> Self {
         Self {
@@ -338,8 +338,8 @@ impl Run {
             view: request.view.as_str().to_owned(),
             command: request.command.clone(),
             directory: request.directory.clone(),
-            below: Shown::all(&request.below),
-            staged: Shown::all(&request.staged),
+            below: StagedChange::from_changes(&request.below),
+            staged: StagedChange::from_changes(&request.staged),
             time_ms: millis(request.time_limit),
             output_bytes: request.output_limit,
         }
@@ -354,9 +354,9 @@ impl Run {
     }
 }
 
-impl Shown {
+impl StagedChange {
     /// The changes of a change set, to be shown in a view.
-    pub fn all(changes: &ChangeSet) -> Vec<Self> {
+    pub fn from_changes(changes: &ChangeSet) -> Vec<Self> {
         let by_hash = changes.by_hash().changes;
         by_hash.into_iter().map(|change| Self { path: change.path, kind: change.kind }).collect()
     }
@@ -369,7 +369,7 @@ impl Shown {
     ) -> Result<ChangeSet, ContentHash> {
         let mut changes = Vec::with_capacity(shown.len());
         for Self { path, kind } in shown {
-            let kind = whole(kind, &mut content)?;
+            let kind = change_with_content(kind, &mut content)?;
             changes.push(Change { path: path.clone(), base: None, base_content: None, kind });
         }
         Ok(ChangeSet { changes, reads: Vec::new() })
@@ -377,17 +377,17 @@ impl Shown {
 }
 
 /// A change set that was shown, together with what `tree`, the one below it, has at its paths.
-pub async fn over(tree: &dyn Tree, shown: ChangeSet) -> Result<ChangeSet, TreeError> {
+pub async fn with_base(tree: &dyn Tree, shown: ChangeSet) -> Result<ChangeSet, TreeError> {
     let mut changes = Vec::with_capacity(shown.changes.len());
     for change in shown.changes {
-        let (base, base_content) = look(tree, &change.path).await?.unzip();
+        let (base, base_content) = entry_at(tree, &change.path).await?.unzip();
         changes.push(Change { base, base_content: base_content.flatten(), ..change });
     }
     Ok(ChangeSet { changes, reads: shown.reads })
 }
 
 /// What is at a path, and its content or target.
-pub(super) async fn look(
+pub(super) async fn entry_at(
     tree: &dyn Tree,
     path: &WorkspacePath,
 ) -> Result<Option<(Fingerprint, Option<Content>)>, TreeError> {
@@ -403,7 +403,7 @@ pub(super) async fn look(
 }
 
 /// A change with its content.
-pub(super) fn whole(
+pub(super) fn change_with_content(
     kind: &ChangeKindByHash,
     content: &mut impl FnMut(ContentHash) -> Option<Content>,
 ) -> Result<ChangeKind, ContentHash> {
@@ -421,14 +421,14 @@ pub(super) fn whole(
     })
 }
 
-impl Ran {
+impl RunResult {
     /// The result of a view as the answer to a call, without changes of a repository, which the side with the views
     /// does not have.
     pub fn of(id: u64, ran: &ViewOutput) -> Self {
         let made = ran.git.as_ref().map(|_| "it makes a repository where the workspace has none".to_owned());
         let by_hash = ran.changes.by_hash().changes;
-        let changed = by_hash.into_iter().map(|change| Changed {
-            base: change.base.as_ref().map(|base| Seen::of(base, change.base_content)),
+        let changed = by_hash.into_iter().map(|change| ViewChange {
+            base: change.base.as_ref().map(|base| BaseEntry::of(base, change.base_content)),
             path: change.path,
             kind: change.kind,
         });
@@ -452,7 +452,7 @@ impl Ran {
     }
 }
 
-impl Seen {
+impl BaseEntry {
     /// Describes what a tree has at a path.
     pub fn of(found: &Fingerprint, content: Option<ContentHash>) -> Self {
         Self { kind: found.kind, content, executable: found.is_executable() }

@@ -13,7 +13,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{CommandOutput, GitSoFar, Refused, Secrets, Tier, ViewCost, ViewId, ViewOutput, ViewRequest};
+use crate::{
+    CommandOutput, PriorGitChanges, SecretAccess, Tier, ViewCost, ViewId, ViewOutput, ViewRefusals,
+    ViewRequest,
+};
 
 fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
@@ -28,15 +31,16 @@ fn write(content: &str) -> ChangeKindByHash {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the field of an answer is one that may be missing")]
-fn file(content: &str) -> Option<Seen> {
+fn file(content: &str) -> Option<BaseEntry> {
     let content = Some(ContentHash::of(content.as_bytes()));
-    Some(Seen { kind: EntryKind::File, content, executable: false })
+    Some(BaseEntry { kind: EntryKind::File, content, executable: false })
 }
 
-const FOLDER: Option<Seen> = Some(Seen { kind: EntryKind::Directory, content: None, executable: false });
+const FOLDER: Option<BaseEntry> =
+    Some(BaseEntry { kind: EntryKind::Directory, content: None, executable: false });
 
-fn changed(at: &str, base: Option<Seen>, kind: ChangeKindByHash) -> Changed {
-    Changed { path: path(at), base, kind }
+fn changed(at: &str, base: Option<BaseEntry>, kind: ChangeKindByHash) -> ViewChange {
+    ViewChange { path: path(at), base, kind }
 }
 
 fn tree() -> MemoryTree {
@@ -57,33 +61,38 @@ fn request(tree: MemoryTree, staged: ChangeSet) -> ViewRequest {
         view: ViewId::new("one"),
         below: Arc::default(),
         staged: Arc::new(staged),
-        git: GitSoFar::default(),
+        git: PriorGitChanges::default(),
         base: Arc::new(tree),
         deny: DenyRules::from_patterns(["private/**"]).unwrap(),
-        secrets: Secrets::Closed,
+        secrets: SecretAccess::Closed,
         time_limit: Duration::from_secs(9),
         output_limit: 1_000,
     }
 }
 
-fn ran(changes: Vec<Changed>) -> Ran {
+fn ran(changes: Vec<ViewChange>) -> RunResult {
     let output =
         CommandOutput { output: "done\n".to_owned(), exit_code: Some(0), timed_out: false, truncated: false };
-    Ran { changes, ..Ran::of(7, &ViewOutput::of(output, ChangeSet::default())) }
+    RunResult { changes, ..RunResult::of(7, &ViewOutput::of(output, ChangeSet::default())) }
 }
 
-fn take(changes: Vec<Changed>, contents: &[&str], request: &ViewRequest) -> Result<ViewOutput, String> {
+fn take(changes: Vec<ViewChange>, contents: &[&str], request: &ViewRequest) -> Result<ViewOutput, String> {
     take_ran(ran(changes), contents, Quota::default(), request)
 }
 
-fn take_ran(ran: Ran, contents: &[&str], quota: Quota, request: &ViewRequest) -> Result<ViewOutput, String> {
-    let mut answer = Answer::new(quota);
+fn take_ran(
+    ran: RunResult,
+    contents: &[&str],
+    quota: Quota,
+    request: &ViewRequest,
+) -> Result<ViewOutput, String> {
+    let mut answer = AnswerReceiver::new(quota);
     for content in contents {
-        for (piece, more) in pieces_of(content.as_bytes()) {
-            answer.content(ContentHash::of(content.as_bytes()), &piece, more)?;
+        for (piece, more) in content_pieces(content.as_bytes()) {
+            answer.push_content(ContentHash::of(content.as_bytes()), &piece, more)?;
         }
     }
-    block_on(answer.take(ran, request)).map_err(|error| error.to_string())
+    block_on(answer.into_output(ran, request)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -201,7 +210,7 @@ fn an_answer_that_no_view_gives_is_refused_as_a_whole() {
         r#"{"path":"","kind":{"type":"delete"}}"#,
         r#"{"path":"a","kind":{"type":"chmod"}}"#,
     ] {
-        assert!(read_line::<Changed>(line.as_bytes()).is_err(), "{line}");
+        assert!(decode_line::<ViewChange>(line.as_bytes()).is_err(), "{line}");
     }
 }
 
@@ -220,7 +229,7 @@ fn a_secret_that_comes_back_is_left_to_the_rules() {
 #[test]
 fn an_answer_has_limits() {
     let request = request(tree(), ChangeSet::default());
-    let take = |changes: Vec<Changed>, contents: &[&str], quota: Quota| {
+    let take = |changes: Vec<ViewChange>, contents: &[&str], quota: Quota| {
         take_ran(ran(changes), contents, quota, &request).unwrap_err()
     };
     let many = (0..3).map(|number| changed(&format!("n{number}"), None, ChangeKindByHash::CreateDirectory));
@@ -235,10 +244,10 @@ fn an_answer_has_limits() {
     let quota = Quota { bytes: 6, ..Quota::default() };
     let refused = take(vec![changed("x", None, write("four"))], &["four", "more"], quota);
     assert_eq!(refused, "contents have more than 6 bytes");
-    let words = Ran {
+    let words = RunResult {
         notes: vec!["\u{1b}[2Jx\ny".repeat(1_000); 1_000],
         outside: vec!["\u{7}".to_owned()],
-        refused: Refused { quota: Some("a\nb".to_owned()), ..Refused::default() },
+        refused: ViewRefusals { quota: Some("a\nb".to_owned()), ..ViewRefusals::default() },
         git_refused: Some("a\r\nb".to_owned()),
         ..ran(Vec::new())
     };
@@ -253,34 +262,43 @@ fn an_answer_has_limits() {
 fn a_content_comes_in_pieces_and_is_what_it_was_announced_as() {
     let long = "x".repeat(700_000);
     let hash = ContentHash::of(long.as_bytes());
-    let mut pieces = Pieces::wanted([hash]);
-    assert!(!pieces.are_all());
-    for (piece, more) in pieces_of(long.as_bytes()) {
+    let mut pieces = ContentAssembler::only([hash]);
+    assert!(!pieces.is_complete());
+    for (piece, more) in content_pieces(long.as_bytes()) {
         pieces.push(hash, &piece, more).unwrap();
     }
-    assert!(pieces.are_all() && pieces.take()[&hash].len() == 700_000);
-    assert_eq!(pieces_of(b"").count(), 1);
+    assert!(pieces.is_complete() && pieces.take()[&hash].len() == 700_000);
+    assert_eq!(content_pieces(b"").count(), 1);
     let other = ContentHash::of(b"other");
-    assert!(Pieces::wanted([hash]).push(other, b"other", false).unwrap_err().ends_with("was not asked for"));
     assert!(
-        Pieces::wanted([other]).push(other, b"Other", false).unwrap_err().contains("as it was announced")
+        ContentAssembler::only([hash])
+            .push(other, b"other", false)
+            .unwrap_err()
+            .ends_with("was not asked for")
     );
-    let mut mixed = Pieces::at_most(100);
+    assert!(
+        ContentAssembler::only([other])
+            .push(other, b"Other", false)
+            .unwrap_err()
+            .contains("as it was announced")
+    );
+    let mut mixed = ContentAssembler::at_most(100);
     mixed.push(hash, b"x", true).unwrap();
     assert!(mixed.push(other, b"other", false).unwrap_err().contains("begins before the end of"));
 }
 
 #[test]
 fn a_side_of_another_version_is_told_apart() {
-    let greet = |line: &str| read_greeting::<Told>(line.as_bytes()).map_err(|error| error.to_string());
-    let hello = Told::Hello {
+    let greet =
+        |line: &str| decode_greeting::<ServerMessage>(line.as_bytes()).map_err(|error| error.to_string());
+    let hello = ServerMessage::Hello {
         version: VERSION,
         program: "p".to_owned(),
         tier: Some(Tier::Kernel),
         notes: Vec::new(),
         tree: None,
     };
-    assert_eq!(greet(std::str::from_utf8(&line_of(&hello)).unwrap().trim()), Ok(hello));
+    assert_eq!(greet(std::str::from_utf8(&encode_line(&hello)).unwrap().trim()), Ok(hello));
     let newer = r#"{"type":"hello","version":2,"tier":{"of":"another kind"}}"#;
     let why =
         "it speaks version 2 of the exchange, and this side version 1; install the same headstart on both";
@@ -298,26 +316,26 @@ fn a_side_of_another_version_is_told_apart() {
 #[test]
 fn the_messages_are_these() {
     let hash = ContentHash::of(b"a\n");
-    let ask = |ask: &Ask| serde_json::to_value(ask).unwrap();
-    let run = Run {
+    let ask = |ask: &ClientMessage| serde_json::to_value(ask).unwrap();
+    let run = RunRequest {
         id: 2,
         tree: hash,
         view: "7k2m".to_owned(),
         command: "make".to_owned(),
         directory: WorkspacePath::root(),
         below: Vec::new(),
-        staged: vec![Shown { path: path("a"), kind: write("a\n") }],
+        staged: vec![StagedChange { path: path("a"), kind: write("a\n") }],
         time_ms: 5,
         output_bytes: 6,
     };
     let edits = vec![
         TreeEdit { path: path("gone"), now: None },
-        TreeEdit { path: path("a"), now: Some(Standing::File { hash, len: 2, executable: true }) },
-        TreeEdit { path: path("d"), now: Some(Standing::Folder) },
-        TreeEdit { path: path("l"), now: Some(Standing::Link { target: "a".into() }) },
+        TreeEdit { path: path("a"), now: Some(ManifestEntry::File { hash, len: 2, executable: true }) },
+        TreeEdit { path: path("d"), now: Some(ManifestEntry::Folder) },
+        TreeEdit { path: path("l"), now: Some(ManifestEntry::Link { target: "a".into() }) },
     ];
     let text = hash.to_string();
-    let hello = Hello {
+    let hello = ClientHello {
         version: VERSION,
         program: "headstart 0.1.0".to_owned(),
         client: "c".to_owned(),
@@ -326,11 +344,11 @@ fn the_messages_are_these() {
         build: Vec::new(),
     };
     assert_eq!(
-        ask(&Ask::Hello(hello)),
+        ask(&ClientMessage::Hello(hello)),
         json!({"type": "hello", "version": 1, "program": "headstart 0.1.0", "client": "c", "workspace": "/home/ada/project", "limits": {"bytes": 1}})
     );
     assert_eq!(
-        ask(&Ask::Tree { id: 1, since: None, digest: hash, edits, more: false }),
+        ask(&ClientMessage::Tree { id: 1, since: None, digest: hash, edits, more: false }),
         json!({"type": "tree", "id": 1, "digest": text, "edits": [
             {"path": "gone"},
             {"path": "a", "now": {"type": "file", "hash": text, "len": 2, "executable": true}},
@@ -339,26 +357,27 @@ fn the_messages_are_these() {
         ]})
     );
     assert_eq!(
-        ask(&Ask::Content { id: 1, hash, bytes: (&b"\xff"[..]).into(), more: true }),
+        ask(&ClientMessage::Content { id: 1, hash, bytes: (&b"\xff"[..]).into(), more: true }),
         json!({"type": "content", "id": 1, "hash": text, "bytes": {"base64": "/w=="}, "more": true})
     );
     assert_eq!(
-        ask(&Ask::Run(Box::new(run))),
+        ask(&ClientMessage::Run(Box::new(run))),
         json!({"type": "run", "id": 2, "tree": text, "view": "7k2m", "command": "make", "directory": ".", "below": [],
             "staged": [{"path": "a", "kind": {"type": "write", "content": text, "executable": false}}], "timeMs": 5, "outputBytes": 6})
     );
-    assert_eq!(ask(&Ask::End { view: "7k2m".to_owned() }), json!({"type": "end", "view": "7k2m"}));
-    let told = |told: &Told| serde_json::to_value(told).unwrap();
+    assert_eq!(ask(&ClientMessage::End { view: "7k2m".to_owned() }), json!({"type": "end", "view": "7k2m"}));
+    let told = |told: &ServerMessage| serde_json::to_value(told).unwrap();
     assert_eq!(
-        told(&Told::Missing { id: 1, hashes: vec![hash] }),
+        told(&ServerMessage::Missing { id: 1, hashes: vec![hash] }),
         json!({"type": "missing", "id": 1, "hashes": [text]})
     );
     assert_eq!(
-        told(&Told::Failed { id: 1, failure: Failure::TreeChanged, why: "w".to_owned() }),
+        told(&ServerMessage::Failed { id: 1, failure: Failure::TreeChanged, why: "w".to_owned() }),
         json!({"type": "failed", "id": 1, "failure": "treeChanged", "why": "w"})
     );
-    let answer = Ran { time_us: 9, ..ran(vec![changed("a.txt", file("a\n"), ChangeKindByHash::Delete)]) };
-    let answer = Told::Ran(Box::new(answer));
+    let answer =
+        RunResult { time_us: 9, ..ran(vec![changed("a.txt", file("a\n"), ChangeKindByHash::Delete)]) };
+    let answer = ServerMessage::Ran(Box::new(answer));
     assert_eq!(
         told(&answer),
         json!({"type": "ran", "id": 7, "output": "done\n", "exitCode": 0,
@@ -366,7 +385,7 @@ fn the_messages_are_these() {
             "refused": {"network": 0, "privileges": false, "tracing": false, "renaming": false, "signature": false, "quota": null},
             "timeUs": 9, "processorUs": 0, "peakBytes": 0})
     );
-    assert_eq!(read_line::<Told>(line_of(&answer).trim_ascii_end()).unwrap(), answer);
+    assert_eq!(decode_line::<ServerMessage>(encode_line(&answer).trim_ascii_end()).unwrap(), answer);
 }
 
 #[test]
@@ -382,28 +401,29 @@ fn a_request_arrives_as_it_was() {
         }],
         reads: Vec::new(),
     };
-    let shown = Shown::all(&staged);
+    let shown = StagedChange::from_changes(&staged);
     let content = Content::from("A\n");
-    let again = Shown::change_set(&shown, |hash| (hash == content.hash()).then(|| content.clone())).unwrap();
+    let again =
+        StagedChange::change_set(&shown, |hash| (hash == content.hash()).then(|| content.clone())).unwrap();
     assert_eq!(again, staged);
-    assert_eq!(Shown::change_set(&shown, |_| None), Err(content.hash()));
-    assert!(Shown::change_set(&shown, |_| Some("another\n".into())).is_err());
-    let based = block_on(over(&overlay, again)).unwrap();
+    assert_eq!(StagedChange::change_set(&shown, |_| None), Err(content.hash()));
+    assert!(StagedChange::change_set(&shown, |_| Some("another\n".into())).is_err());
+    let based = block_on(with_base(&overlay, again)).unwrap();
     assert_eq!(based.changes[0].base_content.as_deref(), Some(&b"a\n"[..]));
     let ran = ViewOutput {
         cost: ViewCost { time: Duration::from_millis(3), ..ViewCost::default() },
         ..take(vec![], &[], &request(self::tree(), staged)).unwrap()
     };
-    assert_eq!(Ran::of(1, &ran).time_us, 3_000);
+    assert_eq!(RunResult::of(1, &ran).time_us, 3_000);
 }
 
 #[test]
 fn a_tree_that_cannot_be_is_refused() {
-    let folder = |at: &str| (path(at), Standing::Folder);
-    let link = |at: &str| (path(at), Standing::Link { target: "/etc".into() });
+    let folder = |at: &str| (path(at), ManifestEntry::Folder);
+    let link = |at: &str| (path(at), ManifestEntry::Link { target: "/etc".into() });
     let file =
-        |at: &str| (path(at), Standing::File { hash: ContentHash::of(b""), len: 0, executable: false });
-    let manifest = |entries: Vec<(WorkspacePath, Standing)>| {
+        |at: &str| (path(at), ManifestEntry::File { hash: ContentHash::of(b""), len: 0, executable: false });
+    let manifest = |entries: Vec<(WorkspacePath, ManifestEntry)>| {
         let mut manifest = Manifest::default();
         for (path, standing) in entries {
             manifest.insert(path, standing);
@@ -420,9 +440,9 @@ fn a_tree_that_cannot_be_is_refused() {
 
 fn any_manifest() -> impl Strategy<Value = Manifest> {
     let standing = prop_oneof![
-        Just(Standing::Folder),
-        "[ab]{0,2}".prop_map(|text| Standing::Link { target: text.as_str().into() }),
-        ("[ab]{0,2}", any::<bool>()).prop_map(|(text, executable)| Standing::File {
+        Just(ManifestEntry::Folder),
+        "[ab]{0,2}".prop_map(|text| ManifestEntry::Link { target: text.as_str().into() }),
+        ("[ab]{0,2}", any::<bool>()).prop_map(|(text, executable)| ManifestEntry::File {
             hash: ContentHash::of(text.as_bytes()),
             len: text.len() as u64,
             executable,
@@ -445,9 +465,9 @@ proptest! {
         now.apply(&edits);
         prop_assert_eq!(&now, &after);
         prop_assert_eq!(before.digest() == after.digest(), before == after);
-        let line = line_of(&Ask::Tree { id: 1, since: None, digest: after.digest(), edits: edits.clone(), more: false });
-        let read: Ask = read_line(line.trim_ascii_end()).unwrap();
-        prop_assert_eq!(read, Ask::Tree { id: 1, since: None, digest: after.digest(), edits, more: false });
+        let line = encode_line(&ClientMessage::Tree { id: 1, since: None, digest: after.digest(), edits: edits.clone(), more: false });
+        let read: ClientMessage = decode_line(line.trim_ascii_end()).unwrap();
+        prop_assert_eq!(read, ClientMessage::Tree { id: 1, since: None, digest: after.digest(), edits, more: false });
     }
 
     #[test]
@@ -455,7 +475,7 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
         cuts.extend([0, text.len()]);
         cuts.sort_unstable();
-        let (mut lines, mut found) = (Lines::default(), Vec::new());
+        let (mut lines, mut found) = (LineBuffer::default(), Vec::new());
         for pair in cuts.windows(2) {
             lines.push(&text.as_bytes()[pair[0]..pair[1]]);
             while let Some(line) = lines.next_line().unwrap() {
@@ -469,18 +489,18 @@ proptest! {
     /// Any bytes are a message or an error.
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        drop(read_line::<Told>(&bytes));
-        drop(read_line::<Ask>(&bytes));
-        drop(read_greeting::<Told>(&bytes));
+        drop(decode_line::<ServerMessage>(&bytes));
+        drop(decode_line::<ClientMessage>(&bytes));
+        drop(decode_greeting::<ServerMessage>(&bytes));
     }
 
     #[test]
     fn a_message_with_a_fault_is_an_error_or_another_message(at in 0_usize..400, byte in any::<u8>(), cut in any::<bool>()) {
-        let answer = Told::Ran(Box::new(ran(vec![changed("a.txt", file("a\n"), write("b\n"))])));
-        let mut line = line_of(&answer);
+        let answer = ServerMessage::Ran(Box::new(ran(vec![changed("a.txt", file("a\n"), write("b\n"))])));
+        let mut line = encode_line(&answer);
         let at = at % line.len();
         if cut { line.truncate(at) } else { line[at] = byte }
-        if let Ok(Told::Ran(read)) = read_line::<Told>(&line) {
+        if let Ok(ServerMessage::Ran(read)) = decode_line::<ServerMessage>(&line) {
             let request = request(tree(), ChangeSet::default());
             drop(take_ran(*read, &["b\n"], Quota::default(), &request));
         }
@@ -489,7 +509,7 @@ proptest! {
 
 #[test]
 fn a_line_that_never_ends_is_an_error() {
-    let mut lines = Lines::default();
+    let mut lines = LineBuffer::default();
     let piece = vec![b'x'; 1 << 20];
     for _ in 0..16 {
         lines.push(&piece);

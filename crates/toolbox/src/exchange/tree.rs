@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What is at a path of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Standing {
+pub enum ManifestEntry {
     /// A file.
     File {
         /// The hash of its content.
@@ -34,21 +34,21 @@ pub struct TreeEdit {
     pub path: WorkspacePath,
     /// What is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub now: Option<Standing>,
+    pub now: Option<ManifestEntry>,
 }
 
 /// Everything in a copy of a workspace, including each folder above a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Manifest(BTreeMap<WorkspacePath, Standing>);
+pub struct Manifest(BTreeMap<WorkspacePath, ManifestEntry>);
 
 impl Manifest {
     /// What is at a path.
-    pub fn get(&self, path: &WorkspacePath) -> Option<&Standing> {
+    pub fn get(&self, path: &WorkspacePath) -> Option<&ManifestEntry> {
         self.0.get(path)
     }
 
     /// All paths, each behind the folder that contains it.
-    pub fn iter(&self) -> impl Iterator<Item = (&WorkspacePath, &Standing)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&WorkspacePath, &ManifestEntry)> {
         self.0.iter()
     }
 
@@ -64,15 +64,15 @@ impl Manifest {
 
     /// The bytes of all files together.
     pub fn bytes(&self) -> u64 {
-        let len = |standing: &Standing| match standing {
-            Standing::File { len, .. } => *len,
+        let len = |standing: &ManifestEntry| match standing {
+            ManifestEntry::File { len, .. } => *len,
             _ => 0,
         };
         self.0.values().map(len).sum()
     }
 
     /// Puts something at a path.
-    pub fn insert(&mut self, path: WorkspacePath, standing: Standing) {
+    pub fn insert(&mut self, path: WorkspacePath, standing: ManifestEntry) {
         self.0.insert(path, standing);
     }
 
@@ -105,16 +105,16 @@ impl Manifest {
         for (path, standing) in &self.0 {
             add(path.as_bytes());
             match standing {
-                Standing::File { hash, len, executable } => {
+                ManifestEntry::File { hash, len, executable } => {
                     add(if *executable { b"x" } else { b"f" });
                     add(hash.to_string().as_bytes());
                     add(&len.to_le_bytes());
                 }
-                Standing::Link { target } => {
+                ManifestEntry::Link { target } => {
                     add(b"l");
                     add(target);
                 }
-                Standing::Folder => add(b"d"),
+                ManifestEntry::Folder => add(b"d"),
             }
         }
         ContentHash::of(&bytes)
@@ -130,13 +130,13 @@ impl Manifest {
             if path.names().any(|name| name.eq_ignore_ascii_case(b".git")) {
                 return Err(format!("{path} is git's own"));
             }
-            if let Standing::Link { target } = standing
+            if let ManifestEntry::Link { target } = standing
                 && (target.is_empty() || target.contains(&0))
             {
                 return Err(format!("{path} is a link to nowhere"));
             }
             let above = path.parent().filter(|above| !above.is_root());
-            if above.is_some_and(|above| self.0.get(&above) != Some(&Standing::Folder)) {
+            if above.is_some_and(|above| self.0.get(&above) != Some(&ManifestEntry::Folder)) {
                 return Err(format!("{path} is in no folder"));
             }
         }

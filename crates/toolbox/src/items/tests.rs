@@ -56,7 +56,7 @@ fn only_a_place_of_the_workspace_is_a_file() {
 #[test]
 fn what_is_too_long_is_cut_with_its_items() {
     let items = [file("a", &"a".repeat(60)), file("b", &"b".repeat(60)), file("c", "c")];
-    let (text, items) = ToolOutput::of(items).within(100).into_parts();
+    let (text, items) = ToolOutput::of(items).truncated(100).into_parts();
     assert_eq!(text, format!("{}\n\n{}\n[cut after 40 of 60 bytes]", "a".repeat(60), "b".repeat(40)));
     assert_eq!(items.len(), 2);
 }

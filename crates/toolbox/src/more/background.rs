@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::tools::in_folder;
-use crate::{CommandRequest, Secrets, Surroundings, Tool, ToolContext, ToolError, ToolOutput};
+use crate::{CommandEnvironment, CommandRequest, SecretAccess, Tool, ToolContext, ToolError, ToolOutput};
 
 /// The longest time that a call may wait for output, and the default.
-const MOST_WAIT: Duration = Duration::from_secs(60);
-const WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(60);
+const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// How long a new command is watched, so that one which fails at once is reported.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The bytes of an output that are reserved for notes.
@@ -65,16 +65,16 @@ pub enum BackgroundState {
 /// `run_in_background`, `command_output` and `stop_command`.
 pub(super) fn tools(runner: &Arc<dyn BackgroundRunner>) -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Run(Arc::clone(runner))),
-        Arc::new(Output(Arc::clone(runner))),
-        Arc::new(Stop(Arc::clone(runner))),
+        Arc::new(RunInBackground(Arc::clone(runner))),
+        Arc::new(CommandOutputTool(Arc::clone(runner))),
+        Arc::new(StopCommand(Arc::clone(runner))),
     ]
 }
 
-struct Run(Arc<dyn BackgroundRunner>);
+struct RunInBackground(Arc<dyn BackgroundRunner>);
 
 #[async_trait]
-impl Tool for Run {
+impl Tool for RunInBackground {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
             &ours::RUN_IN_BACKGROUND.name,
@@ -109,21 +109,21 @@ impl Tool for Run {
         let request = CommandRequest {
             command: ConditionalCommand::approved(command),
             directory,
-            surroundings: Surroundings::Users,
-            secrets: Secrets::Open,
+            environment: CommandEnvironment::User,
+            secrets: SecretAccess::Open,
             time_limit: Duration::MAX,
             output_limit: context.limits.output_bytes,
         };
         let number = self.0.start(request).await?;
         let output = self.0.output(number, FIRST_WAIT).await.ok_or_else(|| unknown(number))?;
-        Ok(format!("command {number} is started\n{}", told(&output, context)).into())
+        Ok(format!("command {number} is started\n{}", render_output(&output, context)).into())
     }
 }
 
-struct Output(Arc<dyn BackgroundRunner>);
+struct CommandOutputTool(Arc<dyn BackgroundRunner>);
 
 #[async_trait]
-impl Tool for Output {
+impl Tool for CommandOutputTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
             &ours::COMMAND_OUTPUT.name,
@@ -144,15 +144,15 @@ impl Tool for Output {
         let arguments = Arguments::new(&ours::COMMAND_OUTPUT, args, &["number", "wait_seconds"])?;
         let number = number(&arguments)?;
         let wait = arguments.count("wait_seconds")?.map(|seconds| Duration::from_secs(seconds as u64));
-        let output = self.0.output(number, wait.unwrap_or(WAIT).min(MOST_WAIT)).await;
-        Ok(told(&output.ok_or_else(|| unknown(number))?, context).into())
+        let output = self.0.output(number, wait.unwrap_or(DEFAULT_WAIT).min(MAX_WAIT)).await;
+        Ok(render_output(&output.ok_or_else(|| unknown(number))?, context).into())
     }
 }
 
-struct Stop(Arc<dyn BackgroundRunner>);
+struct StopCommand(Arc<dyn BackgroundRunner>);
 
 #[async_trait]
-impl Tool for Stop {
+impl Tool for StopCommand {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
             &ours::STOP_COMMAND.name,
@@ -170,7 +170,7 @@ impl Tool for Stop {
         let arguments = Arguments::new(&ours::STOP_COMMAND, args, &["number"])?;
         let number = number(&arguments)?;
         let output = self.0.stop(number).await.ok_or_else(|| unknown(number))?;
-        Ok(told(&output, context).into())
+        Ok(render_output(&output, context).into())
     }
 }
 
@@ -185,7 +185,7 @@ fn unknown(number: usize) -> ToolError {
 }
 
 /// The end of the output, with remarks.
-fn told(output: &BackgroundOutput, context: ToolContext<'_>) -> String {
+fn render_output(output: &BackgroundOutput, context: ToolContext<'_>) -> String {
     let printed = output.printed.trim_end_matches('\n');
     let most = context.limits.output_bytes.saturating_sub(FOR_NOTES);
     let start = (printed.len().saturating_sub(most)..=printed.len()).find(|at| printed.is_char_boundary(*at));

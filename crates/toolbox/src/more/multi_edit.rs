@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::arguments::Arguments;
 use crate::content::read_text;
 use crate::location::locate_for_write;
-use crate::output::within;
-use crate::replacement::{refusal, replace};
+use crate::output::truncate_output;
+use crate::replacement::{error_message, replace};
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The most edits of one call.
@@ -75,7 +75,7 @@ impl Tool for MultiEdit {
                 let message = format!(
                     "edit {number} of {}, nothing is changed: {}{seen}",
                     edits.len(),
-                    refusal(&path, &reason)
+                    error_message(&path, &reason)
                 );
                 ToolError::failed(message)
             })?;
@@ -88,7 +88,8 @@ impl Tool for MultiEdit {
         let diff = diff(&path, before, after.clone()).await;
         context.view.write(&path, after).await?;
         let noun = if count == 1 { "text" } else { "texts" };
-        Ok(within(format!("replaced {count} {noun} in {path}\n{diff}"), context.limits.output_bytes).into())
+        Ok(truncate_output(format!("replaced {count} {noun} in {path}\n{diff}"), context.limits.output_bytes)
+            .into())
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::location::locate;
-use crate::output::Output;
+use crate::output::OutputText;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The most lines that are shown at once.
@@ -39,7 +39,7 @@ pub trait Repository: Send + Sync {
     ) -> Result<String, ToolError>;
 
     /// A file as it is in the last commit.
-    async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<Committed, ToolError>;
+    async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<CommittedFile, ToolError>;
 }
 
 /// The files that differ from the last commit.
@@ -55,7 +55,7 @@ pub struct RepositoryStatus {
 
 /// A file in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Committed {
+pub enum CommittedFile {
     /// It does not exist.
     Absent,
     /// A text.
@@ -108,9 +108,13 @@ impl Tool for ViewDiff {
             let message = "the workspace is no git repository, so there is no commit to compare with";
             return Err(ToolError::failed(message));
         };
-        let mut notes = Notes::default();
+        let mut notes = DiffNotes::default();
         let mut of_disk = if indexed { status.indexed } else { status.changed };
-        let work = if indexed { Work::default() } else { self.work(&below, &mut notes, context).await? };
+        let work = if indexed {
+            StagedDiff::default()
+        } else {
+            self.staged_diff(&below, &mut notes, context).await?
+        };
         of_disk.retain(|path| path.starts_with(&below) && !work.paths.contains(path));
         notes.leave_out_closed(&mut of_disk, context);
         notes.keep_to_limit(&mut of_disk);
@@ -124,25 +128,25 @@ impl Tool for ViewDiff {
                 path.starts_with(&below) && !work.paths.contains(path) && !context.closes(path)
             }));
         }
-        Ok(shown(&diff, &notes, context))
+        Ok(render_diff(&diff, &notes, context))
     }
 }
 
 /// What is staged in the overlay.
 #[derive(Default)]
-struct Work {
+struct StagedDiff {
     paths: Vec<WorkspacePath>,
     diff: String,
 }
 
 impl ViewDiff {
     /// How the staged files differ from the last commit.
-    async fn work(
+    async fn staged_diff(
         &self,
         below: &WorkspacePath,
-        notes: &mut Notes,
+        notes: &mut DiffNotes,
         context: ToolContext<'_>,
-    ) -> Result<Work, ToolError> {
+    ) -> Result<StagedDiff, ToolError> {
         let changes = context.view.staged_changes().changes;
         let is_file = |kind: &ChangeKind| matches!(kind, ChangeKind::Write { .. } | ChangeKind::Delete);
         let staged = changes.into_iter().filter(|change| is_file(&change.kind)).map(|change| change.path);
@@ -164,14 +168,14 @@ impl ViewDiff {
                 Err(error) => return Err(error.into()),
             };
             match (self.repository.committed(&path, context.gate).await?, &now) {
-                (Committed::Absent, Some(_)) => notes.untracked.push(path),
-                (Committed::Absent, None) => {}
-                (Committed::Text(text), Some(now)) if text.as_bytes() == now => {}
-                (Committed::Text(text), _) => {
+                (CommittedFile::Absent, Some(_)) => notes.untracked.push(path),
+                (CommittedFile::Absent, None) => {}
+                (CommittedFile::Text(text), Some(now)) if text.as_bytes() == now => {}
+                (CommittedFile::Text(text), _) => {
                     before.write(&path, text);
                     after.push((path, now));
                 }
-                (Committed::Binary, _) => notes.binary.push(path),
+                (CommittedFile::Binary, _) => notes.binary.push(path),
             }
         }
         let compared = Arc::new(Overlay::new(Arc::new(before), Quota::default()));
@@ -181,20 +185,20 @@ impl ViewDiff {
                 None => compared.remove(&path).await?,
             }
         }
-        Ok(Work { paths, diff: compared.change_set().diff() })
+        Ok(StagedDiff { paths, diff: compared.change_set().diff() })
     }
 }
 
 /// Remarks besides the diff.
 #[derive(Default)]
-struct Notes {
+struct DiffNotes {
     untracked: Vec<WorkspacePath>,
     binary: Vec<WorkspacePath>,
     closed: usize,
     left_out: usize,
 }
 
-impl Notes {
+impl DiffNotes {
     fn leave_out_closed(&mut self, paths: &mut Vec<WorkspacePath>, context: ToolContext<'_>) {
         let all = paths.len();
         paths.retain(|path| !context.closes(path));
@@ -207,16 +211,16 @@ impl Notes {
     }
 }
 
-fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> ToolOutput {
-    let mut output = Output::new(context.limits.output_bytes.saturating_sub(FOR_NOTES));
+fn render_diff(diff: &str, notes: &DiffNotes, context: ToolContext<'_>) -> ToolOutput {
+    let mut output = OutputText::new(context.limits.output_bytes.saturating_sub(FOR_NOTES));
     let all = diff.lines().count();
     let mut count = 0;
     let mut has_places = true;
     for line in diff.lines().take(MOST_LINES) {
-        let place = line.strip_prefix("diff --git ").map(file_of);
+        let place = line.strip_prefix("diff --git ").map(path_in_header);
         has_places &= !matches!(place, Some(None));
         let fits = match place.flatten() {
-            Some(path) => output.push_place(&path, None, line),
+            Some(path) => output.push_at(&path, None, line),
             None => output.push_line(line),
         };
         if !fits {
@@ -231,10 +235,10 @@ fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> ToolOutput {
         output.note(&format!("cut after {count} of {all} lines; name a path to see the rest"));
     }
     if !notes.binary.is_empty() {
-        output.note(&format!("binary in the last commit, and changed: {}", named(&notes.binary)));
+        output.note(&format!("binary in the last commit, and changed: {}", list_paths(&notes.binary)));
     }
     if !notes.untracked.is_empty() {
-        output.note(&format!("untracked: {}", named(&notes.untracked)));
+        output.note(&format!("untracked: {}", list_paths(&notes.untracked)));
     }
     if 0 < notes.closed {
         output.note(&format!("{} more differ, which are closed", notes.closed));
@@ -247,17 +251,17 @@ fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> ToolOutput {
 }
 
 /// The file of `a/src/lib.rs b/src/lib.rs`.
-fn file_of(names: &str) -> Option<WorkspacePath> {
+fn path_in_header(names: &str) -> Option<WorkspacePath> {
     let (before, after) = names.strip_prefix("a/")?.split_at_checked(names.len().checked_sub(5)? / 2)?;
     let is_one = after.strip_prefix(" b/") == Some(before);
     is_one.then(|| WorkspacePath::parse(before).ok()).flatten()
 }
 
-fn named(paths: &[WorkspacePath]) -> String {
+fn list_paths(paths: &[WorkspacePath]) -> String {
     let mut names: Vec<_> = paths.iter().map(ToString::to_string).collect();
     names.sort();
     let more = names.len().saturating_sub(MOST_UNTRACKED);
     names.truncate(MOST_UNTRACKED);
     let more = if 0 < more { format!(" and {more} more") } else { String::new() };
-    crate::output::cut(&names.join(", "), FOR_NOTES / 4).to_owned() + &more
+    crate::output::truncate_str(&names.join(", "), FOR_NOTES / 4).to_owned() + &more
 }

@@ -6,8 +6,8 @@ use super::*;
 fn told(content: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, String> {
     match replace(content, old, new, all) {
         Ok(replaced) => Ok(replaced.content),
-        Err(NotReplaced::Missing { similar_line }) => Err(format!("missing {similar_line:?}")),
-        Err(NotReplaced::Ambiguous { lines }) => Err(format!("ambiguous {lines:?}")),
+        Err(ReplacementError::Missing { similar_line }) => Err(format!("missing {similar_line:?}")),
+        Err(ReplacementError::Ambiguous { lines }) => Err(format!("ambiguous {lines:?}")),
     }
 }
 

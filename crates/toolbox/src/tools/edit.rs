@@ -8,7 +8,7 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::content::read_text;
 use crate::location::locate_for_write;
-use crate::replacement::{Replaced, named, refusal, replace};
+use crate::replacement::{Replacement, error_message, list_lines, replace};
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Replaces text in a file.
@@ -96,11 +96,11 @@ impl Tool for Edit {
             context.view.write(&path, args.new_string.into()).await?;
             return Ok(format!("filled {path}, which was empty").into());
         }
-        let Replaced { content: after, lines } =
+        let Replacement { content: after, lines } =
             replace(&before, args.old_string, args.new_string, args.replace_all)
-                .map_err(|reason| ToolError::failed(refusal(&path, &reason)))?;
+                .map_err(|reason| ToolError::failed(error_message(&path, &reason)))?;
         context.view.write(&path, after).await?;
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
-        Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)).into())
+        Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), list_lines(&lines)).into())
     }
 }

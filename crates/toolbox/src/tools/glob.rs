@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::schema;
 use crate::arguments::Arguments;
 use crate::location::locate;
-use crate::output::Output;
+use crate::output::OutputText;
 use crate::walk::Walk;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -51,7 +51,7 @@ impl Tool for Glob {
         let matcher = compile(rest).map_err(|message| arguments.invalid(&message))?;
         let mut start = locate(path, context).await?;
 
-        let mut output = Output::new(context.limits.output_bytes);
+        let mut output = OutputText::new(context.limits.output_bytes);
         let nothing = format!("no file below {start} matches {given}");
         if !folders.is_empty() {
             // These folders are named on purpose, as a path is, so they are searched even if they are ignored.
@@ -123,7 +123,7 @@ async fn search(
     matcher: &Pattern,
     start: &WorkspacePath,
     context: ToolContext<'_>,
-    output: &mut Output,
+    output: &mut OutputText,
 ) -> (usize, bool) {
     let mut shown = 0;
     while let Some(found) = walk.next().await {
@@ -132,7 +132,7 @@ async fn search(
         if !is_file || !matcher.is_match(below.as_bytes()) {
             continue;
         }
-        if context.limits.matches <= shown || !output.push_place(&found.path, None, &found.path.to_string()) {
+        if context.limits.matches <= shown || !output.push_at(&found.path, None, &found.path.to_string()) {
             return (shown, true);
         }
         shown += 1;

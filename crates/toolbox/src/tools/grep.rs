@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 use crate::content::{BOM, is_binary, read_text};
 use crate::line_search::{self, LineSearch};
 use crate::location::locate;
-use crate::output::{Output, cut};
+use crate::output::{OutputText, truncate_str};
 use crate::walk::Walk;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -158,7 +158,7 @@ impl Filter {
 struct Report<'a> {
     search: Box<dyn LineSearch>,
     context: ToolContext<'a>,
-    output: Output,
+    output: OutputText,
     matches: usize,
     bytes: u64,
     too_large: usize,
@@ -171,7 +171,7 @@ struct Report<'a> {
 
 impl<'a> Report<'a> {
     fn new(search: Box<dyn LineSearch>, context: ToolContext<'a>) -> Self {
-        let output = Output::new(context.limits.output_bytes);
+        let output = OutputText::new(context.limits.output_bytes);
         Self {
             search,
             context,
@@ -221,10 +221,10 @@ impl<'a> Report<'a> {
         let Self { search, context, output, matches, stopped, .. } = self;
         search.search(content, &mut |number, line| {
             let line = String::from_utf8_lossy(line);
-            let shown = cut(&line, LINE_BYTES);
+            let shown = truncate_str(&line, LINE_BYTES);
             let mark = if shown.len() < line.len() { " […line cut]" } else { "" };
             if context.limits.matches <= *matches
-                || !output.push_found(path, line_of(number), &format!("{path}:{number}:{shown}{mark}"))
+                || !output.push_match(path, line_of(number), &format!("{path}:{number}:{shown}{mark}"))
             {
                 *stopped = Some(format!("stopped after {matches} matching lines"));
                 return ControlFlow::Break(());
@@ -265,14 +265,14 @@ impl<'a> Report<'a> {
                 if at == lines.len() && line.is_empty() && at != *number {
                     break;
                 }
-                let shown = cut(&line, LINE_BYTES);
+                let shown = truncate_str(&line, LINE_BYTES);
                 let mark = if shown.len() < line.len() { " […line cut]" } else { "" };
                 group.push(format!("  {at}{}{shown}{mark}", if at == *number { ':' } else { '-' }));
             }
             shown_to = last;
             let numbers = (line_of(first).0, line_of(last).1);
             for line in group {
-                if !self.output.push_found(path, numbers, &line) {
+                if !self.output.push_match(path, numbers, &line) {
                     self.stopped = Some(format!("stopped after {} matching lines", self.matches));
                     return ControlFlow::Break(());
                 }

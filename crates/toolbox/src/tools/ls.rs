@@ -8,7 +8,7 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::ignore_rules::IgnoreRules;
 use crate::location::locate;
-use crate::output::Output;
+use crate::output::OutputText;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Lists one folder with one entry on each line: a folder with `/`, a link with `@`.
@@ -64,7 +64,7 @@ impl Tool for Ls {
 
 /// Entries, one on each line, as many as fit.
 struct Listing {
-    output: Output,
+    output: OutputText,
     most: usize,
     shown: usize,
     left_out: usize,
@@ -72,7 +72,7 @@ struct Listing {
 
 impl Listing {
     fn new(most: usize, context: ToolContext<'_>) -> Self {
-        Self { output: Output::new(context.limits.output_bytes), most, shown: 0, left_out: 0 }
+        Self { output: OutputText::new(context.limits.output_bytes), most, shown: 0, left_out: 0 }
     }
 
     fn add(&mut self, name: &str, kind: EntryKind) {
@@ -89,7 +89,7 @@ impl Listing {
     }
 
     /// Adds remarks about the folder. `advice` says how to see the rest.
-    fn end(mut self, folder: &WorkspacePath, advice: &str) -> Output {
+    fn end(mut self, folder: &WorkspacePath, advice: &str) -> OutputText {
         if self.shown == 0 {
             self.output.note(&format!("{folder} has no entries to show"));
         }

@@ -8,7 +8,7 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::content::{BOM, read_text};
 use crate::location::locate;
-use crate::output::cut;
+use crate::output::truncate_str;
 use crate::{ContextItem, Tool, ToolContext, ToolError, ToolOutput};
 
 /// Returns the lines of a text file unchanged and without line numbers, so that they can be quoted to `edit`.
@@ -187,7 +187,7 @@ fn page<'a>(
     let first = args.offset;
     if shown == 0 {
         let line = text[start..].split_inclusive('\n').next().unwrap_or_default();
-        let beginning = cut(line, output_bytes);
+        let beginning = truncate_str(line, output_bytes);
         let note = format!(
             "line {first} of {total} has {} bytes, of which the first {} are shown; grep finds text in the rest; \
              to go on with the next line, read with offset {}",

@@ -11,10 +11,11 @@ use tracing::{debug, trace};
 use super::schema;
 use crate::arguments::Arguments;
 use crate::location::locate;
-use crate::output::{cut, error_within};
+use crate::output::{truncate_error, truncate_str};
 use crate::{
-    CommandOutput, CommandRequest, CommandRunner, ContextItem, GitSoFar, InView, PartialOutput, Secrets,
-    Support, Surroundings, Tool, ToolContext, ToolError, ToolOutput, ViewId, ViewOutput, ViewRequest,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput,
+    PriorGitChanges, SecretAccess, Support, Tool, ToolContext, ToolError, ToolOutput, ViewCallOutput, ViewId,
+    ViewOutput, ViewRequest,
 };
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -28,24 +29,24 @@ impl Shell {
     }
 
     /// Runs a command in the workspace, and passes on what it prints.
-    pub(crate) async fn run_telling(
+    pub(crate) async fn run_streaming(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
-        hears: Option<&dyn PartialOutput>,
+        output_sink: Option<&dyn PartialOutput>,
     ) -> Result<ToolOutput, ToolError> {
         let (command, directory) = asked(args, context).await?;
         let request = CommandRequest {
             command: ConditionalCommand::allowed(command, context.hardened),
             directory,
-            surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
+            environment: if context.consented { CommandEnvironment::User } else { CommandEnvironment::Clean },
             secrets: secrets(context),
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };
         let limit = context.limits.output_bytes;
-        let done = match hears {
-            Some(hears) => self.runner.run_telling(request, hears).await,
+        let done = match output_sink {
+            Some(output_sink) => self.runner.run_streaming(request, output_sink).await,
             None => self.runner.run(request).await,
         };
         match &done {
@@ -58,7 +59,7 @@ impl Shell {
             ),
             Err(error) => not_run(error),
         }
-        let done = done.map_err(|error| error_within(error, limit))?;
+        let done = done.map_err(|error| truncate_error(error, limit))?;
         Ok(told(command, &done, Vec::new(), context))
     }
 
@@ -77,8 +78,8 @@ impl Shell {
         context: ToolContext<'_>,
         view: &ViewId,
         below: Arc<ChangeSet>,
-        git: GitSoFar,
-    ) -> Result<InView, ToolError> {
+        git: PriorGitChanges,
+    ) -> Result<ViewCallOutput, ToolError> {
         let (command, directory) = asked(args, context).await?;
         self.run_line_in_view(command, directory, context, view, below, git).await
     }
@@ -91,8 +92,8 @@ impl Shell {
         context: ToolContext<'_>,
         view: &ViewId,
         below: Arc<ChangeSet>,
-        git: GitSoFar,
-    ) -> Result<InView, ToolError> {
+        git: PriorGitChanges,
+    ) -> Result<ViewCallOutput, ToolError> {
         let limit = context.limits.output_bytes;
         let staged = Arc::new(context.view.change_set());
         let request = ViewRequest {
@@ -119,9 +120,9 @@ impl Shell {
             ),
             Err(error) => not_run(error),
         }
-        let ran = ran.map_err(|error| error_within(error, limit))?;
+        let ran = ran.map_err(|error| truncate_error(error, limit))?;
         let output = told(command, &ran.output, remarks(&ran, &staged), context);
-        Ok(InView { output, ran })
+        Ok(ViewCallOutput { output, ran })
     }
 }
 
@@ -150,7 +151,7 @@ impl Tool for Shell {
         args: &Map<String, Value>,
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
-        self.run_telling(args, context, None).await
+        self.run_streaming(args, context, None).await
     }
 }
 
@@ -191,8 +192,8 @@ pub(crate) async fn in_folder(
     Ok(directory)
 }
 
-fn secrets(context: ToolContext<'_>) -> Secrets {
-    if context.consented { Secrets::Open } else { Secrets::of(&context.gate.deny) }
+fn secrets(context: ToolContext<'_>) -> SecretAccess {
+    if context.consented { SecretAccess::Open } else { SecretAccess::of(&context.gate.deny) }
 }
 
 /// The most paths that one remark names.
@@ -220,7 +221,7 @@ fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
 /// The output as an item if the command did not end well, because then there is a status to list.
 fn told(command: &str, done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) -> ToolOutput {
     // A runner keeps to the limit, except for its own remark about the cut.
-    let shown = cut(&done.output, context.limits.output_bytes.saturating_add(200));
+    let shown = truncate_str(&done.output, context.limits.output_bytes.saturating_add(200));
     let printed = shown.trim_end_matches('\n');
     let mut notes = Vec::new();
     if printed.is_empty() {

@@ -17,12 +17,12 @@ use crate::{CommandOutput, CommandRequest, CommandRunner, ToolError};
 /// without prepared replies fails with exit code 127.
 #[derive(Default)]
 pub struct MemoryViews {
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 /// What one run of a command does.
 #[derive(Debug, Clone)]
-pub struct Played {
+pub struct ScriptedRun {
     /// Files it writes, whole, and paths that it removes (`None`).
     pub edits: Vec<(WorkspacePath, Option<Vec<u8>>)>,
     /// The rest of its answer; the changes come from `edits`.
@@ -30,15 +30,15 @@ pub struct Played {
 }
 
 #[derive(Default)]
-struct State {
-    commands: BTreeMap<String, VecDeque<Played>>,
-    held: BTreeSet<ViewId>,
+struct MemoryState {
+    commands: BTreeMap<String, VecDeque<ScriptedRun>>,
+    open_views: BTreeSet<ViewId>,
     requests: Vec<ViewRequest>,
     real_runs: Vec<String>,
-    why_not: Option<String>,
+    unsupported_reason: Option<String>,
 }
 
-impl Played {
+impl ScriptedRun {
     /// A command that prints `output` and ends with this exit code.
     pub fn new(output: &str, exit_code: i32) -> Self {
         let output = CommandOutput {
@@ -74,18 +74,18 @@ impl Played {
 
 impl MemoryViews {
     /// Adds what a later run of `command` does.
-    pub fn play(&self, command: &str, played: Played) {
+    pub fn play(&self, command: &str, played: ScriptedRun) {
         self.lock().commands.entry(command.to_owned()).or_default().push_back(played);
     }
 
     /// From now on there are no views.
     pub fn end_support(&self, why: &str) {
-        self.lock().why_not = Some(why.to_owned());
+        self.lock().unsupported_reason = Some(why.to_owned());
     }
 
     /// The views that have not ended.
     pub fn held(&self) -> Vec<ViewId> {
-        self.lock().held.iter().cloned().collect()
+        self.lock().open_views.iter().cloned().collect()
     }
 
     /// The requests so far.
@@ -98,7 +98,7 @@ impl MemoryViews {
         self.lock().real_runs.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
         // Every change under the lock is a single step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,7 +115,7 @@ impl CommandRunner for MemoryViews {
     }
 
     fn views(&self) -> Support {
-        match &self.lock().why_not {
+        match &self.lock().unsupported_reason {
             Some(why) => Support::None { why: why.clone() },
             None => Support::Views { tier: Tier::Memory },
         }
@@ -124,15 +124,15 @@ impl CommandRunner for MemoryViews {
     async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
         let played = {
             let mut state = self.lock();
-            if let Some(why) = &state.why_not {
+            if let Some(why) = &state.unsupported_reason {
                 return Err(ToolError::no_view(why));
             }
-            state.held.insert(request.view.clone());
+            state.open_views.insert(request.view.clone());
             state.requests.push(request.clone());
             state.commands.get_mut(&request.command).and_then(VecDeque::pop_front)
         };
-        let unknown = || Played::new(&format!("{}: command not found\n", request.command), 127);
-        let Played { edits, answer } = played.unwrap_or_else(unknown);
+        let unknown = || ScriptedRun::new(&format!("{}: command not found\n", request.command), 127);
+        let ScriptedRun { edits, answer } = played.unwrap_or_else(unknown);
         let view = Overlay::from_change_set(Arc::clone(&request.base), Quota::default(), &request.staged)?;
         for (path, content) in edits {
             match content {
@@ -146,6 +146,6 @@ impl CommandRunner for MemoryViews {
     }
 
     fn end_view(&self, view: &ViewId) {
-        self.lock().held.remove(view);
+        self.lock().open_views.remove(view);
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
 
-use super::{Refused, Tier};
+use super::{Tier, ViewRefusals};
 use crate::CommandOutput;
 
 /// The result of a command in a view.
@@ -24,7 +24,7 @@ pub struct ViewOutput {
     /// Paths outside the workspace that it wrote to, as it named them, without caches of package managers.
     pub outside: Vec<String>,
     /// What it asked for and was refused.
-    pub refused: Refused,
+    pub refused: ViewRefusals,
     /// Paths of [`changes`](Self::changes) that the user changed on disk while it ran, so that it is not known on
     /// what the change is based.
     pub changed_meanwhile: Vec<WorkspacePath>,
@@ -60,7 +60,7 @@ impl ViewOutput {
             git_refused: None,
             warm: Vec::new(),
             outside: Vec::new(),
-            refused: Refused::default(),
+            refused: ViewRefusals::default(),
             changed_meanwhile: Vec::new(),
             notes: Vec::new(),
             began_ms: 0,

@@ -6,7 +6,7 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Tree, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 
-use crate::Secrets;
+use crate::SecretAccess;
 
 /// Identifies a view: that of one step of work ahead, for as long as the step exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,14 +26,14 @@ pub struct ViewRequest {
     /// What the view has to show of this work, over both.
     pub staged: Arc<ChangeSet>,
     /// What the work did to the git repository of the workspace so far, which the view has to show too.
-    pub git: GitSoFar,
+    pub git: PriorGitChanges,
     /// The workspace with what is [`below`](Self::below): the base of all changes.
     pub base: Arc<dyn Tree>,
     /// What the view must not show: each path that [`DenyRules::matching`] finds, and each that [`DenyRules::secret`]
     /// finds, unless [`secrets`](Self::secrets) are open.
     pub deny: DenyRules,
     /// Whether the view may show files whose names say that they hold a secret.
-    pub secrets: Secrets,
+    pub secrets: SecretAccess,
     /// The time limit, after which it is ended.
     pub time_limit: Duration,
     /// The most bytes of output that are kept.
@@ -42,14 +42,14 @@ pub struct ViewRequest {
 
 /// What work ahead did to a git repository before a command runs in a view of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GitSoFar {
+pub struct PriorGitChanges {
     /// The changes of the work below this one, as far as it is not accepted, the lowest first.
     pub below: Vec<GitChange>,
     /// The changes of the commands in this view.
     pub step: Option<GitChange>,
 }
 
-impl GitSoFar {
+impl PriorGitChanges {
     /// Whether the repository is as the user has it.
     pub fn is_empty(&self) -> bool {
         self.below.is_empty() && self.step.is_none()

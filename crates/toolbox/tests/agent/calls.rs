@@ -11,20 +11,20 @@ use headstart_toolbox::{
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-struct Silent;
+struct SilentTool;
 
 #[async_trait]
-impl CommandRunner for Silent {
+impl CommandRunner for SilentTool {
     async fn run(&self, _request: CommandRequest) -> Result<CommandOutput, ToolError> {
         Ok(CommandOutput { output: String::new(), exit_code: Some(0), timed_out: false, truncated: false })
     }
 }
 
 /// A host's own tool.
-struct Named(&'static str);
+struct NamedTool(&'static str);
 
 #[async_trait]
-impl Tool for Named {
+impl Tool for NamedTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema { name: self.0.to_owned(), description: String::new(), parameters: json!({}) }
     }
@@ -39,10 +39,10 @@ impl Tool for Named {
 }
 
 /// A host's own tool whose answers are too long.
-struct Talker;
+struct VerboseTool;
 
 #[async_trait]
-impl Tool for Talker {
+impl Tool for VerboseTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema { name: "talk".to_owned(), description: String::new(), parameters: json!({}) }
     }
@@ -62,7 +62,7 @@ impl Tool for Talker {
 }
 
 #[async_trait]
-impl CommandRunner for Talker {
+impl CommandRunner for VerboseTool {
     async fn run(&self, _request: CommandRequest) -> Result<CommandOutput, ToolError> {
         Err(ToolError::failed("ä".repeat(5000)))
     }
@@ -72,7 +72,7 @@ impl CommandRunner for Talker {
 #[test]
 fn the_limit_of_an_output_holds_for_what_is_the_hosts_own() {
     let mut session = session();
-    session.toolbox = Toolbox::standard(Some(Arc::new(Talker))).with(Arc::new(Talker));
+    session.toolbox = Toolbox::standard(Some(Arc::new(VerboseTool))).with(Arc::new(VerboseTool));
     session.limits.output_bytes = 101;
     let whole = format!("{}\n[cut after 101 of 10000 bytes]", "ä".repeat(50));
     assert_eq!(session.ok("talk", json!({})), whole);
@@ -85,7 +85,7 @@ fn the_limit_of_an_output_holds_for_what_is_the_hosts_own() {
 
 fn session() -> Session {
     let mut session = Session::new(&[("src/a.rs", "fn a() {}\n"), ("b", "b"), ("link -> src", "")]);
-    session.toolbox = Toolbox::standard(Some(Arc::new(Silent)));
+    session.toolbox = Toolbox::standard(Some(Arc::new(SilentTool)));
     session
 }
 
@@ -97,7 +97,10 @@ fn of_build(name: &str) -> String {
 // Row: S29
 #[test]
 fn schemas_are_a_promise() {
-    insta::assert_json_snapshot!(of_build("schemas"), Toolbox::standard(Some(Arc::new(Silent))).schemas());
+    insta::assert_json_snapshot!(
+        of_build("schemas"),
+        Toolbox::standard(Some(Arc::new(SilentTool))).schemas()
+    );
 }
 
 // Row: S42
@@ -129,7 +132,7 @@ fn every_name_finds_the_tool_that_was_judged() {
 fn a_hosts_tool_is_added_or_takes_a_place() {
     let mut session = session();
     session.toolbox =
-        session.toolbox.clone().with(Arc::new(Named("deploy"))).with(Arc::new(Named("read_file")));
+        session.toolbox.clone().with(Arc::new(NamedTool("deploy"))).with(Arc::new(NamedTool("read_file")));
     let names: Vec<String> = session.toolbox.schemas().into_iter().map(|schema| schema.name).collect();
     assert_eq!(names, ["read_file", "grep", "glob", "ls", "edit", "write_file", "shell", "deploy"]);
     assert_eq!(session.ok("deploy", json!({})), "the host's deploy");
@@ -270,7 +273,7 @@ proptest! {
         let base = Arc::new(tree(&[("src/a.rs", "fn a() {}\n"), ("b", "b\r\nc\r\n"), ("link -> src", "")]));
         let before = base.snapshot();
         let mut session = Session::over(base.clone());
-        session.toolbox = Toolbox::standard(Some(Arc::new(Silent)));
+        session.toolbox = Toolbox::standard(Some(Arc::new(SilentTool)));
         session.limits.output_bytes = 300;
         for (tool, args) in calls {
             if let Ok(text) = session.call(tool, Value::Object(args)) {

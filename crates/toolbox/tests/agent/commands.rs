@@ -6,18 +6,18 @@ use crate::session::Session;
 use async_trait::async_trait;
 use headstart_tool_gate::{ConditionalCommand, Hardened, Probe, Probed};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError, Toolbox,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, SecretAccess, ToolError, Toolbox,
 };
 use serde_json::json;
 
 /// A runner that keeps each request and answers with what the test has set.
-struct Recorder {
+struct RecordingRunner {
     asked: Mutex<Vec<CommandRequest>>,
     answer: Mutex<Result<CommandOutput, ToolError>>,
 }
 
 #[async_trait]
-impl CommandRunner for Recorder {
+impl CommandRunner for RecordingRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         self.asked.lock().expect("no test panics here").push(request);
         self.answer.lock().expect("no test panics here").clone()
@@ -28,9 +28,9 @@ fn done(output: &str, exit_code: Option<i32>) -> CommandOutput {
     CommandOutput { output: output.to_owned(), exit_code, timed_out: false, truncated: false }
 }
 
-fn session() -> (Session, Arc<Recorder>) {
+fn session() -> (Session, Arc<RecordingRunner>) {
     let runner =
-        Arc::new(Recorder { asked: Mutex::default(), answer: Mutex::new(Ok(done("hi\n", Some(0)))) });
+        Arc::new(RecordingRunner { asked: Mutex::default(), answer: Mutex::new(Ok(done("hi\n", Some(0)))) });
     let files = [("src/main.rs", ""), ("secrets/key", ""), ("link -> src", ""), ("alias -> secrets", "")];
     let mut session = Session::new(&files).deny(&["secrets"]);
     session.toolbox = Toolbox::standard(Some(runner.clone()));
@@ -58,16 +58,16 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     let root = CommandRequest {
         command: ConditionalCommand::approved("echo hi"),
         directory: crate::session::path("."),
-        surroundings: Surroundings::Clean,
-        secrets: Secrets::Closed,
+        environment: CommandEnvironment::Clean,
+        secrets: SecretAccess::Closed,
         time_limit: limits.command_time,
         output_limit: limits.output_bytes,
     };
     let approved = CommandRequest {
         command: ConditionalCommand::approved("make"),
         directory: crate::session::path("src"),
-        surroundings: Surroundings::Users,
-        secrets: Secrets::Open,
+        environment: CommandEnvironment::User,
+        secrets: SecretAccess::Open,
         ..root.clone()
     };
     let hardened =

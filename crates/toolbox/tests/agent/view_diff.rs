@@ -6,18 +6,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::GateContext;
-use headstart_toolbox::{Committed, Repository, RepositoryStatus, ToolError, Toolbox, view_diff_tool};
+use headstart_toolbox::{CommittedFile, Repository, RepositoryStatus, ToolError, Toolbox, view_diff_tool};
 use serde_json::json;
 
 use crate::session::{Session, lines, path};
 
 /// A repository whose working tree is the same as its last commit, except for one file with many lines.
-struct Told(BTreeMap<&'static str, &'static str>);
+struct FakeRepository(BTreeMap<&'static str, &'static str>);
 
 const LONG: &str = "long.txt";
 
 #[async_trait]
-impl Repository for Told {
+impl Repository for FakeRepository {
     async fn status(&self, _: &GateContext) -> Result<Option<RepositoryStatus>, ToolError> {
         let changed = if self.0.contains_key(LONG) { vec![path(LONG)] } else { Vec::new() };
         Ok(Some(RepositoryStatus { changed, ..RepositoryStatus::default() }))
@@ -28,18 +28,18 @@ impl Repository for Told {
         Ok(lines(1..=9_000, |number| format!("+{number}")))
     }
 
-    async fn committed(&self, path: &WorkspacePath, _: &GateContext) -> Result<Committed, ToolError> {
+    async fn committed(&self, path: &WorkspacePath, _: &GateContext) -> Result<CommittedFile, ToolError> {
         Ok(match self.0.get(path.to_string().as_str()) {
-            None => Committed::Absent,
-            Some(&"binary") => Committed::Binary,
-            Some(text) => Committed::Text((*text).to_owned()),
+            None => CommittedFile::Absent,
+            Some(&"binary") => CommittedFile::Binary,
+            Some(text) => CommittedFile::Text((*text).to_owned()),
         })
     }
 }
 
 fn session(files: &[(&'static str, &'static str)]) -> Session {
     let mut session = Session::new(files);
-    let told = Told(files.iter().copied().collect());
+    let told = FakeRepository(files.iter().copied().collect());
     session.toolbox = Toolbox::standard(None).with(view_diff_tool(Arc::new(told)));
     session
 }

@@ -8,8 +8,8 @@ use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    GitSoFar, InView, Limits, MemoryViews, Played, Secrets, Support, Tier, Tool, ToolContext, ToolError,
-    ToolOutput, Toolbox, ViewId,
+    Limits, MemoryViews, PriorGitChanges, ScriptedRun, SecretAccess, Support, Tier, Tool, ToolContext,
+    ToolError, ToolOutput, Toolbox, ViewCallOutput, ViewId,
 };
 use serde_json::{Map, Value, json};
 
@@ -39,7 +39,7 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn run(&self, name: &str, command: &str) -> Result<InView, ToolError> {
+    fn run(&self, name: &str, command: &str) -> Result<ViewCallOutput, ToolError> {
         let args = json!({ "command": command });
         let call = ToolCall {
             id: "1".into(),
@@ -60,7 +60,7 @@ impl Bench {
             context,
             &ViewId::new("s1"),
             Arc::default(),
-            GitSoFar::default(),
+            PriorGitChanges::default(),
         ))
     }
 }
@@ -70,7 +70,7 @@ fn a_command_sees_what_is_staged_and_says_what_it_changed() {
     let bench = bench();
     block_on(bench.overlay.write(&path("src/lib.rs"), b"staged\n".to_vec())).unwrap();
     let before = bench.overlay.change_set();
-    let played = Played::new("formatted\n", 0)
+    let played = ScriptedRun::new("formatted\n", 0)
         .writing(path("src/lib.rs"), "formatted\n")
         .writing(path("new/a.txt"), "a\n")
         .removing(path("gone.txt"));
@@ -87,7 +87,7 @@ fn a_command_sees_what_is_staged_and_says_what_it_changed() {
     let request = &requests[0];
     assert_eq!(request.staged.changes, before.changes);
     assert!(request.deny.matching(&path("keys/a")).is_some());
-    assert_eq!((&*request.command, request.secrets), ("fmt", Secrets::Closed));
+    assert_eq!((&*request.command, request.secrets), ("fmt", SecretAccess::Closed));
     assert_eq!(bench.views.real_runs(), [""; 0]);
     assert_eq!(bench.views.held(), [ViewId::new("s1")]);
     bench.toolbox.end_view(&ViewId::new("s1"));
@@ -98,7 +98,7 @@ fn a_command_sees_what_is_staged_and_says_what_it_changed() {
 fn what_a_view_kept_from_a_command_is_told() {
     let bench = bench();
     let played = |network: u64, exit: i32| {
-        Played::new("no\n", exit).with(|answer| {
+        ScriptedRun::new("no\n", exit).with(|answer| {
             answer.refused.network = network;
             answer.refused.quota = Some("512 MiB of files".into());
         })
@@ -111,16 +111,16 @@ fn what_a_view_kept_from_a_command_is_told() {
         said.output.text(),
         "no\n[it looked for a network, and there is none for work that runs ahead]\n[it reached a limit: 512 MiB of files]"
     );
-    let explains = |ran: &InView| ran.ran.refused.may_explain(ran.ran.output.exit_code);
+    let explains = |ran: &ViewCallOutput| ran.ran.refused.may_explain(ran.ran.output.exit_code);
     assert_eq!((explains(&said), explains(&bench.run("shell", "get").unwrap())), (false, true));
     assert!(!explains(&bench.run("shell", "get").unwrap()));
 }
 
 /// A host's own shell, which does not use the port for views.
-struct OwnShell;
+struct HostShell;
 
 #[async_trait]
-impl Tool for OwnShell {
+impl Tool for HostShell {
     fn schema(&self) -> ToolSchema {
         ToolSchema { name: "Bash".into(), description: String::new(), parameters: json!({}) }
     }
@@ -138,11 +138,11 @@ impl Tool for OwnShell {
 fn without_a_view_nothing_runs() {
     let mut bench = bench();
     assert_eq!(bench.toolbox.views(), Support::Views { tier: Tier::Memory });
-    let none = |outcome: Result<InView, ToolError>| matches!(outcome, Err(ToolError::NoView { .. }));
+    let none = |outcome: Result<ViewCallOutput, ToolError>| matches!(outcome, Err(ToolError::NoView { .. }));
     assert!(none(bench.run("read_file", "make")));
     bench.views.end_support("the kernel has none");
     assert!(none(bench.run("shell", "make")));
-    bench.toolbox = bench.toolbox.with(Arc::new(OwnShell));
+    bench.toolbox = bench.toolbox.with(Arc::new(HostShell));
     assert!(!bench.toolbox.views().has_views());
     assert!(none(bench.run("shell", "make")));
     bench.toolbox = Toolbox::standard(None);

@@ -12,7 +12,7 @@ use headstart_overlay_fs::{
     ChangeSet, ContentHash, EntryKind, Fingerprint, Overlay, Quota, Tree, TreeError, WorkspacePath,
 };
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::{IndexMoment, IndexStanding, IndexWork, ProjectIndex};
+use headstart_toolbox::{IndexCoverage, IndexState, IndexWork, ProjectIndex};
 use serde::{Deserialize, Serialize};
 
 /// How many files are read in one step, and how many bytes, before other work has its turn: this takes some tens of
@@ -330,8 +330,8 @@ impl ProjectIndex for Kept {
 
     async fn read(&self, work: IndexWork) {
         let state = self.state();
-        let standing = IndexStanding { percent: state.percent(), trouble: None };
+        let coverage = IndexCoverage { percent: state.percent(), trouble: None };
         let generation = state.generation;
-        work(&IndexMoment { snapshot: &state.index, recent: &[], generation, standing: &standing });
+        work(&IndexState { snapshot: &state.index, recent: &[], generation, coverage: &coverage });
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use headstart_overlay_fs::{ChangeSet, OsTree, TreeError};
 use headstart_shadow::{End, ReadBack, Refused};
-use headstart_toolbox::{GitSoFar, Secrets, ToolError, ViewId, ViewOutput, ViewRequest};
+use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewOutput, ViewRequest};
 use serde::Serialize;
 
 use super::Came;
@@ -173,10 +173,10 @@ fn request(
         view: ViewId::new("command"),
         below: Arc::default(),
         staged: Arc::new(staged),
-        git: GitSoFar::default(),
+        git: PriorGitChanges::default(),
         base: Arc::new(OsTree::open(workspace).map_err(failed)?),
         deny: config.gate_context(workspace.to_owned())?.deny,
-        secrets: Secrets::Closed,
+        secrets: SecretAccess::Closed,
         time_limit: config.shadow.time,
         output_limit: MOST_OUTPUT,
     })

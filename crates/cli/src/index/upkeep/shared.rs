@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use headstart_code_index::{Progress, Snapshot};
 use headstart_overlay_fs::WorkspacePath;
-use headstart_toolbox::IndexStanding;
+use headstart_toolbox::IndexCoverage;
 
 use crate::index::Index;
 
@@ -132,7 +132,7 @@ impl Shared {
     }
 
     /// The state of the index at the time of this snapshot.
-    pub(super) fn standing(&self, snapshot: &dyn Snapshot) -> IndexStanding {
+    pub(super) fn coverage(&self, snapshot: &dyn Snapshot) -> IndexCoverage {
         self.change(|state| {
             let there = snapshot.catalogue().files();
             let percent = match state.progress {
@@ -146,7 +146,7 @@ impl Shared {
                 Some(progress) if state.looked_at.is_none() => progress.percent().min(99),
                 Some(progress) => progress.percent(),
             };
-            IndexStanding { percent: percent.min(100), trouble: state.trouble.clone() }
+            IndexCoverage { percent: percent.min(100), trouble: state.trouble.clone() }
         })
     }
 

@@ -179,8 +179,8 @@ impl headstart_code_index::Embedder for Embedding {
         Some(2)
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Machine
+    fn location(&self) -> ModelLocation {
+        ModelLocation::Local
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, headstart_code_index::ModelFailure> {
@@ -220,10 +220,10 @@ fn vectors_are_made_beside_and_nobody_waits_for_them() {
     bench.write("src/c.rs", "fn third() {}\n");
     bench.until_found(&upkeep, "third", &["src/c.rs"]);
     assert_eq!(vectors(&upkeep), Some((0, 3)));
-    assert_eq!(bench.runtime.block_on(upkeep.meaning("the first", Reach::Machine)), None);
+    assert_eq!(bench.runtime.block_on(upkeep.embed_query("the first", ModelLocation::Local)), None);
     assert!(upkeep.notices().iter().any(|notice| notice.contains("no answer within 1.5 s")));
     // For some time the model is not asked again.
-    assert_eq!(upkeep.serve(Reach::Network), Served::default());
+    assert_eq!(upkeep.available_models(ModelLocation::Remote), AvailableModels::default());
     held.store(false, std::sync::atomic::Ordering::SeqCst);
     until_vectors(&upkeep, (3, 3));
     // Only what has changed is made again.

@@ -3,10 +3,10 @@ use std::fmt::Write as _;
 use headstart_code_index::{Budget, Hit, MemoryIndex, Query, View, Weights, passage, search};
 use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
 
-use super::look::Look;
-use super::meanwhile::Line;
+use super::call_view::CallView;
+use super::unindexed::LineMatch;
 use crate::location::locate_path;
-use crate::output::{Output, cut};
+use crate::output::{OutputText, truncate_str};
 use crate::{ToolContext, ToolOutput};
 
 /// The most bytes of text that are shown in total. For further places the model is only told where they are.
@@ -15,13 +15,13 @@ const MOST_TEXT: usize = 12 * 1024;
 const MOST_LINES: usize = 60;
 
 /// A place with the current content of its file.
-pub(super) struct Found {
+pub(super) struct Snippet {
     hit: Hit,
     bytes: Vec<u8>,
     is_secret: bool,
 }
 
-impl Found {
+impl Snippet {
     /// The text of the place for a model that ranks.
     pub(super) fn passage(&self) -> String {
         if self.is_secret {
@@ -32,10 +32,10 @@ impl Found {
 }
 
 /// The places that a query found, with their current content.
-pub(super) struct Places<'a> {
+pub(super) struct ResultList<'a> {
     context: ToolContext<'a>,
-    look: &'a Look,
-    output: Output,
+    call_view: &'a CallView,
+    output: OutputText,
     shown: usize,
     text: usize,
     /// The number of lines that were found without the index.
@@ -43,45 +43,45 @@ pub(super) struct Places<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> Places<'a> {
-    pub(super) fn new(context: ToolContext<'a>, look: &'a Look) -> Self {
-        let output = Output::new(context.limits.output_bytes);
-        Self { context, look, output, shown: 0, text: 0, lines: 0, notes: Vec::new() }
+impl<'a> ResultList<'a> {
+    pub(super) fn new(context: ToolContext<'a>, call_view: &'a CallView) -> Self {
+        let output = OutputText::new(context.limits.output_bytes);
+        Self { context, call_view, output, shown: 0, text: 0, lines: 0, notes: Vec::new() }
     }
 
     /// Reads a place without noting the read; `None` if it is closed, or nothing of it is left.
-    pub(super) async fn read(&self, hit: &Hit, query: &Query) -> Option<Found> {
+    pub(super) async fn read(&self, hit: &Hit, query: &Query) -> Option<Snippet> {
         // It may be closed under another name, because a folder above it may have become a link.
-        let unnoted = ToolContext { view: &self.look.tree, ..self.context };
+        let unnoted = ToolContext { view: &self.call_view.tree, ..self.context };
         let is_open = !self.context.closes(&hit.path)
             && locate_path(&hit.path, unnoted).await.is_ok_and(|path| path == hit.path);
         if !is_open {
             return None;
         }
-        let bytes = self.look.tree.read(&hit.path).await.ok()?;
+        let bytes = self.call_view.tree.read(&hit.path).await.ok()?;
         // A consent to this call opens the file for the conversation's model only, not for one that ranks.
         let is_secret = self.context.gate.deny.closes(&hit.path, false);
-        Some(Found { hit: current(hit, &bytes, query)?, bytes, is_secret })
+        Some(Snippet { hit: relocated(hit, &bytes, query)?, bytes, is_secret })
     }
 
     /// Shows a place.
-    pub(super) async fn show(&mut self, Found { hit, bytes, .. }: &Found) {
+    pub(super) async fn show(&mut self, Snippet { hit, bytes, .. }: &Snippet) {
         let text = String::from_utf8_lossy(bytes);
         let with_text = hit.lines != (0, 0) && self.text < MOST_TEXT;
         // What the model gets to read counts as read by its work.
         if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != *bytes) {
             return;
         }
-        let entry = entry(hit, with_text.then_some(&*text));
+        let entry = format_entry(hit, with_text.then_some(&*text));
         let lines = Some(hit.lines).filter(|lines| *lines != (0, 0));
-        if self.output.push_place(&hit.path, lines, &entry) {
+        if self.output.push_at(&hit.path, lines, &entry) {
             self.shown += 1;
             self.text += if with_text { entry.len() } else { 0 };
         }
     }
 
     /// Shows lines that were found in files that the index does not know yet.
-    pub(super) async fn meanwhile(&mut self, found: (Vec<Line>, String)) {
+    pub(super) async fn show_unindexed(&mut self, found: (Vec<LineMatch>, String)) {
         let (lines, note) = found;
         let mut before: Option<WorkspacePath> = None;
         for line in lines {
@@ -90,7 +90,7 @@ impl<'a> Places<'a> {
             }
             let number = u32::try_from(line.number).unwrap_or(u32::MAX);
             let text = format!("{}:{}:{}", line.path, line.number, line.text);
-            if self.output.push_found(&line.path, (number, number), &text) {
+            if self.output.push_match(&line.path, (number, number), &text) {
                 self.lines += 1;
             }
             before = Some(line.path);
@@ -116,8 +116,8 @@ impl<'a> Places<'a> {
         for note in self.notes {
             self.output.note(&note);
         }
-        if 0 < self.look.delta.left_out {
-            let count = self.look.delta.left_out;
+        if 0 < self.call_view.delta.left_out {
+            let count = self.call_view.delta.left_out;
             self.output
                 .note(&format!("changed files that are too many to be searched here: {count}; use grep"));
         }
@@ -127,7 +127,7 @@ impl<'a> Places<'a> {
 
 /// Where the place is in this content. If the content differs from the indexed one, this is the place that matches
 /// best now.
-fn current(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
+fn relocated(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
     if hit.digest == ContentHash::of(bytes) || hit.lines == (0, 0) {
         return Some(hit.clone());
     }
@@ -137,7 +137,7 @@ fn current(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
 }
 
 /// `src/auth.rs:10-32 login`, and the lines between fences.
-fn entry(hit: &Hit, text: Option<&str>) -> String {
+fn format_entry(hit: &Hit, text: Option<&str>) -> String {
     let mut entry = hit.path.to_string();
     // A name must not be able to look like a line of another place.
     if entry.contains(char::is_control) {
@@ -161,7 +161,7 @@ fn entry(hit: &Hit, text: Option<&str>) -> String {
             return entry;
         }
         bytes += line.len();
-        let _ = write!(entry, "\n{}", cut(line, MOST_TEXT / 2));
+        let _ = write!(entry, "\n{}", truncate_str(line, MOST_TEXT / 2));
     }
     let _ = write!(entry, "\n{fence}");
     entry

@@ -6,7 +6,7 @@ use headstart_overlay_fs::{Content, ContentHash};
 const MOST: usize = 256 << 10;
 
 /// The pieces of a content, each with whether another one follows. An empty content is one empty piece.
-pub fn pieces_of(content: &[u8]) -> impl Iterator<Item = (Content, bool)> {
+pub fn content_pieces(content: &[u8]) -> impl Iterator<Item = (Content, bool)> {
     let count = content.len().div_ceil(MOST).max(1);
     (0..count).map(move |number| {
         let end = content.len().min((number + 1) * MOST);
@@ -16,18 +16,18 @@ pub fn pieces_of(content: &[u8]) -> impl Iterator<Item = (Content, bool)> {
 
 /// Joins contents that come in pieces, one content after the other.
 #[derive(Debug, Default)]
-pub struct Pieces {
+pub struct ContentAssembler {
     /// The contents that are still missing, if only certain ones are accepted.
     wanted: Option<BTreeSet<ContentHash>>,
     begun: Option<(ContentHash, Vec<u8>)>,
-    whole: BTreeMap<ContentHash, Content>,
+    change_with_content: BTreeMap<ContentHash, Content>,
     bytes: u64,
     most: u64,
 }
 
-impl Pieces {
+impl ContentAssembler {
     /// Accepts these contents, and no others.
-    pub fn wanted(hashes: impl IntoIterator<Item = ContentHash>) -> Self {
+    pub fn only(hashes: impl IntoIterator<Item = ContentHash>) -> Self {
         Self { wanted: Some(hashes.into_iter().collect()), most: u64::MAX, ..Self::default() }
     }
 
@@ -37,13 +37,13 @@ impl Pieces {
     }
 
     /// Whether all wanted contents are complete.
-    pub fn are_all(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.begun.is_none() && self.wanted.as_ref().is_none_or(BTreeSet::is_empty)
     }
 
     /// Adds the next piece. The error says why it cannot be right.
     pub fn push(&mut self, hash: ContentHash, piece: &[u8], more: bool) -> Result<(), String> {
-        if self.whole.contains_key(&hash) {
+        if self.change_with_content.contains_key(&hash) {
             return Err(format!("the content {hash} comes twice"));
         }
         if self.wanted.as_ref().is_some_and(|wanted| !wanted.contains(&hash)) {
@@ -72,12 +72,12 @@ impl Pieces {
         if let Some(wanted) = &mut self.wanted {
             wanted.remove(&hash);
         }
-        self.whole.insert(hash, content);
+        self.change_with_content.insert(hash, content);
         Ok(())
     }
 
     /// The complete contents that were not taken yet.
     pub fn take(&mut self) -> BTreeMap<ContentHash, Content> {
-        std::mem::take(&mut self.whole)
+        std::mem::take(&mut self.change_with_content)
     }
 }

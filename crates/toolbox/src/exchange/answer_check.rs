@@ -8,22 +8,22 @@ use headstart_overlay_fs::{
     Observation, Quota, Tree, TreeError, WorkspacePath,
 };
 
-use super::message::{look, whole};
-use super::{Changed, Pieces, Ran, Seen};
-use crate::{CommandOutput, Refused, Secrets, ViewCost, ViewOutput, ViewRequest};
+use super::message::{change_with_content, entry_at};
+use super::{BaseEntry, ContentAssembler, RunResult, ViewChange};
+use crate::{CommandOutput, SecretAccess, ViewCost, ViewOutput, ViewRefusals, ViewRequest};
 
 /// The most paths or remarks of one kind.
-const MOST_NAMED: usize = 100;
+const MAX_LISTED: usize = 100;
 /// The most characters of one of these.
-const MOST_WORDS: usize = 500;
+const MAX_CHARS: usize = 500;
 
 /// Why an answer is refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Untrusted {
+pub enum AnswerError {
     /// It contains something that no correct answer contains.
     #[error("{0}")]
-    Wrong(String),
+    Invalid(String),
     /// More has changed than may be staged.
     #[error("{0}")]
     Quota(TreeError),
@@ -34,19 +34,19 @@ pub enum Untrusted {
 
 /// An answer while it is received.
 #[derive(Debug)]
-pub struct Answer {
+pub struct AnswerReceiver {
     quota: Quota,
-    pieces: Pieces,
+    pieces: ContentAssembler,
 }
 
-impl Answer {
+impl AnswerReceiver {
     /// An answer that may stage this much.
     pub fn new(quota: Quota) -> Self {
-        Self { quota, pieces: Pieces::at_most(quota.bytes) }
+        Self { quota, pieces: ContentAssembler::at_most(quota.bytes) }
     }
 
     /// Adds a piece of a content. The error says why it cannot be right.
-    pub fn content(&mut self, hash: ContentHash, piece: &[u8], more: bool) -> Result<(), String> {
+    pub fn push_content(&mut self, hash: ContentHash, piece: &[u8], more: bool) -> Result<(), String> {
         self.pieces.push(hash, piece, more)
     }
 
@@ -56,32 +56,36 @@ impl Answer {
     /// A path that git ignores here is not staged, unless it was before, and a folder that holds such a path stays. A
     /// path at which this side has something other than the command found is reported as [changed
     /// meanwhile](ViewOutput::changed_meanwhile).
-    pub async fn take(mut self, ran: Ran, request: &ViewRequest) -> Result<ViewOutput, Untrusted> {
+    pub async fn into_output(
+        mut self,
+        ran: RunResult,
+        request: &ViewRequest,
+    ) -> Result<ViewOutput, AnswerError> {
         let staged: BTreeMap<ContentHash, Content> =
             request.staged.changes.iter().filter_map(content_of).collect();
         let came = self.pieces.take();
         let mut content = |hash: ContentHash| came.get(&hash).or_else(|| staged.get(&hash)).cloned();
         self.check(&ran.changes)?;
-        let mut taking = Taking::new(request, &ran);
-        for Changed { path, base, kind } in &ran.changes {
-            let missing = |hash| Untrusted::Wrong(format!("the content of {path} ({hash}) did not come"));
-            let kind = whole(kind, &mut content).map_err(missing)?;
+        let mut builder = OutputBuilder::new(request, &ran);
+        for ViewChange { path, base, kind } in &ran.changes {
+            let missing = |hash| AnswerError::Invalid(format!("the content of {path} ({hash}) did not come"));
+            let kind = change_with_content(kind, &mut content).map_err(missing)?;
             if let ChangeKind::Write { content, .. } = &kind
                 && self.quota.file_bytes < content.len() as u64
             {
                 let (limit, unit) = (self.quota.file_bytes, "bytes in one file");
-                return Err(Untrusted::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
+                return Err(AnswerError::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
             }
-            taking.change(path, base.as_ref(), kind).await.map_err(Untrusted::Tree)?;
+            builder.change(path, base.as_ref(), kind).await.map_err(AnswerError::Tree)?;
         }
-        taking.keep_folders().await.map_err(Untrusted::Tree)?;
-        Ok(taking.finish(ran))
+        builder.keep_folders().await.map_err(AnswerError::Tree)?;
+        Ok(builder.finish(ran))
     }
 
-    fn check(&self, changes: &[Changed]) -> Result<(), Untrusted> {
-        let wrong = |why: String| Err(Untrusted::Wrong(why));
+    fn check(&self, changes: &[ViewChange]) -> Result<(), AnswerError> {
+        let wrong = |why: String| Err(AnswerError::Invalid(why));
         let mut seen = BTreeSet::new();
-        for Changed { path, kind, .. } in changes {
+        for ViewChange { path, kind, .. } in changes {
             if path.is_root() {
                 return wrong("it changes the workspace itself".to_owned());
             }
@@ -102,7 +106,7 @@ impl Answer {
                 (self.quota.files, seen.len() as u64, "files"),
             ];
             if let Some((limit, _, unit)) = rows.into_iter().find(|(limit, now, _)| limit < now) {
-                return Err(Untrusted::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
+                return Err(AnswerError::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
             }
         }
         Ok(())
@@ -129,12 +133,12 @@ fn leads_out(target: &[u8], folders_above: usize) -> bool {
         || steps_up_later
 }
 
-struct Taking<'a> {
+struct OutputBuilder<'a> {
     request: &'a ViewRequest,
     base: &'a dyn Tree,
     /// What was staged before the command.
     staged: BTreeMap<&'a WorkspacePath, &'a ChangeKind>,
-    ignored: Ignored<'a>,
+    ignored: IgnoreLookup<'a>,
     changes: BTreeMap<WorkspacePath, Change>,
     warm: BTreeSet<WorkspacePath>,
     changed_meanwhile: BTreeSet<WorkspacePath>,
@@ -142,17 +146,17 @@ struct Taking<'a> {
     listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
 }
 
-impl<'a> Taking<'a> {
-    fn new(request: &'a ViewRequest, ran: &Ran) -> Self {
+impl<'a> OutputBuilder<'a> {
+    fn new(request: &'a ViewRequest, ran: &RunResult) -> Self {
         let staged = request.staged.changes.iter().map(|change| (&change.path, &change.kind)).collect();
         Self {
             request,
             base: &*request.base,
             staged,
-            ignored: Ignored { base: &*request.base, staged: &request.staged, rules: BTreeMap::new() },
+            ignored: IgnoreLookup { base: &*request.base, staged: &request.staged, rules: BTreeMap::new() },
             changes: BTreeMap::new(),
-            warm: ran.warm.iter().take(MOST_NAMED).cloned().collect(),
-            changed_meanwhile: ran.changed_meanwhile.iter().take(MOST_NAMED).cloned().collect(),
+            warm: ran.warm.iter().take(MAX_LISTED).cloned().collect(),
+            changed_meanwhile: ran.changed_meanwhile.iter().take(MAX_LISTED).cloned().collect(),
             listed: BTreeMap::new(),
         }
     }
@@ -160,7 +164,7 @@ impl<'a> Taking<'a> {
     async fn change(
         &mut self,
         path: &WorkspacePath,
-        seen: Option<&Seen>,
+        seen: Option<&BaseEntry>,
         kind: ChangeKind,
     ) -> Result<(), TreeError> {
         let is_folder =
@@ -171,15 +175,15 @@ impl<'a> Taking<'a> {
             return Ok(());
         }
         let ViewRequest { deny, secrets, .. } = self.request;
-        if deny.matching(path).is_some() || *secrets == Secrets::Closed && deny.secret(path).is_some() {
+        if deny.matching(path).is_some() || *secrets == SecretAccess::Closed && deny.secret(path).is_some() {
             // The other side never had what is there. Whoever stages this checks the rules first.
             self.changes
                 .insert(path.clone(), Change { path: path.clone(), base: None, base_content: None, kind });
             return Ok(());
         }
-        let (base, base_content) = look(self.base, path).await?.unzip();
+        let (base, base_content) = entry_at(self.base, path).await?.unzip();
         let base_content = base_content.flatten();
-        let here = base.as_ref().map(|base| Seen::of(base, base_content.as_ref().map(Content::hash)));
+        let here = base.as_ref().map(|base| BaseEntry::of(base, base_content.as_ref().map(Content::hash)));
         let is_gone_already = kind == ChangeKind::Delete && here.is_none();
         if here.as_ref() != seen || is_gone_already {
             self.changed_meanwhile.insert(path.clone());
@@ -231,7 +235,7 @@ impl<'a> Taking<'a> {
         Ok(())
     }
 
-    fn finish(self, ran: Ran) -> ViewOutput {
+    fn finish(self, ran: RunResult) -> ViewOutput {
         let Self { changes, warm, changed_meanwhile, listed, .. } = self;
         let reads = listed.into_iter().filter_map(|(path, names)| {
             let seen = changes.get(&path)?.base.clone();
@@ -248,14 +252,14 @@ impl<'a> Taking<'a> {
             timed_out: ran.timed_out,
             truncated: ran.truncated,
         };
-        let refused = Refused { quota: ran.refused.quota.as_deref().map(words), ..ran.refused };
+        let refused = ViewRefusals { quota: ran.refused.quota.as_deref().map(clean_line), ..ran.refused };
         ViewOutput {
-            git_refused: ran.git_refused.as_deref().map(words),
+            git_refused: ran.git_refused.as_deref().map(clean_line),
             warm: warm.into_iter().collect(),
-            outside: ran.outside.iter().take(MOST_NAMED).map(|path| words(path)).collect(),
+            outside: ran.outside.iter().take(MAX_LISTED).map(|path| clean_line(path)).collect(),
             refused,
             changed_meanwhile: changed_meanwhile.into_iter().collect(),
-            notes: ran.notes.iter().take(MOST_NAMED).map(|note| words(note)).collect(),
+            notes: ran.notes.iter().take(MAX_LISTED).map(|note| clean_line(note)).collect(),
             cost: ViewCost {
                 time: Duration::from_micros(ran.time_us),
                 processor: Duration::from_micros(ran.processor_us),
@@ -267,19 +271,19 @@ impl<'a> Taking<'a> {
 }
 
 /// A remark as one line of printable characters.
-fn words(text: &str) -> String {
+fn clean_line(text: &str) -> String {
     let plain = |sign: char| if sign.is_control() { ' ' } else { sign };
-    text.chars().take(MOST_WORDS).map(plain).collect()
+    text.chars().take(MAX_CHARS).map(plain).collect()
 }
 
 /// Which paths git ignores in the workspace of this side, including what is staged in it.
-struct Ignored<'a> {
+struct IgnoreLookup<'a> {
     base: &'a dyn Tree,
     staged: &'a ChangeSet,
     rules: BTreeMap<WorkspacePath, IgnoreRules>,
 }
 
-impl Ignored<'_> {
+impl IgnoreLookup<'_> {
     /// The topmost ignored one of a path and the folders above it.
     async fn uppermost(&mut self, path: &WorkspacePath, is_folder: bool) -> Option<WorkspacePath> {
         let mut at = WorkspacePath::root();

@@ -4,16 +4,16 @@ use serde::de::DeserializeOwned;
 use super::{Greeting, VERSION};
 
 /// The longest message in bytes.
-pub const MOST_LINE: usize = 16 << 20;
+pub const MAX_LINE_BYTES: usize = 16 << 20;
 /// How many bytes of an invalid line an error shows.
-const MOST_SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// Why a stream of bytes does not follow the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExchangeError {
     /// A line has no end within the limit.
-    #[error("a message is longer than {MOST_LINE} bytes")]
+    #[error("a message is longer than {MAX_LINE_BYTES} bytes")]
     TooLong,
     /// A line is not a message.
     #[error("{line:?} is no message: {message}")]
@@ -41,14 +41,14 @@ pub enum ExchangeError {
 
 /// Splits a stream of bytes into lines.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineBuffer {
     /// The bytes behind the last complete line.
     rest: Vec<u8>,
     /// How many of these bytes are known to contain no line end.
     searched: usize,
 }
 
-impl Lines {
+impl LineBuffer {
     /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
@@ -57,7 +57,7 @@ impl Lines {
     /// The next complete line, without its end; `None` if more bytes are needed.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, ExchangeError> {
         let end = memchr::memchr(b'\n', &self.rest[self.searched..]).map(|at| self.searched + at);
-        if MOST_LINE < end.unwrap_or(self.rest.len()) {
+        if MAX_LINE_BYTES < end.unwrap_or(self.rest.len()) {
             return Err(ExchangeError::TooLong);
         }
         let Some(end) = end else {
@@ -73,20 +73,20 @@ impl Lines {
 }
 
 /// A message as it is sent, with a line end.
-pub fn line_of(message: &impl Serialize) -> Vec<u8> {
+pub fn encode_line(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).expect("works because no map in a message has odd keys");
     line.push(b'\n');
     line
 }
 
 /// The message in a line.
-pub fn read_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
+pub fn decode_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
     serde_json::from_slice(line)
         .map_err(|error| ExchangeError::NoMessage { line: start(line), message: error.to_string() })
 }
 
 /// The first message of the other side, if it uses this version.
-pub fn read_greeting<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
+pub fn decode_greeting<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
     let no_greeting = || ExchangeError::NoGreeting { line: start(line) };
     let greeting: Greeting = serde_json::from_slice(line).map_err(|_| no_greeting())?;
     if greeting.r#type != "hello" {
@@ -95,10 +95,10 @@ pub fn read_greeting<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeErro
     if greeting.version != VERSION {
         return Err(ExchangeError::Version { theirs: greeting.version });
     }
-    read_line(line)
+    decode_line(line)
 }
 
 fn start(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&line[..line.len().min(MOST_SHOWN)]).into_owned();
-    if MOST_SHOWN < line.len() { format!("{text}…") } else { text }
+    let text = String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN)]).into_owned();
+    if MAX_SHOWN < line.len() { format!("{text}…") } else { text }
 }

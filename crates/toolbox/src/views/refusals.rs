@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
     clippy::struct_excessive_bools,
     reason = "several of them may hold, and each is asked for by itself"
 )]
-pub struct Refused {
+pub struct ViewRefusals {
     /// How often it tried to reach a network other than the loopback.
     pub network: u64,
     /// Whether a process asked for more rights than its user's (`sudo`, `su`).
@@ -23,7 +23,7 @@ pub struct Refused {
     pub quota: Option<String>,
 }
 
-impl Refused {
+impl ViewRefusals {
     /// Whether a failure may be caused by the view and not by the command.
     pub fn may_explain(&self, exit_code: Option<i32>) -> bool {
         let failed = exit_code != Some(0);
