@@ -1,35 +1,35 @@
 //! Checks of what the repository promises about itself, so that a broken rule is a failed test and not a reviewer's
 //! remark.
 
-mod broken;
-mod circles;
+mod cycles;
 mod dependencies;
 mod layout;
 mod named_tests;
 mod rows;
-mod tests_of;
+mod test_functions;
 mod text;
+mod violations;
 
 use std::path::Path;
 
-pub(crate) use broken::RuleError;
 pub(crate) use dependencies::PURE_CRATES;
 pub(crate) use rows::write as write_rows;
+pub(crate) use violations::RuleError;
 
 /// Checks every rule. The error lists all that are broken.
 pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
     let packages = dependencies::workspace_packages(repository)?;
     let files = text::files(repository)?;
-    let mut broken = dependencies::check(&packages);
-    broken.extend(layout::check(repository, &packages)?);
-    broken.extend(text::check(&files, &text::MachinePaths::of_this_machine(repository)));
-    broken.extend(named_tests::check(&files));
-    broken.extend(rows::check(&files));
-    broken.extend(circles::check(&files, &packages)?);
+    let mut violations = dependencies::check(&packages);
+    violations.extend(layout::check(repository, &packages)?);
+    violations.extend(text::check(&files, &text::MachinePaths::of_this_machine(repository)));
+    violations.extend(named_tests::check(&files));
+    violations.extend(rows::check(&files));
+    violations.extend(cycles::check(&files, &packages)?);
     for warning in text::warnings(&files) {
         eprintln!("rules: {warning}");
     }
-    if broken.is_empty() { Ok(()) } else { Err(RuleError::Broken(broken)) }
+    if violations.is_empty() { Ok(()) } else { Err(RuleError::Violations(violations)) }
 }
 
 #[cfg(test)]

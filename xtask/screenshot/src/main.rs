@@ -23,9 +23,9 @@ const COLUMNS: u16 = 80;
 const ROWS: u16 = 40;
 const TYPED: &str = "headstart chat --model replay:demo";
 /// Far longer than a slow machine needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// A screen that has not changed for so long is complete.
-const QUIET: Duration = Duration::from_millis(700);
+const SETTLE_TIME: Duration = Duration::from_millis(700);
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -123,7 +123,7 @@ impl Terminal {
     fn wait_for(&mut self, text: &str) -> Result<(), Failure> {
         let started = Instant::now();
         while !self.parser.screen().contents().contains(text) {
-            match self.output.recv_timeout(PATIENCE.saturating_sub(started.elapsed())) {
+            match self.output.recv_timeout(TIMEOUT.saturating_sub(started.elapsed())) {
                 Ok(bytes) => self.parser.process(&bytes),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     let screen = self.parser.screen().contents();
@@ -136,7 +136,7 @@ impl Terminal {
 
     /// Reads output until no more comes.
     fn settle(&mut self) {
-        while let Ok(bytes) = self.output.recv_timeout(QUIET) {
+        while let Ok(bytes) = self.output.recv_timeout(SETTLE_TIME) {
             self.parser.process(&bytes);
         }
     }

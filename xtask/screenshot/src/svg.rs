@@ -13,15 +13,15 @@ const COLORS: [&str; 8] =
     ["#5c6370", "#f07178", "#7fd88f", "#e5c07b", "#61afef", "#c792ea", "#56c8d8", FOREGROUND];
 
 /// A part of a row whose text has one look.
-struct Run {
+struct TextRun {
     column: u16,
     columns: u16,
     text: String,
-    look: Look,
+    style: CellStyle,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Look {
+struct CellStyle {
     color: &'static str,
     bold: bool,
     dim: bool,
@@ -55,41 +55,41 @@ pub(crate) fn of_screen(screen: &Screen, clean: &dyn Fn(&str) -> String) -> Stri
     svg + "</svg>\n"
 }
 
-fn draw(svg: &mut String, row: u16, run: &Run) {
+fn draw(svg: &mut String, row: u16, run: &TextRun) {
     let x = MARGIN + f32::from(run.column) * CELL.0;
     let y = MARGIN + f32::from(row) * CELL.1 + 13.5;
     // The length is fixed, so that all cells have the same width in any font.
     let length = f32::from(run.columns) * CELL.0;
-    let weight = if run.look.bold { " font-weight=\"bold\"" } else { "" };
-    let opacity = if run.look.dim { " fill-opacity=\"0.6\"" } else { "" };
+    let weight = if run.style.bold { " font-weight=\"bold\"" } else { "" };
+    let opacity = if run.style.dim { " fill-opacity=\"0.6\"" } else { "" };
     let text = run.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{length:.1}\" fill=\"{}\"{weight}{opacity} xml:space=\"preserve\">{text}</text>",
-        run.look.color
+        run.style.color
     );
 }
 
 /// The runs of a row, without blanks at their ends.
-fn runs(screen: &Screen, row: u16, clean: &dyn Fn(&str) -> String) -> Vec<Run> {
+fn runs(screen: &Screen, row: u16, clean: &dyn Fn(&str) -> String) -> Vec<TextRun> {
     let text = text_of(screen, row);
     let cleaned = clean(&text);
     // The replaced text has the same length, and everything before it is ASCII, so that the letters stay in their
     // cells.
     let mut letters = cleaned.chars();
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<TextRun> = Vec::new();
     for column in 0..screen.size().1.get() {
         let Some(cell) = screen.cell(row, column).filter(|cell| !cell.is_wide_continuation()) else {
             continue;
         };
         let shown: String = letters.by_ref().take(cell.contents().chars().count().max(1)).collect();
-        let look = look(cell);
-        match runs.last_mut().filter(|run| run.look == look) {
+        let style = style_of(cell);
+        match runs.last_mut().filter(|run| run.style == style) {
             Some(run) => {
                 run.text += &shown;
                 run.columns = column + 1 - run.column;
             }
-            None => runs.push(Run { column, columns: 1, text: shown, look }),
+            None => runs.push(TextRun { column, columns: 1, text: shown, style }),
         }
     }
     for run in &mut runs {
@@ -108,10 +108,10 @@ fn text_of(screen: &Screen, row: u16) -> String {
     cells.map(|cell| if cell.has_contents() { cell.contents() } else { " " }).collect()
 }
 
-fn look(cell: &Cell) -> Look {
+fn style_of(cell: &Cell) -> CellStyle {
     let color = match cell.fgcolor() {
         Color::Idx(index) => COLORS[usize::from(index % 8)],
         Color::Default | Color::Rgb(..) => FOREGROUND,
     };
-    Look { color, bold: cell.bold(), dim: cell.dim() }
+    CellStyle { color, bold: cell.bold(), dim: cell.dim() }
 }

@@ -10,7 +10,7 @@ use super::{ReleaseError, Target, at, version};
 use crate::notices::{Compiled, FILE, notices};
 
 /// The files of the repository that are packed beside the binary.
-const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+const EXTRA_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Packs a binary for a target into an archive in `folder`. Returns the archive. The same files always give the same
 /// bytes.
@@ -28,7 +28,7 @@ pub(crate) fn archive(
     let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
     let top = name.trim_end_matches(".tar.gz");
     let mut files = vec![(licences(repository, target)?.into_bytes(), FILE, 0o644)];
-    let read = BESIDE.iter().map(|beside| (repository.join(beside), *beside, 0o644));
+    let read = EXTRA_FILES.iter().map(|file| (repository.join(file), *file, 0o644));
     for (path, name, mode) in read.chain([(binary.to_owned(), "headstart", 0o755)]) {
         files.push((at(&path, std::fs::read(&path))?, name, mode));
     }

@@ -22,7 +22,7 @@ fn here() -> Target {
 }
 
 /// A program that stands for the binary. It prints its version, and ends as its arguments say.
-fn stand_in(folder: &Path) -> PathBuf {
+fn fake_binary(folder: &Path) -> PathBuf {
     let binary = folder.join("stand-in");
     let script = "#!/bin/sh\ncase $1 in\n--version) echo headstart 0.0.0-test ;;\nexit) exit \"$2\" ;;\nsignal) kill -s \"$2\" $$ ;;\n*) printf '%s|' \"$@\" ;;\nesac\n";
     fs::write(&binary, script).unwrap();
@@ -63,7 +63,7 @@ impl Release {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files = folder.path().join("files");
-        archive(&repository(), here(), &stand_in(folder.path()), &files).unwrap();
+        archive(&repository(), here(), &fake_binary(folder.path()), &files).unwrap();
         assemble(&repository(), &files, &serve(&files)).unwrap();
         Self { folder, files }
     }
@@ -159,7 +159,7 @@ fn an_installer_that_breaks_off_does_nothing() {
 #[test]
 fn the_same_files_make_the_same_archive() {
     let folder = tempfile::tempdir().unwrap();
-    let binary = stand_in(folder.path());
+    let binary = fake_binary(folder.path());
     let pack = |name: &str| {
         let archive = archive(&repository(), here(), &binary, &folder.path().join(name)).unwrap();
         fs::read(archive).unwrap()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::MetadataCommand;
 
-use super::broken::{Broken, RuleError};
+use super::violations::{RuleError, Violation};
 
 /// The folders of the crates that use no clock, file, thread, environment variable or socket, in the order of the
 /// table.
@@ -61,11 +61,11 @@ pub(super) fn workspace_packages(repository: &Path) -> Result<Vec<Package>, Rule
     Ok(packages.collect())
 }
 
-pub(super) fn check(packages: &[Package]) -> Vec<Broken> {
-    let mut broken = Vec::new();
+pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for package in packages {
-        let Some(own) = place(&package.folder) else {
-            broken.push(Broken::new(
+        let Some(own) = layer(&package.folder) else {
+            violations.push(Violation::new(
                 &package.folder,
                 "a crate that the table does not know; give it a row in ARCHITECTURE.md and a place in xtask/src/rules/dependencies.rs",
             ));
@@ -74,34 +74,34 @@ pub(super) fn check(packages: &[Package]) -> Vec<Broken> {
         for dependency in &package.dependencies {
             let Some(other) = packages.iter().find(|other| other.name == *dependency) else { continue };
             let allowed = other.name == package.name
-                || matches!((own, place(&other.folder)), (Place::Row(own), Some(Place::Row(other))) if other < own)
-                || matches!((own, place(&other.folder)), (Place::Host, Some(Place::Row(_))));
+                || matches!((own, layer(&other.folder)), (Layer::Row(own), Some(Layer::Row(other))) if other < own)
+                || matches!((own, layer(&other.folder)), (Layer::Host, Some(Layer::Row(_))));
             if !allowed {
-                broken.push(Broken::new(
+                violations.push(Violation::new(
                     &package.folder,
                     format!("depends on {dependency}, which is not above it in the table of ARCHITECTURE.md"),
                 ));
             }
         }
     }
-    broken
+    violations
 }
 
 /// The place of a package in the table.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum Layer {
     /// The row, counted from above.
     Row(usize),
     /// Below all rows.
     Host,
 }
 
-fn place(folder: &str) -> Option<Place> {
+fn layer(folder: &str) -> Option<Layer> {
     if HOSTS.contains(&folder) {
-        return Some(Place::Host);
+        return Some(Layer::Host);
     }
     let name = folder.strip_prefix("crates/")?;
-    PURE_CRATES.iter().chain(&NATIVE_CRATES).position(|known| *known == name).map(Place::Row)
+    PURE_CRATES.iter().chain(&NATIVE_CRATES).position(|known| *known == name).map(Layer::Row)
 }
 
 #[cfg(test)]
@@ -118,14 +118,14 @@ mod tests {
     }
 
     /// The places that `check` reports for a gate, an engine, the binary and one more package.
-    fn places_broken(package_under_test: Package) -> Vec<String> {
+    fn layer_violations(package_under_test: Package) -> Vec<String> {
         let packages = [
             package("headstart-tool-gate", "crates/tool-gate", &["serde"]),
             package("headstart-speculation", "crates/speculation", &["headstart-tool-gate"]),
             package("headstart", "crates/cli", &["headstart-speculation", "headstart-tool-gate"]),
             package_under_test,
         ];
-        check(&packages).into_iter().map(|broken| broken.place).collect()
+        check(&packages).into_iter().map(|violation| violation.place).collect()
     }
 
     #[test]
@@ -139,13 +139,13 @@ mod tests {
             ("crates/wasm", &["headstart"], false),
         ];
         for (folder, dependencies, holds) in cases {
-            let broken = places_broken(package("under-test", folder, dependencies));
-            assert_eq!(broken.is_empty(), holds, "{folder} with {dependencies:?}: {broken:?}");
+            let violations = layer_violations(package("under-test", folder, dependencies));
+            assert_eq!(violations.is_empty(), holds, "{folder} with {dependencies:?}: {violations:?}");
         }
     }
 
     #[test]
     fn a_crate_must_have_its_row() {
-        assert_eq!(places_broken(package("headstart-index", "crates/index", &[])), ["crates/index"]);
+        assert_eq!(layer_violations(package("headstart-index", "crates/index", &[])), ["crates/index"]);
     }
 }

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use super::broken::{Broken, RuleError};
 use super::dependencies::{PURE_CRATES, Package};
+use super::violations::{RuleError, Violation};
 
 const PURE_LINTS: &str = "../../lints/pure.clippy.toml";
 
-pub(super) fn check(repository: &Path, packages: &[Package]) -> Result<Vec<Broken>, RuleError> {
-    let mut broken = Vec::new();
+pub(super) fn check(repository: &Path, packages: &[Package]) -> Result<Vec<Violation>, RuleError> {
+    let mut violations = Vec::new();
     for name in PURE_CRATES {
         let place = format!("crates/{name}/clippy.toml");
         // It must be a link and not a copy, so that a new lint applies to every pure crate at once.
         let linked =
             std::fs::read_link(repository.join(&place)).is_ok_and(|target| target == Path::new(PURE_LINTS));
         if !linked {
-            broken.push(Broken::new(place, format!("must be a symbolic link to {PURE_LINTS}")));
+            violations.push(Violation::new(place, format!("must be a symbolic link to {PURE_LINTS}")));
         }
     }
     for package in packages {
@@ -23,13 +23,13 @@ pub(super) fn check(repository: &Path, packages: &[Package]) -> Result<Vec<Broke
         let manifest =
             std::fs::read_to_string(&package.manifest).map_err(|source| RuleError::Read { path, source })?;
         if !inherits_lints(&manifest) {
-            broken.push(Broken::new(
+            violations.push(Violation::new(
                 format!("{}/Cargo.toml", package.folder),
                 "needs `lints.workspace = true`",
             ));
         }
     }
-    Ok(broken)
+    Ok(violations)
 }
 
 fn inherits_lints(manifest: &str) -> bool {
@@ -70,8 +70,8 @@ mod tests {
         let copied = repository.path().join("crates/toolbox/clippy.toml");
         fs::remove_file(&copied).unwrap();
         fs::write(&copied, "disallowed-methods = []").unwrap();
-        let broken = check(repository.path(), &[]).unwrap();
-        assert_eq!(broken.len(), 1);
-        assert_eq!(broken[0].place, "crates/toolbox/clippy.toml");
+        let violations = check(repository.path(), &[]).unwrap();
+        assert_eq!(violations.len(), 1);
+        assert_eq!(violations[0].place, "crates/toolbox/clippy.toml");
     }
 }

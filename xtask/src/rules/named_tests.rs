@@ -1,31 +1,31 @@
 //! Checks that tests exist if a page names them.
 
-use super::broken::Broken;
-use super::tests_of::functions;
+use super::test_functions::functions;
 use super::text::File;
+use super::violations::Violation;
 
 /// Pages that say which test checks what, in the form `path: name`.
 const PAGES: [&str; 3] = ["docs/code-index-rows.md", "docs/agent-rows.md", "docs/shadow-rows.md"];
 
-pub(super) fn check(files: &[File]) -> Vec<Broken> {
+pub(super) fn check(files: &[File]) -> Vec<Violation> {
     let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for page in PAGES {
         let Some(page_text) = text(page) else {
-            broken.push(Broken::new(page, "is not there".to_owned()));
+            violations.push(Violation::new(page, "is not there".to_owned()));
             continue;
         };
         for (path, name) in named(page_text) {
             match text(path) {
-                None => broken.push(Broken::new(page, format!("{path} is not there"))),
+                None => violations.push(Violation::new(page, format!("{path} is not there"))),
                 Some(source) if !is_test(source, name) => {
-                    broken.push(Broken::new(page, format!("{path} has no test {name}")));
+                    violations.push(Violation::new(page, format!("{path} has no test {name}")));
                 }
                 Some(_) => {}
             }
         }
     }
-    broken
+    violations
 }
 
 /// Whether a source has this test. In a file without the attribute `#[test]` all functions count, because its own
@@ -55,9 +55,9 @@ mod tests {
         let other = PAGES[1..].iter().map(|page| file(page, ""));
         let files = [file(PAGES[0], page), file("a.rs", "#[test]\nfn is_there() {}\nfn helps() {}\n")];
         let files: Vec<File> = files.into_iter().chain(other).collect();
-        let broken: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
+        let violations: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
         assert_eq!(
-            broken,
+            violations,
             [
                 "docs/code-index-rows.md: a.rs has no test is_gone",
                 "docs/code-index-rows.md: b.rs is not there",

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::broken::{Broken, RuleError};
-use super::tests_of::{MARK, functions};
+use super::test_functions::{ROW_MARK, functions};
 use super::text::{self, File};
+use super::violations::{RuleError, Violation};
 
 /// The pages with a table of rows. The columns are the number, the content, the tests, and what holds instead.
 pub(super) const PAGES: [&str; 2] = ["docs/agent-rows.md", "docs/code-index-rows.md"];
@@ -18,7 +18,7 @@ const NONE: &str = "–";
 const ROWS: [(&str, usize); 2] = [("S", 125), ("X", 26)];
 
 /// The tests of each row in the form of the tables, in the order of files and lines.
-type Held = BTreeMap<String, Vec<String>>;
+type TestsByRow = BTreeMap<String, Vec<String>>;
 
 fn all_rows() -> BTreeSet<String> {
     ROWS.iter()
@@ -28,44 +28,45 @@ fn all_rows() -> BTreeSet<String> {
 
 /// Checks that each mark is above a test, and that each row exists, has a test or a reason, and names the same tests as
 /// the marks.
-pub(super) fn check(files: &[File]) -> Vec<Broken> {
-    let (held, mut broken) = held(files);
+pub(super) fn check(files: &[File]) -> Vec<Violation> {
+    let (tests_by_row, mut violations) = tests_by_row(files);
     let mut missing = all_rows();
     for page in PAGES {
         let Some(File { text, .. }) = files.iter().find(|file| file.path == page) else {
-            broken.push(Broken::new(page, "is not there"));
+            violations.push(Violation::new(page, "is not there"));
             continue;
         };
         let mut seen = BTreeSet::new();
         for row in text.lines().filter_map(Row::of) {
             missing.remove(row.id);
             if !seen.insert(row.id) {
-                broken.push(Broken::new(page, format!("{} is there twice", row.id)));
+                violations.push(Violation::new(page, format!("{} is there twice", row.id)));
             }
-            let tests = row.tests(&held);
+            let tests = row.tests(&tests_by_row);
             if tests == NONE && row.otherwise.is_empty() {
-                broken.push(Broken::new(page, format!("{} has neither a test nor a reason", row.id)));
+                violations.push(Violation::new(page, format!("{} has neither a test nor a reason", row.id)));
             }
             if tests != row.tests {
                 let what = format!("{} is not what the tests say; run `cargo xtask rows`", row.id);
-                broken.push(Broken::new(page, what));
+                violations.push(Violation::new(page, what));
             }
         }
     }
-    broken.extend(missing.iter().map(|row| Broken::new(PAGES.join(", "), format!("{row} is missing"))));
-    broken
+    violations
+        .extend(missing.iter().map(|row| Violation::new(PAGES.join(", "), format!("{row} is missing"))));
+    violations
 }
 
 /// Writes the names of the tests into the tables.
 pub(crate) fn write(repository: &Path) -> Result<(), RuleError> {
     let files = text::files(repository)?;
-    let (held, broken) = held(&files);
-    if !broken.is_empty() {
-        return Err(RuleError::Broken(broken));
+    let (tests_by_row, violations) = tests_by_row(&files);
+    if !violations.is_empty() {
+        return Err(RuleError::Violations(violations));
     }
     for File { path, text } in files.iter().filter(|file| PAGES.contains(&file.path.as_str())) {
         let lines = text.lines().map(|line| match Row::of(line) {
-            Some(row) => row.line(&row.tests(&held)),
+            Some(row) => row.line(&row.tests(&tests_by_row)),
             None => line.to_owned(),
         });
         let written = lines.collect::<Vec<_>>().join("\n") + "\n";
@@ -75,27 +76,27 @@ pub(crate) fn write(repository: &Path) -> Result<(), RuleError> {
     Ok(())
 }
 
-fn held(files: &[File]) -> (Held, Vec<Broken>) {
+fn tests_by_row(files: &[File]) -> (TestsByRow, Vec<Violation>) {
     let all = all_rows();
-    let (mut held, mut broken) = (Held::new(), Vec::new());
+    let (mut tests_by_row, mut violations) = (TestsByRow::new(), Vec::new());
     let is_source = |file: &&File| Path::new(&file.path).extension().is_some_and(|ending| ending == "rs");
-    for File { path, text } in files.iter().filter(is_source).filter(|file| file.text.contains(MARK)) {
+    for File { path, text } in files.iter().filter(is_source).filter(|file| file.text.contains(ROW_MARK)) {
         for function in functions(text) {
             for (line, row) in &function.rows {
-                let wrong = match function.name {
+                let problem = match function.name {
                     _ if !all.contains(*row) => format!("there is no row {row}"),
                     None => format!("{row} stands above no test"),
                     Some(name) if !function.is_test => format!("{name} is no test"),
                     Some(name) => {
-                        held.entry((*row).to_owned()).or_default().push(format!("`{path}: {name}`"));
+                        tests_by_row.entry((*row).to_owned()).or_default().push(format!("`{path}: {name}`"));
                         continue;
                     }
                 };
-                broken.push(Broken::new(format!("{path}:{line}"), wrong));
+                violations.push(Violation::new(format!("{path}:{line}"), problem));
             }
         }
     }
-    (held, broken)
+    (tests_by_row, violations)
 }
 
 /// A line of a table.
@@ -117,8 +118,8 @@ impl<'a> Row<'a> {
         is_row.then_some(Self { id, what, tests, otherwise })
     }
 
-    fn tests(&self, held: &Held) -> String {
-        held.get(self.id).map_or_else(|| NONE.to_owned(), |tests| tests.join(", "))
+    fn tests(&self, tests_by_row: &TestsByRow) -> String {
+        tests_by_row.get(self.id).map_or_else(|| NONE.to_owned(), |tests| tests.join(", "))
     }
 
     fn line(&self, tests: &str) -> String {
@@ -134,7 +135,7 @@ mod tests {
         File { path: path.to_owned(), text }
     }
 
-    fn broken(files: &[File]) -> Vec<String> {
+    fn violations(files: &[File]) -> Vec<String> {
         check(files).iter().map(ToString::to_string).collect()
     }
 
@@ -148,17 +149,18 @@ mod tests {
 
     #[test]
     fn a_row_is_what_the_tests_say() {
-        let source = format!("{MARK}S1, X2\n#[test]\nfn one() {{}}\n{MARK}S1\n#[test]\nfn two() {{}}\n");
+        let source =
+            format!("{ROW_MARK}S1, X2\n#[test]\nfn one() {{}}\n{ROW_MARK}S1\n#[test]\nfn two() {{}}\n");
         let mut files = pages(&[
             "| S1 | x | `a.rs: one`, `a.rs: two` | |",
             "| X2 | x | `a.rs: one` | why |",
             "| | what | held by | otherwise |",
         ]);
         files.push(file("a.rs", source));
-        assert_eq!(broken(&files), Vec::<String>::new());
+        assert_eq!(violations(&files), Vec::<String>::new());
         files.pop();
         assert_eq!(
-            broken(&files),
+            violations(&files),
             [
                 "docs/agent-rows.md: S1 has neither a test nor a reason",
                 "docs/agent-rows.md: S1 is not what the tests say; run `cargo xtask rows`",
@@ -172,7 +174,7 @@ mod tests {
         let mut files = pages(&["| S1 | x | – | why |", "| S1 | x | – | why |", "| S2 | x | – | |"]);
         files[1].text = files[1].text.replace("| X26 |", "| X27 |");
         assert_eq!(
-            broken(&files),
+            violations(&files),
             [
                 "docs/agent-rows.md: S1 is there twice",
                 "docs/agent-rows.md: S2 has neither a test nor a reason",
@@ -186,10 +188,10 @@ mod tests {
     fn a_mark_stands_above_a_test_and_names_a_row() {
         let mut files = pages(&[]);
         let source = [("S1", "fn helper() {}\n"), ("S2", "\n"), ("S126", "#[test]\nfn one() {}\n")];
-        let source = source.map(|(row, code)| format!("{MARK}{row}\n{code}"));
+        let source = source.map(|(row, code)| format!("{ROW_MARK}{row}\n{code}"));
         files.push(file("a.rs", source.concat()));
         assert_eq!(
-            broken(&files),
+            violations(&files),
             ["a.rs:1: helper is no test", "a.rs:3: S2 stands above no test", "a.rs:5: there is no row S126"]
         );
     }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
-use super::broken::{Broken, RuleError};
+use super::violations::{RuleError, Violation};
 
 const README_LINES: usize = 140;
 const COMFORTABLE_LINES: usize = 300;
-const MOST_LINES: usize = 600;
+const MAX_LINES: usize = 600;
 const SOURCE_ENDINGS: [&str; 5] = [".rs", ".ts", ".js", ".mjs", ".sh"];
 
 /// A text file of the repository.
@@ -65,29 +65,30 @@ pub(super) fn files(repository: &Path) -> Result<Vec<File>, RuleError> {
     Ok(files)
 }
 
-pub(super) fn check(files: &[File], machine: &MachinePaths) -> Vec<Broken> {
-    let mut broken = Vec::new();
+pub(super) fn check(files: &[File], machine: &MachinePaths) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for File { path, text } in files {
         let lines = text.lines().count();
         if path == "README.md" && README_LINES < lines {
-            broken.push(Broken::new(
+            violations.push(Violation::new(
                 path,
                 format!("{lines} lines; at most {README_LINES}, the rest belongs in docs/"),
             ));
         }
-        if is_source(path) && MOST_LINES < lines {
-            broken.push(Broken::new(path, format!("{lines} lines; split it, {MOST_LINES} is the most")));
+        if is_source(path) && MAX_LINES < lines {
+            violations
+                .push(Violation::new(path, format!("{lines} lines; split it, {MAX_LINES} is the most")));
         }
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(found) = machine.0.iter().find(|machine| names_path(line, machine)) {
-                broken.push(Broken::new(
+                violations.push(Violation::new(
                     format!("{path}:{number}"),
                     format!("names {found}, which only this machine has"),
                 ));
             }
         }
     }
-    broken
+    violations
 }
 
 /// Source files that are longer than is comfortable.
@@ -119,19 +120,19 @@ fn names_path(line: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn broken(path: &str, text: &str) -> Vec<String> {
+    fn violations(path: &str, text: &str) -> Vec<String> {
         let file = File { path: path.to_owned(), text: text.to_owned() };
         let machine = MachinePaths(vec!["/home/ada/headstart".to_owned()]);
-        check(&[file], &machine).into_iter().map(|broken| broken.place).collect()
+        check(&[file], &machine).into_iter().map(|violation| violation.place).collect()
     }
 
     #[test]
     fn lengths_are_limited() {
-        assert!(broken("README.md", &"line\n".repeat(140)).is_empty());
-        assert_eq!(broken("README.md", &"line\n".repeat(141)), ["README.md"]);
-        assert!(broken("crates/a/src/lib.rs", &"line\n".repeat(600)).is_empty());
-        assert_eq!(broken("crates/a/src/lib.rs", &"line\n".repeat(601)), ["crates/a/src/lib.rs"]);
-        assert!(broken("Cargo.lock", &"line\n".repeat(5_000)).is_empty());
+        assert!(violations("README.md", &"line\n".repeat(140)).is_empty());
+        assert_eq!(violations("README.md", &"line\n".repeat(141)), ["README.md"]);
+        assert!(violations("crates/a/src/lib.rs", &"line\n".repeat(600)).is_empty());
+        assert_eq!(violations("crates/a/src/lib.rs", &"line\n".repeat(601)), ["crates/a/src/lib.rs"]);
+        assert!(violations("Cargo.lock", &"line\n".repeat(5_000)).is_empty());
     }
 
     #[test]
@@ -151,7 +152,7 @@ mod tests {
             ("/home/ada/project/src", false),
         ];
         for (line, named) in cases {
-            assert_eq!(!broken("docs/log.md", line).is_empty(), named, "{line}");
+            assert_eq!(!violations("docs/log.md", line).is_empty(), named, "{line}");
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) fn install(folder: &Path) -> Result<(), WasmError> {
 }
 
 /// The parts of the package, and where it is written.
-pub(super) struct Parts<'a> {
+pub(super) struct PackageParts<'a> {
     /// The folder of its source.
     pub(super) source: &'a Path,
     /// The modules with their bindings.
@@ -84,7 +84,7 @@ pub(super) struct Parts<'a> {
     pub(super) home: Option<String>,
 }
 
-impl Parts<'_> {
+impl PackageParts<'_> {
     /// Writes the package's folder and packs it, unless that was already done with the same parts. `seen` is the hash
     /// of the parts.
     pub(super) fn package(&self, seen: &str) -> Result<Package, WasmError> {

@@ -91,7 +91,7 @@ pub(crate) fn build(
     })?;
     let seen = seen(repository, &source, &modules, profile)?;
     let home = home(&read(&repository.join("Cargo.toml"))?);
-    npm::Parts { source: &source, modules: &modules, output: &output, profile, home }.package(&seen)
+    npm::PackageParts { source: &source, modules: &modules, output: &output, profile, home }.package(&seen)
 }
 
 fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Result<(), WasmError> {

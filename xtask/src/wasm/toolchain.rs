@@ -1,13 +1,13 @@
 //! What building for WebAssembly needs: the Rust target, a C compiler that supports it, and headers for the grammar.
 
-mod places;
+mod path_remap;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 
-use self::places::Places;
+use self::path_remap::PathRemap;
 use super::{Profile, WasmError, complete};
 
 pub(super) const TARGET: &str = "wasm32-unknown-unknown";
@@ -19,7 +19,7 @@ const FLAGS_VARIABLE: &str = "CFLAGS_wasm32_unknown_unknown";
 pub(super) struct Toolchain {
     repository: PathBuf,
     c_flags: String,
-    places: Places,
+    path_remap: PathRemap,
     /// The folder in which cargo puts what it builds.
     target_folder: PathBuf,
 }
@@ -32,10 +32,10 @@ impl Toolchain {
             .current_dir(repository)
             .other_options(["--filter-platform".to_owned(), TARGET.to_owned()])
             .exec()?;
-        let places = Places::of(&metadata, &sysroot()?);
-        let c_flags = format!("{} {}", c_flags(&metadata)?, places.c_flags()).trim().to_owned();
+        let path_remap = PathRemap::of(&metadata, &sysroot()?);
+        let c_flags = format!("{} {}", c_flags(&metadata)?, path_remap.c_flags()).trim().to_owned();
         let target_folder = metadata.target_directory.into_std_path_buf();
-        Ok(Self { repository: repository.to_owned(), c_flags, places, target_folder })
+        Ok(Self { repository: repository.to_owned(), c_flags, path_remap, target_folder })
     }
 
     /// The folder in which the npm package is made.
@@ -107,7 +107,7 @@ impl Toolchain {
     fn cargo_for_wasm(&self, arguments: &[&str]) -> Command {
         let mut command = self.cargo(arguments);
         command.args(["--target", TARGET]).env(FLAGS_VARIABLE, &self.c_flags);
-        self.places.hide(&mut command);
+        self.path_remap.hide(&mut command);
         command
     }
 

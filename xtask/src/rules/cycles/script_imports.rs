@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Arrows;
+use super::ImportGraph;
 use crate::rules::text::File;
 
 const ENDINGS: [&str; 3] = [".ts", ".mjs", ".js"];
 /// The words that may come between `export` and a name.
-const BEFORE_A_NAME: [&str; 13] = [
+const EXPORT_KEYWORDS: [&str; 13] = [
     "export",
     "declare",
     "default",
@@ -23,11 +23,11 @@ const BEFORE_A_NAME: [&str; 13] = [
     "namespace",
 ];
 /// The number of files through which a name is followed.
-const MOST_HANDS: usize = 8;
+const MAX_REEXPORTS: usize = 8;
 
 /// The imports between the scripts of the repository, by relative paths. Re-exporting a name is no import, because a
 /// name is taken from the file that defines it.
-pub(super) fn arrows(files: &[File]) -> Arrows {
+pub(super) fn import_graph(files: &[File]) -> ImportGraph {
     let texts: BTreeMap<&str, &str> = files
         .iter()
         .filter(|file| ENDINGS.iter().any(|ending| file.path.ends_with(ending)))
@@ -35,36 +35,36 @@ pub(super) fn arrows(files: &[File]) -> Arrows {
         .collect();
     let scripts: BTreeMap<&str, Script<'_>> =
         texts.iter().map(|(path, text)| (*path, Script::read(path, text, &texts))).collect();
-    let mut arrows = Arrows::new();
+    let mut graph = ImportGraph::new();
     for (from, script) in &scripts {
-        for Taken { file, names } in &script.imports {
+        for ImportedNames { file, names } in &script.imports {
             for name in names {
-                let to = defining(&scripts, file, name, MOST_HANDS).unwrap_or(file);
+                let to = defining_file(&scripts, file, name, MAX_REEXPORTS).unwrap_or(file);
                 if to != *from {
-                    let names = arrows.entry(((*from).to_owned(), to.to_owned())).or_default();
+                    let names = graph.entry(((*from).to_owned(), to.to_owned())).or_default();
                     names.insert((*name).to_owned());
                 }
             }
         }
     }
-    arrows
+    graph
 }
 
 struct Script<'a> {
     text: &'a str,
-    imports: Vec<Taken<'a>>,
-    handed_on: Vec<Taken<'a>>,
+    imports: Vec<ImportedNames<'a>>,
+    reexports: Vec<ImportedNames<'a>>,
 }
 
 /// The names in one import or export of another file; `*` means all names.
-struct Taken<'a> {
+struct ImportedNames<'a> {
     file: String,
     names: Vec<&'a str>,
 }
 
 impl<'a> Script<'a> {
     fn read(path: &str, text: &'a str, texts: &BTreeMap<&str, &str>) -> Self {
-        let mut script = Self { text, imports: Vec::new(), handed_on: Vec::new() };
+        let mut script = Self { text, imports: Vec::new(), reexports: Vec::new() };
         for quote in ['"', '\''] {
             for (at, _) in text.match_indices(&format!("{quote}.")) {
                 let (before, behind) = (&text[..at], &text[at + 1..]);
@@ -72,14 +72,14 @@ impl<'a> Script<'a> {
                 let Some(file) = file_of(path, named, texts) else { continue };
                 let before = before.trim_end_matches('(').trim_end();
                 if before.ends_with("import") {
-                    script.imports.push(Taken { file, names: vec!["*"] });
+                    script.imports.push(ImportedNames { file, names: vec!["*"] });
                     continue;
                 }
                 let Some(before) = before.strip_suffix("from") else { continue };
                 let start = before.rfind("import").max(before.rfind("export")).unwrap_or(before.len());
                 let (word, clause) = before[start..].split_at_checked("import".len()).unwrap_or_default();
-                let taken = Taken { file, names: names_in(clause) };
-                if word == "export" { script.handed_on.push(taken) } else { script.imports.push(taken) }
+                let imported = ImportedNames { file, names: names_in(clause) };
+                if word == "export" { script.reexports.push(imported) } else { script.imports.push(imported) }
             }
         }
         script
@@ -90,27 +90,29 @@ impl<'a> Script<'a> {
             self.text.lines().filter(|line| line.starts_with("export ") && !line.contains(" from "));
         exports.into_iter().any(|line| {
             let words = line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
-            let mut words = words.filter(|word| !word.is_empty() && !BEFORE_A_NAME.contains(word));
+            let mut words = words.filter(|word| !word.is_empty() && !EXPORT_KEYWORDS.contains(word));
             words.next() == Some(name)
         })
     }
 }
 
 /// The file that defines the name which `file` exports.
-fn defining<'a>(
+fn defining_file<'a>(
     scripts: &'a BTreeMap<&str, Script<'_>>,
     file: &'a str,
     name: &str,
-    most: usize,
+    depth_left: usize,
 ) -> Option<&'a str> {
     let script = scripts.get(file)?;
     if script.defines(name) || name == "*" {
         return Some(file);
     }
-    let most = most.checked_sub(1)?;
-    let handed_on =
-        script.handed_on.iter().filter(|taken| taken.names.iter().any(|known| [name, "*"].contains(known)));
-    handed_on.into_iter().find_map(|taken| defining(scripts, &taken.file, name, most))
+    let depth_left = depth_left.checked_sub(1)?;
+    let reexports = script
+        .reexports
+        .iter()
+        .filter(|imported| imported.names.iter().any(|known| [name, "*"].contains(known)));
+    reexports.into_iter().find_map(|imported| defining_file(scripts, &imported.file, name, depth_left))
 }
 
 /// The names between `import` and `from`.
@@ -137,6 +139,6 @@ fn file_of(from: &str, named: &str, texts: &BTreeMap<&str, &str>) -> Option<Stri
     }
     let path = parts.join("/");
     let stem = ENDINGS.iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(&path);
-    let places = [path.clone(), format!("{stem}.ts"), format!("{path}/index.ts")];
-    places.into_iter().find(|place| texts.contains_key(place.as_str()))
+    let candidates = [path.clone(), format!("{stem}.ts"), format!("{path}/index.ts")];
+    candidates.into_iter().find(|candidate| texts.contains_key(candidate.as_str()))
 }

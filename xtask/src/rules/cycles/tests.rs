@@ -6,18 +6,18 @@ fn files(texts: &[(&str, &str)]) -> Vec<File> {
 }
 
 /// The imports of a crate in one line each. Files are given by their paths below `src`.
-fn arrows_of(texts: &[(&str, &str)]) -> Vec<String> {
+fn graph_of(texts: &[(&str, &str)]) -> Vec<String> {
     let below: Vec<_> = texts.iter().map(|(path, text)| (format!("a/src/{path}"), *text)).collect();
     let below: Vec<_> = below.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-    lines(&names::arrows(&files(&below), "a").unwrap())
+    lines(&rust_imports::import_graph(&files(&below), "a").unwrap())
 }
 
-fn lines(arrows: &Arrows) -> Vec<String> {
+fn lines(graph: &ImportGraph) -> Vec<String> {
     let line = |((from, to), names): (&(String, String), &BTreeSet<String>)| {
         let [from, to] = [from, to].map(|path| path.trim_start_matches("a/src/"));
         format!("{from} -> {to}: {}", names.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
     };
-    arrows.iter().map(line).collect()
+    graph.iter().map(line).collect()
 }
 
 /// A crate with files `a`, `b` and so on. Each imports from the next one, and the last one from the first.
@@ -36,7 +36,11 @@ fn a_circle_of_three_files_is_none_too_many() {
     for (length, too_many) in [(2, 0), (3, 0), (4, 1)] {
         let ring = ring(length);
         let texts: Vec<_> = ring.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        assert_eq!(broken(&names::arrows(&files(&texts), "x").unwrap()).len(), too_many, "{length} files");
+        assert_eq!(
+            violations(&rust_imports::import_graph(&files(&texts), "x").unwrap()).len(),
+            too_many,
+            "{length} files"
+        );
     }
 }
 
@@ -44,9 +48,9 @@ fn a_circle_of_three_files_is_none_too_many() {
 fn a_circle_is_told_with_what_ties_it() {
     let ring = ring(4);
     let texts: Vec<_> = ring.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let broken = broken(&names::arrows(&files(&texts), "x").unwrap());
+    let violations = violations(&rust_imports::import_graph(&files(&texts), "x").unwrap());
     assert_eq!(
-        broken[0].to_string(),
+        violations[0].to_string(),
         "x/src/a.rs: and 3 more files import each other in a circle; what two of them need belongs into a file below both:
     x/src/a.rs -> x/src/b.rs: Tb
     x/src/b.rs -> x/src/c.rs: Tc
@@ -75,7 +79,7 @@ fn a_name_is_taken_from_the_file_that_defines_it() {
     for (b, arrow) in cases {
         let inner = "pub struct Handed;\npub struct Starred;\n";
         let texts = [("lib.rs", root), ("a.rs", a), ("a/inner.rs", inner), ("b.rs", b)];
-        assert_eq!(arrows_of(&texts), [arrow], "{b}");
+        assert_eq!(graph_of(&texts), [arrow], "{b}");
     }
 }
 
@@ -93,7 +97,7 @@ fn what_is_declared_handed_on_tested_or_another_crates_is_not_taken() {
     ];
     for b in cases {
         let texts = [("lib.rs", root), ("a.rs", "pub struct Given;\n"), ("b.rs", b)];
-        assert_eq!(arrows_of(&texts), Vec::<String>::new(), "{b}");
+        assert_eq!(graph_of(&texts), Vec::<String>::new(), "{b}");
     }
 }
 
@@ -115,7 +119,7 @@ fn what_a_phase_takes_from_its_noun_makes_no_circle() {
         texts.extend(phases.map(|name| phase(name, more(name))));
         texts.extend(others.iter().map(|(name, text)| (format!("x/src/{name}.rs"), (*text).to_owned())));
         let texts: Vec<_> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        let found = too_large(&names::arrows(&files(&texts), "x").unwrap());
+        let found = too_large(&rust_imports::import_graph(&files(&texts), "x").unwrap());
         found.iter().map(BTreeSet::len).collect::<Vec<_>>()
     };
     assert!(too_large(noun(""), &[("a", "use super::b::State as B;")], &[]).is_empty());
@@ -160,9 +164,9 @@ fn scripts_are_held_to_it_as_well() {
         ),
         ("w/d.mjs", "import * as all from \"./all.js\";\nimport { a } from './all.js';\n"),
     ];
-    let arrows = scripts::arrows(&files(&texts));
+    let graph = script_imports::import_graph(&files(&texts));
     assert_eq!(
-        lines(&arrows),
+        lines(&graph),
         [
             "w/a.ts -> w/b.ts: B, b",
             "w/b.ts -> w/sub/c.ts: C",
@@ -171,5 +175,5 @@ fn scripts_are_held_to_it_as_well() {
             "w/sub/c.ts -> w/d.mjs: *"
         ]
     );
-    assert!(broken(&arrows)[0].to_string().starts_with("w/a.ts: and 3 more files"));
+    assert!(violations(&graph)[0].to_string().starts_with("w/a.ts: and 3 more files"));
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use syn::{Attribute, Expr, ExprLit, Item, ItemMod, ItemUse, Lit, Meta};
 
-use super::paths::{Path, leaves};
-use crate::rules::broken::RuleError;
+use super::paths::{Path, use_paths};
+use crate::rules::violations::RuleError;
 
 /// A module and its names. A file is one module, and other modules may be written inside it.
 pub(super) struct Module {
@@ -29,27 +29,27 @@ pub(super) enum Name {
 
 /// The modules below the root file of a crate, beginning with the root.
 pub(super) fn read(root: &str, texts: &BTreeMap<&str, &str>) -> Result<Vec<Module>, RuleError> {
-    let mut reader = Reader { texts, modules: Vec::new() };
+    let mut reader = ModuleReader { texts, modules: Vec::new() };
     let folder = folder_of(root);
-    reader.file(root, folder, None)?;
+    reader.read_file(root, folder, None)?;
     Ok(reader.modules)
 }
 
-struct Reader<'a> {
+struct ModuleReader<'a> {
     texts: &'a BTreeMap<&'a str, &'a str>,
     modules: Vec<Module>,
 }
 
-impl Reader<'_> {
+impl ModuleReader<'_> {
     /// Reads `file`. The files of its modules are in `folder`.
-    fn file(&mut self, file: &str, folder: &str, parent: Option<usize>) -> Result<usize, RuleError> {
+    fn read_file(&mut self, file: &str, folder: &str, parent: Option<usize>) -> Result<usize, RuleError> {
         let text = self.texts.get(file).copied().unwrap_or_default();
         let parsed =
             syn::parse_file(text).map_err(|source| RuleError::Parse { path: file.to_owned(), source })?;
-        self.module(file, folder, parent, parsed.items)
+        self.read_module(file, folder, parent, parsed.items)
     }
 
-    fn module(
+    fn read_module(
         &mut self,
         file: &str,
         folder: &str,
@@ -65,62 +65,71 @@ impl Reader<'_> {
             items: Vec::new(),
         };
         self.modules.push(module);
-        let mut kept = Vec::new();
+        let mut rest_items = Vec::new();
         for mut item in items.into_iter().filter(|item| !is_test(attributes(item))) {
             match &mut item {
-                Item::Mod(child) => self.child(file, folder, own, child)?,
+                Item::Mod(child) => self.read_child(file, folder, own, child)?,
                 Item::Use(imported) => {
-                    self.import(own, imported);
-                    kept.push(item);
+                    self.add_import(own, imported);
+                    rest_items.push(item);
                 }
                 _ => {
                     if let Some(name) = name_of(&item) {
-                        self.name(own, name, Name::Item);
+                        self.add_name(own, name, Name::Item);
                     }
-                    kept.push(item);
+                    rest_items.push(item);
                 }
             }
         }
-        self.modules[own].items = kept;
+        self.modules[own].items = rest_items;
         Ok(own)
     }
 
-    fn child(&mut self, file: &str, folder: &str, own: usize, child: &mut ItemMod) -> Result<(), RuleError> {
+    fn read_child(
+        &mut self,
+        file: &str,
+        folder: &str,
+        own: usize,
+        child: &mut ItemMod,
+    ) -> Result<(), RuleError> {
         let name = child.ident.to_string();
         let below = format!("{folder}/{name}");
         let read = if let Some((_, items)) = &mut child.content {
             let items = std::mem::take(items);
-            Some(self.module(file, &below, Some(own), items)?)
+            Some(self.read_module(file, &below, Some(own), items)?)
         } else if let Some(named) = path_of(&child.attrs) {
             let path = format!("{}/{named}", folder_of(file));
             let below = folder_of(&path).to_owned();
-            self.texts.contains_key(path.as_str()).then(|| self.file(&path, &below, Some(own))).transpose()?
+            self.texts
+                .contains_key(path.as_str())
+                .then(|| self.read_file(&path, &below, Some(own)))
+                .transpose()?
         } else {
-            let places = [format!("{below}.rs"), format!("{below}/mod.rs")];
-            let place = places.iter().find(|place| self.texts.contains_key(place.as_str()));
-            place.map(|place| self.file(place, &below, Some(own))).transpose()?
+            let candidates = [format!("{below}.rs"), format!("{below}/mod.rs")];
+            let candidate = candidates.iter().find(|candidate| self.texts.contains_key(candidate.as_str()));
+            candidate.map(|candidate| self.read_file(candidate, &below, Some(own))).transpose()?
         };
         if let Some(read) = read {
-            self.name(own, name, Name::Module(read));
+            self.add_name(own, name, Name::Module(read));
         }
         Ok(())
     }
 
-    fn import(&mut self, own: usize, imported: &ItemUse) {
+    fn add_import(&mut self, own: usize, imported: &ItemUse) {
         if imported.leading_colon.is_some() {
             return;
         }
-        for leaf in leaves(&imported.tree) {
-            match leaf.bound {
-                Some(bound) => self.name(own, bound, Name::Import(leaf.path)),
-                None if leaf.is_glob => self.modules[own].globs.push(leaf.path),
+        for use_path in use_paths(&imported.tree) {
+            match use_path.local_name {
+                Some(local_name) => self.add_name(own, local_name, Name::Import(use_path.path)),
+                None if use_path.is_glob => self.modules[own].globs.push(use_path.path),
                 None => {}
             }
         }
     }
 
-    fn name(&mut self, own: usize, name: String, stands_for: Name) {
-        self.modules[own].names.entry(name).or_default().push(stands_for);
+    fn add_name(&mut self, own: usize, name: String, meaning: Name) {
+        self.modules[own].names.entry(name).or_default().push(meaning);
     }
 }
 

@@ -13,25 +13,25 @@ const SEPARATOR: char = '\x1f';
 
 /// Folders and the names that replace them. A folder inside another one comes after it, because the last folder that
 /// fits counts.
-pub(super) struct Places(Vec<(PathBuf, &'static str)>);
+pub(super) struct PathRemap(Vec<(PathBuf, &'static str)>);
 
-impl Places {
+impl PathRemap {
     pub(super) fn of(metadata: &Metadata, sysroot: &Path) -> Self {
-        let mut places: Vec<(PathBuf, &'static str)> = Vec::new();
-        places.extend(std::env::home_dir().map(|home| (home, "home")));
-        places.extend(std::env::var_os("CARGO_HOME").map(|home| (home.into(), "cargo")));
-        places.push((sysroot.to_owned(), "rust"));
-        places.push((metadata.workspace_root.clone().into(), "headstart"));
-        places.push((metadata.target_directory.clone().into(), "target"));
+        let mut path_remap: Vec<(PathBuf, &'static str)> = Vec::new();
+        path_remap.extend(std::env::home_dir().map(|home| (home, "home")));
+        path_remap.extend(std::env::var_os("CARGO_HOME").map(|home| (home.into(), "cargo")));
+        path_remap.push((sysroot.to_owned(), "rust"));
+        path_remap.push((metadata.workspace_root.clone().into(), "headstart"));
+        path_remap.push((metadata.target_directory.clone().into(), "target"));
         let others = metadata.packages.iter().filter(|package| package.source.is_some());
         let mut registries: Vec<PathBuf> =
             others.filter_map(|package| Some(package.manifest_path.parent()?.parent()?.into())).collect();
         registries.sort();
         registries.dedup();
-        places.extend(registries.into_iter().map(|folder| (folder, "crates")));
+        path_remap.extend(registries.into_iter().map(|folder| (folder, "crates")));
         // If the home folder is the root, it would be part of every path.
-        places.retain(|(folder, _)| folder.parent().is_some());
-        Self(places)
+        path_remap.retain(|(folder, _)| folder.parent().is_some());
+        Self(path_remap)
     }
 
     /// The flags for clang, because headers and assertions name files as well.
@@ -47,10 +47,10 @@ impl Places {
             let flags = std::env::var("RUSTFLAGS").ok()?;
             Some(flags.split_whitespace().collect::<Vec<_>>().join(&SEPARATOR.to_string()))
         });
-        self.hide_beside(given.filter(|given| !given.is_empty()), cargo);
+        self.hide_with_flags(given.filter(|given| !given.is_empty()), cargo);
     }
 
-    fn hide_beside(&self, given: Option<String>, cargo: &mut Command) {
+    fn hide_with_flags(&self, given: Option<String>, cargo: &mut Command) {
         let flags =
             self.0.iter().map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
         if let Some(given) = given {
@@ -70,10 +70,11 @@ mod tests {
 
     #[test]
     fn folders_are_hidden_beside_the_flags_of_the_caller() {
-        let places = Places(vec![("/home/ada".into(), "home"), ("/home/ada/my \"own\"".into(), "headstart")]);
+        let path_remap =
+            PathRemap(vec![("/home/ada".into(), "home"), ("/home/ada/my \"own\"".into(), "headstart")]);
         let hidden = |given: Option<&str>| {
             let mut cargo = Command::new("cargo");
-            places.hide_beside(given.map(str::to_owned), &mut cargo);
+            path_remap.hide_with_flags(given.map(str::to_owned), &mut cargo);
             let said = cargo.get_args().map(|argument| argument.to_string_lossy().into_owned());
             let set = cargo.get_envs().filter_map(|(_, value)| Some(value?.to_string_lossy().into_owned()));
             said.chain(set).collect::<Vec<_>>()

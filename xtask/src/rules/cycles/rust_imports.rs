@@ -6,59 +6,59 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItemFn, Item, ItemUse, Macro, Meta, Visibility};
 
-use super::Arrows;
+use super::ImportGraph;
 use super::modules::{self, Module, is_test};
-use super::paths::{Place, leaves, resolve};
-use crate::rules::broken::RuleError;
+use super::paths::{PathTarget, resolve, use_paths};
 use crate::rules::text::File;
+use crate::rules::violations::RuleError;
 
 /// The imports between the files in the `src` of a package. Declaring or re-exporting a module is no import, because a
 /// name is taken from the file that defines it.
-pub(super) fn arrows(files: &[File], folder: &str) -> Result<Arrows, RuleError> {
+pub(super) fn import_graph(files: &[File], folder: &str) -> Result<ImportGraph, RuleError> {
     let texts: BTreeMap<&str, &str> =
         files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
-    let mut arrows = Arrows::new();
+    let mut graph = ImportGraph::new();
     for root in ["lib.rs", "main.rs"].map(|root| format!("{folder}/src/{root}")) {
         if !texts.contains_key(root.as_str()) {
             continue;
         }
         let modules = modules::read(&root, &texts)?;
         for (own, module) in modules.iter().enumerate() {
-            let mut reader = Reader { modules: &modules, own, arrows: &mut arrows };
-            module.items.iter().for_each(|item| reader.visit_item(item));
+            let mut visitor = ImportVisitor { modules: &modules, own, graph: &mut graph };
+            module.items.iter().for_each(|item| visitor.visit_item(item));
         }
     }
-    Ok(arrows)
+    Ok(graph)
 }
 
-struct Reader<'a> {
+struct ImportVisitor<'a> {
     modules: &'a [Module],
     own: usize,
-    arrows: &'a mut Arrows,
+    graph: &'a mut ImportGraph,
 }
 
-impl Reader<'_> {
-    fn take(&mut self, path: &[String]) {
-        if let Some(Place::Item(module, name)) = resolve(self.modules, self.own, path) {
-            self.arrow(module, name);
+impl ImportVisitor<'_> {
+    fn add_path(&mut self, path: &[String]) {
+        if let Some(PathTarget::Item(module, name)) = resolve(self.modules, self.own, path) {
+            self.add_import(module, name);
         }
     }
 
-    fn arrow(&mut self, module: usize, name: String) {
+    fn add_import(&mut self, module: usize, name: String) {
         let (from, to) = (&self.modules[self.own].file, &self.modules[module].file);
         if from != to {
-            self.arrows.entry((from.clone(), to.clone())).or_default().insert(name);
+            self.graph.entry((from.clone(), to.clone())).or_default().insert(name);
         }
     }
 
     /// Takes the paths in the arguments of a macro, which have no grammar of their own.
-    fn tokens(&mut self, tokens: TokenStream) {
+    fn visit_tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons, mut dots) = (Vec::new(), 0, 0);
         for token in tokens {
             match token {
                 TokenTree::Ident(name) => {
                     if colons != 2 {
-                        self.take(&std::mem::take(&mut path));
+                        self.add_path(&std::mem::take(&mut path));
                     }
                     colons = 0;
                     // A name after one dot is a field or a method, and one after two dots is a value.
@@ -69,34 +69,34 @@ impl Reader<'_> {
                 }
                 TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
                 token => {
-                    self.take(&std::mem::take(&mut path));
+                    self.add_path(&std::mem::take(&mut path));
                     colons = 0;
                     let is_dot = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '.');
                     dots = if is_dot { dots + 1 } else { 0 };
                     match token {
-                        TokenTree::Group(group) => self.tokens(group.stream()),
-                        TokenTree::Literal(text) => self.quoted(&text.to_string()),
+                        TokenTree::Group(group) => self.visit_tokens(group.stream()),
+                        TokenTree::Literal(text) => self.visit_string(&text.to_string()),
                         _ => {}
                     }
                 }
             }
         }
-        self.take(&path);
+        self.add_path(&path);
     }
 
     /// Takes the path in a string of an attribute, which can name a function or a module: `with = "crate::hex"`.
-    fn quoted(&mut self, literal: &str) {
+    fn visit_string(&mut self, literal: &str) {
         let path: Vec<String> = literal.trim_matches('"').split("::").map(ToOwned::to_owned).collect();
         match resolve(self.modules, self.own, &path) {
-            Some(Place::Module(module)) if 1 < path.len() => {
-                self.arrow(module, path.last().cloned().unwrap_or_default());
+            Some(PathTarget::Module(module)) if 1 < path.len() => {
+                self.add_import(module, path.last().cloned().unwrap_or_default());
             }
-            _ => self.take(&path),
+            _ => self.add_path(&path),
         }
     }
 }
 
-impl<'ast> Visit<'ast> for Reader<'_> {
+impl<'ast> Visit<'ast> for ImportVisitor<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         if !matches!(item, Item::Mod(_)) {
             visit::visit_item(self, item);
@@ -112,8 +112,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item_use(&mut self, imported: &'ast ItemUse) {
         // A file that re-exports a name only takes it if it also uses it.
         if matches!(imported.vis, Visibility::Inherited) && imported.leading_colon.is_none() {
-            for leaf in leaves(&imported.tree) {
-                self.take(&leaf.path);
+            for use_path in use_paths(&imported.tree) {
+                self.add_path(&use_path.path);
             }
         }
     }
@@ -121,19 +121,19 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.leading_colon.is_none() {
             let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            self.take(&names);
+            self.add_path(&names);
         }
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, called: &'ast Macro) {
-        self.tokens(called.tokens.clone());
+        self.visit_tokens(called.tokens.clone());
         visit::visit_macro(self, called);
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         if let Meta::List(list) = &attribute.meta {
-            self.tokens(list.tokens.clone());
+            self.visit_tokens(list.tokens.clone());
         }
     }
 }

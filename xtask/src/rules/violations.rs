@@ -13,31 +13,31 @@ pub(crate) enum RuleError {
     #[error("{path}: {source}")]
     Parse { path: String, source: syn::Error },
     #[error("{} broken rule(s):\n{}", .0.len(), lines(.0))]
-    Broken(Vec<Broken>),
+    Violations(Vec<Violation>),
 }
 
 /// A rule that is broken, and where.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct Violation {
     /// The file or package, relative to the repository.
     pub(super) place: String,
     /// The problem, and how to solve it.
     pub(super) what: String,
 }
 
-impl Broken {
+impl Violation {
     pub(super) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: place.into(), what: what.into() }
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.what)
     }
 }
 
-fn lines(broken: &[Broken]) -> String {
-    let lines: Vec<String> = broken.iter().map(|broken| format!("  {broken}")).collect();
+fn lines(violations: &[Violation]) -> String {
+    let lines: Vec<String> = violations.iter().map(|violation| format!("  {violation}")).collect();
     lines.join("\n")
 }

@@ -1,7 +1,7 @@
 //! Finds the tests of a source file by the lines above each function.
 
 /// Begins a comment above a test that names the rows which the test checks: `S47`, or several with commas.
-pub(super) const MARK: &str = "// Row: ";
+pub(super) const ROW_MARK: &str = "// Row: ";
 
 /// A function, or a mark that has no function below it.
 pub(super) struct Function<'a> {
@@ -18,8 +18,8 @@ pub(super) fn functions(source: &str) -> Vec<Function<'_>> {
     let (mut is_test, mut rows, mut in_attribute) = (false, Vec::new(), false);
     for (at, line) in source.lines().enumerate() {
         let line = line.trim();
-        if let Some(marked) = line.strip_prefix(MARK) {
-            rows.extend(marked.split(',').map(|row| (at + 1, row.trim())));
+        if let Some(rows_text) = line.strip_prefix(ROW_MARK) {
+            rows.extend(rows_text.split(',').map(|row| (at + 1, row.trim())));
         } else if in_attribute || line.starts_with("#[") {
             is_test |= line == "#[test]" || line.starts_with("#[tokio::test");
             in_attribute = !line.ends_with(']');
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_test_is_what_has_the_attribute() {
-        let marked = |row: &str| format!("    {MARK}{row}\n");
+        let marked = |row: &str| format!("    {ROW_MARK}{row}\n");
         let source = [
             "#[test]\nfn one() {}\n\n".to_owned(),
             marked("S1, S2"),
