@@ -4,7 +4,7 @@ use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, Guards, Message, ModelRequest, Role, ToolSchema, TurnEnd,
 };
 use headstart_overlay_fs::Workspace;
-use headstart_speculation::{Beside, Ending, News, Transcript, UndoWatch};
+use headstart_speculation::{Attachments, Ending, Transcript, UndoReport, UndoWatch};
 
 /// What was said, and from what a turn begins.
 ///
@@ -19,12 +19,12 @@ use headstart_speculation::{Beside, Ending, News, Transcript, UndoWatch};
 /// use headstart_agent::Conversation;
 /// use headstart_forked_query::{Message, Part, Role};
 /// use headstart_overlay_fs::MemoryTree;
-/// use headstart_speculation::{Beside, Ending};
+/// use headstart_speculation::{Attachments, Ending};
 ///
 /// let tree = Arc::new(MemoryTree::new());
 /// let mut conversation = Conversation::new("You are a coding agent.", Vec::new(), "model", tree);
-/// let news = block_on(conversation.news());
-/// let mut transcript = conversation.open("what is this?", &Beside::default(), news);
+/// let undo_report = block_on(conversation.undo_report());
+/// let mut transcript = conversation.open("what is this?", &Attachments::default(), undo_report);
 /// // The engine's part: here the model answers with one word.
 /// transcript.messages.push(Message { role: Role::Model, parts: vec![Part::Text { text: "Nothing.".into() }] });
 /// conversation.conclude(transcript, &Ending::Completed);
@@ -39,7 +39,7 @@ pub struct Conversation {
     last_turn: TurnEnd,
     watch: Arc<UndoWatch>,
     /// What the running turn tells the model of undone changes.
-    telling: News,
+    telling: UndoReport,
     /// What else the model has to know before the user's next words.
     note: Option<String>,
     /// What else the running turn tells the model.
@@ -64,7 +64,7 @@ impl Conversation {
             history: Vec::new(),
             last_turn: TurnEnd::Completed,
             watch: Arc::new(UndoWatch::new(workspace)),
-            telling: News::default(),
+            telling: UndoReport::default(),
             note: None,
             telling_note: None,
         }
@@ -113,8 +113,8 @@ impl Conversation {
     }
 
     /// What the user has undone of the work in the conversation, as far as the model does not know it yet.
-    pub async fn news(&self) -> News {
-        self.watch.news().await
+    pub async fn undo_report(&self) -> UndoReport {
+        self.watch.undo_report().await
     }
 
     /// Adds something that the model has to know before the user's next words.
@@ -122,10 +122,10 @@ impl Conversation {
         self.note = Some(joined(self.note.take(), note));
     }
 
-    /// In words, what the model has to know before anything else is said; empty if there is nothing. `news` is what is
-    /// undone by now. Work that began with another preface builds on what is not true any more.
-    pub fn preface(&self, news: &News) -> String {
-        preface(self.note.as_deref(), news)
+    /// In words, what the model has to know before anything else is said; empty if there is nothing. `undo_report` is
+    /// what is undone by now. Work that began with another preface builds on what is not true any more.
+    pub fn preface(&self, undo_report: &UndoReport) -> String {
+        preface(self.note.as_deref(), undo_report)
     }
 
     /// What else the model has to know besides undone changes.
@@ -134,24 +134,24 @@ impl Conversation {
     }
 
     /// Begins a turn: the prompt, preceded by what the model has to know first and followed by what it reads beside the
-    /// prompt ([`Host::beside_prompt`](headstart_speculation::Host::beside_prompt)).
-    pub fn open(&mut self, prompt: &str, beside: &Beside, news: News) -> Transcript {
-        let preface = self.preface(&news);
+    /// prompt ([`Host::prompt_attachments`](headstart_speculation::Host::prompt_attachments)).
+    pub fn open(&mut self, prompt: &str, attachments: &Attachments, undo_report: UndoReport) -> Transcript {
+        let preface = self.preface(&undo_report);
         let prompt = if preface.is_empty() { prompt.to_owned() } else { format!("{preface}\n\n{prompt}") };
-        self.tell(news);
-        Transcript::with_beside(&prompt, beside)
+        self.tell(undo_report);
+        Transcript::with_attachments(&prompt, attachments)
     }
 
     /// Notes that work is taken whose model was told the [`preface`](Self::preface) with these news: what it was told
     /// counts as told by this turn.
-    pub fn tell(&mut self, news: News) {
-        self.telling = news;
+    pub fn tell(&mut self, undo_report: UndoReport) {
+        self.telling = undo_report;
         self.telling_note = self.note.take();
     }
 
     /// Notes that nothing came of the turn that would have told the preface: the next turn tells it.
     pub fn untell(&mut self) {
-        self.telling = News::default();
+        self.telling = UndoReport::default();
         if let Some(before) = self.telling_note.take() {
             let later = self.note.take();
             self.note = Some(later.into_iter().fold(before, |before, later| joined(Some(before), &later)));
@@ -159,7 +159,7 @@ impl Conversation {
     }
 
     /// What the running turn tells the model of undone changes.
-    pub fn telling(&self) -> &News {
+    pub fn telling(&self) -> &UndoReport {
         &self.telling
     }
 
@@ -182,7 +182,7 @@ impl Conversation {
     /// the rest.
     pub fn absorb(&mut self, messages: Vec<Message>) {
         let telling = std::mem::take(&mut self.telling);
-        self.watch.told(&telling);
+        self.watch.acknowledge(&telling);
         self.telling_note = None;
         self.history.extend(messages);
         self.fork();
@@ -232,7 +232,7 @@ impl Conversation {
     pub fn clear(&mut self) {
         self.history.clear();
         self.watch.forget_all();
-        self.telling = News::default();
+        self.telling = UndoReport::default();
         (self.note, self.telling_note) = (None, None);
         self.last_turn = TurnEnd::Completed;
         self.fork();
@@ -245,9 +245,10 @@ impl Conversation {
 }
 
 /// The text of [`Conversation::preface`].
-pub(crate) fn preface(note: Option<&str>, news: &News) -> String {
+pub(crate) fn preface(note: Option<&str>, undo_report: &UndoReport) -> String {
     let note = note.map(|note| format!("[Note: {note}]"));
-    let parts: Vec<_> = note.into_iter().chain([news.note()]).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<_> =
+        note.into_iter().chain([undo_report.note()]).filter(|part| !part.is_empty()).collect();
     parts.join("\n\n")
 }
 

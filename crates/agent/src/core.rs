@@ -24,7 +24,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Mode;
 use headstart_budget::{Metering, Unwritten};
 use headstart_followup_state::{Config, Event as Followup, FollowupController};
-use headstart_speculation::{Ending, Engine, Event, Finished, News, Origin};
+use headstart_speculation::{Ending, Engine, Event, Finished, Origin, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
 use self::compacting::{Compacting, Shortening};
@@ -112,7 +112,7 @@ pub(crate) struct Core {
     /// changed.
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last check.
-    undone: News,
+    undone: UndoReport,
     /// What each turn has changed in the workspace.
     made: Made,
     /// The code of the reason why there is no suggestion.
@@ -163,7 +163,7 @@ impl Core {
             is_over: false,
             keeping: Keeping::default(),
             applied: VecDeque::new(),
-            undone: News::default(),
+            undone: UndoReport::default(),
             made: Made::default(),
             unsuggested: None,
             is_offered_by_host: false,
@@ -225,18 +225,18 @@ impl Core {
     /// Takes in the result of an effect.
     pub(crate) fn report(&mut self, report: Report) {
         match report {
-            Report::Opened { news, beside } => self.opened(news, beside),
+            Report::Opened { undo_report, attachments } => self.opened(undo_report, attachments),
             Report::TurnEvent(event) => self.tell(event, Origin::Turn),
             Report::Asked(asked) => self.asked(asked),
-            Report::TurnEnded { ending, transcript, cost, gauge } => {
-                self.shortening.learn(gauge);
+            Report::TurnEnded { ending, transcript, cost, token_estimate } => {
+                self.shortening.learn(token_estimate);
                 self.turn_ended(ending, transcript, &cost);
             }
             Report::SummedUp { answer, work_ms } => self.summed_up(answer, work_ms),
             Report::SummedUpAhead { answer, work_ms } => self.summed_up_ahead(answer, work_ms),
             Report::Titled { answer, work_ms } => self.titled(answer, work_ms),
-            Report::QueryAnswered { request, news, answer, work_ms } => {
-                self.query_answered(request, news, answer, work_ms);
+            Report::QueryAnswered { request, undo_report, answer, work_ms } => {
+                self.query_answered(request, undo_report, answer, work_ms);
             }
             Report::NextKnown { request, next, why_none, above } => {
                 self.next_known(request, next, why_none, above);
@@ -245,7 +245,7 @@ impl Core {
             Report::WorkEvent { id, event } => self.work_event(&id, event),
             Report::WorkEnded { id, finished } => self.work_ended(&id, finished),
             Report::StepStarted { below, step } => self.step_started(&below, step),
-            Report::UndoFound(news) => self.undo_found(news),
+            Report::UndoFound(undo_report) => self.undo_found(undo_report),
             Report::Accepted(accepted) => self.accepted(*accepted),
             Report::HabitsRead(habits) => self.options.metering.adopt(habits),
             Report::Trouble(text) => self.log.push(Item::Trouble { text }),

@@ -23,8 +23,8 @@ use headstart_forked_query::{
     Role, Usage, forked_query, generate_candidates,
 };
 use headstart_speculation::{
-    AcceptError, Acceptance, Beside, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn,
-    UndoWatch,
+    AcceptError, Acceptance, Attachments, Consent, Ending, Engine, Events, Finished, PromptOrigin, Turn,
+    UndoReport, UndoWatch,
 };
 
 use tracing::{debug, warn};
@@ -69,7 +69,7 @@ pub struct Driver {
     /// A title that is asked for. Nobody waits for it, either.
     title: Option<Task<Report>>,
     looking: Option<BoxFuture<'static, Report>>,
-    looking_back: Option<BoxFuture<'static, News>>,
+    looking_back: Option<BoxFuture<'static, UndoReport>>,
     timer: Option<BoxFuture<'static, ()>>,
     /// The calls of the ledger and of the session that wait or run.
     of_ledger: Keeper<Option<Habits>>,
@@ -196,14 +196,14 @@ impl Driver {
             Effect::AwaitNext { request, accepted } => {
                 self.query = Some(self.spawn(async move {
                     let next = accepted.next().await;
-                    let why_none = accepted.no_next();
+                    let why_none = accepted.no_next_reason();
                     let above = accepted.above().await;
                     Report::NextKnown { request, next, why_none, above }
                 }));
             }
             Effect::LookUndone => {
                 let undone = Arc::clone(&self.undone);
-                let looking = AssertUnwindSafe(async move { undone.news().await }).catch_unwind();
+                let looking = AssertUnwindSafe(async move { undone.undo_report().await }).catch_unwind();
                 self.looking_back = Some(looking.map(Result::unwrap_or_default).boxed());
             }
             Effect::UseModel(name) => self.engine.background.name = name,
@@ -227,7 +227,7 @@ impl Driver {
                 let engine = Engine { limits, ..self.engine.clone() };
                 // A slash command is never run ahead; that is no error.
                 if let Ok((speculation, driver, events)) =
-                    engine.start_knowing(id, &params, &preface, &prompt)
+                    engine.start_with_note(id, &params, &preface, &prompt)
                 {
                     self.runs.push(Run::new(speculation.clone(), events));
                     self.shared.with(|core| core.report(Report::WorkStarted(speculation)));
@@ -290,10 +290,10 @@ impl Driver {
             return Poll::Ready(Some(report));
         }
         if let Some(looking) = &mut self.looking_back
-            && let Poll::Ready(news) = looking.poll_unpin(context)
+            && let Poll::Ready(undo_report) = looking.poll_unpin(context)
         {
             self.looking_back = None;
-            return Poll::Ready(Some(Report::UndoFound(news)));
+            return Poll::Ready(Some(Report::UndoFound(undo_report)));
         }
         if let Poll::Ready(report) = self.poll_runs(context) {
             return Poll::Ready(Some(report));
@@ -359,7 +359,7 @@ impl Driver {
                     ending,
                     transcript: turn.transcript(),
                     cost: turn.cost(),
-                    gauge: turn.gauge(),
+                    token_estimate: turn.token_estimate(),
                 });
             }
             // The turn may have told something since its events were looked at above; that is told first.
@@ -434,17 +434,20 @@ impl Driver {
         let undone = Arc::clone(&self.undone);
         let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
         let looking = async move {
-            let beside = match prompt {
-                Some((prompt, params)) => host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await,
-                None => Ok(Beside::default()),
+            let attachments = match prompt {
+                Some((prompt, params)) => {
+                    host.prompt_attachments(&prompt, PromptOrigin::User, &params, &tree).await
+                }
+                None => Ok(Attachments::default()),
             };
-            Report::Opened { news: undone.news().await, beside }
+            Report::Opened { undo_report: undone.undo_report().await, attachments }
         };
         let looked = AssertUnwindSafe(looking).catch_unwind().map(|looked| match looked {
             Ok(report) => report,
-            Err(panic) => {
-                Report::Opened { news: News::default(), beside: Err(Broken::of(&*panic).to_string()) }
-            }
+            Err(panic) => Report::Opened {
+                undo_report: UndoReport::default(),
+                attachments: Err(Broken::of(&*panic).to_string()),
+            },
         });
         looked.boxed()
     }
@@ -457,13 +460,13 @@ impl Driver {
         let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
         let (undone, began) = (Arc::clone(&self.undone), host.now());
         self.spawn(async move {
-            let news = undone.news().await;
-            let preface = preface(note.as_deref(), &news);
+            let undo_report = undone.undo_report().await;
+            let preface = preface(note.as_deref(), &undo_report);
             let told = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
             let told = told.as_slice();
             let answer = generate_candidates(&background, &params, told, guards, candidates).await;
             let work_ms = millis(host.now().saturating_sub(began));
-            Report::QueryAnswered { request, news, answer, work_ms }
+            Report::QueryAnswered { request, undo_report, answer, work_ms }
         })
     }
 

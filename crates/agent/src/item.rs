@@ -5,7 +5,7 @@ use headstart_budget::policy::SkipReason;
 use headstart_forked_query::{ModelError, ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{CallStage, Checked, Ending, Event, Origin};
+use headstart_speculation::{CallStage, CheckResult, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
 use headstart_toolbox::{ContextItem, Toolbox, Wording};
 
@@ -27,7 +27,7 @@ pub enum Item {
     /// it again, as another item.
     Call(Box<CallItem>),
     /// The result of the project's own check of completed work ahead.
-    Check(Checked),
+    Check(CheckResult),
     /// Work ahead was accepted: what it changed.
     Applied(Box<Applied>),
     /// Work that the user took was not applied.

@@ -3,7 +3,7 @@
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{CallStage, Checked, Ending, Finished, Origin};
+use headstart_speculation::{CallStage, CheckResult, Ending, Finished, Origin};
 use headstart_tool_gate::Verdict;
 use headstart_toolbox::ContextItem;
 use serde::{Serialize, Serializer};
@@ -128,7 +128,7 @@ enum ItemFields<'a> {
         text: &'a str,
     },
     Call(CallFields<'a>),
-    Check(&'a Checked),
+    Check(&'a CheckResult),
     Applied {
         id: &'a str,
         changes: &'a [ChangeSummary],

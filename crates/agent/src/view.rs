@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use headstart_followup_state::{CandidatePosition, Suggestion};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
-use headstart_speculation::{AsksFirst, Ending, Event, Finished};
+use headstart_speculation::{ApprovalRequest, Ending, Event, Finished};
 use headstart_tool_gate::SessionRule;
 
 use crate::item::{Compacted, Item, JudgedCall};
@@ -127,7 +127,7 @@ pub enum Subject {
     /// A call of the running turn: yes or no.
     Call(JudgedCall),
     /// Work that the user took, in a mode that asks before a write: yes or no to all of it.
-    Changes(AsksFirst),
+    Changes(ApprovalRequest),
     /// Work that the user took, and what they changed meanwhile: a choice for each conflict, [`Answer::Anew`] or no.
     /// Nothing is written before the answer.
     Conflicts {

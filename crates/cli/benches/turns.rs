@@ -51,7 +51,7 @@ impl Host for Program {
         }
     }
 
-    async fn beside(&self, work: BoxFuture<'static, ()>) {
+    async fn run_concurrently(&self, work: BoxFuture<'static, ()>) {
         if !self.threads {
             return work.await;
         }

@@ -8,7 +8,7 @@ use headstart_agent::native::TokioHost;
 use headstart_context::ResolvedMentions;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
-use headstart_speculation::{AtBoundary, Beside, Check, Consent, Freshness, Host, PromptOf};
+use headstart_speculation::{AtBoundary, Attachments, Check, Consent, Freshness, Host, PromptOrigin};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -119,13 +119,13 @@ impl Host for NativeHost {
         self.base.gate_context()
     }
 
-    async fn beside_prompt(
+    async fn prompt_attachments(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
-    ) -> Result<Beside, String> {
+    ) -> Result<Attachments, String> {
         let gate = self.gate_context();
         let mentions = self.mentions.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let ResolvedMentions { text, images, read } = match mentions {
@@ -144,7 +144,7 @@ impl Host for NativeHost {
             "what goes along with a prompt was read"
         );
         let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
-        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
+        Ok(Attachments { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }
 
     fn commit_options(&self) -> CommitOptions {
@@ -169,7 +169,7 @@ impl Host for NativeHost {
         self.freshness
     }
 
-    async fn beside(&self, work: BoxFuture<'static, ()>) {
+    async fn run_concurrently(&self, work: BoxFuture<'static, ()>) {
         // This is a set because dropping it ends its task.
         let mut task = JoinSet::new();
         task.spawn(work);

@@ -8,7 +8,7 @@ use headstart_context::{
 };
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
-use headstart_speculation::PromptOf;
+use headstart_speculation::PromptOrigin;
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::Toolbox;
 
@@ -63,13 +63,13 @@ impl Mentions {
     pub(crate) async fn resolve(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
     ) -> Result<ResolvedMentions, String> {
         let tools =
-            ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+            ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOrigin::User };
         let source = Source { tools, servers: &self.servers };
         let room = mention_budget(self.window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;

@@ -16,7 +16,7 @@ use headstart_context::{
 };
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
-use headstart_speculation::PromptOf;
+use headstart_speculation::PromptOrigin;
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::Toolbox;
 use serde_json::json;
@@ -81,7 +81,7 @@ impl Rules {
     pub(crate) async fn beside_prompt(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
@@ -91,7 +91,7 @@ impl Rules {
         let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
         let gone = told.gone.iter().map(|file| format!("{file} is gone"));
         let names: Vec<_> = told.rules.iter().map(Rule::label).chain(gone).collect();
-        if whose == PromptOf::User && !names.is_empty() {
+        if whose == PromptOrigin::User && !names.is_empty() {
             self.note(format!("with the project's rules: {}", names.join(", ")));
         }
         self.note_problems(rules.problems().iter().chain(&told.problems));

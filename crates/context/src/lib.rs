@@ -62,7 +62,7 @@
 //!   the user's words, in their message, within a fence that names its file. Which rules the model knows is read from
 //!   those fences, not kept beside them: a fork, a resumed conversation and one whose last turn was taken back need
 //!   no state of their own. Nothing else reads a rule: not the gate, not the policies, not the questions. For work
-//!   ahead `Host::beside_prompt` is asked; for its own turns a host asks directly.
+//!   ahead `Host::prompt_attachments` is asked; for its own turns a host asks directly.
 //! - **A conversation is shortened rarely, and by much** (`src/window.rs`). Each change of what was sent loses the
 //!   provider's prefix cache, so nothing is dropped turn by turn: at the limit so much is removed that the next time
 //!   is far away. The size of a request is the provider's last count, plus bytes for what is new since

@@ -10,7 +10,7 @@ use headstart_tool_gate::{Access, CallRef, Decision, Gate, GateContext, Reason, 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::answers::{Answers, AsksFirst};
+use crate::approval::{AcceptAnswers, ApprovalRequest};
 use crate::{Ending, Finished, Transcript};
 
 /// How an accept ended, if nothing went wrong.
@@ -31,8 +31,8 @@ pub enum Acceptance {
         verdict: Verdict,
     },
     /// The work wrote in a mode that asks before a write, and the user has not been asked. Nothing was changed: show
-    /// the user the changes, and accept with their [`Answers`].
-    AsksFirst(AsksFirst),
+    /// the user the changes, and accept with their [`AcceptAnswers`].
+    NeedsApproval(ApprovalRequest),
     /// There is nothing to hand over, because nothing was done or the work was aborted.
     Nothing,
     /// The work stopped at a call that needs consent, and the host does not accept such work
@@ -47,7 +47,7 @@ impl Acceptance {
             Self::Accepted(_) => "accepted",
             Self::Conflict(_) => "conflict",
             Self::Withdrawn { .. } => "withdrawn",
-            Self::AsksFirst(_) => "asks_first",
+            Self::NeedsApproval(_) => "asks_first",
             Self::Nothing => "nothing",
             Self::Discarded => "discarded",
         }
@@ -70,7 +70,7 @@ pub struct Accepted {
     /// has not seen it ([`Host::changed_since`](crate::Host::changed_since)).
     pub changed_since_view: Vec<WorkspacePath>,
     /// The choice of the user for each path about which they were asked.
-    pub kept: Vec<Kept>,
+    pub conflict_resolutions: Vec<ConflictResolution>,
     /// What is added to the conversation. If it has a pending call, the host asks the user and goes on in a foreground
     /// turn ([`Engine::turn`](crate::Engine::turn)), without asking the model again.
     pub transcript: Transcript,
@@ -84,7 +84,7 @@ pub struct Accepted {
 
 /// What a path holds because its user chose so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct ConflictResolution {
     /// The path.
     pub path: WorkspacePath,
     /// The choice.
@@ -96,17 +96,18 @@ impl Accepted {
     /// written. A host puts this before the user's next words, in the same message. `None` if everything is as the
     /// conversation says.
     pub fn note(&self) -> Option<String> {
-        let said = |keep: Keep, words: &str| {
-            let paths: Vec<_> = self.kept.iter().filter(|kept| kept.keep == keep).collect();
-            let paths: Vec<_> = paths.iter().map(|kept| kept.path.to_string()).collect();
+        let line = |keep: Keep, words: &str| {
+            let paths: Vec<_> =
+                self.conflict_resolutions.iter().filter(|resolution| resolution.keep == keep).collect();
+            let paths: Vec<_> = paths.iter().map(|resolution| resolution.path.to_string()).collect();
             (!paths.is_empty()).then(|| format!("{words}: {}.", paths.join(", ")))
         };
         let lines: Vec<_> = [
-            said(
+            line(
                 Keep::Yours,
                 "The user kept their own version of these files, so your changes of them are not there",
             ),
-            said(
+            line(
                 Keep::Markers,
                 "These files hold the user's edits and yours, with conflict markers where they overlap",
             ),
@@ -124,13 +125,13 @@ impl Accepted {
 pub enum AcceptError {
     /// The work was handed over before.
     #[error("speculation {id} is accepted already")]
-    Taken {
+    AlreadyAccepted {
         /// The speculation.
         id: String,
     },
     /// It builds on work that is not accepted.
     #[error("speculation {id} stands on {below}, which is not accepted yet; accept that one first")]
-    NotYet {
+    BaseNotAccepted {
         /// The speculation.
         id: String,
         /// The speculation below it.
@@ -138,7 +139,7 @@ pub enum AcceptError {
     },
     /// A record from another process has a transcript that no provider would accept.
     #[error("the transcript of speculation {id} is damaged: {source}")]
-    Damaged {
+    InvalidTranscript {
         /// The speculation.
         id: String,
         /// What is wrong.
@@ -169,20 +170,20 @@ pub enum StartError {
 /// choice of the user that cannot be made is a conflict again.
 pub async fn accept(
     finished: &Finished,
-    answers: &Answers,
+    answers: &AcceptAnswers,
     workspace: &dyn Workspace,
     gate: &Gate,
     context: &GateContext,
     options: CommitOptions,
 ) -> Result<Acceptance, AcceptError> {
     let transcript = &finished.transcript;
-    if !finished.has_something_to_give() {
+    if !finished.has_results() {
         return Ok(Acceptance::Nothing);
     }
     check_pairing(&transcript.messages)
-        .map_err(|source| AcceptError::Damaged { id: finished.id.clone(), source })?;
-    let mut judged = judged(finished, gate, context);
-    let asks_by_tool = judged.iter().any(|(_, verdict)| verdict.reason == Reason::StagedAsksFirst);
+        .map_err(|source| AcceptError::InvalidTranscript { id: finished.id.clone(), source })?;
+    let mut judged = judge_again(finished, gate, context);
+    let tool_needs_approval = judged.iter().any(|(_, verdict)| verdict.reason == Reason::StagedAsksFirst);
     let withdrawn = judged.iter().position(|(_, verdict)| verdict.decision == Decision::Boundary);
     let withdrawn = withdrawn
         .map(|first| judged.swap_remove(first))
@@ -191,9 +192,9 @@ pub async fn accept(
     if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
-    let asks_by_tool = asks_by_tool && !finished.changes.changes.is_empty();
-    if (asks_by_tool || asks_first(finished, gate, context)) && !answers.agree_to(finished) {
-        return Ok(Acceptance::AsksFirst(AsksFirst::of(finished)));
+    let tool_needs_approval = tool_needs_approval && !finished.changes.changes.is_empty();
+    if (tool_needs_approval || needs_approval(finished, gate, context)) && !answers.approves(finished) {
+        return Ok(Acceptance::NeedsApproval(ApprovalRequest::of(finished)));
     }
     let choices = answers.choices();
     let resolved = match choices {
@@ -215,7 +216,7 @@ pub async fn accept(
         merged: committed.merged,
         stale_reads: committed.stale_reads,
         changed_since_view: Vec::new(),
-        kept: kept(finished, choices),
+        conflict_resolutions: conflict_resolutions(finished, choices),
         transcript: transcript.clone(),
         ending: finished.ending.clone(),
         next: finished.next.clone(),
@@ -224,16 +225,18 @@ pub async fn accept(
 }
 
 /// The choices that are about a path that the work wrote.
-fn kept(finished: &Finished, choices: &[Choice]) -> Vec<Kept> {
+fn conflict_resolutions(finished: &Finished, choices: &[Choice]) -> Vec<ConflictResolution> {
     let is_written =
         |path: &WorkspacePath| finished.changes.changes.iter().any(|change| change.path == *path);
     let choices = choices.iter().filter(|choice| is_written(&choice.conflict.path));
-    choices.map(|choice| Kept { path: choice.conflict.path.clone(), keep: choice.keep }).collect()
+    choices
+        .map(|choice| ConflictResolution { path: choice.conflict.path.clone(), keep: choice.keep })
+        .collect()
 }
 
 /// The calls that ran, in order, each with what the gate says of it now. A call that was answered with an error did
 /// nothing, so it is left out.
-fn judged(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolCall, Verdict)> {
+fn judge_again(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolCall, Verdict)> {
     let Transcript { messages, ready, .. } = &finished.transcript;
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
@@ -278,7 +281,7 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
 
 /// Whether, by the mode in force now, the user must be asked: about a change of the repository, or about a path that is
 /// written.
-fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
+fn needs_approval(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
     let git = finished.git.is_some() && context.asks_on_accept();
     git || finished
         .changes

@@ -10,20 +10,20 @@ use headstart_overlay_fs::{
 };
 
 use crate::lock::lock;
-use crate::run::SharedProgress;
+use crate::turn_loop::SharedProgress;
 
 /// The tree on which a step builds: the work of the step below until that is accepted, and from then on the workspace,
 /// which contains that work.
 pub(crate) struct BaseView {
     /// The speculation below.
     pub(crate) id: String,
-    below: Mutex<Below>,
+    state: Mutex<BaseState>,
     workspace: Arc<dyn Workspace>,
     accepted: Shared<oneshot::Receiver<()>>,
 }
 
-enum Below {
-    Ahead { overlay: Arc<Overlay>, progress: SharedProgress, tell: oneshot::Sender<()> },
+enum BaseState {
+    Unaccepted { overlay: Arc<Overlay>, progress: SharedProgress, accepted_sender: oneshot::Sender<()> },
     Accepted,
 }
 
@@ -34,22 +34,22 @@ impl BaseView {
         progress: SharedProgress,
         workspace: Arc<dyn Workspace>,
     ) -> Self {
-        let (tell, accepted) = oneshot::channel();
-        let below = Mutex::new(Below::Ahead { overlay, progress, tell });
-        Self { id, below, workspace, accepted: accepted.shared() }
+        let (accepted_sender, accepted) = oneshot::channel();
+        let state = Mutex::new(BaseState::Unaccepted { overlay, progress, accepted_sender });
+        Self { id, state, workspace, accepted: accepted.shared() }
     }
 
     /// Notes that the work below is in the workspace.
     pub(crate) fn accept(&self) {
-        let below = std::mem::replace(&mut *lock(&self.below), Below::Accepted);
-        if let Below::Ahead { tell, .. } = below {
+        let state = std::mem::replace(&mut *lock(&self.state), BaseState::Accepted);
+        if let BaseState::Unaccepted { accepted_sender, .. } = state {
             // Nobody waits if there is no step above.
-            let _ = tell.send(());
+            let _ = accepted_sender.send(());
         }
     }
 
     pub(crate) fn is_accepted(&self) -> bool {
-        matches!(*lock(&self.below), Below::Accepted)
+        matches!(*lock(&self.state), BaseState::Accepted)
     }
 
     /// Waits until the work below is accepted; forever, if it never is.
@@ -61,24 +61,24 @@ impl BaseView {
 
     /// What the work below stages, unless it is accepted.
     pub(crate) fn staged(&self) -> Option<ChangeSet> {
-        match &*lock(&self.below) {
-            Below::Ahead { overlay, .. } => Some(overlay.change_set()),
-            Below::Accepted => None,
+        match &*lock(&self.state) {
+            BaseState::Unaccepted { overlay, .. } => Some(overlay.change_set()),
+            BaseState::Accepted => None,
         }
     }
 
     /// What the work below did to the repository, unless it is accepted.
     pub(crate) fn git(&self) -> Option<GitChange> {
-        match &*lock(&self.below) {
-            Below::Ahead { progress, .. } => lock(progress).git.clone(),
-            Below::Accepted => None,
+        match &*lock(&self.state) {
+            BaseState::Unaccepted { progress, .. } => lock(progress).git.clone(),
+            BaseState::Accepted => None,
         }
     }
 
     fn tree(&self) -> Arc<dyn Tree> {
-        match &*lock(&self.below) {
-            Below::Ahead { overlay, .. } => Arc::clone(overlay) as Arc<dyn Tree>,
-            Below::Accepted => Arc::clone(&self.workspace) as Arc<dyn Tree>,
+        match &*lock(&self.state) {
+            BaseState::Unaccepted { overlay, .. } => Arc::clone(overlay) as Arc<dyn Tree>,
+            BaseState::Accepted => Arc::clone(&self.workspace) as Arc<dyn Tree>,
         }
     }
 }

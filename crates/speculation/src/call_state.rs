@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The shortest time between two reports of arguments that are still being written, in milliseconds.
-const TOLD_EVERY_MS: u64 = 100;
+const REPORT_INTERVAL_MS: u64 = 100;
 
 /// The state of a call. The states from [`Done`](Self::Done) on are ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -105,7 +105,7 @@ pub enum CallInput {
     /// The answer is complete, and these are its calls.
     Answered(Vec<ToolCall>),
     /// The answer was cut: none of its calls runs.
-    Cut,
+    AnswerCut,
     /// A policy decides about the call with this id; the call's next state says so.
     Decided {
         /// The id of the call.
@@ -114,7 +114,7 @@ pub enum CallInput {
         policy: DecidingPolicy,
     },
     /// The user is asked about the call with this id.
-    Asked(String),
+    ConsentAsked(String),
     /// The user declined the call with this id.
     Declined(String),
     /// The call with this id begins.
@@ -129,30 +129,30 @@ pub enum CallInput {
     /// The run stops before the call with this id.
     Stopped(String),
     /// The run is over.
-    Over,
+    RunEnded,
 }
 
 /// An input that does not fit the state of its call; nothing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the call is not in a state in which this can happen")]
-pub struct Stale;
+pub struct InvalidTransition;
 
 /// The states of the calls of one run.
 ///
-/// Each call ends once: an input that comes after that is [`Stale`]. Nothing here reads a clock; the time is an
-/// argument.
+/// Each call ends once: an input that comes after that is [`InvalidTransition`]. Nothing here reads a clock; the time
+/// is an argument.
 ///
 /// ```
-/// use headstart_speculation::{CallInput, CallStage, CallStates, Origin, Stale};
+/// use headstart_speculation::{CallInput, CallStage, CallStates, Origin, InvalidTransition};
 ///
 /// let mut states = CallStates::new(Origin::Turn);
 /// let fragment = CallInput::Fragment { index: 0, name: "edit".into(), letters: r#"{"file_path":"a.rs","old"#.into() };
-/// let told = states.handle(0, fragment)?;
-/// assert_eq!((told[0].stage, &told[0].args["file_path"]), (CallStage::Generating, &"a.rs".into()));
-/// let told = states.handle(5, CallInput::Cut)?;
-/// assert_eq!(told[0].stage, CallStage::Canceled);
-/// assert_eq!(states.handle(6, CallInput::Begun("edit_0".into())), Err(Stale));
-/// # Ok::<(), Stale>(())
+/// let changed = states.handle(0, fragment)?;
+/// assert_eq!((changed[0].stage, &changed[0].args["file_path"]), (CallStage::Generating, &"a.rs".into()));
+/// let changed = states.handle(5, CallInput::AnswerCut)?;
+/// assert_eq!(changed[0].stage, CallStage::Canceled);
+/// assert_eq!(states.handle(6, CallInput::Begun("edit_0".into())), Err(InvalidTransition));
+/// # Ok::<(), InvalidTransition>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct CallStates {
@@ -173,7 +173,7 @@ struct Call {
     /// The letters of the arguments until they are complete.
     letters: String,
     /// When the arguments were told last, and how many there were.
-    told: Option<(u64, usize)>,
+    last_report: Option<(u64, usize)>,
     policy: Option<DecidingPolicy>,
 }
 
@@ -184,44 +184,48 @@ impl CallStates {
     }
 
     /// Takes in an input at this time of the host's clock, and returns the calls whose state has changed, in order.
-    pub fn handle(&mut self, now_ms: u64, input: CallInput) -> Result<Vec<CallState>, Stale> {
+    pub fn handle(&mut self, now_ms: u64, input: CallInput) -> Result<Vec<CallState>, InvalidTransition> {
         match input {
-            CallInput::Fragment { index, name, letters } => Ok(self.fragment(now_ms, index, &name, &letters)),
-            CallInput::Answered(calls) => Ok(self.answered(calls)),
-            CallInput::Cut => Ok(self.cut()),
-            CallInput::Over => {
+            CallInput::Fragment { index, name, letters } => {
+                Ok(self.add_fragment(now_ms, index, &name, &letters))
+            }
+            CallInput::Answered(calls) => Ok(self.match_answer(calls)),
+            CallInput::AnswerCut => Ok(self.cut_answer()),
+            CallInput::RunEnded => {
                 // When work that ran ahead is taken, a turn goes on with its open calls.
                 let end =
                     if self.origin == Origin::Ahead { CallStage::Boundary } else { CallStage::Canceled };
                 Ok(self.end_all(0, end, |stage| !stage.is_end()))
             }
             CallInput::Decided { id, policy } => {
-                let place = self.find(&id, |call| call.stage == CallStage::Generated)?;
-                self.calls[place].policy = Some(policy);
+                let index = self.find(&id, |call| call.stage == CallStage::Generated)?;
+                self.calls[index].policy = Some(policy);
                 Ok(Vec::new())
             }
-            CallInput::Asked(id) => {
-                let place = self.find(&id, |call| call.stage == CallStage::Generated && !call.waiting)?;
-                self.calls[place].waiting = true;
-                Ok(vec![self.state(place)])
+            CallInput::ConsentAsked(id) => {
+                let index = self.find(&id, |call| call.stage == CallStage::Generated && !call.waiting)?;
+                self.calls[index].waiting = true;
+                Ok(vec![self.report(index)])
             }
-            CallInput::Declined(id) => self.go(&id, CallStage::Canceled, |call| call.waiting),
+            CallInput::Declined(id) => self.transition(&id, CallStage::Canceled, |call| call.waiting),
             CallInput::Begun(id) => {
-                self.go(&id, CallStage::Calling, |call| call.stage == CallStage::Generated)
+                self.transition(&id, CallStage::Calling, |call| call.stage == CallStage::Generated)
             }
             CallInput::Ended { id, failed } => {
                 let stage = if failed { CallStage::Errored } else { CallStage::Done };
-                self.go(&id, stage, |call| matches!(call.stage, CallStage::Generated | CallStage::Calling))
+                self.transition(&id, stage, |call| {
+                    matches!(call.stage, CallStage::Generated | CallStage::Calling)
+                })
             }
-            CallInput::Stopped(id) => self.go(&id, CallStage::Boundary, |call| {
+            CallInput::Stopped(id) => self.transition(&id, CallStage::Boundary, |call| {
                 matches!(call.stage, CallStage::Generated | CallStage::Calling)
             }),
         }
     }
 
-    fn fragment(&mut self, now_ms: u64, index: usize, name: &str, letters: &str) -> Vec<CallState> {
+    fn add_fragment(&mut self, now_ms: u64, index: usize, name: &str, letters: &str) -> Vec<CallState> {
         let known = self.calls[self.answer..].iter().position(|call| call.index == index);
-        let place = known.map_or(self.calls.len(), |place| self.answer + place);
+        let index = known.map_or(self.calls.len(), |index| self.answer + index);
         if known.is_none() {
             self.calls.push(Call {
                 id: String::new(),
@@ -230,93 +234,98 @@ impl CallStates {
                 waiting: false,
                 index,
                 letters: String::new(),
-                told: None,
+                last_report: None,
                 policy: None,
             });
         }
-        let call = &mut self.calls[place];
+        let call = &mut self.calls[index];
         if call.name.is_empty() {
             name.clone_into(&mut call.name);
         }
         call.letters.push_str(letters);
-        let is_due = call.told.is_none_or(|(at, _)| at + TOLD_EVERY_MS <= now_ms);
+        let is_due = call.last_report.is_none_or(|(at, _)| at + REPORT_INTERVAL_MS <= now_ms);
         if call.name.is_empty() || !is_due {
             return Vec::new();
         }
         let args = closed_prefix(&call.letters);
-        let is_new = call.told.is_none_or(|(_, known)| known < args.len());
-        call.told = Some((now_ms, args.len()));
-        if is_new { vec![CallState { args, ..self.state(place) }] } else { Vec::new() }
+        let is_new = call.last_report.is_none_or(|(_, known)| known < args.len());
+        call.last_report = Some((now_ms, args.len()));
+        if is_new { vec![CallState { args, ..self.report(index) }] } else { Vec::new() }
     }
 
     /// Matches the calls of the complete answer with those that were begun, in their order and by their names, because
     /// only now each call has its id.
-    fn answered(&mut self, calls: Vec<ToolCall>) -> Vec<CallState> {
-        let mut told = Vec::new();
+    fn match_answer(&mut self, calls: Vec<ToolCall>) -> Vec<CallState> {
+        let mut changed = Vec::new();
         let mut begun = self.answer;
         for ToolCall { id, name, args } in calls {
             if self.calls[..self.answer].iter().any(|call| call.id == id) {
                 continue;
             }
             let is_it = |call: &Call| call.stage == CallStage::Generating && call.name == name;
-            let found = self.calls[begun..].iter().position(is_it).map(|place| begun + place);
-            let place = found.unwrap_or(self.calls.len());
+            let found = self.calls[begun..].iter().position(is_it).map(|index| begun + index);
+            let index = found.unwrap_or(self.calls.len());
             if found.is_none() {
                 let index = self.calls.len() - self.answer;
-                let (stage, letters, told) = (CallStage::Generated, String::new(), None);
+                let (stage, letters, last_report) = (CallStage::Generated, String::new(), None);
                 let (id, waiting, policy) = (String::new(), false, None);
-                let new = Call { id, name, stage, waiting, index, letters, told, policy };
+                let new = Call { id, name, stage, waiting, index, letters, last_report, policy };
                 self.calls.push(new);
             } else {
-                begun = place + 1;
+                begun = index + 1;
             }
-            let call = &mut self.calls[place];
+            let call = &mut self.calls[index];
             (call.id, call.stage, call.letters) = (id, CallStage::Generated, String::new());
-            told.push(CallState { args, ..self.state(place) });
+            changed.push(CallState { args, ..self.report(index) });
         }
-        told.extend(self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating));
+        changed
+            .extend(self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating));
         self.answer = self.calls.len();
-        told.sort_by_key(|state| state.number);
-        told
+        changed.sort_by_key(|state| state.number);
+        changed
     }
 
-    fn cut(&mut self) -> Vec<CallState> {
-        let told = self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating);
+    fn cut_answer(&mut self) -> Vec<CallState> {
+        let changed = self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating);
         self.answer = self.calls.len();
-        told
+        changed
     }
 
     fn end_all(&mut self, from: usize, end: CallStage, which: impl Fn(CallStage) -> bool) -> Vec<CallState> {
-        let open: Vec<_> = (from..self.calls.len()).filter(|place| which(self.calls[*place].stage)).collect();
-        open.into_iter().map(|place| self.to(place, end)).collect()
+        let open: Vec<_> = (from..self.calls.len()).filter(|index| which(self.calls[*index].stage)).collect();
+        open.into_iter().map(|index| self.set_stage(index, end)).collect()
     }
 
-    fn go(
+    fn transition(
         &mut self,
         id: &str,
         stage: CallStage,
         fits: impl Fn(&Call) -> bool,
-    ) -> Result<Vec<CallState>, Stale> {
-        let place = self.find(id, fits)?;
-        Ok(vec![self.to(place, stage)])
+    ) -> Result<Vec<CallState>, InvalidTransition> {
+        let index = self.find(id, fits)?;
+        Ok(vec![self.set_stage(index, stage)])
     }
 
-    fn to(&mut self, place: usize, stage: CallStage) -> CallState {
-        let call = &mut self.calls[place];
+    fn set_stage(&mut self, index: usize, stage: CallStage) -> CallState {
+        let call = &mut self.calls[index];
         (call.stage, call.waiting, call.letters) = (stage, false, String::new());
-        self.state(place)
+        self.report(index)
     }
 
     /// Ids are unique in a conversation, so the last call with this id is the only one.
-    fn find(&self, id: &str, fits: impl Fn(&Call) -> bool) -> Result<usize, Stale> {
-        let place = self.calls.iter().rposition(|call| !call.id.is_empty() && call.id == id).ok_or(Stale)?;
-        if fits(&self.calls[place]) { Ok(place) } else { Err(Stale) }
+    fn find(&self, id: &str, fits: impl Fn(&Call) -> bool) -> Result<usize, InvalidTransition> {
+        let index = self
+            .calls
+            .iter()
+            .rposition(|call| !call.id.is_empty() && call.id == id)
+            .ok_or(InvalidTransition)?;
+        if fits(&self.calls[index]) { Ok(index) } else { Err(InvalidTransition) }
     }
 
-    fn state(&self, place: usize) -> CallState {
-        let Call { id, name, stage, waiting, policy, .. } = &self.calls[place];
+    fn report(&self, index: usize) -> CallState {
+        let Call { id, name, stage, waiting, policy, .. } = &self.calls[index];
         CallState {
-            number: place,
+            number: index,
             id: id.clone(),
             name: name.clone(),
             stage: *stage,

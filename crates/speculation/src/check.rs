@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// How many characters of a check's output go back to the model: the last ones, because the errors are summed up there.
-const MOST_REPORTED: usize = 6_000;
+const MAX_REPORTED: usize = 6_000;
 
 /// A command that says whether a project's files are in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Check {
 /// The result of a check of completed work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Checked {
+pub struct CheckResult {
     /// The command line.
     pub command: String,
     /// Whether it found nothing wrong.
@@ -31,7 +31,7 @@ pub struct Checked {
     pub millis: u64,
 }
 
-impl Checked {
+impl CheckResult {
     /// The result in a few words: `42 passed`, `cargo check passes`, `tsc --noEmit fails`.
     pub fn words(&self) -> String {
         match (&self.tests, self.passed) {
@@ -45,8 +45,8 @@ impl Checked {
 /// Whether a check that ended like this says something about the files, and not about the place where it ran, for
 /// example that a program is missing. Whether it needed a network is known from the runner
 /// ([`ViewRefusals::network`](headstart_toolbox::ViewRefusals::network)).
-pub(crate) fn is_of_the_files(exit_code: Option<i32>, said: &str) -> bool {
-    const OF_THE_PLACE: [&str; 6] = [
+pub(crate) fn is_about_files(exit_code: Option<i32>, output: &str) -> bool {
+    const ENVIRONMENT_ERRORS: [&str; 6] = [
         "cannot find module providing package",
         "no required module provides package",
         "No module named pytest",
@@ -55,17 +55,17 @@ pub(crate) fn is_of_the_files(exit_code: Option<i32>, said: &str) -> bool {
         "Read-only file system",
     ];
     // The shell's own exit codes for a program that is missing or cannot run, and those for signals.
-    let of_the_shell = exit_code.is_none_or(|code| (126..=127).contains(&code) || 128 < code);
-    exit_code == Some(0) || !of_the_shell && !OF_THE_PLACE.iter().any(|words| said.contains(words))
+    let by_the_shell = exit_code.is_none_or(|code| (126..=127).contains(&code) || 128 < code);
+    exit_code == Some(0) || !by_the_shell && !ENVIRONMENT_ERRORS.iter().any(|words| output.contains(words))
 }
 
 /// What the model reads of a check that failed.
-pub(crate) fn report(command: &str, said: &str) -> String {
-    let cut = said.char_indices().rev().nth(MOST_REPORTED - 1).map_or(0, |(at, _)| at);
+pub(crate) fn failure_report(command: &str, output: &str) -> String {
+    let start = output.char_indices().rev().nth(MAX_REPORTED - 1).map_or(0, |(at, _)| at);
     format!(
         "[Before this is handed over, `{command}` ran over your changes, and failed:]\n{}\n[Mend what your changes broke. If the \
          failure is not theirs, change nothing and say so.]",
-        said[cut..].trim()
+        output[start..].trim()
     )
 }
 
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_failure_of_the_place_says_nothing_of_the_files() {
-        for (code, said, says) in [
+        for (code, output, says) in [
             (Some(0), "fine: error: no such command", true),
             (Some(101), "error[E0308]: mismatched types", true),
             (Some(1), "1 failed, 41 passed in 0.1s", true),
@@ -84,15 +84,15 @@ mod tests {
             (Some(137), "", false),
             (None, "", false),
         ] {
-            assert_eq!(is_of_the_files(code, said), says, "{code:?} {said}");
+            assert_eq!(is_about_files(code, output), says, "{code:?} {output}");
         }
     }
 
     #[test]
     fn the_end_of_a_long_report_counts() {
-        let said = format!("{}ü\nthe end\n", "x".repeat(10_000));
-        let report = report("make check", &said);
-        assert!(report.contains("xü\nthe end\n[Mend") && report.len() < MOST_REPORTED + 300, "{report}");
-        assert!(super::report("c", "short").contains("]\nshort\n["));
+        let output = format!("{}ü\nthe end\n", "x".repeat(10_000));
+        let report = failure_report("make check", &output);
+        assert!(report.contains("xü\nthe end\n[Mend") && report.len() < MAX_REPORTED + 300, "{report}");
+        assert!(failure_report("c", "short").contains("]\nshort\n["));
     }
 }

@@ -14,20 +14,20 @@ use crate::lock::lock;
 /// including the next suggestion and the steps above, or when the step that runs is aborted.
 #[must_use = "nothing happens until the driver is polled"]
 pub struct Driver {
-    slot: Arc<Slot>,
+    slot: Arc<WorkSlot>,
 }
 
 /// The work of a step; it results in the driver of the step above, if there is one.
 pub(crate) type StepWork = BoxFuture<'static, Option<Driver>>;
 
 /// Holds the work while it is not done, so that an abort can drop it at once, whichever task polls it.
-pub(crate) struct Slot {
+pub(crate) struct WorkSlot {
     work: Mutex<Option<StepWork>>,
     aborted: AtomicBool,
     waker: AtomicWaker,
 }
 
-impl Slot {
+impl WorkSlot {
     pub(crate) fn new(work: StepWork) -> Self {
         Self { work: Mutex::new(Some(work)), aborted: AtomicBool::new(false), waker: AtomicWaker::new() }
     }
@@ -68,7 +68,7 @@ impl Slot {
 }
 
 impl Driver {
-    pub(crate) fn new(slot: Arc<Slot>) -> Self {
+    pub(crate) fn new(slot: Arc<WorkSlot>) -> Self {
         Self { slot }
     }
 }

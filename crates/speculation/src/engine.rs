@@ -9,15 +9,15 @@ use tracing::{Instrument, info, info_span, trace};
 use crate::accept::accept;
 use crate::clock::Clock;
 use crate::event::EventSender;
+use crate::executor::{CallTools, CommitFlag, ForegroundExecutor, SpeculativeExecutor};
+use crate::known_contents::KnownContents;
 use crate::lock::lock;
-use crate::permit::{Committing, Foreground, Speculative, Tools};
-use crate::run::{Progress, Run, json};
-use crate::seen::Seen;
-use crate::shadow::Shadow;
+use crate::shadow::ViewRunner;
 use crate::transcript::call_ids;
+use crate::turn_loop::{Progress, TurnLoop, json};
 use crate::{
-    AcceptError, Acceptance, Answers, AtBoundary, Cost, Ending, Events, Finished, Freshness, Host, Limits,
-    Origin, Status, Transcript,
+    AcceptAnswers, AcceptError, Acceptance, AtBoundary, Cost, Ending, Events, Finished, Freshness, Host,
+    Limits, Origin, Status, Transcript,
 };
 
 /// Everything with which a speculation and a foreground turn run. Cheap to clone.
@@ -42,14 +42,14 @@ impl Engine {
     ///
     /// If steps build on each other, the lower one must be accepted first.
     pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
-        self.accept_with(finished, &Answers::default()).await
+        self.accept_with(finished, &AcceptAnswers::default()).await
     }
 
     /// As [`accept`](Self::accept), with what the user answered after the previous accept.
     pub async fn accept_with(
         &self,
         finished: &Finished,
-        answers: &Answers,
+        answers: &AcceptAnswers,
     ) -> Result<Acceptance, AcceptError> {
         let stopped = finished.ending.status() == Status::Boundary;
         if stopped && self.host.at_boundary() == AtBoundary::Discard {
@@ -58,7 +58,7 @@ impl Engine {
         let context = self.host.gate_context();
         let options = self.host.commit_options();
         let changed = match finished.viewed_ms {
-            Some(moment) if finished.has_something_to_give() => self.host.changed_since(moment).await,
+            Some(moment) if finished.has_results() => self.host.changed_since(moment).await,
             _ => Vec::new(),
         };
         if !changed.is_empty() && self.host.freshness() == Freshness::Require {
@@ -89,30 +89,30 @@ impl Engine {
         transcript: Transcript,
         limits: Limits,
     ) -> (Turn, Events) {
-        let tells_calls = self.host.tells_calls().then_some(Origin::Turn);
-        let (events, receiver) = EventSender::channel(tells_calls);
-        let permits = Foreground {
+        let origin = self.host.reports_call_states().then_some(Origin::Turn);
+        let (events, receiver) = EventSender::channel(origin);
+        let executor = ForegroundExecutor {
             tools: self.tools(&request, &events, &limits),
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
-            committing: Committing::default(),
-            seen: Seen::default(),
+            committing: CommitFlag::default(),
+            known_contents: KnownContents::default(),
         };
         let progress = Mutex::new(Progress::new(transcript));
-        (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
+        (Turn { model, request, executor, host: Arc::clone(&self.host), limits, progress, events }, receiver)
     }
 
-    pub(crate) fn speculative(
+    pub(crate) fn speculative_executor(
         &self,
         request: &ModelRequest,
         overlay: &Arc<Overlay>,
-        shadow: Shadow,
+        view_runner: ViewRunner,
         events: &EventSender,
-    ) -> Speculative {
-        Speculative {
+    ) -> SpeculativeExecutor {
+        SpeculativeExecutor {
             tools: self.tools(request, events, &self.limits),
             overlay: Arc::clone(overlay),
-            shadow: Arc::new(shadow),
+            view_runner: Arc::new(view_runner),
         }
     }
 
@@ -124,8 +124,8 @@ impl Engine {
     }
 
     /// The tools for a run. A model that sees little at once is given less at once.
-    fn tools(&self, request: &ModelRequest, events: &EventSender, limits: &Limits) -> Arc<Tools> {
-        Arc::new(Tools {
+    fn tools(&self, request: &ModelRequest, events: &EventSender, limits: &Limits) -> Arc<CallTools> {
+        Arc::new(CallTools {
             toolbox: self.toolbox.clone(),
             offered: request.tools.clone(),
             gate: Arc::clone(&self.gate),
@@ -142,7 +142,7 @@ impl Engine {
 pub struct Turn {
     model: Arc<dyn Model>,
     request: ModelRequest,
-    permits: Foreground,
+    executor: ForegroundExecutor,
     host: Arc<dyn Host>,
     limits: Limits,
     progress: Mutex<Progress>,
@@ -157,11 +157,11 @@ impl Turn {
     /// the workspace ([`Workspace::commit`]), and the call stays pending. A host whose commits take time should
     /// interrupt a turn only when that does no harm, or have its workspace commit in a separate task.
     pub async fn run(&self) -> Ending {
-        let run = Run {
+        let run = TurnLoop {
             model: &*self.model,
             base: &self.request,
             call_ids: call_ids(&self.request.messages),
-            permits: &self.permits,
+            executor: &self.executor,
             host: &*self.host,
             limits: &self.limits,
             progress: &self.progress,
@@ -172,7 +172,7 @@ impl Turn {
         let span = info_span!("turn");
         let begins = || json(&lock(&self.progress).transcript.messages);
         span.in_scope(|| trace!(target: CONTENT, messages = begins(), "what it begins with"));
-        let ending = run.to_end().instrument(span).await;
+        let ending = run.run_to_end().instrument(span).await;
         self.events.close();
         ending
     }
@@ -184,8 +184,8 @@ impl Turn {
 
     /// What is known of the tokens of its requests; `None` if [`Limits::window`] sets no limit, or if nothing was
     /// answered.
-    pub fn gauge(&self) -> Option<TokenEstimate> {
-        lock(&self.progress).gauge
+    pub fn token_estimate(&self) -> Option<TokenEstimate> {
+        lock(&self.progress).token_estimate
     }
 
     /// What the turn has cost so far.

@@ -6,7 +6,7 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_toolbox::{ContextItem, PartialOutput, Tier};
 use serde::Serialize;
 
-use crate::{CallInput, CallState, CallStates, Checked, Origin};
+use crate::{CallInput, CallState, CallStates, CheckResult, Origin};
 
 /// What happens during a run, for a host that shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,10 +50,10 @@ pub enum Event {
         view: Tier,
     },
     /// The project's own check ran over completed work. If it failed, the work may go on after this.
-    Checked(Checked),
+    Checked(CheckResult),
     /// The state of a call has changed. This is told only if the host asks for it
-    /// ([`Host::tells_calls`](crate::Host::tells_calls)), and at the moment when it happens: for calls that run at the
-    /// same time, that may be between other events.
+    /// ([`Host::reports_call_states`](crate::Host::reports_call_states)), and at the moment when it happens: for calls
+    /// that run at the same time, that may be between other events.
     CallState(CallState),
     /// What the command of a call has printed so far. This is told under the same condition, at most every 100 ms, and
     /// is no part of the conversation.
@@ -85,15 +85,15 @@ pub(crate) struct EventSender {
 }
 
 impl EventSender {
-    /// `tells_calls` says whose calls they are; `None` if their states are not told.
-    pub(crate) fn channel(tells_calls: Option<Origin>) -> (Self, Events) {
+    /// `reports_call_states` says whose calls they are; `None` if their states are not told.
+    pub(crate) fn channel(origin: Option<Origin>) -> (Self, Events) {
         let (sender, receiver) = mpsc::unbounded();
-        let states = tells_calls.map(|origin| Arc::new(Mutex::new(CallStates::new(origin))));
+        let states = origin.map(|origin| Arc::new(Mutex::new(CallStates::new(origin))));
         (Self { sender, states }, receiver)
     }
 
     /// A sender whose events nobody receives.
-    pub(crate) fn to_nobody() -> Self {
+    pub(crate) fn discarding() -> Self {
         Self::channel(None).0
     }
 
@@ -103,38 +103,38 @@ impl EventSender {
     }
 
     /// Takes in something that happens to calls. An input that does not fit the state of its call is not told.
-    pub(crate) fn call(&self, now_ms: impl FnOnce() -> u64, input: impl FnOnce() -> CallInput) {
+    pub(crate) fn report_call(&self, now_ms: impl FnOnce() -> u64, input: impl FnOnce() -> CallInput) {
         let Some(states) = &self.states else { return };
-        let told = states.lock().unwrap_or_else(PoisonError::into_inner).handle(now_ms(), input());
-        for state in told.unwrap_or_default() {
+        let changed = states.lock().unwrap_or_else(PoisonError::into_inner).handle(now_ms(), input());
+        for state in changed.unwrap_or_default() {
             self.send(Event::CallState(state));
         }
     }
 
     /// Whether the host wants to know the states of calls.
-    pub(crate) fn is_watched(&self) -> bool {
+    pub(crate) fn reports_calls(&self) -> bool {
         self.states.is_some()
     }
 
     /// Receives what the command of a call prints, if the host wants to know it.
-    pub(crate) fn output_of(&self, id: &str) -> Option<CallPrints> {
-        self.states.as_ref().map(|_| CallPrints { id: id.to_owned(), events: self.clone() })
+    pub(crate) fn output_reporter(&self, id: &str) -> Option<CallOutputReporter> {
+        self.states.as_ref().map(|_| CallOutputReporter { id: id.to_owned(), events: self.clone() })
     }
 
     /// Ends the stream.
     pub(crate) fn close(&self) {
-        self.call(|| 0, || CallInput::Over);
+        self.report_call(|| 0, || CallInput::RunEnded);
         self.sender.close_channel();
     }
 }
 
 /// Tells what the command of a call prints.
-pub(crate) struct CallPrints {
+pub(crate) struct CallOutputReporter {
     id: String,
     events: EventSender,
 }
 
-impl PartialOutput for CallPrints {
+impl PartialOutput for CallOutputReporter {
     fn printed(&self, end: &str) {
         self.events.send(Event::CallOutput { id: self.id.clone(), end: end.to_owned() });
     }

@@ -7,11 +7,11 @@ use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
-use crate::{Beside, Check, Limits};
+use crate::{Attachments, Check, Limits};
 
 /// Whose prompt the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptOf {
+pub enum PromptOrigin {
     /// A prompt of the user, who reads along.
     User,
     /// The prompt of work that runs ahead and may never be taken.
@@ -45,14 +45,14 @@ pub trait Host: Send + Sync {
     /// `conversation` is what the model has read before, and `tree` shows what the work is about to see. The engine
     /// calls this when work that runs ahead begins; a program that begins a turn in the foreground calls it itself. By
     /// default there is nothing.
-    async fn beside_prompt(
+    async fn prompt_attachments(
         &self,
         _prompt: &str,
-        _whose: PromptOf,
+        _whose: PromptOrigin,
         _conversation: &CacheSafeParams,
         _tree: &Arc<dyn Tree>,
-    ) -> Result<Beside, String> {
-        Ok(Beside::default())
+    ) -> Result<Attachments, String> {
+        Ok(Attachments::default())
     }
 
     /// What happens to files that the user changed while the work was under way.
@@ -83,7 +83,7 @@ pub trait Host: Send + Sync {
     /// By default it is done in place, together with the other calls: they wait for something at the same time, but
     /// computing and reading from a disk happen one after the other. A host with threads can give the work to them. If
     /// the future is dropped, the work must be dropped too: at once, or at the next point where it waits.
-    async fn beside(&self, work: BoxFuture<'static, ()>) {
+    async fn run_concurrently(&self, work: BoxFuture<'static, ()>) {
         work.await;
     }
 
@@ -101,7 +101,7 @@ pub trait Host: Send + Sync {
 
     /// Whether the states of calls and the output of commands are among the [events](crate::Event). By default they are
     /// not.
-    fn tells_calls(&self) -> bool {
+    fn reports_call_states(&self) -> bool {
         false
     }
 

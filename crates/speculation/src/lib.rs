@@ -79,9 +79,9 @@
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A foreground turn remembers what it saw** (`src/seen.rs`). Each of its calls has its own overlay, so the turn
-//!   keeps the hash of each file that it read or wrote last. A call that would replace another content is told to read
-//!   the file again.
+//! - **A foreground turn remembers what it saw** (`src/known_contents.rs`). Each of its calls has its own overlay, so
+//!   the turn keeps the hash of each file that it read or wrote last. A call that would replace another content is told
+//!   to read the file again.
 //! - **A failure that the view caused is not given to the model.** If a command asked for the network and failed,
 //!   wanted more rights, wrote outside the workspace or was disturbed by its user, it becomes the pending call of a
 //!   boundary, as if it had not run; the model reads nothing of it.
@@ -94,7 +94,7 @@
 //!   nothing. Its output goes into the conversation only if it failed, as a message before the model's next answer. If
 //!   the model's attempt to mend the failure comes to no end, even that is left out: overlay and transcript are then
 //!   those of the completed work.
-//! - **A sub-task is a run within the run** (`src/task.rs`), over the same overlay and under the same permits, so that
+//! - **A sub-task is a run within the run** (`src/task.rs`), over the same overlay and under the same rules, so that
 //!   nothing is allowed in it that is not allowed around it. For work ahead it is one call: if it stops at a boundary,
 //!   everything that it staged is taken back, and the call is pending as if it had not run, because a turn could never
 //!   have led to a conversation with half of a part done. Its calls are kept beside the transcript, so that an accept
@@ -108,7 +108,7 @@
 //!   other.
 //! - **Ids of calls are unique in the whole conversation**, including the part that a fork leaves out
 //!   (`CacheSafeParams::call_ids`), so that an accept adds what a turn in the foreground would have added.
-//! - **A circle is found in the transcript** (`src/repeated.rs`). How often a call was answered with the same is
+//! - **A circle is found in the transcript** (`src/repetition.rs`). How often a call was answered with the same is
 //!   counted there, so a run that was cut and goes on counts the same as one that was not cut, and nothing has to be
 //!   kept.
 //! - **What a user undoes outside the conversation is told to the model, and history is not changed.** History that was
@@ -120,48 +120,48 @@
 //!   redone in between.
 
 mod accept;
-mod answers;
+mod approval;
 mod base_view;
 mod call_state;
-mod calls;
 mod check;
 mod clock;
 mod driver;
 mod engine;
 mod event;
+mod executor;
 mod host;
+mod job;
+mod known_contents;
 mod limits;
 mod lock;
-mod next_step;
 mod outcome;
-mod permit;
 mod pipeline;
-mod repeated;
-mod run;
-mod seen;
+mod repetition;
+mod run_calls;
 mod shadow;
 mod speculation;
 mod start;
+mod step_slot;
 mod task;
 mod transcript;
-mod undone;
-mod viewed;
-mod work;
+mod turn_loop;
+mod undo_watch;
+mod view_times;
 
-pub use accept::{AcceptError, Acceptance, Accepted, Kept, StartError, accept};
-pub use answers::{Answers, AsksFirst};
-pub use call_state::{CallInput, CallStage, CallState, CallStates, Origin, Stale};
-pub use check::{Check, Checked};
+pub use accept::{AcceptError, Acceptance, Accepted, ConflictResolution, StartError, accept};
+pub use approval::{AcceptAnswers, ApprovalRequest};
+pub use call_state::{CallInput, CallStage, CallState, CallStates, InvalidTransition, Origin};
+pub use check::{Check, CheckResult};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
-pub use host::{AtBoundary, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove};
+pub use host::{AtBoundary, Consent, Freshness, Host, Prepared, PromptOrigin, Step, StepAbove};
 pub use limits::{CostLimit, Limits, RequestLimit, TaskLimits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;
 pub use task::{task_declaration, task_title, task_tool};
-pub use transcript::{Beside, Transcript};
-pub use undone::{News, Restored, UndoWatch};
+pub use transcript::{Attachments, Transcript};
+pub use undo_watch::{RestoredFile, UndoReport, UndoWatch};
 
 /// The examples in the README, compiled and run as tests.
 #[cfg(doctest)]

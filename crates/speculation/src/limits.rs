@@ -73,19 +73,19 @@ pub struct RequestLimit {
     /// The most tokens that a request may have.
     pub tokens: u64,
     /// What is known of the conversation's tokens before the run.
-    pub gauge: TokenEstimate,
+    pub token_estimate: TokenEstimate,
 }
 
 impl RequestLimit {
     /// Whether a request is longer than the limit; `learned` is what its run has learned of its tokens since.
     pub(crate) fn is_passed(self, request: &ModelRequest, learned: Option<TokenEstimate>) -> bool {
-        self.tokens < learned.unwrap_or(self.gauge).tokens(request)
+        self.tokens < learned.unwrap_or(self.token_estimate).tokens(request)
     }
 }
 
 impl Limits {
     /// The limits for a sub-task of a run that has spent this much.
-    pub(crate) fn of_task(&self, spent: &Cost) -> Self {
+    pub(crate) fn for_task(&self, spent: &Cost) -> Self {
         let price =
             |limit: CostLimit| CostLimit { most: limit.most.less(limit.price.of(spent.tokens)), ..limit };
         Self {
@@ -94,7 +94,9 @@ impl Limits {
             tokens: self.task.tokens.min(self.tokens.saturating_sub(spent.spent_tokens())),
             cost: self.cost.map(price),
             // Nothing is known of the sub-task's tokens yet.
-            window: self.window.map(|window| RequestLimit { gauge: TokenEstimate::default(), ..window }),
+            window: self
+                .window
+                .map(|window| RequestLimit { token_estimate: TokenEstimate::default(), ..window }),
             time: Duration::from_secs(self.task.seconds.into()),
             ..*self
         }

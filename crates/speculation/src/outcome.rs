@@ -4,7 +4,7 @@ use headstart_overlay_fs::{ChangeSet, ContentHash};
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checked, Transcript};
+use crate::{CheckResult, Transcript};
 
 /// The state of a speculation, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -148,7 +148,7 @@ pub struct Finished {
     pub preview: Option<String>,
     /// The result of the project's own check, if there is a check and it has a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Checked>,
+    pub check: Option<CheckResult>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -201,7 +201,7 @@ impl Finished {
     }
 
     /// Whether an accept would hand over anything: it does not if nothing was done, or after an abort.
-    pub fn has_something_to_give(&self) -> bool {
+    pub fn has_results(&self) -> bool {
         // The first message is the prompt.
         let did_something = self.transcript.messages.len() > 1 || self.transcript.pending_call().is_some();
         self.ending != Ending::Aborted && did_something

@@ -3,7 +3,7 @@ use headstart_forked_query::{CacheSafeParams, Guards, generate_candidates};
 use headstart_tool_gate::ApprovalMode;
 
 use crate::lock::lock;
-use crate::run::Progress;
+use crate::turn_loop::Progress;
 use crate::{Engine, Finished};
 
 /// What the user may ask after the speculated turn. The model is asked the same question as after a real turn, over the
@@ -27,7 +27,7 @@ pub(crate) async fn next_suggestion(
         }
         Err(suppressed) => {
             progress.cost.tokens += suppressed.usage;
-            progress.no_next = Some(suppressed.reason);
+            progress.no_next_reason = Some(suppressed.reason);
             None
         }
     }

@@ -13,22 +13,22 @@ use headstart_toolbox::{
 };
 
 use crate::base_view::BaseView;
-use crate::check::is_of_the_files;
+use crate::check::is_about_files;
 use crate::event::EventSender;
+use crate::executor::{CallPermit, CallTools, StopReason};
 use crate::lock::lock;
-use crate::permit::{Cut, Permitted, Tools};
-use crate::run::{SharedProgress, millis};
-use crate::transcript::Ran;
-use crate::viewed::Viewed;
-use crate::{Check, Checked, Event, Limit};
+use crate::transcript::CallResult;
+use crate::turn_loop::{SharedProgress, millis};
+use crate::view_times::ViewTimes;
+use crate::{Check, CheckResult, Event, Limit};
 
 /// A command that its user disturbed is run once more if it took less than this.
-const RUN_AGAIN_BELOW: Duration = Duration::from_secs(10);
+const RETRY_BELOW: Duration = Duration::from_secs(10);
 /// The most paths that a verdict names.
 const MAX_NAMED: usize = 3;
 
 /// Runs the commands of one step in its view, and tells their events. The view ends with the step's work.
-pub(crate) struct Shadow {
+pub(crate) struct ViewRunner {
     view: ViewId,
     toolbox: Toolbox,
     /// The steps below, the lowest first.
@@ -37,7 +37,7 @@ pub(crate) struct Shadow {
     events: EventSender,
 }
 
-impl Shadow {
+impl ViewRunner {
     /// For the step with this id, over the steps below it.
     pub(crate) fn new(
         id: &str,
@@ -59,64 +59,64 @@ impl Shadow {
     pub(crate) async fn run(
         &self,
         call: &ToolCall,
-        tools: &Tools,
+        tools: &CallTools,
         overlay: &Arc<Overlay>,
-        permitted: &Permitted,
-    ) -> Result<Ran, Cut> {
+        permit: &CallPermit,
+    ) -> Result<CallResult, StopReason> {
         // The next command must not find anything that is not staged.
-        let dropped = EndOnDrop(self);
+        let guard = ViewGuard(self);
         let mut is_second = false;
         loop {
             let staged = overlay.change_set();
             let git = self.git_so_far();
-            let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below(), git.clone());
+            let ran = tools.run_in_view(call, overlay, permit, &self.view, self.below(), git.clone());
             let ViewCallOutput { output, ran } = match ran.await {
                 Ok(ran) => ran,
-                Err(ToolError::NoView { why, .. }) => return Err(no_view(permitted, &why)),
-                Err(ToolError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
-                Err(error) => return Ok(Ran::failed(error.to_string())),
+                Err(ToolError::NoView { why, .. }) => return Err(no_view(permit, &why)),
+                Err(ToolError::Quota { .. }) => return Err(StopReason::Limit(Limit::Staged)),
+                Err(error) => return Ok(CallResult::failed(error.to_string())),
             };
             self.count(ran.cost);
             if ran.output.timed_out {
-                self.tell(call, &ran, 0, None);
+                self.report(call, &ran, 0, None);
                 return Ok(output.into());
             }
-            if !ran.changed_meanwhile.is_empty() && !is_second && ran.cost.time < RUN_AGAIN_BELOW {
+            if !ran.changed_meanwhile.is_empty() && !is_second && ran.cost.time < RETRY_BELOW {
                 is_second = true;
                 self.toolbox.end_view(&self.view);
                 continue;
             }
             let changed = ran.changed_since(&staged);
             let commits = ran.git.as_ref().filter(|now| git.step.as_ref() != Some(*now));
-            if let Some(verdict) = not_given(&ran, call) {
-                return Err(Cut::Stop(Box::new(verdict)));
+            if let Some(verdict) = view_boundary(&ran, call) {
+                return Err(StopReason::Boundary(Box::new(verdict)));
             }
             if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
-                self.tell(call, &ran, 0, None);
+                self.report(call, &ran, 0, None);
                 let why = format!("what it changed is dropped, for it reached a limit: {quota}");
-                return Ok(Ran::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
+                return Ok(CallResult::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
             }
-            let closed = closed(&changed, &tools.gate, permitted)
-                .or_else(|| closed_to_git(commits?, &tools.gate, permitted));
-            if let Some(verdict) = closed {
-                if verdict.reason == permitted.verdict.reason {
+            let boundary = write_boundary(&changed, &tools.gate, permit)
+                .or_else(|| git_boundary(commits?, &tools.gate, permit));
+            if let Some(verdict) = boundary {
+                if verdict.reason == permit.verdict.reason {
                     lock(&self.progress).preview = Some(output.into_text());
                 }
-                return Err(Cut::Stop(Box::new(verdict)));
+                return Err(StopReason::Boundary(Box::new(verdict)));
             }
             match overlay.replace(&ran.changes) {
                 Ok(()) => {}
-                Err(TreeError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
-                Err(error) => return Ok(Ran::failed(error.to_string())),
+                Err(TreeError::Quota { .. }) => return Err(StopReason::Limit(Limit::Staged)),
+                Err(error) => return Ok(CallResult::failed(error.to_string())),
             }
             {
                 let mut progress = lock(&self.progress);
                 let has_tests = TestSummary::of(&ran.output.output).is_some();
-                progress.viewed.command(ran.began_ms, has_tests);
+                progress.view_times.note_command(ran.began_ms, has_tests);
                 progress.git.clone_from(&ran.git);
             }
-            self.tell(call, &ran, changed.len(), commits);
-            dropped.keep();
+            self.report(call, &ran, changed.len(), commits);
+            guard.keep();
             return Ok(output.into());
         }
     }
@@ -126,12 +126,12 @@ impl Shadow {
     pub(crate) async fn check(
         &self,
         check: &Check,
-        tools: &Tools,
+        tools: &CallTools,
         overlay: &Arc<Overlay>,
         context: &GateContext,
-    ) -> Option<(Checked, String)> {
+    ) -> Option<(CheckResult, String)> {
         // The next command must not find what the check wrote.
-        let dropped = EndOnDrop(self);
+        let guard = ViewGuard(self);
         let (staged, git) = (overlay.change_set(), self.git_so_far());
         let limits = ToolLimits { command_time: check.time.min(tools.limits.command_time), ..tools.limits };
         let context = ToolContext {
@@ -143,27 +143,27 @@ impl Shadow {
             attended: false,
         };
         let ran = tools.toolbox.run_line_in_view(&check.line, context, &self.view, self.below(), git.clone());
-        let ViewCallOutput { output: told, ran } = ran.await.ok()?;
+        let ViewCallOutput { output: output_text, ran } = ran.await.ok()?;
         self.count(ran.cost);
         lock(&self.progress).cost.work_ms += millis(ran.cost.time);
         let output = &ran.output;
         let is_whole = !output.timed_out && ran.changed_meanwhile.is_empty() && ran.refused.quota.is_none();
         let is_given = ran.outside.is_empty() && !ran.refused.may_explain(output.exit_code);
-        if !is_whole || !is_given || !is_of_the_files(output.exit_code, &output.output) {
+        if !is_whole || !is_given || !is_about_files(output.exit_code, &output.output) {
             return None;
         }
         if ran.changed_since(&staged).is_empty() && ran.git == git.step {
-            dropped.keep();
+            guard.keep();
         }
         let tests = TestSummary::of(&output.output).map(TestSummary::words);
-        lock(&self.progress).viewed.check(ran.began_ms, tests.is_some());
-        let checked = Checked {
+        lock(&self.progress).view_times.note_check(ran.began_ms, tests.is_some());
+        let result = CheckResult {
             command: check.line.clone(),
             passed: output.exit_code == Some(0),
             tests,
             millis: millis(ran.cost.time),
         };
-        Some((checked, told.into_text()))
+        Some((result, output_text.into_text()))
     }
 
     /// What the steps below stage that is not in the workspace yet, as one change set.
@@ -179,8 +179,8 @@ impl Shadow {
     }
 
     /// When the commands of the step saw the workspace.
-    pub(crate) fn viewed(&self) -> Viewed {
-        lock(&self.progress).viewed
+    pub(crate) fn view_times(&self) -> ViewTimes {
+        lock(&self.progress).view_times
     }
 
     /// What this step did to the repository.
@@ -190,10 +190,10 @@ impl Shadow {
 
     /// Takes back what was done since then. Afterwards `git` is all that this step did to the repository; the view
     /// showed more, so it ends.
-    pub(crate) fn take_back(&self, git: Option<GitChange>, viewed: Viewed) {
+    pub(crate) fn roll_back(&self, git: Option<GitChange>, view_times: ViewTimes) {
         self.toolbox.end_view(&self.view);
         let mut progress = lock(&self.progress);
-        (progress.git, progress.viewed, progress.preview) = (git, viewed, None);
+        (progress.git, progress.view_times, progress.preview) = (git, view_times, None);
     }
 
     fn count(&self, cost: ViewCost) {
@@ -203,7 +203,7 @@ impl Shadow {
         total.view_peak_bytes = total.view_peak_bytes.max(cost.peak_bytes);
     }
 
-    fn tell(&self, call: &ToolCall, ran: &ViewOutput, staged: usize, git: Option<&GitChange>) {
+    fn report(&self, call: &ToolCall, ran: &ViewOutput, staged: usize, git: Option<&GitChange>) {
         let Some(view) = ran.tier.or_else(|| self.tier()) else { return };
         self.events.send(Event::ShadowRan {
             command: command_of(call).to_owned(),
@@ -219,34 +219,34 @@ impl Shadow {
     }
 }
 
-impl Drop for Shadow {
+impl Drop for ViewRunner {
     fn drop(&mut self) {
         self.toolbox.end_view(&self.view);
     }
 }
 
 /// Ends the view when it is dropped, so also if the future that runs in the view is dropped.
-struct EndOnDrop<'a>(&'a Shadow);
+struct ViewGuard<'a>(&'a ViewRunner);
 
-impl EndOnDrop<'_> {
+impl ViewGuard<'_> {
     fn keep(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for EndOnDrop<'_> {
+impl Drop for ViewGuard<'_> {
     fn drop(&mut self) {
         self.0.toolbox.end_view(&self.0.view);
     }
 }
 
 /// If the result may be due to the view and not to the model's own code, the reason; then nobody reads the result.
-fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
+fn view_boundary(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
     let stop = |reason, why: String| {
         Some(Verdict::boundary(reason, format!("{} {why}", first_line(command_of(call)))))
     };
     if !ran.changed_meanwhile.is_empty() {
-        let paths = named(ran.changed_meanwhile.iter().map(ToString::to_string));
+        let paths = list_names(ran.changed_meanwhile.iter().map(ToString::to_string));
         return stop(Reason::ChangedMeanwhile, format!("ran while {paths} changed in the workspace"));
     }
     let refused = || ran.git_refused.clone().or_else(|| ran.git.as_ref()?.boundary());
@@ -254,7 +254,7 @@ fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
         return stop(Reason::ProtectedPath, format!("changes the repository: {why}"));
     }
     if !ran.outside.is_empty() && !ran.refused.signature {
-        let paths = named(ran.outside.iter().cloned());
+        let paths = list_names(ran.outside.iter().cloned());
         return stop(Reason::WritesOutside, format!("writes outside the workspace: {paths}"));
     }
     if ran.refused.may_explain(ran.output.exit_code) {
@@ -276,16 +276,16 @@ fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
 
 /// The verdict on the first changed path that no write ahead may touch, as for a plain write. If the mode asks before a
 /// write, it is the command's own verdict.
-fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
+fn write_boundary(changed: &[WorkspacePath], gate: &Gate, permit: &CallPermit) -> Option<Verdict> {
     changed.iter().find_map(|path| {
-        let verdict = gate.judge_path(Access::Write, path, &permitted.context);
+        let verdict = gate.judge_path(Access::Write, path, &permit.context);
         if verdict.decision != Decision::Boundary {
             return None;
         }
         if verdict.reason == Reason::WriteToolNoAuto {
-            let paths = named(changed.iter().map(ToString::to_string));
+            let paths = list_names(changed.iter().map(ToString::to_string));
             let detail = format!("it changes {paths}, and this mode asks before a write");
-            return Some(Verdict { decision: Decision::Boundary, detail, ..permitted.verdict.clone() });
+            return Some(Verdict { decision: Decision::Boundary, detail, ..permit.verdict.clone() });
         }
         let detail = format!("it changes {path}: {}", verdict.detail);
         Some(Verdict { detail, ..verdict })
@@ -294,17 +294,17 @@ fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Opti
 
 /// Why a change of the repository may not be staged: the mode asks first, or the change is about a path that no write
 /// ahead may touch, even if the work tree does not have it.
-fn closed_to_git(change: &GitChange, gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
-    if !permitted.context.stages_ahead() {
+fn git_boundary(change: &GitChange, gate: &Gate, permit: &CallPermit) -> Option<Verdict> {
+    if !permit.context.stages_ahead() {
         let detail = format!("it makes {}, and this mode asks before a write", change.summary());
-        return Some(Verdict { decision: Decision::Boundary, detail, ..permitted.verdict.clone() });
+        return Some(Verdict { decision: Decision::Boundary, detail, ..permit.verdict.clone() });
     }
-    closed(&change.paths, gate, permitted)
+    write_boundary(&change.paths, gate, permit)
 }
 
-fn no_view(permitted: &Permitted, why: &str) -> Cut {
-    let detail = format!("{}; there is no view to run it in: {why}", permitted.verdict.detail);
-    Cut::Stop(Box::new(Verdict { decision: Decision::Boundary, detail, ..permitted.verdict.clone() }))
+fn no_view(permit: &CallPermit, why: &str) -> StopReason {
+    let detail = format!("{}; there is no view to run it in: {why}", permit.verdict.detail);
+    StopReason::Boundary(Box::new(Verdict { decision: Decision::Boundary, detail, ..permit.verdict.clone() }))
 }
 
 fn command_of(call: &ToolCall) -> &str {
@@ -316,7 +316,7 @@ fn first_line(command: &str) -> &str {
     command.trim().lines().next().unwrap_or_default()
 }
 
-fn named(mut names: impl Iterator<Item = String>) -> String {
+fn list_names(mut names: impl Iterator<Item = String>) -> String {
     let shown: Vec<_> = names.by_ref().take(MAX_NAMED).collect();
     match names.count() {
         0 => shown.join(", "),
@@ -325,6 +325,6 @@ fn named(mut names: impl Iterator<Item = String>) -> String {
 }
 
 /// Whether commands of work ahead may run in views under these rules.
-pub(crate) fn is_allowed(context: &GateContext) -> bool {
+pub(crate) fn views_allowed(context: &GateContext) -> bool {
     context.views && !context.mode.writes_nothing()
 }

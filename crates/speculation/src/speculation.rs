@@ -11,25 +11,25 @@ use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 use tracing::{Instrument, debug, info, info_span, trace};
 
 use crate::base_view::BaseView;
-use crate::driver::{Driver, Slot};
+use crate::driver::{Driver, WorkSlot};
 use crate::event::EventSender;
+use crate::job::{JobSenders, SpeculationJob};
 use crate::lock::lock;
-use crate::next_step::NextStep;
-use crate::run::{Progress, SharedProgress, millis};
-use crate::work::{Tell, Work};
+use crate::step_slot::StepSlot;
+use crate::turn_loop::{Progress, SharedProgress, millis};
 use crate::{
-    AcceptError, Acceptance, Answers, Cost, Ending, Engine, Events, Finished, Origin, StartError, Status,
-    Transcript,
+    AcceptAnswers, AcceptError, Acceptance, Cost, Ending, Engine, Events, Finished, Origin, StartError,
+    Status, Transcript,
 };
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
 #[must_use = "without the handle the work can be neither accepted nor aborted"]
 #[derive(Clone)]
 pub struct Speculation {
-    shared: Arc<State>,
+    shared: Arc<SpeculationState>,
 }
 
-struct State {
+struct SpeculationState {
     id: String,
     prompt: String,
     /// What the model was told before the prompt.
@@ -37,24 +37,24 @@ struct State {
     engine: Engine,
     overlay: Arc<Overlay>,
     progress: SharedProgress,
-    slot: Arc<Slot>,
+    slot: Arc<WorkSlot>,
     finished: Shared<oneshot::Receiver<Arc<Finished>>>,
     next: Shared<oneshot::Receiver<Option<Suggestions>>>,
     started_ms: u64,
-    taken: AtomicBool,
+    accept_started: AtomicBool,
     /// Whether its changes are being committed, or are committed: an abort does not undo that.
-    handed_over: AtomicBool,
+    committing: AtomicBool,
     /// What it builds on, if that is another step.
     below: Option<Arc<BaseView>>,
     /// What the step above builds on.
     base_view: Arc<BaseView>,
-    above: Arc<NextStep>,
+    above: Arc<StepSlot>,
     /// Resolves when it is known whether there is a step above.
     decided: Shared<oneshot::Receiver<()>>,
     events: Mutex<Option<Events>>,
 }
 
-impl State {
+impl SpeculationState {
     /// Forgets everything that was staged.
     fn forget(&self) {
         self.engine.workspace.forget(&self.overlay.change_set());
@@ -88,12 +88,13 @@ impl Speculation {
         let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(&text))));
         let (staged, workspace) = (Arc::clone(&overlay), Arc::clone(&engine.workspace));
         let base_view = Arc::new(BaseView::new(id.clone(), staged, Arc::clone(&progress), workspace));
-        let above = Arc::<NextStep>::default();
-        let (events, told) = EventSender::channel(engine.host.tells_calls().then_some(Origin::Ahead));
+        let above = Arc::<StepSlot>::default();
+        let (events, receiver) =
+            EventSender::channel(engine.host.reports_call_states().then_some(Origin::Ahead));
         let (send_finished, finished) = oneshot::channel();
         let (send_next, next) = oneshot::channel();
         let (send_decided, decided) = oneshot::channel();
-        let work = Work {
+        let work = SpeculationJob {
             id: id.clone(),
             engine: engine.clone(),
             params,
@@ -105,15 +106,15 @@ impl Speculation {
             steps: below.iter().chain([&base_view]).cloned().collect(),
             above: Arc::clone(&above),
         };
-        let tell = Tell { finished: send_finished, next: send_next, decided: send_decided };
+        let senders = JobSenders { finished: send_finished, next: send_next, decided: send_decided };
         let span = info_span!("work ahead", id);
         span.in_scope(|| {
             debug!(stands_on = below.len(), "work ahead begins");
             trace!(target: CONTENT, prompt, "its prompt");
         });
-        let slot = Arc::new(Slot::new(work.run(tell).instrument(span).boxed()));
+        let slot = Arc::new(WorkSlot::new(work.run(senders).instrument(span).boxed()));
         let driver = Driver::new(Arc::clone(&slot));
-        let state = State {
+        let state = SpeculationState {
             id,
             prompt: prompt.into(),
             note: note.into(),
@@ -124,15 +125,15 @@ impl Speculation {
             finished: finished.shared(),
             next: next.shared(),
             started_ms: millis(engine.host.now()),
-            taken: AtomicBool::new(false),
-            handed_over: AtomicBool::new(false),
+            accept_started: AtomicBool::new(false),
+            committing: AtomicBool::new(false),
             below: below.last().cloned(),
             base_view,
             above,
             decided: decided.shared(),
             events: Mutex::default(),
         };
-        Ok((Self { shared: Arc::new(state) }, driver, told))
+        Ok((Self { shared: Arc::new(state) }, driver, receiver))
     }
 
     /// The id that the host gave.
@@ -145,14 +146,14 @@ impl Speculation {
         &self.shared.prompt
     }
 
-    /// What the model was told before the prompt ([`Engine::start_knowing`]).
+    /// What the model was told before the prompt ([`Engine::start_with_note`]).
     pub fn note(&self) -> &str {
         &self.shared.note
     }
 
     /// The state of the speculation.
     pub fn status(&self) -> Status {
-        if self.is_given_up() {
+        if self.is_aborted() {
             return Status::Aborted;
         }
         match self.shared.finished.clone().now_or_never() {
@@ -175,7 +176,7 @@ impl Speculation {
     /// What it would change so far; nothing after an abort.
     pub fn changes(&self) -> ChangeSet {
         // If the abort came while the work was polled, the work may have staged something after it.
-        if self.is_given_up() {
+        if self.is_aborted() {
             return ChangeSet::default();
         }
         self.shared.overlay.change_set()
@@ -183,14 +184,14 @@ impl Speculation {
 
     /// What it would change in the repository so far; nothing after an abort.
     pub fn git(&self) -> Option<GitChange> {
-        if self.is_given_up() { None } else { lock(&self.shared.progress).git.clone() }
+        if self.is_aborted() { None } else { lock(&self.shared.progress).git.clone() }
     }
 
     /// Waits for the end of the work. For an aborted speculation the record is empty.
     pub async fn finished(&self) -> Arc<Finished> {
         match self.shared.finished.clone().await {
             Ok(finished) if self.status() != Status::Aborted => finished,
-            _ => Arc::new(self.aborted_record()),
+            _ => Arc::new(self.aborted_result()),
         }
     }
 
@@ -201,8 +202,8 @@ impl Speculation {
     }
 
     /// Why [`next`](Self::next) gave nothing, if the model was asked or a guard prevented the question.
-    pub fn no_next(&self) -> Option<SuppressionReason> {
-        lock(&self.shared.progress).no_next.clone()
+    pub fn no_next_reason(&self) -> Option<SuppressionReason> {
+        lock(&self.shared.progress).no_next_reason.clone()
     }
 
     /// Waits for the step above: the next suggestion, which runs on top of this work. There is none unless this work is
@@ -225,13 +226,13 @@ impl Speculation {
         info!(id = self.shared.id, "work ahead is given up");
         self.shared.slot.abort();
         self.shared.above.abort();
-        if self.is_given_up() {
+        if self.is_aborted() {
             self.shared.forget();
         }
     }
 
-    fn is_given_up(&self) -> bool {
-        self.shared.slot.is_aborted() && !self.shared.handed_over.load(Ordering::SeqCst)
+    fn is_aborted(&self) -> bool {
+        self.shared.slot.is_aborted() && !self.shared.committing.load(Ordering::SeqCst)
     }
 
     /// Hands over the work: waits for it if it still runs, then commits its changes and returns its transcript. The
@@ -239,9 +240,9 @@ impl Speculation {
     ///
     /// The suggestion for what comes after is part of the answer if it is there already; if not, [`next`](Self::next)
     /// gives it later. A conflict or a withdrawn permission changes nothing, and another accept may follow; an accept
-    /// after a successful one is [`AcceptError::Taken`]. A step above must be accepted after the one below, otherwise
-    /// the error is [`AcceptError::NotYet`]. If the step below was accepted with other content, the usual rules notice
-    /// it: what this step read or changed there and is different now is a conflict or is merged.
+    /// after a successful one is [`AcceptError::AlreadyAccepted`]. A step above must be accepted after the one below,
+    /// otherwise the error is [`AcceptError::BaseNotAccepted`]. If the step below was accepted with other content, the
+    /// usual rules notice it: what this step read or changed there and is different now is a conflict or is merged.
     ///
     /// If the future is dropped while it waits for the work, it has done nothing, and another accept may follow. If it
     /// is dropped during the commit, the result depends on the workspace
@@ -251,37 +252,37 @@ impl Speculation {
     /// [`abort`](Self::abort) never cuts a commit.
     ///
     /// Work that wrote in a mode which asks before a write ([`AheadWrites::Ask`](headstart_tool_gate::AheadWrites)) is
-    /// not handed over by this: the answer is [`Acceptance::AsksFirst`]. Once the user has agreed to what that shows,
-    /// [`accept_with`](Self::accept_with) takes their answer.
+    /// not handed over by this: the answer is [`Acceptance::NeedsApproval`]. Once the user has agreed to what that
+    /// shows, [`accept_with`](Self::accept_with) takes their answer.
     pub async fn accept(&self) -> Result<Acceptance, AcceptError> {
-        self.accept_with(&Answers::default()).await
+        self.accept_with(&AcceptAnswers::default()).await
     }
 
     /// As [`accept`](Self::accept), with what the user answered after the previous accept: their yes
-    /// ([`Acceptance::AsksFirst`]), and which side of each conflict is kept, or both with markers
+    /// ([`Acceptance::NeedsApproval`]), and which side of each conflict is kept, or both with markers
     /// ([`Acceptance::Conflict`]). A path that was edited after they looked, or for which they chose nothing, is a
     /// conflict again. [`Accepted::note`](crate::Accepted::note) has the words for the model.
-    pub async fn accept_with(&self, answers: &Answers) -> Result<Acceptance, AcceptError> {
+    pub async fn accept_with(&self, answers: &AcceptAnswers) -> Result<Acceptance, AcceptError> {
         if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
             && self.status() != Status::Aborted
         {
-            return Err(AcceptError::NotYet { id: self.shared.id.clone(), below: below.id.clone() });
+            return Err(AcceptError::BaseNotAccepted { id: self.shared.id.clone(), below: below.id.clone() });
         }
-        if self.shared.taken.swap(true, Ordering::AcqRel) {
-            return Err(AcceptError::Taken { id: self.shared.id.clone() });
+        if self.shared.accept_started.swap(true, Ordering::AcqRel) {
+            return Err(AcceptError::AlreadyAccepted { id: self.shared.id.clone() });
         }
-        let give_back = GiveBack { shared: &self.shared, armed: true };
+        let guard = AcceptGuard { shared: &self.shared, armed: true };
         let waited_from = millis(self.shared.engine.host.now());
         let _ = self.shared.finished.clone().await;
         // An abort either comes before this, or sees it.
-        self.shared.handed_over.store(true, Ordering::SeqCst);
+        self.shared.committing.store(true, Ordering::SeqCst);
         if self.shared.slot.is_aborted() {
-            self.shared.handed_over.store(false, Ordering::SeqCst);
+            self.shared.committing.store(false, Ordering::SeqCst);
         }
         let finished = self.finished().await;
         let mut acceptance = self.shared.engine.accept_with(&finished, answers).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
-            give_back.disarm();
+            guard.disarm();
             self.shared.base_view.accept();
             let ahead = waited_from.saturating_sub(self.shared.started_ms);
             accepted.time_saved_ms = accepted.time_saved_ms.min(ahead);
@@ -296,11 +297,11 @@ impl Speculation {
         Ok(acceptance)
     }
 
-    pub(crate) fn keep_events(&self, events: Events) {
+    pub(crate) fn set_events(&self, events: Events) {
         *lock(&self.shared.events) = Some(events);
     }
 
-    fn aborted_record(&self) -> Finished {
+    fn aborted_result(&self) -> Finished {
         Finished {
             id: self.shared.id.clone(),
             prompt: self.shared.prompt.clone(),
@@ -319,25 +320,25 @@ impl Speculation {
 }
 
 /// Unless the work was taken, lets another accept follow, even if the future of this one is dropped.
-struct GiveBack<'a> {
-    shared: &'a State,
+struct AcceptGuard<'a> {
+    shared: &'a SpeculationState,
     armed: bool,
 }
 
-impl GiveBack<'_> {
+impl AcceptGuard<'_> {
     fn disarm(mut self) {
         self.armed = false;
     }
 }
 
-impl Drop for GiveBack<'_> {
+impl Drop for AcceptGuard<'_> {
     fn drop(&mut self) {
         if self.armed {
-            self.shared.handed_over.store(false, Ordering::SeqCst);
+            self.shared.committing.store(false, Ordering::SeqCst);
             if self.shared.slot.is_aborted() {
                 self.shared.forget();
             }
-            self.shared.taken.store(false, Ordering::Release);
+            self.shared.accept_started.store(false, Ordering::Release);
         }
     }
 }

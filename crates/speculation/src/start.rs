@@ -14,13 +14,13 @@ impl Engine {
         params: &CacheSafeParams,
         prompt: &str,
     ) -> Result<(Speculation, Driver, Events), StartError> {
-        self.start_knowing(id, params, "", prompt)
+        self.start_with_note(id, params, "", prompt)
     }
 
     /// As [`start`](Self::start), and the model is told `note` before the prompt, in the same message, for example what
-    /// its user has undone ([`News::note`](crate::News::note)). With an empty `note` nothing is told. The note is no
-    /// part of [`Speculation::prompt`].
-    pub fn start_knowing(
+    /// its user has undone ([`UndoReport::note`](crate::UndoReport::note)). With an empty `note` nothing is told. The
+    /// note is no part of [`Speculation::prompt`].
+    pub fn start_with_note(
         &self,
         id: impl Into<String>,
         params: &CacheSafeParams,

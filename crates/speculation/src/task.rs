@@ -1,6 +1,6 @@
 //! Sub-tasks: parts of the work that the model has done in a separate conversation.
 //!
-//! A sub-task is a run within the run, over the same files and under the same permits. In a turn the user is asked
+//! A sub-task is a run within the run, over the same files and under the same rules. In a turn the user is asked
 //! about its calls. Work ahead stops before a sub-task if one of its calls may not run ahead, and then nothing of it is
 //! done. Only its last answer goes into the conversation that began it.
 
@@ -20,11 +20,11 @@ use serde_json::{Map, Value, json};
 use tracing::{Instrument, debug_span};
 
 use crate::clock::Clock;
-use crate::event::{CallPrints, EventSender};
+use crate::event::{CallOutputReporter, EventSender};
+use crate::executor::{StopReason, TaskSavepoint};
 use crate::lock::lock;
-use crate::permit::{BeforeTask, Cut};
-use crate::run::{Progress, Run};
-use crate::transcript::Ran;
+use crate::transcript::CallResult;
+use crate::turn_loop::{Progress, TurnLoop};
 use crate::{Cost, Ending, Limit, Transcript};
 
 /// How many bytes of a sub-task's last answer are given back.
@@ -40,7 +40,7 @@ const PREFACE: &str = "What follows is a part of a larger task, which you do in 
 /// The tool `task`, with which a model has a part of its work done in a separate conversation; for [`Toolbox::with`].
 /// The engine only runs it if the gate has its declaration too: [`task_declaration`].
 pub fn task_tool() -> Arc<dyn Tool> {
-    Arc::new(Task)
+    Arc::new(TaskTool)
 }
 
 /// The declaration of the tool for the gate, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
@@ -54,10 +54,10 @@ pub fn task_title(call: &ToolCall) -> Option<&str> {
     (call.name == ours::TASK.name).then(title)
 }
 
-struct Task;
+struct TaskTool;
 
 #[async_trait]
-impl Tool for Task {
+impl Tool for TaskTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
             &ours::TASK.name,
@@ -86,13 +86,13 @@ impl Tool for Task {
 
 /// The calls of a sub-task.
 pub(crate) struct TaskLog {
-    calls: Mutex<Calls>,
+    calls: Mutex<TaskCalls>,
     /// Receives the progress, if the call that began the sub-task is watched.
-    watched: Option<CallPrints>,
+    reporter: Option<CallOutputReporter>,
 }
 
 #[derive(Default)]
-struct Calls {
+struct TaskCalls {
     /// The calls that ran and had an effect, in order.
     done: Vec<ToolCall>,
     /// How many calls there were of each of the [`KINDS`].
@@ -113,17 +113,17 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 impl TaskLog {
-    fn new(watched: Option<CallPrints>) -> Arc<Self> {
-        Arc::new(Self { calls: Mutex::default(), watched })
+    fn new(reporter: Option<CallOutputReporter>) -> Arc<Self> {
+        Arc::new(Self { calls: Mutex::default(), reporter })
     }
 
-    pub(crate) fn begins(&self, call: &ToolCall, toolbox: &Toolbox) {
-        let does = Wording::filled(&toolbox.wording(&call.name).is_currently, &call.args);
-        lock(&self.calls).running.push((call.id.clone(), does));
-        self.tell();
+    pub(crate) fn note_call_begun(&self, call: &ToolCall, toolbox: &Toolbox) {
+        let description = Wording::filled(&toolbox.wording(&call.name).is_currently, &call.args);
+        lock(&self.calls).running.push((call.id.clone(), description));
+        self.report_progress();
     }
 
-    pub(crate) fn ended(&self, call: &ToolCall, outcome: &ToolOutcome, toolbox: &Toolbox) {
+    pub(crate) fn note_call_ended(&self, call: &ToolCall, outcome: &ToolOutcome, toolbox: &Toolbox) {
         let is_edit = toolbox.is_edit(&call.name);
         let kind = match Declaration::of_ours(&call.name).map(|tool| &tool.behaviour) {
             _ if is_edit => 2,
@@ -146,31 +146,31 @@ impl TaskLog {
                 calls.done.push(call.clone());
             }
         }
-        self.tell();
+        self.report_progress();
     }
 
     /// Tells the progress, if it is watched.
-    fn tell(&self) {
-        let Some(watched) = &self.watched else { return };
+    fn report_progress(&self) {
+        let Some(reporter) = &self.reporter else { return };
         let calls = lock(&self.calls);
-        let running = calls.running.iter().map(|(_, does)| does.clone());
-        let lines: Vec<_> = std::iter::once(calls.counted()).chain(running).collect();
-        watched.printed(lines.join("\n").trim_start());
+        let running = calls.running.iter().map(|(_, description)| description.clone());
+        let lines: Vec<_> = std::iter::once(calls.count_summary()).chain(running).collect();
+        reporter.printed(lines.join("\n").trim_start());
     }
 
     /// The result in a few words: `3 reads, 1 edit; edited src/lib.rs`.
     fn summary(&self) -> String {
         let calls = lock(&self.calls);
-        let counted = Some(calls.counted()).filter(|counted| !counted.is_empty());
+        let counted = Some(calls.count_summary()).filter(|counted| !counted.is_empty());
         let counted = counted.unwrap_or_else(|| "no calls".to_owned());
-        match calls.edited() {
+        match calls.edited_summary() {
             Some(edited) => format!("{counted}; edited {edited}"),
             None => counted,
         }
     }
 
-    fn has_edited(&self) -> Option<String> {
-        lock(&self.calls).edited()
+    fn edited_files(&self) -> Option<String> {
+        lock(&self.calls).edited_summary()
     }
 
     fn take_done(&self) -> Vec<ToolCall> {
@@ -178,15 +178,15 @@ impl TaskLog {
     }
 }
 
-impl Calls {
-    fn counted(&self) -> String {
+impl TaskCalls {
+    fn count_summary(&self) -> String {
         let parts = KINDS.iter().zip(self.counts).filter(|(_, count)| 0 < *count);
         let parts = parts
             .map(|((one, several), count)| format!("{count} {}", if count == 1 { one } else { several }));
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    fn edited(&self) -> Option<String> {
+    fn edited_summary(&self) -> Option<String> {
         let mut named = self.edited.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
         if let Some(more) = self.edited.len().checked_sub(MOST_NAMED).filter(|more| 0 < *more) {
             let _ = write!(named, " and {more} more");
@@ -195,86 +195,91 @@ impl Calls {
     }
 }
 
-impl Run<'_> {
+impl TurnLoop<'_> {
     /// Runs the sub-task that a call begins, to its end. If the future is dropped earlier, the cost so far is counted.
     /// Work ahead then takes back what was staged in the sub-task; in a turn the call gets a result that says what was
     /// done.
-    pub(crate) fn run_task<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<Ran, Cut>> {
+    pub(crate) fn run_task<'a>(
+        &'a self,
+        call: &'a ToolCall,
+    ) -> BoxFuture<'a, Result<CallResult, StopReason>> {
         async move {
             let arguments = Arguments::new(&ours::TASK, &call.args, &["title", "prompt"]);
             let prompt = arguments.and_then(|arguments| arguments.required_text("prompt"));
             let prompt = match prompt {
                 Ok(prompt) if prompt.trim().is_empty() => {
-                    return Ok(Ran::failed("task: the prompt is empty; say what is to be done".to_owned()));
+                    return Ok(CallResult::failed(
+                        "task: the prompt is empty; say what is to be done".to_owned(),
+                    ));
                 }
                 Ok(prompt) => prompt,
-                Err(error) => return Ok(Ran::failed(error.to_string())),
+                Err(error) => return Ok(CallResult::failed(error.to_string())),
             };
-            let log = TaskLog::new(self.events.output_of(&call.id));
-            let permits = self.permits.of_task(&log);
+            let log = TaskLog::new(self.events.output_reporter(&call.id));
+            let executor = self.executor.for_task(&log);
             let tools =
                 self.base.tools.iter().filter(|schema| schema.name != ours::TASK.name).cloned().collect();
             let base = ModelRequest { tools, messages: Vec::new(), ..self.base.clone() };
-            let limits = self.limits.of_task(&lock(self.progress).cost);
+            let limits = self.limits.for_task(&lock(self.progress).cost);
             // The prompt is a model's, so it is not searched for mentions: only the user may make those.
             let transcript = Transcript::new(&format!("{PREFACE}\n\n{}", prompt.trim()));
             let progress = Mutex::new(Progress::new(transcript));
-            let open = Open {
+            let task = RunningTask {
                 run: self,
                 call,
                 progress: &progress,
                 log: &log,
-                before: self.permits.before_task(),
+                savepoint: self.executor.task_savepoint(),
                 is_done: false,
             };
             let mut call_ids: HashSet<_> = self.call_ids.clone();
             call_ids.extend(lock(self.progress).transcript.call_ids());
-            let run = Run {
+            let run = TurnLoop {
                 model: self.model,
                 base: &base,
                 call_ids,
-                permits: &*permits,
+                executor: &*executor,
                 host: self.host,
                 limits: &limits,
                 progress: &progress,
-                events: &EventSender::to_nobody(),
+                events: &EventSender::discarding(),
                 clock: Clock::default(),
                 clock_above: Some(&self.clock),
             };
-            let ending = run.to_end().instrument(debug_span!("sub-task", id = call.id)).await;
-            open.end(ending)
+            let ending = run.run_to_end().instrument(debug_span!("sub-task", id = call.id)).await;
+            task.end(ending)
         }
         .boxed()
     }
 }
 
 /// A sub-task that has not ended.
-struct Open<'a> {
-    run: &'a Run<'a>,
+struct RunningTask<'a> {
+    run: &'a TurnLoop<'a>,
     call: &'a ToolCall,
     progress: &'a Mutex<Progress>,
     log: &'a TaskLog,
-    before: Option<BeforeTask>,
+    savepoint: Option<TaskSavepoint>,
     is_done: bool,
 }
 
-impl Open<'_> {
-    fn end(mut self, ending: Ending) -> Result<Ran, Cut> {
+impl RunningTask<'_> {
+    fn end(mut self, ending: Ending) -> Result<CallResult, StopReason> {
         let stopped_by = match ending {
             Ending::Boundary { mut verdict } => {
                 verdict.detail = format!("in the sub-task: {}", verdict.detail);
-                return Err(Cut::Stop(Box::new(verdict)));
+                return Err(StopReason::Boundary(Box::new(verdict)));
             }
-            Ending::Exhausted { limit: Limit::Staged } => return Err(Cut::Limit(Limit::Staged)),
+            Ending::Exhausted { limit: Limit::Staged } => return Err(StopReason::Limit(Limit::Staged)),
             Ending::Failed { error, .. } => {
-                let stands = match self.log.has_edited() {
+                let stands = match self.log.edited_files() {
                     Some(_) if self.is_ahead() => "; what it changed is taken back".to_owned(),
                     Some(edited) => format!("; what it changed stands: {edited}"),
                     None => String::new(),
                 };
                 // In a turn nothing is taken back, and the model reads this error.
                 self.is_done = !self.is_ahead();
-                return Ok(Ran::failed(format!("the sub-task failed: {error}{stands}")));
+                return Ok(CallResult::failed(format!("the sub-task failed: {error}{stands}")));
             }
             Ending::Exhausted { limit } => Some(limit),
             Ending::Completed | Ending::Aborted => None,
@@ -285,21 +290,21 @@ impl Open<'_> {
         {
             // The sub-task had less to spend than its own limits, so in a turn it would have done more than it did
             // here.
-            return Err(Cut::Limit(limit));
+            return Err(StopReason::Limit(limit));
         }
         self.is_done = true;
         if self.is_ahead() {
             lock(self.run.progress).task_calls.extend(self.log.take_done());
         }
-        let said = last_answer(&lock(self.progress).transcript.messages);
+        let answer = last_answer(&lock(self.progress).transcript.messages);
         let stopped = stopped_by
-            .map(|limit| format!("it was stopped at its limit of {}, and is not done; ", words(limit)));
-        Ok(ToolOutput::Text(format!("{said}\n[{}{}]", stopped.unwrap_or_default(), self.log.summary()))
+            .map(|limit| format!("it was stopped at its limit of {}, and is not done; ", limit_name(limit)));
+        Ok(ToolOutput::Text(format!("{answer}\n[{}{}]", stopped.unwrap_or_default(), self.log.summary()))
             .into())
     }
 
     fn is_ahead(&self) -> bool {
-        self.before.is_some()
+        self.savepoint.is_some()
     }
 
     /// The limit of the surrounding run, if that is the one that was reached.
@@ -310,7 +315,7 @@ impl Open<'_> {
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for RunningTask<'_> {
     fn drop(&mut self) {
         let spent = lock(self.progress).cost;
         let mut progress = lock(self.run.progress);
@@ -318,13 +323,13 @@ impl Drop for Open<'_> {
         if self.is_done {
             return;
         }
-        match self.before.take() {
-            Some(before) => {
+        match self.savepoint.take() {
+            Some(savepoint) => {
                 drop(progress);
-                self.run.permits.take_back(before);
+                self.run.executor.roll_back(savepoint);
             }
             None => {
-                if let Some(edited) = self.log.has_edited() {
+                if let Some(edited) = self.log.edited_files() {
                     let why = format!("the sub-task was interrupted; what it changed stands: {edited}");
                     progress.transcript.resolve(&self.call.id, ToolOutcome::Error(why));
                 }
@@ -357,17 +362,19 @@ fn last_answer(messages: &[Message]) -> String {
         Part::Text { text } => Some(text.trim()),
         _ => None,
     });
-    let said = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-    let end =
-        (0..=said.len().min(MOST_BYTES)).rev().find(|end| said.is_char_boundary(*end)).unwrap_or_default();
-    match said.len() - end {
-        0 if said.is_empty() => "It ended without a word.".to_owned(),
-        0 => said,
-        left_out => format!("{}\n[{left_out} more bytes of its answer are left out]", &said[..end]),
+    let answer = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let end = (0..=answer.len().min(MOST_BYTES))
+        .rev()
+        .find(|end| answer.is_char_boundary(*end))
+        .unwrap_or_default();
+    match answer.len() - end {
+        0 if answer.is_empty() => "It ended without a word.".to_owned(),
+        0 => answer,
+        left_out => format!("{}\n[{left_out} more bytes of its answer are left out]", &answer[..end]),
     }
 }
 
-fn words(limit: Limit) -> &'static str {
+fn limit_name(limit: Limit) -> &'static str {
     match limit {
         Limit::Turns => "answers",
         Limit::Messages => "messages",

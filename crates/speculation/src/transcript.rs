@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// What is sent along with a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct Attachments {
     /// The text that the model reads; `None` if there is none.
     pub text: Option<String>,
     /// The images that the model is shown.
@@ -19,26 +19,26 @@ pub struct Beside {
 
 /// The result of a call that ran.
 #[derive(Debug, Clone)]
-pub(crate) struct Ran {
+pub(crate) struct CallResult {
     pub(crate) outcome: ToolOutcome,
     /// The parts of the outcome.
     pub(crate) items: Vec<ContextItem>,
 }
 
-impl From<ToolOutcome> for Ran {
+impl From<ToolOutcome> for CallResult {
     fn from(outcome: ToolOutcome) -> Self {
         Self { outcome, items: Vec::new() }
     }
 }
 
-impl From<ToolOutput> for Ran {
+impl From<ToolOutput> for CallResult {
     fn from(output: ToolOutput) -> Self {
         let (text, items) = output.into_parts();
         Self { outcome: ToolOutcome::Output(Value::String(text)), items }
     }
 }
 
-impl Ran {
+impl CallResult {
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         ToolOutcome::Error(message.into()).into()
     }
@@ -83,13 +83,13 @@ impl Transcript {
     }
 
     /// A transcript that begins with the user's prompt and, in the same message, what the model reads and sees with it
-    /// ([`Host::beside_prompt`](crate::Host::beside_prompt)).
-    pub fn with_beside(prompt: &str, beside: &Beside) -> Self {
-        let mut transcript = match &beside.text {
+    /// ([`Host::prompt_attachments`](crate::Host::prompt_attachments)).
+    pub fn with_attachments(prompt: &str, attachments: &Attachments) -> Self {
+        let mut transcript = match &attachments.text {
             Some(text) => Self::new(&format!("{prompt}\n\n{text}")),
             None => Self::new(prompt),
         };
-        transcript.messages[0].parts.extend(beside.images.iter().cloned().map(Part::Image));
+        transcript.messages[0].parts.extend(attachments.images.iter().cloned().map(Part::Image));
         transcript
     }
 
@@ -126,24 +126,24 @@ impl Transcript {
         self.rest_continues = false;
         self.ready.clear();
         let before_call = self.rest.iter().take_while(|part| as_call(part).is_none()).count();
-        let says = self.rest[..before_call].iter().any(|part| matches!(part, Part::Text { .. }));
-        self.move_parts(if says { before_call } else { 0 });
+        let has_text = self.rest[..before_call].iter().any(|part| matches!(part, Part::Text { .. }));
+        self.move_parts(if has_text { before_call } else { 0 });
     }
 
     /// Gives a pending call its result.
     ///
     /// If no pending call has this id, nothing happens.
     pub fn resolve(&mut self, id: &str, outcome: ToolOutcome) {
-        self.resolve_and_tell(id, outcome.into(), |_, _, _| {});
+        self.resolve_and_report(id, outcome.into(), |_, _, _| {});
     }
 
-    /// As [`resolve`](Self::resolve), and calls `tell` for each call that moves to the messages with its result: for
-    /// none if an earlier call has no result, for several if later calls were done before.
-    pub(crate) fn resolve_and_tell(
+    /// As [`resolve`](Self::resolve), and calls `on_resolved` for each call that moves to the messages with its result:
+    /// for none if an earlier call has no result, for several if later calls were done before.
+    pub(crate) fn resolve_and_report(
         &mut self,
         id: &str,
-        Ran { outcome, items }: Ran,
-        tell: impl FnMut(&ToolCall, &ToolResult, &[ContextItem]),
+        CallResult { outcome, items }: CallResult,
+        on_resolved: impl FnMut(&ToolCall, &ToolResult, &[ContextItem]),
     ) {
         let Some(name) = self.pending_calls().find(|call| call.id == id).map(|call| call.name.clone()) else {
             return;
@@ -152,15 +152,15 @@ impl Transcript {
             self.items.insert(id.to_owned(), items);
         }
         self.ready.push(ToolResult { id: id.to_owned(), name, outcome });
-        self.settle(tell);
+        self.settle(on_resolved);
     }
 
     /// Moves the first calls to the messages, as far as they have their results.
-    pub(crate) fn settle(&mut self, mut tell: impl FnMut(&ToolCall, &ToolResult, &[ContextItem])) {
+    pub(crate) fn settle(&mut self, mut on_resolved: impl FnMut(&ToolCall, &ToolResult, &[ContextItem])) {
         while let Some((index, result)) = self.next_ready() {
             if let Some(call) = as_call(&self.rest[index]) {
                 let items = self.items.get(&result.id).map(Vec::as_slice);
-                tell(call, &result, items.unwrap_or_default());
+                on_resolved(call, &result, items.unwrap_or_default());
             }
             self.move_parts(index + 1);
             let result = Part::ToolResult(result);
@@ -204,7 +204,7 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
 }
 
 /// Gives each call whose id is empty or already taken a new id.
-pub(crate) fn make_ids_unique(parts: &mut [Part], taken: &mut HashSet<String>) {
+pub(crate) fn make_ids_unique(parts: &mut [Part], used: &mut HashSet<String>) {
     for part in parts {
         let Part::ToolCall(call) = part else {
             continue;
@@ -212,15 +212,15 @@ pub(crate) fn make_ids_unique(parts: &mut [Part], taken: &mut HashSet<String>) {
         if call.id.is_empty() {
             "call".clone_into(&mut call.id);
         }
-        if taken.contains(&call.id) {
+        if used.contains(&call.id) {
             let base = call.id.clone();
             // One of this many numbers is free.
-            call.id = (2..=taken.len() + 2)
+            call.id = (2..=used.len() + 2)
                 .map(|number| format!("{base}-{number}"))
-                .find(|id| !taken.contains(id))
+                .find(|id| !used.contains(id))
                 .expect("works because there are more numbers than ids that are taken");
         }
-        taken.insert(call.id.clone());
+        used.insert(call.id.clone());
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
         let kept = serde_json::to_string(&transcript).unwrap();
         let mut transcript: Transcript = serde_json::from_str(&kept).unwrap();
         let mut told = Vec::new();
-        transcript.resolve_and_tell("1", output("a").into(), |call, result, _| {
+        transcript.resolve_and_report("1", output("a").into(), |call, result, _| {
             assert_eq!(call.id, result.id);
             told.push(call.id.clone());
         });
@@ -304,9 +304,9 @@ mod tests {
 
     #[test]
     fn ids_are_made_unique() {
-        let mut taken = HashSet::from(["1".to_owned()]);
+        let mut used = HashSet::from(["1".to_owned()]);
         let mut parts = [call("1"), call("1"), call(""), call("x")];
-        make_ids_unique(&mut parts, &mut taken);
+        make_ids_unique(&mut parts, &mut used);
         let ids: Vec<_> = parts
             .iter()
             .map(|part| match part {
@@ -337,8 +337,8 @@ mod tests {
                 transcript.answer(parts.clone());
                 loop {
                     headstart_forked_query::check_pairing(&transcript.messages).unwrap();
-                    let says = |message: &Message| message.parts.iter().any(|part| !matches!(part, Part::Opaque(_)));
-                    prop_assert!(transcript.messages.iter().all(says), "a message of nothing");
+                    let has_text = |message: &Message| message.parts.iter().any(|part| !matches!(part, Part::Opaque(_)));
+                    prop_assert!(transcript.messages.iter().all(has_text), "a message of nothing");
                     let pending: Vec<_> = transcript.pending_calls().map(|call| call.id.clone()).collect();
                     if pending.is_empty() { break; }
                     let id = order.next().unwrap().get(&pending);

@@ -66,9 +66,9 @@
 //!   the gate proved. What a host's tool stages is checked against the rules path by path after it ran.
 //! - **An edit that asks is asked about where it is applied.** In `default` mode a host may have edits of work ahead
 //!   staged (`AheadWrites::Ask`; the default is a boundary). Only `Gate::judge_ahead` says so, which nobody but a
-//!   speculation calls. The accept of such work answers `AsksFirst`, and the only way to a yes is through that value,
-//!   for exactly these changes. So a host that does not know about it cannot apply them, and what changed between the
-//!   question and the answer (a rule, a mode, an edit) is judged again at the answer.
+//!   speculation calls. The accept of such work answers `NeedsApproval`, and the only way to a yes is through that
+//!   value, for exactly these changes. So a host that does not know about it cannot apply them, and what changed
+//!   between the question and the answer (a rule, a mode, an edit) is judged again at the answer.
 
 mod call;
 mod conditional;

@@ -10,7 +10,7 @@ use headstart_context::{
 };
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::{Tree, WorkspacePath};
-use headstart_speculation::{Beside, PromptOf};
+use headstart_speculation::{Attachments, PromptOrigin};
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::Toolbox;
 use serde::{Deserialize, Serialize};
@@ -79,14 +79,14 @@ impl BesidePrompts {
     pub(crate) async fn of_prompt(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
-    ) -> Result<Beside, String> {
+    ) -> Result<Attachments, String> {
         let window = *self.window.lock().unwrap_or_else(PoisonError::into_inner);
         let by_tools =
-            ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+            ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOrigin::User };
         let source = Source { beside: self, by_tools };
         let room = mention_budget(window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
@@ -94,7 +94,7 @@ impl BesidePrompts {
         let of_rules =
             if self.rules { self.rules_of(prompt, whose, conversation, tree, gate).await } else { None };
         let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
-        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
+        Ok(Attachments { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }
 
     /// The rules that are new to the model. The developer is told of them only if the prompt is the user's own, because
@@ -102,7 +102,7 @@ impl BesidePrompts {
     async fn rules_of(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
@@ -110,7 +110,7 @@ impl BesidePrompts {
         let rules = ProjectRules::read(tree, gate).await;
         let (system, history) = (conversation.system(), conversation.history());
         let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
-        if whose == PromptOf::User {
+        if whose == PromptOrigin::User {
             let problems = rules.problems().iter().chain(&told.problems);
             tell_rules(&self.callbacks, &told.rules, told.gone, problems);
         }

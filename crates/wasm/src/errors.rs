@@ -59,8 +59,8 @@ impl From<AcceptError> for Failure {
     fn from(error: AcceptError) -> Self {
         let code = match error {
             AcceptError::Tree(error) => return error.into(),
-            AcceptError::Taken { .. } => "taken",
-            AcceptError::NotYet { .. } => "not_yet",
+            AcceptError::AlreadyAccepted { .. } => "taken",
+            AcceptError::BaseNotAccepted { .. } => "not_yet",
             _ => "damaged",
         };
         Self::new(code, error.to_string())

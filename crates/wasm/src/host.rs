@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree};
-use headstart_speculation::{AtBoundary, Beside, Consent, Host, PromptOf};
+use headstart_speculation::{AtBoundary, Attachments, Consent, Host, PromptOrigin};
 use headstart_tool_gate::{ApprovalMode, GateContext, Verdict};
 
 use crate::beside::BesidePrompts;
@@ -43,14 +43,14 @@ impl Host for PortHost {
         GateContext { mode, ..rules.clone() }
     }
 
-    async fn beside_prompt(
+    async fn prompt_attachments(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
-    ) -> Result<Beside, String> {
-        let Some(beside) = &self.beside else { return Ok(Beside::default()) };
+    ) -> Result<Attachments, String> {
+        let Some(beside) = &self.beside else { return Ok(Attachments::default()) };
         beside.of_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
     }
 

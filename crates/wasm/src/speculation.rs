@@ -4,7 +4,8 @@ use std::rc::Rc;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{
-    Acceptance, Accepted, Answers, AsksFirst, Cost, Ending, Events, Finished, Speculation, Transcript,
+    AcceptAnswers, Acceptance, Accepted, ApprovalRequest, Cost, Ending, Events, Finished, Speculation,
+    Transcript,
 };
 use headstart_tool_gate::Verdict;
 use js_sys::{Array, Promise};
@@ -27,7 +28,7 @@ struct Held {
     told: Option<Told>,
     accepted: Cell<bool>,
     /// What the user is asked about, until they answer.
-    asked: RefCell<Option<AsksFirst>>,
+    asked: RefCell<Option<ApprovalRequest>>,
     /// Whether JavaScript has a handle of the step above.
     has_given_above: Cell<bool>,
 }
@@ -136,12 +137,12 @@ impl SpeculationHandle {
         let held = Rc::clone(&self.0);
         // A yes counts once, and only for what was asked.
         let asked = held.asked.take().filter(|_| agreed);
-        let answers = asked.map_or_else(Answers::default, |asked| asked.agreed());
+        let answers = asked.map_or_else(AcceptAnswers::default, |asked| asked.approve());
         promise(Box::pin(async move {
             let acceptance = held.speculation.accept_with(&answers).await?;
             match &acceptance {
                 Acceptance::Accepted(_) => held.accepted.set(true),
-                Acceptance::AsksFirst(asks) => *held.asked.borrow_mut() = Some(asks.clone()),
+                Acceptance::NeedsApproval(asks) => *held.asked.borrow_mut() = Some(asks.clone()),
                 _ => {}
             }
             Ok(json(&Outcome::of(&acceptance)).into())
@@ -234,7 +235,7 @@ impl<'a> Outcome<'a> {
             }
             Acceptance::Conflict(conflicts) => Self::Conflict { conflicts },
             Acceptance::Withdrawn { call, verdict } => Self::Withdrawn { call, verdict },
-            Acceptance::AsksFirst(asks) => {
+            Acceptance::NeedsApproval(asks) => {
                 Self::AsksFirst { changes: asks.changes().summary(), pending_call: asks.pending_call() }
             }
             Acceptance::Discarded => Self::Discarded,

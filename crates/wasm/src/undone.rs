@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use headstart_overlay_fs::Workspace;
-use headstart_speculation::{News, Restored, UndoWatch};
+use headstart_speculation::{RestoredFile, UndoReport, UndoWatch};
 use js_sys::Promise;
 use serde::Serialize;
 use wasm_bindgen::JsValue;
@@ -21,15 +21,15 @@ const LOOKS: usize = 8;
 pub struct WatchHandle {
     watch: Arc<UndoWatch>,
     /// What the last looks found, with their numbers, newest last.
-    found: Rc<RefCell<Vec<(u32, News)>>>,
+    found: Rc<RefCell<Vec<(u32, UndoReport)>>>,
 }
 
 /// The news, as data and in words.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
-    undone: &'a [Restored],
-    redone: &'a [Restored],
+    undone: &'a [RestoredFile],
+    redone: &'a [RestoredFile],
     note: &'a str,
     for_user: &'a str,
     look: u32,
@@ -52,14 +52,14 @@ impl WatchHandle {
     pub fn news(&self) -> Promise {
         let (watch, found) = (Arc::clone(&self.watch), Rc::clone(&self.found));
         promise(Box::pin(async move {
-            let news = watch.news().await;
+            let news = watch.undo_report().await;
             if news.is_empty() {
                 return Ok(JsValue::UNDEFINED);
             }
             let mut found = found.borrow_mut();
             let look = found.last().map_or(0, |(look, _)| look.wrapping_add(1));
-            let News { undone, redone } = &news;
-            let (note, for_user) = (&*news.note(), &*news.for_user());
+            let UndoReport { undone, redone } = &news;
+            let (note, for_user) = (&*news.note(), &*news.user_message());
             let told = json(&Told { undone, redone, note, for_user, look });
             if found.len() == LOOKS {
                 found.remove(0);
@@ -72,7 +72,7 @@ impl WatchHandle {
     /// Notes that what this look found is part of the conversation.
     pub fn told(&self, look: u32) {
         if let Some((_, news)) = self.found.borrow().iter().find(|(number, _)| *number == look) {
-            self.watch.told(news);
+            self.watch.acknowledge(news);
         }
     }
 

@@ -17,8 +17,8 @@ fn says(transcript: &mut Transcript, text: &str) {
 
 /// Runs a turn that the model answers with these words, or not at all.
 fn turn(conversation: &mut Conversation, prompt: &str, answer: Option<&str>, ending: &Ending) {
-    let news = block_on(conversation.news());
-    let mut transcript = conversation.open(prompt, &Beside::default(), news);
+    let undo_report = block_on(conversation.undo_report());
+    let mut transcript = conversation.open(prompt, &Attachments::default(), undo_report);
     if let Some(answer) = answer {
         says(&mut transcript, answer);
     }
@@ -61,12 +61,12 @@ fn a_prompt_without_an_answer_is_no_part_of_the_conversation() {
     assert_eq!(texts(&conversation), ["a", "1"]);
     assert_eq!(conversation.guards(false).turn, TurnEnd::Failed);
     // What that turn would have told is told by the next one, once.
-    assert_ne!(conversation.preface(&News::default()), "");
+    assert_ne!(conversation.preface(&UndoReport::default()), "");
     turn(&mut conversation, "b", Some("2"), &Ending::Completed);
     turn(&mut conversation, "c", Some("3"), &Ending::Completed);
     let told = "[Note: the file keeps the user's text]\n\nb";
     assert_eq!(texts(&conversation), ["a", "1", told, "2", "c", "3"]);
-    assert_eq!(conversation.preface(&News::default()), "");
+    assert_eq!(conversation.preface(&UndoReport::default()), "");
 }
 
 /// An interrupted turn keeps what the model said, and no suggestion is made after it.
@@ -90,16 +90,16 @@ fn what_the_user_takes_back_is_told_before_their_next_words() {
     committed.unwrap();
     turn(&mut conversation, "a", Some("1"), &Ending::Completed);
     tree.write(&notes, b"one\n");
-    let news = block_on(conversation.news());
-    assert_ne!(conversation.preface(&news), "");
+    let undo_report = block_on(conversation.undo_report());
+    assert_ne!(conversation.preface(&undo_report), "");
     turn(&mut conversation, "b", Some("2"), &Ending::Completed);
     let said = &texts(&conversation)[2];
     assert!(said.contains("notes.txt") && said.ends_with('b'), "{said}");
-    assert!(block_on(conversation.news()).is_empty(), "the model knows it now");
+    assert!(block_on(conversation.undo_report()).is_empty(), "the model knows it now");
     tree.write(&notes, b"two\n");
     conversation.clear();
     assert!(
-        block_on(conversation.news()).is_empty(),
+        block_on(conversation.undo_report()).is_empty(),
         "what was said is forgotten, and so is what it was about"
     );
     assert_eq!(conversation.history(), []);

@@ -7,7 +7,7 @@ use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion, Suggestions};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
-use headstart_speculation::{Finished, News, Speculation};
+use headstart_speculation::{Finished, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 #[cfg(feature = "native")]
 use headstart_toolbox::Toolbox;
@@ -211,20 +211,20 @@ impl Core {
         }
     }
 
-    pub(super) fn undo_found(&mut self, news: News) {
-        if self.is_over || self.is_busy() || news == self.undone {
+    pub(super) fn undo_found(&mut self, undo_report: UndoReport) {
+        if self.is_over || self.is_busy() || undo_report == self.undone {
             return;
         }
-        self.mark_undone(news);
+        self.mark_undone(undo_report);
         // The suggestion, and the work that ran for it, assumed that the files were as before.
         self.forget_suggestion();
     }
 
     /// Marks what is undone in the lists of applied files.
-    pub(super) fn mark_undone(&mut self, news: News) {
-        let before = std::mem::replace(&mut self.undone, news);
-        let News { undone, redone } = self.undone.clone();
-        let is_in = |list: &[headstart_speculation::Restored], path: &WorkspacePath| {
+    pub(super) fn mark_undone(&mut self, undo_report: UndoReport) {
+        let before = std::mem::replace(&mut self.undone, undo_report);
+        let UndoReport { undone, redone } = self.undone.clone();
+        let is_in = |list: &[headstart_speculation::RestoredFile], path: &WorkspacePath| {
             list.iter().any(|restored| restored.path == *path)
         };
         // For what was news before and is none now, the opposite is true again.
@@ -248,7 +248,7 @@ impl Core {
 
     /// Notes that the model now knows what the user has undone.
     pub(super) fn undone_is_told(&mut self) {
-        self.undone = News::default();
+        self.undone = UndoReport::default();
     }
 
     pub(super) fn keep_changes(&mut self, speculation: &Speculation) {

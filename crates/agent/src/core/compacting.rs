@@ -15,7 +15,7 @@ pub(super) struct Shortening {
     /// How much the model sees at once, as far as that is known: from the options, or from a provider that refused a
     /// request.
     window: Option<Window>,
-    gauge: TokenEstimate,
+    token_estimate: TokenEstimate,
     /// The messages of the running turn that are part of the conversation already, as they were before they were
     /// shortened.
     absorbed: Vec<Message>,
@@ -36,31 +36,31 @@ impl Shortening {
     pub(super) fn new(window: Option<Window>) -> Self {
         Self {
             window,
-            gauge: TokenEstimate::default(),
+            token_estimate: TokenEstimate::default(),
             absorbed: Vec::new(),
             is_unkept: false,
             was_refused: false,
         }
     }
 
-    pub(super) fn learn(&mut self, gauge: Option<TokenEstimate>) {
-        self.gauge = gauge.unwrap_or(self.gauge);
+    pub(super) fn learn(&mut self, token_estimate: Option<TokenEstimate>) {
+        self.token_estimate = token_estimate.unwrap_or(self.token_estimate);
     }
 
     /// The limit for the requests of a run. A turn that reaches it goes on when the conversation is shorter.
     pub(super) fn limit(&self) -> RequestLimit {
         // Without a window there is no limit, but the run still measures its requests.
         let tokens = self.window.map_or(u64::MAX, |window| window.max_request_tokens());
-        RequestLimit { tokens, gauge: self.gauge }
+        RequestLimit { tokens, token_estimate: self.token_estimate }
     }
 
     /// About how many tokens this request takes.
     pub(super) fn tokens(&self, request: &ModelRequest) -> u64 {
-        self.gauge.tokens(request)
+        self.token_estimate.tokens(request)
     }
 
-    pub(super) fn gauge(&self) -> TokenEstimate {
-        self.gauge
+    pub(super) fn token_estimate(&self) -> TokenEstimate {
+        self.token_estimate
     }
 
     pub(super) fn window(&self) -> Option<Window> {
@@ -108,7 +108,7 @@ impl Core {
             return Err(Refused::Busy);
         }
         let window = self.shortening.window.unwrap_or_default();
-        match window.plan_summary(&self.conversation.request(), self.shortening.gauge) {
+        match window.plan_summary(&self.conversation.request(), self.shortening.token_estimate) {
             CompactionPlan::Summarise(plan) => {
                 self.forget_suggestion();
                 self.sum_up(plan, None);
@@ -190,13 +190,13 @@ impl Core {
     }
 
     fn plan(&self, window: Window, transcript: &Transcript) -> CompactionPlan {
-        window.plan(&self.conversation.request(), &transcript.messages, self.shortening.gauge)
+        window.plan(&self.conversation.request(), &transcript.messages, self.shortening.token_estimate)
     }
 
     fn tokens_with(&self, transcript: &Transcript) -> u64 {
         let mut request = self.conversation.request();
         request.messages.extend_from_slice(&transcript.messages);
-        self.shortening.gauge.tokens(&request)
+        self.shortening.token_estimate.tokens(&request)
     }
 
     /// Makes what the turn has done so far part of the conversation, so that both can be made shorter together.

@@ -10,8 +10,8 @@ use headstart_forked_query::{
     Suppressed, SuppressionReason, TokenEstimate, ToolCall,
 };
 use headstart_speculation::{
-    Acceptance, Answers, Beside, Consent, Cost, Ending, Event, Finished, Limits, News, Prepared, Speculation,
-    Transcript,
+    AcceptAnswers, Acceptance, Attachments, Consent, Cost, Ending, Event, Finished, Limits, Prepared,
+    Speculation, Transcript, UndoReport,
 };
 use headstart_tool_gate::{SessionRule, Verdict};
 #[cfg(feature = "native")]
@@ -73,7 +73,7 @@ pub(crate) enum Effect {
         limits: Limits,
     },
     /// Accepts work: [`Report::Accepted`].
-    Accept { work: Speculation, answers: Answers },
+    Accept { work: Speculation, answers: AcceptAnswers },
     /// Gives up work and the steps above it.
     Abort(Speculation),
     /// Keeps what was metered.
@@ -133,9 +133,9 @@ pub(crate) struct AskedCall {
 /// What has come of an effect.
 pub(crate) enum Report {
     Opened {
-        news: News,
+        undo_report: UndoReport,
         /// What the model reads beside the prompt, or why the prompt is not sent.
-        beside: Result<Beside, String>,
+        attachments: Result<Attachments, String>,
     },
     TurnEvent(Event),
     Asked(AskedCall),
@@ -143,7 +143,7 @@ pub(crate) enum Report {
         ending: Ending,
         transcript: Transcript,
         cost: Cost,
-        gauge: Option<TokenEstimate>,
+        token_estimate: Option<TokenEstimate>,
     },
     SummedUp {
         answer: Result<QueryAnswer, QueryError>,
@@ -160,7 +160,7 @@ pub(crate) enum Report {
     QueryAnswered {
         request: RequestId,
         /// What the model was told that its user has undone.
-        news: News,
+        undo_report: UndoReport,
         answer: Result<Generated, Suppressed>,
         work_ms: u64,
     },
@@ -183,7 +183,7 @@ pub(crate) enum Report {
         below: String,
         step: Speculation,
     },
-    UndoFound(News),
+    UndoFound(UndoReport),
     Accepted(Box<Result<Acceptance, String>>),
     HabitsRead(Habits),
     Trouble(String),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
 use headstart_overlay_fs::{Conflict, ConflictKind};
-use headstart_speculation::{AsksFirst, Consent};
+use headstart_speculation::{ApprovalRequest, Consent};
 use headstart_tool_gate::SessionRule;
 
 use super::taking::Taken;
@@ -45,7 +45,7 @@ impl Core {
         self.ask(Some(ask), Subject::Call(judged), always);
     }
 
-    pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: AsksFirst) {
+    pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: ApprovalRequest) {
         self.ask(None, Subject::Changes(asks), None);
         self.doing = Doing::Ask(Box::new(taken));
     }
@@ -92,7 +92,7 @@ impl Core {
             }
             (Subject::Changes(asks), Answer::Yes) => {
                 if let Some(taken) = self.asked_about() {
-                    self.accept(Taken { answers: asks.agreed(), ..taken });
+                    self.accept(Taken { answers: asks.approve(), ..taken });
                 }
             }
             (Subject::Conflicts { .. }, Answer::Choices(choices)) => {

@@ -9,7 +9,7 @@ use headstart_followup_state::{
     Suggestion, Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
-use headstart_speculation::{Event, Finished, Limits, News, Origin, Speculation};
+use headstart_speculation::{Event, Finished, Limits, Origin, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
 use super::{Core, Doing, Effect};
@@ -128,14 +128,14 @@ impl Core {
     pub(super) fn query_answered(
         &mut self,
         request: RequestId,
-        news: News,
+        undo_report: UndoReport,
         answer: Result<Generated, Suppressed>,
         work_ms: u64,
     ) {
         if self.query.take_if(|query| query.request == request).is_none() {
             return;
         }
-        self.mark_undone(news);
+        self.mark_undone(undo_report);
         let (suggestions, tokens) = match answer {
             Ok(generated) => (Ok(generated.suggestions), generated.usage),
             Err(suppressed) => (Err(suppressed.reason.into()), suppressed.usage),

@@ -18,7 +18,9 @@ impl Core {
     pub(super) fn prepare_summary(&mut self) {
         let window = self.shortening.window();
         let plan = window
-            .and_then(|window| window.plan_ahead(&self.conversation.request(), self.shortening.gauge()))
+            .and_then(|window| {
+                window.plan_ahead(&self.conversation.request(), self.shortening.token_estimate())
+            })
             .filter(|plan| !plan.messages().is_empty());
         let Some(plan) = plan else { return self.drop_summary_ahead() };
         if self.summary_ahead.as_ref().is_some_and(|ahead| ahead.of == plan.messages()) {

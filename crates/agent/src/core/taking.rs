@@ -6,7 +6,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_budget::{RunMeter, of_acceptance};
 use headstart_followup_state::{AcceptMethod, Effect as Followed, Event as Followup, Suggestion};
 use headstart_speculation::{
-    Acceptance, Accepted, Answers, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
+    AcceptAnswers, Acceptance, Accepted, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
 };
 
 use super::{Core, Doing, Effect};
@@ -26,7 +26,7 @@ pub(super) struct Taken {
     /// The next step, on top of the work.
     pub(super) above: Option<Box<WorkAhead>>,
     /// What the user has answered about the work so far.
-    pub(super) answers: Answers,
+    pub(super) answers: AcceptAnswers,
 }
 
 impl Core {
@@ -70,7 +70,14 @@ impl Core {
                 self.tell(event, Origin::Ahead);
             }
         }
-        self.accept(Taken { speculation, reported, is_live, meter, above, answers: Answers::default() });
+        self.accept(Taken {
+            speculation,
+            reported,
+            is_live,
+            meter,
+            above,
+            answers: AcceptAnswers::default(),
+        });
     }
 
     pub(super) fn accept(&mut self, taken: Taken) {
@@ -100,7 +107,7 @@ impl Core {
         let mut taken = *taken;
         let given_up = self.interrupted;
         let accepted = match accepted {
-            Ok(Acceptance::AsksFirst(asks)) if !given_up && self.options.attended => {
+            Ok(Acceptance::NeedsApproval(asks)) if !given_up && self.options.attended => {
                 return self.ask_about_changes(taken, asks);
             }
             Ok(Acceptance::Conflict(conflicts)) if !given_up && self.options.attended => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
 use headstart_forked_query::{Role, ToolOutcome};
-use headstart_speculation::{Beside, Cost, Ending, Limits, News, Transcript};
+use headstart_speculation::{Attachments, Cost, Ending, Limits, Transcript, UndoReport};
 
 use super::suggesting::Offer;
 use super::{Core, Doing, Effect};
@@ -50,7 +50,7 @@ impl Core {
         self.effects.push_back(Effect::ReadHabits);
     }
 
-    pub(super) fn opened(&mut self, news: News, beside: Result<Beside, String>) {
+    pub(super) fn opened(&mut self, undo_report: UndoReport, attachments: Result<Attachments, String>) {
         let Doing::Opening { prompt, work } = std::mem::take(&mut self.doing) else { return };
         if self.interrupted {
             if let Some(mut work) = work {
@@ -61,36 +61,36 @@ impl Core {
         }
         match work {
             // The work ran ahead with other news of what its user has undone or redone, so it assumed other files.
-            Some(mut work) if work.speculation.note() != self.conversation.preface(&news) => {
+            Some(mut work) if work.speculation.note() != self.conversation.preface(&undo_report) => {
                 self.give_up(&mut work, Outcome::Aborted);
                 return self.open(&prompt, None);
             }
             Some(work) => {
-                self.mark_undone(news.clone());
-                self.conversation.tell(news);
+                self.mark_undone(undo_report.clone());
+                self.conversation.tell(undo_report);
                 self.show_undone();
                 return self.take_work(*work);
             }
             None => {}
         }
-        let beside = match beside {
-            Ok(beside) => beside,
+        let attachments = match attachments {
+            Ok(attachments) => attachments,
             Err(problem) => {
                 let transcript = Transcript::new(&prompt);
                 return self.end(prompt, transcript, Ending::failed("prompt", problem));
             }
         };
-        self.mark_undone(news.clone());
+        self.mark_undone(undo_report.clone());
         let left_out = self.conversation.left_out();
         self.options.metering.left_out(self.now.unix_ms, false, left_out);
-        let transcript = self.conversation.open(&prompt, &beside, news);
+        let transcript = self.conversation.open(&prompt, &attachments, undo_report);
         self.show_undone();
         self.begin(prompt, transcript);
     }
 
     /// Shows the user, once for each prompt, what the model is told that they have undone.
     fn show_undone(&mut self) {
-        let text = self.conversation.telling().for_user();
+        let text = self.conversation.telling().user_message();
         let of_prompt =
             self.log.items().iter().rev().take_while(|item| !matches!(***item, Item::Prompt { .. }));
         let is_shown = of_prompt

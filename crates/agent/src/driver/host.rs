@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, pending};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
-    AtBoundary, Beside, Check, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove,
+    AtBoundary, Attachments, Check, Consent, Freshness, Host, Prepared, PromptOrigin, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
 
@@ -89,14 +89,14 @@ impl Host for Questioning {
         self.allowed.over(context)
     }
 
-    async fn beside_prompt(
+    async fn prompt_attachments(
         &self,
         prompt: &str,
-        whose: PromptOf,
+        whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
-    ) -> Result<Beside, String> {
-        let told = self.host.beside_prompt(prompt, whose, conversation, tree);
+    ) -> Result<Attachments, String> {
+        let told = self.host.prompt_attachments(prompt, whose, conversation, tree);
         self.guard.wait(told).await.unwrap_or_else(|broken| Err(broken.to_string()))
     }
 
@@ -116,8 +116,8 @@ impl Host for Questioning {
         self.host.check(changed)
     }
 
-    async fn beside(&self, work: BoxFuture<'static, ()>) {
-        self.host.beside(work).await;
+    async fn run_concurrently(&self, work: BoxFuture<'static, ()>) {
+        self.host.run_concurrently(work).await;
     }
 
     fn at_boundary(&self) -> AtBoundary {
@@ -130,7 +130,7 @@ impl Host for Questioning {
         answered.await.ok().flatten()
     }
 
-    fn tells_calls(&self) -> bool {
+    fn reports_call_states(&self) -> bool {
         true
     }
 

@@ -132,7 +132,7 @@ fn a_call_at_which_work_stopped_goes_on_as_the_same_item() {
     let call = ToolCall { id: "1".into(), name: "grep".into(), args: serde_json::Map::new() };
     let mut machine = CallStates::new(Origin::Turn);
     states(&mut log, &mut machine, 1, CallInput::Answered(vec![call]));
-    states(&mut log, &mut machine, 2, CallInput::Asked("1".into()));
+    states(&mut log, &mut machine, 2, CallInput::ConsentAsked("1".into()));
     let item = call_at(&log, 0);
     assert_eq!((log.items().len(), item.stage, item.waiting), (1, CallStage::Generated, true));
 }

@@ -142,7 +142,7 @@ fn a_store_that_panics_is_told_once_and_nothing_else_is_lost() {
 /// A panic of any method of the host or of the runtime is told, and the conversation can go on after it.
 #[test]
 fn a_host_or_a_runtime_that_panics_loses_no_conversation() {
-    for which in ["now", "sleep", "gate_context", "beside_prompt", "unix_ms", "machine", "spawn"] {
+    for which in ["now", "sleep", "gate_context", "prompt_attachments", "unix_ms", "machine", "spawn"] {
         let mut world = World::new(&Setting::default());
         world.model.suggest("edit made.txt");
         world.say("talk");

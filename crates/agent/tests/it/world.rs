@@ -29,7 +29,7 @@ use headstart_forked_query::{
     ModelRequest, Part, Prices, Role, ToolCall, Usage, check_pairing,
 };
 use headstart_overlay_fs::{MemoryTree, Tree, Workspace, WorkspacePath};
-use headstart_speculation::{Beside, Consent, Engine, Host, Limits, PromptOf, Step, StepAbove};
+use headstart_speculation::{Attachments, Consent, Engine, Host, Limits, PromptOrigin, Step, StepAbove};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Declaration, Gate, GateContext, Verdict};
 use headstart_toolbox::{Tool, Toolbox};
 use serde_json::{Value, json};
@@ -473,19 +473,19 @@ impl Host for StillHost {
         lock(&self.rules).clone()
     }
 
-    async fn beside_prompt(
+    async fn prompt_attachments(
         &self,
         prompt: &str,
-        _whose: PromptOf,
+        _whose: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
-    ) -> Result<Beside, String> {
-        may_panic(&self.panics, "beside_prompt");
+    ) -> Result<Attachments, String> {
+        may_panic(&self.panics, "prompt_attachments");
         if prompt.contains("@none") {
             return Err("@none: there is no such file".to_owned());
         }
         if !self.tells_project {
-            return Ok(Beside::default());
+            return Ok(Attachments::default());
         }
         project::beside(prompt, conversation, tree, &self.gate_context()).await
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_agent::{Ahead, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
-use headstart_speculation::{Checked, Ending, Finished, Transcript};
+use headstart_speculation::{CheckResult, Ending, Finished, Transcript};
 use headstart_tool_gate::{Declaration, Reason, Verdict};
 use unicode_width::UnicodeWidthStr;
 
@@ -60,7 +60,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Durati
         Some((finished, Ending::Completed)) => {
             parts.push("ahead ✓ ready".to_owned());
             parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
-            parts.extend(finished.check.as_ref().map(Checked::words).or_else(|| progress.tests.clone()));
+            parts.extend(finished.check.as_ref().map(CheckResult::words).or_else(|| progress.tests.clone()));
             let seconds = finished.cost.work_ms / 1_000;
             parts.extend((1 <= seconds).then(|| format!("saves {seconds} s")));
         }

@@ -1,6 +1,6 @@
 use headstart_code_intel::edit_diagnostics_summary;
 use headstart_forked_query::{ToolCall, ToolOutcome};
-use headstart_speculation::{Checked, Event};
+use headstart_speculation::{CheckResult, Event};
 use headstart_tool_gate::Declaration;
 use headstart_toolbox::edited_file;
 
@@ -21,7 +21,7 @@ pub(super) fn view_line(ran: &Event) -> Line {
 }
 
 /// The line for the result of the project's own check.
-pub(super) fn check_line(checked: &Checked) -> Line {
+pub(super) fn check_line(checked: &CheckResult) -> Line {
     let style = if checked.passed { Style::Dim } else { Style::Removed };
     (format!("  {}", checked_line(checked)), style)
 }

@@ -8,7 +8,7 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeSet, Choice, Conflict, ConflictKind, Keep, WorkspacePath,
 };
-use headstart_speculation::AsksFirst;
+use headstart_speculation::ApprovalRequest;
 
 use super::Chat;
 use super::question::{Question, of_several};
@@ -32,7 +32,7 @@ impl Chat {
     pub(super) fn ask_about_changes(
         &mut self,
         question: Question,
-        asks: &AsksFirst,
+        asks: &ApprovalRequest,
     ) -> Result<Question, CliError> {
         let changes = asks.changes();
         let counts = words::counts_with(&changes.summary(), asks.git());

@@ -173,7 +173,7 @@ async fn accept(
     let engine = setup::engine(Arc::new(tree), Toolbox::standard(None), silent, host, &config.limits, None);
     let accepted = match engine.accept(finished).await {
         // A user who names the work on a command line thereby agrees to it.
-        Ok(Acceptance::AsksFirst(asks)) => engine.accept_with(finished, &asks.agreed()).await,
+        Ok(Acceptance::NeedsApproval(asks)) => engine.accept_with(finished, &asks.approve()).await,
         accepted => accepted,
     };
     accepted.map_err(|error| match error {

@@ -6,7 +6,7 @@ use headstart_budget::ledger::{Outcome, Source};
 use headstart_budget::outcome;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSummary, Tree};
-use headstart_speculation::{Checked, Cost, Ending, Event, Finished, Speculation, Status};
+use headstart_speculation::{CheckResult, Cost, Ending, Event, Finished, Speculation, Status};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ struct Line<'a> {
     next: Option<&'a str>,
     /// The result of the project's own check.
     #[serde(skip_serializing_if = "Option::is_none")]
-    check: Option<&'a Checked>,
+    check: Option<&'a CheckResult>,
     usage: Cost,
 }
 
@@ -211,7 +211,7 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
             format!(
                 "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
             )
-        } else if finished.has_something_to_give() {
+        } else if finished.has_results() {
             format!("no file was changed; headstart show {id} shows what was done; abort {id} leaves nothing")
         } else {
             format!("nothing was done that could be accepted; headstart abort {id} leaves nothing of it")

@@ -139,7 +139,7 @@ pub(crate) fn git_lines(change: &GitChange) -> impl Iterator<Item = String> {
 }
 
 /// The result of the project's own check of work ahead.
-pub(crate) fn checked_line(checked: &headstart_speculation::Checked) -> String {
+pub(crate) fn checked_line(checked: &headstart_speculation::CheckResult) -> String {
     let seconds = Duration::from_millis(checked.millis).as_secs_f64();
     let command = one_line(&checked.command);
     let came = match (&checked.tests, checked.passed) {

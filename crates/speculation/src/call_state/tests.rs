@@ -29,7 +29,7 @@ fn two_calls_that_come_letter_by_letter_are_told_from_their_first_letter_to_thei
     handle(2_050, fragment(1, "", r#"{"command":"ls"}"#));
     let calls = vec![call("w1", "write_file"), call("s1", "shell")];
     handle(2_100, CallInput::Answered(calls));
-    handle(2_200, CallInput::Asked("w1".into()));
+    handle(2_200, CallInput::ConsentAsked("w1".into()));
     handle(2_300, CallInput::Begun("w1".into()));
     handle(2_400, ended("w1", false));
     handle(2_400, CallInput::Begun("s1".into()));
@@ -75,11 +75,11 @@ fn what_the_answer_does_not_hold_is_canceled_and_what_is_declined_or_left_too() 
     let told = machine.handle(1, CallInput::Answered(vec![call("e", "edit"), call("g", "grep")])).unwrap();
     let (canceled, generated) = (CallStage::Canceled, CallStage::Generated);
     assert_eq!(stages(told), [(0, canceled), (1, generated), (2, generated)]);
-    machine.handle(2, CallInput::Asked("e".into())).unwrap();
+    machine.handle(2, CallInput::ConsentAsked("e".into())).unwrap();
     assert_eq!(stages(machine.handle(2, CallInput::Declined("e".into())).unwrap()), [(1, canceled)]);
-    assert_eq!(machine.handle(3, CallInput::Begun("e".into())), Err(Stale));
-    assert_eq!(stages(machine.handle(4, CallInput::Over).unwrap()), [(2, CallStage::Boundary)]);
-    assert_eq!(machine.handle(5, CallInput::Over).unwrap(), []);
+    assert_eq!(machine.handle(3, CallInput::Begun("e".into())), Err(InvalidTransition));
+    assert_eq!(stages(machine.handle(4, CallInput::RunEnded).unwrap()), [(2, CallStage::Boundary)]);
+    assert_eq!(machine.handle(5, CallInput::RunEnded).unwrap(), []);
 }
 
 #[test]
@@ -163,8 +163,8 @@ proptest! {
                     answers += 1;
                     CallInput::Answered((0..which).map(|place| call(&format!("{answers}-{place}"), names[place])).collect())
                 }
-                2 => CallInput::Cut,
-                3 => CallInput::Asked(id),
+                2 => CallInput::AnswerCut,
+                3 => CallInput::ConsentAsked(id),
                 4 => CallInput::Declined(id),
                 5 | 6 => CallInput::Begun(id),
                 7 => ended(&id, later % 2 == 0),
@@ -177,9 +177,9 @@ proptest! {
                 prop_assert_eq!(format!("{states:?}"), format!("{before:?}"));
             }
         }
-        model.take_in(&states.handle(now, CallInput::Over).unwrap());
+        model.take_in(&states.handle(now, CallInput::RunEnded).unwrap());
         prop_assert!(model.0.values().all(|(_, stage)| stage.is_end()));
-        prop_assert_eq!(states.handle(now, CallInput::Over).unwrap(), Vec::new());
+        prop_assert_eq!(states.handle(now, CallInput::RunEnded).unwrap(), Vec::new());
     }
 
     #[test]

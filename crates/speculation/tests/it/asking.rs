@@ -7,105 +7,105 @@ use std::sync::Arc;
 use futures::executor::block_on;
 use headstart_overlay_fs::{OsTree, Tree};
 use headstart_speculation::{
-    Acceptance, Answers, AsksFirst, Consent, Ending, Finished, Speculation, Status, Transcript,
+    AcceptAnswers, Acceptance, ApprovalRequest, Consent, Ending, Finished, Speculation, Status, Transcript,
 };
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRules, Reason};
 use serde_json::json;
 
-use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, write};
+use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, read, says, write};
 
 /// A host in default mode that asks when the user takes the work.
-fn bench(answers: impl IntoIterator<Item = Answer>) -> Bench {
-    let bench = Bench::new(ApprovalMode::Default, answers);
-    bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Ask;
-    bench
+fn fixture(answers: impl IntoIterator<Item = Reply>) -> Fixture {
+    let fixture = Fixture::new(ApprovalMode::Default, answers);
+    fixture.host.rules.lock().unwrap().ahead_writes = AheadWrites::Ask;
+    fixture
 }
 
-fn edits() -> [Answer; 2] {
+fn edits() -> [Reply; 2] {
     [calls([edit(), write("NEW.md", "x\n")]), says("Done.")]
 }
 
-fn asked(speculation: &Speculation) -> AsksFirst {
+fn asked(speculation: &Speculation) -> ApprovalRequest {
     match block_on(speculation.accept()).unwrap() {
-        Acceptance::AsksFirst(asks) => asks,
+        Acceptance::NeedsApproval(asks) => asks,
         other => panic!("not asked: {other:?}"),
     }
 }
 
 #[test]
 fn nothing_is_written_before_the_users_yes_and_then_all_of_it() {
-    let bench = bench(edits());
-    let before = bench.tree.snapshot();
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = fixture(edits());
+    let before = fixture.tree.snapshot();
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let first = asked(&speculation);
     assert_eq!(asked(&speculation), first, "whoever does not answer is asked again");
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
     let paths: Vec<_> = first.changes().summary().iter().map(|row| row.path.to_string()).collect();
     assert_eq!(paths, ["NEW.md", "src/lib.rs"]);
     assert_eq!(first.pending_call(), None);
 
-    let given = accepted(block_on(speculation.accept_with(&first.agreed())).unwrap());
+    let given = accepted(block_on(speculation.accept_with(&first.approve())).unwrap());
     assert_eq!((given.ending, given.changes.len()), (Ending::Completed, 2));
-    assert_eq!(bench.tree.snapshot()["NEW.md"], b"x\n");
+    assert_eq!(fixture.tree.snapshot()["NEW.md"], b"x\n");
 }
 
 #[test]
 fn a_host_that_never_heard_of_it_stops_at_the_first_edit() {
-    let bench = Bench::new(ApprovalMode::Default, edits());
-    let before = bench.tree.snapshot();
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::Default, edits());
+    let before = fixture.tree.snapshot();
+    let (speculation, finished) = fixture.speculate("do it");
     let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
     assert_eq!(verdict.reason, Reason::WriteToolNoAuto);
     assert!(finished.changes.is_empty());
     assert_eq!(accepted(block_on(speculation.accept()).unwrap()).changes, []);
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
 }
 
 #[test]
 fn plan_mode_stages_nothing() {
-    let bench = bench(edits());
-    bench.host.rules.lock().unwrap().mode = ApprovalMode::Plan;
-    let (_, finished) = bench.speculate("do it");
+    let fixture = fixture(edits());
+    fixture.host.rules.lock().unwrap().mode = ApprovalMode::Plan;
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!((finished.ending.status(), finished.changes.is_empty()), (Status::Boundary, true));
 }
 
 /// Rules that change between the question and the answer count when the answer is given.
 #[test]
 fn a_yes_does_not_outlive_the_rules_under_which_it_was_asked() {
-    type Meanwhile = fn(&Bench);
-    let cases: [(&str, Meanwhile); 4] = [
-        ("plan", |bench| bench.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
-        ("no staging", |bench| bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary),
-        ("deny", |bench| {
-            bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["NEW.md"]).unwrap();
+    type ExternalChange = fn(&Fixture);
+    let cases: [(&str, ExternalChange); 4] = [
+        ("plan", |fixture| fixture.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
+        ("no staging", |fixture| fixture.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary),
+        ("deny", |fixture| {
+            fixture.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["NEW.md"]).unwrap();
         }),
-        ("deny a read", |bench| {
-            bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["README.md"]).unwrap();
+        ("deny a read", |fixture| {
+            fixture.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["README.md"]).unwrap();
         }),
     ];
     for (name, meanwhile) in cases {
-        let bench = bench([calls([read("README.md"), edit(), write("NEW.md", "x\n")]), says("Done.")]);
-        let before = bench.tree.snapshot();
-        let (speculation, _) = bench.speculate("do it");
-        let answers = asked(&speculation).agreed();
-        meanwhile(&bench);
+        let fixture = fixture([calls([read("README.md"), edit(), write("NEW.md", "x\n")]), says("Done.")]);
+        let before = fixture.tree.snapshot();
+        let (speculation, _) = fixture.speculate("do it");
+        let answers = asked(&speculation).approve();
+        meanwhile(&fixture);
         let acceptance = block_on(speculation.accept_with(&answers)).unwrap();
         assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{name}: {acceptance:?}");
-        assert_eq!(bench.tree.snapshot(), before, "{name}");
+        assert_eq!(fixture.tree.snapshot(), before, "{name}");
     }
 }
 
 #[test]
 fn a_yes_counts_for_what_was_shown_only() {
-    let bench = bench([edits(), [calls([write("OTHER.md", "y\n")]), says("Done.")]].concat());
-    let before = bench.tree.snapshot();
-    let (first, finished) = bench.speculate("do it");
-    let (second, _) = bench.speculate("do something else");
-    let answers = asked(&first).agreed();
-    for answers in [&Answers::default(), &answers] {
+    let fixture = fixture([edits(), [calls([write("OTHER.md", "y\n")]), says("Done.")]].concat());
+    let before = fixture.tree.snapshot();
+    let (first, finished) = fixture.speculate("do it");
+    let (second, _) = fixture.speculate("do something else");
+    let answers = asked(&first).approve();
+    for answers in [&AcceptAnswers::default(), &answers] {
         let acceptance = block_on(second.accept_with(answers)).unwrap();
-        assert!(matches!(acceptance, Acceptance::AsksFirst(_)), "{acceptance:?}");
+        assert!(matches!(acceptance, Acceptance::NeedsApproval(_)), "{acceptance:?}");
     }
     // A record that was changed after it was shown needs a new question.
     let tampers: [fn(&mut Finished); 2] = [
@@ -115,10 +115,10 @@ fn a_yes_counts_for_what_was_shown_only() {
     for tamper in tampers {
         let mut tampered = (*finished).clone();
         tamper(&mut tampered);
-        let acceptance = block_on(bench.engine.accept_with(&tampered, &answers)).unwrap();
-        assert!(matches!(acceptance, Acceptance::AsksFirst(_)), "{acceptance:?}");
+        let acceptance = block_on(fixture.engine.accept_with(&tampered, &answers)).unwrap();
+        assert!(matches!(acceptance, Acceptance::NeedsApproval(_)), "{acceptance:?}");
     }
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
 }
 
 #[test]
@@ -126,19 +126,19 @@ fn an_edit_while_the_question_stands_is_kept_or_a_conflict() {
     for (now, fits) in
         [("pub fn one() -> u32 {\n    7\n}\n", false), ("// mine\n\npub fn one() -> u32 {\n    1\n}\n", true)]
     {
-        let bench = bench(edits());
-        let (speculation, _) = bench.speculate("do it");
-        let answers = asked(&speculation).agreed();
-        bench.tree.write(&path("src/lib.rs"), now);
-        let mine = bench.tree.snapshot();
+        let fixture = fixture(edits());
+        let (speculation, _) = fixture.speculate("do it");
+        let answers = asked(&speculation).approve();
+        fixture.tree.write(&path("src/lib.rs"), now);
+        let mine = fixture.tree.snapshot();
         match block_on(speculation.accept_with(&answers)).unwrap() {
             Acceptance::Accepted(given) => {
                 assert!(fits, "{now}");
                 assert_eq!(given.merged, [path("src/lib.rs")]);
-                let text = bench.tree.snapshot()["src/lib.rs"].clone();
+                let text = fixture.tree.snapshot()["src/lib.rs"].clone();
                 assert_eq!(text, b"// mine\n\npub fn one() -> u32 {\n    2\n}\n");
             }
-            Acceptance::Conflict(_) if !fits => assert_eq!(bench.tree.snapshot(), mine),
+            Acceptance::Conflict(_) if !fits => assert_eq!(fixture.tree.snapshot(), mine),
             other => panic!("{now}: {other:?}"),
         }
     }
@@ -146,33 +146,33 @@ fn an_edit_while_the_question_stands_is_kept_or_a_conflict() {
 
 #[test]
 fn whoever_gives_the_work_up_while_they_are_asked_gets_nothing_of_it() {
-    let bench = bench(edits());
-    let before = bench.tree.snapshot();
-    let (speculation, _) = bench.speculate("do it");
-    let answers = asked(&speculation).agreed();
+    let fixture = fixture(edits());
+    let before = fixture.tree.snapshot();
+    let (speculation, _) = fixture.speculate("do it");
+    let answers = asked(&speculation).approve();
     speculation.abort();
     assert_eq!(speculation.status(), Status::Aborted);
     assert_eq!(block_on(speculation.accept_with(&answers)).unwrap(), Acceptance::Nothing);
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
 }
 
 #[test]
 fn the_call_at_which_it_stopped_is_named_and_handed_over_after_the_yes() {
     let command = call("shell", &json!({ "command": "touch made.txt" }));
-    let bench = bench([calls([edit(), command]), says("never")]);
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = fixture([calls([edit(), command]), says("never")]);
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     let asks = asked(&speculation);
     assert_eq!(asks.pending_call().map(|call| call.name.as_str()), Some("shell"));
-    let given = accepted(block_on(speculation.accept_with(&asks.agreed())).unwrap());
+    let given = accepted(block_on(speculation.accept_with(&asks.approve())).unwrap());
     assert_eq!(given.transcript.pending_call().map(|call| call.name.as_str()), Some("shell"));
     assert_eq!(given.changes.len(), 1);
 }
 
 #[test]
 fn what_writes_nothing_is_not_asked_about() {
-    let bench = bench([calls([read("README.md")]), says("It is a sample.")]);
-    let (speculation, _) = bench.speculate("look");
+    let fixture = fixture([calls([read("README.md")]), says("It is a sample.")]);
+    let (speculation, _) = fixture.speculate("look");
     accepted(block_on(speculation.accept()).unwrap());
 }
 
@@ -183,8 +183,8 @@ fn what_asks_in_every_mode_stops_the_work_as_before() {
         (".headstart/config.toml", Reason::ProtectedPath),
         ("../outside", Reason::OutsideWorkspace),
     ] {
-        let bench = bench([calls([write(name, "x")]), says("never")]);
-        let (_, finished) = bench.speculate("do it");
+        let fixture = fixture([calls([write(name, "x")]), says("never")]);
+        let (_, finished) = fixture.speculate("do it");
         let Ending::Boundary { verdict } = &finished.ending else { panic!("{name}") };
         assert_eq!((verdict.reason, finished.changes.is_empty()), (reason, true), "{name}");
     }
@@ -192,16 +192,16 @@ fn what_asks_in_every_mode_stops_the_work_as_before() {
 
 #[test]
 fn a_mode_that_was_lowered_meanwhile_asks_and_one_that_was_raised_does_not() {
-    let lowered = bench(edits());
+    let lowered = fixture(edits());
     lowered.host.rules.lock().unwrap().mode = ApprovalMode::AutoEdit;
     let (speculation, _) = lowered.speculate("do it");
     lowered.host.rules.lock().unwrap().mode = ApprovalMode::Default;
     let before = lowered.tree.snapshot();
     let asks = asked(&speculation);
     assert_eq!(lowered.tree.snapshot(), before);
-    accepted(block_on(speculation.accept_with(&asks.agreed())).unwrap());
+    accepted(block_on(speculation.accept_with(&asks.approve())).unwrap());
 
-    let raised = bench(edits());
+    let raised = fixture(edits());
     let (speculation, _) = raised.speculate("do it");
     raised.host.rules.lock().unwrap().mode = ApprovalMode::AutoEdit;
     accepted(block_on(speculation.accept()).unwrap());
@@ -209,19 +209,19 @@ fn a_mode_that_was_lowered_meanwhile_asks_and_one_that_was_raised_does_not() {
 
 #[test]
 fn a_turn_in_the_foreground_asks_for_each_edit_as_ever() {
-    let bench = bench(edits());
-    bench.host.consents.lock().unwrap().extend([Consent::Decline, Consent::Stop]);
-    let before = bench.tree.snapshot();
-    let (turn, _events) = bench.engine.turn(
-        bench.model.clone(),
-        bench.request(),
+    let fixture = fixture(edits());
+    fixture.host.consents.lock().unwrap().extend([Consent::Decline, Consent::Stop]);
+    let before = fixture.tree.snapshot();
+    let (turn, _events) = fixture.engine.turn(
+        fixture.model.clone(),
+        fixture.request(),
         Transcript::new("do it"),
-        bench.engine.limits,
+        fixture.engine.limits,
     );
     assert_eq!(block_on(turn.run()).status(), Status::Boundary);
-    let asked: Vec<_> = bench.host.asked.lock().unwrap().iter().map(|call| call.name.clone()).collect();
+    let asked: Vec<_> = fixture.host.asked.lock().unwrap().iter().map(|call| call.name.clone()).collect();
     assert_eq!(asked, ["edit", "write_file"]);
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_disk_is_as_untouched_as_memory_until_the_yes() {
     let folder = tempfile::tempdir().unwrap();
     let before = "pub fn one() -> u32 {\n    1\n}\n";
     let tree = Arc::new(OsTree::open(folder.path()).unwrap());
-    let bench = Bench::over(
+    let fixture = Fixture::over(
         Arc::<OsTree>::clone(&tree),
         Arc::default(),
         ApprovalMode::AutoEdit,
@@ -240,15 +240,15 @@ fn a_disk_is_as_untouched_as_memory_until_the_yes() {
             says("Done."),
         ],
     );
-    accepted(block_on(bench.speculate("begin").0.accept()).unwrap());
-    bench.host.rules.lock().unwrap().mode = ApprovalMode::Default;
-    bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Ask;
+    accepted(block_on(fixture.speculate("begin").0.accept()).unwrap());
+    fixture.host.rules.lock().unwrap().mode = ApprovalMode::Default;
+    fixture.host.rules.lock().unwrap().ahead_writes = AheadWrites::Ask;
     let now = |name: &str| block_on(tree.read(&path(name))).ok();
 
-    let (speculation, _) = bench.speculate("do it");
+    let (speculation, _) = fixture.speculate("do it");
     let asks = asked(&speculation);
     assert_eq!((now("src/lib.rs").as_deref(), now("NEW.md")), (Some(before.as_bytes()), None));
-    accepted(block_on(speculation.accept_with(&asks.agreed())).unwrap());
+    accepted(block_on(speculation.accept_with(&asks.approve())).unwrap());
     assert_eq!(now("NEW.md").as_deref(), Some(&b"x\n"[..]));
     assert_ne!(now("src/lib.rs").as_deref(), Some(before.as_bytes()));
 }

@@ -9,19 +9,19 @@ use headstart_speculation::{CallStage, Consent, Ending, Event, Events, Limits, T
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
 
-use crate::support::{Answer, Bench, call, calls, says};
+use crate::support::{Fixture, Reply, call, calls, says};
 
-fn bench(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Bench {
-    let bench = Bench::new(mode, answers);
-    bench.host.tells_calls.store(true, Ordering::SeqCst);
-    bench
+fn fixture(mode: ApprovalMode, answers: impl IntoIterator<Item = Reply>) -> Fixture {
+    let fixture = Fixture::new(mode, answers);
+    fixture.host.reports_call_states.store(true, Ordering::SeqCst);
+    fixture
 }
 
 /// Runs a turn. Returns its ending, the states of calls that it reported, and the results that the model reads.
-fn play(bench: &Bench) -> (Ending, Vec<String>, Vec<String>) {
+fn play(fixture: &Fixture) -> (Ending, Vec<String>, Vec<String>) {
     let transcript = Transcript::new("do it");
     let (turn, events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+        fixture.engine.turn(fixture.model.clone(), fixture.request(), transcript, Limits::default());
     let ending = block_on(turn.run());
     let told = states(events);
     let results = turn.transcript().messages.into_iter().flat_map(|message| message.parts);
@@ -68,8 +68,8 @@ fn a_call_is_told_from_its_first_letter_to_its_result() {
     // Each reading of the clock takes a millisecond.
     events.extend(args.to_string().chars().map(|letter| letters(0, "write_file", &letter.to_string())));
     events.push(call("write_file", &args));
-    let bench = bench(ApprovalMode::AutoEdit, [calls(events), says("Done.")]);
-    let (ending, told, _) = play(&bench);
+    let fixture = fixture(ApprovalMode::AutoEdit, [calls(events), says("Done.")]);
+    let (ending, told, _) = play(&fixture);
     assert_eq!(ending, Ending::Completed);
     let last = told.len() - 3;
     assert_eq!(told[0], "0 write_file Generating");
@@ -79,8 +79,9 @@ fn a_call_is_told_from_its_first_letter_to_its_result() {
 
 #[test]
 fn an_answer_that_is_cut_cancels_what_it_began() {
-    let bench = bench(ApprovalMode::Default, [Answer::Events(vec![letters(0, "shell", "{\"command\":\"l")])]);
-    let (ending, told, _) = play(&bench);
+    let fixture =
+        fixture(ApprovalMode::Default, [Reply::Events(vec![letters(0, "shell", "{\"command\":\"l")])]);
+    let (ending, told, _) = play(&fixture);
     assert!(matches!(ending, Ending::Failed { .. }), "{ending:?}");
     assert_eq!(told, ["0 shell Generating", "0 shell Canceled"]);
 }
@@ -90,10 +91,10 @@ fn an_answer_that_is_cut_cancels_what_it_began() {
 fn a_question_a_refusal_and_what_a_command_prints_are_told() {
     let ask = |command: &str| call("shell", &json!({ "command": command }));
     let answers = [calls([ask("touch a"), ask("touch b"), ask("touch c")]), says("Done.")];
-    let bench = bench(ApprovalMode::Default, answers);
+    let fixture = fixture(ApprovalMode::Default, answers);
     let consents = [Consent::Run, Consent::DeclineBecause("use make".into()), Consent::Decline];
-    bench.host.consents.lock().unwrap().extend(consents);
-    let (_, told, results) = play(&bench);
+    fixture.host.consents.lock().unwrap().extend(consents);
+    let (_, told, results) = play(&fixture);
     assert_eq!(
         told,
         [
@@ -120,15 +121,16 @@ fn a_question_holds_what_an_edit_would_change_and_one_that_cannot_be_made_is_not
     let edit = |old: &str| {
         call("edit", &json!({ "file_path": "README.md", "old_string": old, "new_string": "# other" }))
     };
-    let bench = bench(ApprovalMode::Default, [calls([edit("# sample"), edit("# nowhere")]), says("Done.")]);
-    bench.host.consents.lock().unwrap().extend([Consent::Decline]);
-    let (ending, told, results) = play(&bench);
+    let fixture =
+        fixture(ApprovalMode::Default, [calls([edit("# sample"), edit("# nowhere")]), says("Done.")]);
+    fixture.host.consents.lock().unwrap().extend([Consent::Decline]);
+    let (ending, told, results) = play(&fixture);
     assert_eq!(ending, Ending::Completed);
-    assert_eq!(bench.host.asked.lock().unwrap().len(), 1);
-    let prepared = bench.host.prepared.lock().unwrap();
+    assert_eq!(fixture.host.asked.lock().unwrap().len(), 1);
+    let prepared = fixture.host.prepared.lock().unwrap();
     let diff = prepared[0].changes.as_ref().unwrap().diff();
     assert!(diff.contains("-# sample") && diff.contains("+# other"), "{diff}");
-    assert_eq!(bench.tree.snapshot()["README.md"], b"# sample\n");
+    assert_eq!(fixture.tree.snapshot()["README.md"], b"# sample\n");
     assert!(results[1].contains("old_string"), "{results:?}");
     assert_eq!(told.last().unwrap(), "1 edit Errored");
 }
@@ -138,12 +140,12 @@ fn a_question_holds_what_an_edit_would_change_and_one_that_cannot_be_made_is_not
 #[test]
 fn an_edit_of_a_secret_is_asked_about_also_where_it_cannot_be_made() {
     let edit = call("edit", &json!({ "file_path": ".env", "old_string": "KEY=wrong", "new_string": "KEY=" }));
-    let bench = bench(ApprovalMode::Default, [calls([edit]), says("Done.")]);
-    bench.tree.write(&headstart_overlay_fs::WorkspacePath::parse(".env").unwrap(), "KEY=hunter2\n");
-    bench.host.consents.lock().unwrap().extend([Consent::Decline]);
-    let (_, _, results) = play(&bench);
+    let fixture = fixture(ApprovalMode::Default, [calls([edit]), says("Done.")]);
+    fixture.tree.write(&headstart_overlay_fs::WorkspacePath::parse(".env").unwrap(), "KEY=hunter2\n");
+    fixture.host.consents.lock().unwrap().extend([Consent::Decline]);
+    let (_, _, results) = play(&fixture);
     assert_eq!(results, ["error the user declined this call"]);
-    assert_eq!(bench.host.asked.lock().unwrap().len(), 1);
+    assert_eq!(fixture.host.asked.lock().unwrap().len(), 1);
 }
 
 // Row: S13
@@ -151,8 +153,8 @@ fn an_edit_of_a_secret_is_asked_about_also_where_it_cannot_be_made() {
 fn work_that_stops_says_where_and_nothing_is_told_unasked() {
     let touch = || call("shell", &json!({ "command": "touch a" }));
     let read = || call("read_file", &json!({ "file_path": "README.md" }));
-    let bench = bench(ApprovalMode::Default, [calls([read(), touch(), touch()])]);
-    let (_speculation, driver, events) = bench.start("do it");
+    let fixture = fixture(ApprovalMode::Default, [calls([read(), touch(), touch()])]);
+    let (_speculation, driver, events) = fixture.start("do it");
     block_on(driver);
     assert_eq!(
         states(events),
@@ -166,6 +168,6 @@ fn work_that_stops_says_where_and_nothing_is_told_unasked() {
             "2 shell Boundary",
         ]
     );
-    let quiet = Bench::new(ApprovalMode::Default, [calls([read()]), says("Done.")]);
+    let quiet = Fixture::new(ApprovalMode::Default, [calls([read()]), says("Done.")]);
     assert_eq!(play(&quiet).1, Vec::<String>::new());
 }

@@ -11,21 +11,21 @@ use headstart_tool_gate::ApprovalMode;
 use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
-use crate::shadow::{Viewing, changed, shell, viewing};
-use crate::support::{Answer, accepted, calls, edit, path, read, says, write};
+use crate::shadow::{ViewFixture, changed, shell, with_views};
+use crate::support::{Reply, accepted, calls, edit, path, read, says, write};
 
 const LINE: &str = "cargo check";
 const ERROR: &str = "error[E0308]: mismatched types";
 
-fn checking(answers: impl IntoIterator<Item = Answer>) -> Viewing {
-    let viewing = viewing(ApprovalMode::AutoEdit, answers);
+fn checking(answers: impl IntoIterator<Item = Reply>) -> ViewFixture {
+    let with_views = with_views(ApprovalMode::AutoEdit, answers);
     let check = Check { line: LINE.to_owned(), time: Duration::from_secs(20) };
-    *viewing.bench.host.check.lock().unwrap() = Some(check);
-    viewing
+    *with_views.fixture.host.check.lock().unwrap() = Some(check);
+    with_views
 }
 
-fn runs(viewing: &Viewing) -> usize {
-    viewing.views.requests().iter().filter(|request| request.command == LINE).count()
+fn runs(with_views: &ViewFixture) -> usize {
+    with_views.views.requests().iter().filter(|request| request.command == LINE).count()
 }
 
 fn words(finished: &Finished) -> Vec<String> {
@@ -35,11 +35,11 @@ fn words(finished: &Finished) -> Vec<String> {
 
 #[test]
 fn completed_work_is_checked_and_what_the_check_wrote_is_dropped() {
-    let viewing = checking([calls([edit()]), says("Done.")]);
+    let with_views = checking([calls([edit()]), says("Done.")]);
     let passes =
         ScriptedRun::new("test result: ok. 42 passed; 0 failed\n", 0).writing(path("Cargo.lock"), "made\n");
-    viewing.views.play(LINE, passes.with(|answer| answer.cost.time = Duration::from_millis(1_200)));
-    let (speculation, driver, events) = viewing.bench.start("do it");
+    with_views.views.play(LINE, passes.with(|answer| answer.cost.time = Duration::from_millis(1_200)));
+    let (speculation, driver, events) = with_views.fixture.start("do it");
     block_on(driver);
     let finished = block_on(speculation.finished());
     assert_eq!(
@@ -55,77 +55,77 @@ fn completed_work_is_checked_and_what_the_check_wrote_is_dropped() {
         serde_json::to_value(event).unwrap(),
         json!({ "type": "checked", "command": LINE, "passed": true, "tests": "42 passed", "millis": 1_200 })
     );
-    let shown = &viewing.views.requests()[0].staged.changes;
+    let shown = &with_views.views.requests()[0].staged.changes;
     assert_eq!(shown.len(), 1, "it sees what is staged");
     let kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
     assert_eq!(kept, *finished);
-    accepted(block_on(viewing.bench.engine.accept(&kept)).unwrap());
+    accepted(block_on(with_views.fixture.engine.accept(&kept)).unwrap());
 }
 
 #[test]
 fn what_fails_goes_back_to_the_model_once() {
-    let viewing =
+    let with_views =
         checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "mended\n")]), says("Mended.")]);
-    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
-    viewing.views.play(LINE, ScriptedRun::new("", 0));
-    let (_, finished) = viewing.bench.speculate("do it");
+    with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
+    with_views.views.play(LINE, ScriptedRun::new("", 0));
+    let (_, finished) = with_views.fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
-    assert!(finished.check.as_ref().unwrap().passed && runs(&viewing) == 2);
+    assert!(finished.check.as_ref().unwrap().passed && runs(&with_views) == 2);
     let asked = words(&finished);
     assert!(asked.len() == 2 && asked[1].contains(ERROR) && asked[1].contains("cargo check"), "{asked:?}");
     check_pairing(&finished.transcript.messages).unwrap();
-    accepted(block_on(viewing.bench.engine.accept(&finished)).unwrap());
-    assert_eq!(viewing.bench.tree.snapshot()["src/lib.rs"], b"mended\n");
+    accepted(block_on(with_views.fixture.engine.accept(&finished)).unwrap());
+    assert_eq!(with_views.fixture.tree.snapshot()["src/lib.rs"], b"mended\n");
 }
 
 #[test]
 fn a_failure_that_stays_is_shown_with_the_work() {
     // The model changes nothing after the check failed, so the check does not run again.
-    let viewing = checking([calls([edit()]), says("Done."), says("It failed before.")]);
-    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
-    let (_, finished) = viewing.bench.speculate("do it");
-    assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 1));
+    let with_views = checking([calls([edit()]), says("Done."), says("It failed before.")]);
+    with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
+    let (_, finished) = with_views.fixture.speculate("do it");
+    assert_eq!((finished.ending.clone(), runs(&with_views)), (Ending::Completed, 1));
     assert_eq!(finished.check.as_ref().unwrap().words(), "cargo check fails");
     assert_eq!(words(&finished).len(), 2);
     // The model changes something, and the check fails again.
-    let viewing =
+    let with_views =
         checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "worse\n")]), says("Mended.")]);
-    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
-    viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
-    let (_, finished) = viewing.bench.speculate("do it");
-    assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 2));
+    with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
+    with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
+    let (_, finished) = with_views.fixture.speculate("do it");
+    assert_eq!((finished.ending.clone(), runs(&with_views)), (Ending::Completed, 2));
     assert!(!finished.check.as_ref().unwrap().passed);
 }
 
 #[test]
 fn mending_that_comes_to_no_end_is_taken_back() {
     for last in [calls([write("src/lib.rs", "half\n"), shell("sudo reboot")]), says("")] {
-        let viewing = checking([calls([edit()]), says("Done."), last]);
-        viewing.views.play(LINE, ScriptedRun::new(ERROR, 101));
-        let (_, finished) = viewing.bench.speculate("do it");
+        let with_views = checking([calls([edit()]), says("Done."), last]);
+        with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
+        let (_, finished) = with_views.fixture.speculate("do it");
         assert_eq!(finished.ending, Ending::Completed);
         assert_eq!(words(&finished).len(), 1, "{:?}", finished.transcript);
         assert!(finished.transcript.pending_call().is_none());
         assert!(!finished.check.as_ref().unwrap().passed);
-        accepted(block_on(viewing.bench.engine.accept(&finished)).unwrap());
-        assert_ne!(viewing.bench.tree.snapshot()["src/lib.rs"], b"half\n");
+        accepted(block_on(with_views.fixture.engine.accept(&finished)).unwrap());
+        assert_ne!(with_views.fixture.tree.snapshot()["src/lib.rs"], b"half\n");
     }
 }
 
 #[test]
 fn a_check_that_cannot_say_anything_says_nothing() {
-    let silent = |played: Option<ScriptedRun>, prepare: &dyn Fn(&Viewing)| {
-        let viewing = checking([calls([edit()]), says("Done."), says("never asked")]);
-        prepare(&viewing);
+    let silent = |played: Option<ScriptedRun>, prepare: &dyn Fn(&ViewFixture)| {
+        let with_views = checking([calls([edit()]), says("Done."), says("never asked")]);
+        prepare(&with_views);
         if let Some(played) = played {
-            viewing.views.play(LINE, played);
+            with_views.views.play(LINE, played);
         }
-        let (_, finished) = viewing.bench.speculate("do it");
+        let (_, finished) = with_views.fixture.speculate("do it");
         assert_eq!((finished.ending.clone(), &finished.check), (Ending::Completed, &None));
         assert_eq!(words(&finished).len(), 1);
-        runs(&viewing)
+        runs(&with_views)
     };
-    let nothing: &dyn Fn(&Viewing) = &|_| {};
+    let nothing: &dyn Fn(&ViewFixture) = &|_| {};
     let failed = || ScriptedRun::new(ERROR, 101);
     assert_eq!(silent(Some(failed().with(|answer| answer.refused.network = 2)), nothing), 1);
     assert_eq!(silent(Some(failed().with(|answer| answer.refused.privileges = true)), nothing), 1);
@@ -134,15 +134,18 @@ fn a_check_that_cannot_say_anything_says_nothing() {
     assert_eq!(silent(Some(failed().with(|answer| answer.changed_meanwhile = vec![path("a")])), nothing), 1);
     // The program of the check does not exist.
     assert_eq!(silent(None, nothing), 1);
-    assert_eq!(silent(Some(failed()), &|viewing| viewing.views.end_support("none here")), 0);
-    assert_eq!(silent(Some(failed()), &|viewing| viewing.bench.host.rules.lock().unwrap().views = false), 0);
+    assert_eq!(silent(Some(failed()), &|with_views| with_views.views.end_support("none here")), 0);
+    assert_eq!(
+        silent(Some(failed()), &|with_views| with_views.fixture.host.rules.lock().unwrap().views = false),
+        0
+    );
     let needs_host = Check { line: "sudo make check".to_owned(), time: Duration::from_secs(20) };
     assert_eq!(
-        silent(None, &|viewing| *viewing.bench.host.check.lock().unwrap() = Some(needs_host.clone())),
+        silent(None, &|with_views| *with_views.fixture.host.check.lock().unwrap() = Some(needs_host.clone())),
         0
     );
     // Nothing was changed, so there is nothing to check.
-    let viewing = checking([calls([read("src/lib.rs")]), says("Done.")]);
-    let (_, finished) = viewing.bench.speculate("do it");
-    assert!(finished.check.is_none() && runs(&viewing) == 0);
+    let with_views = checking([calls([read("src/lib.rs")]), says("Done.")]);
+    let (_, finished) = with_views.fixture.speculate("do it");
+    assert!(finished.check.is_none() && runs(&with_views) == 0);
 }

@@ -12,14 +12,14 @@ use headstart_tool_gate::{ApprovalMode, Declaration, Reason};
 use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::shadow::{Viewing, commits, shell, viewing};
-use crate::support::{Bench, accepted, call, calls, path, says};
+use crate::shadow::{ViewFixture, commits, shell, with_views};
+use crate::support::{Fixture, accepted, call, calls, path, says};
 
 /// A tool that does what its call says, whatever was declared for it.
-struct Own(&'static str);
+struct UndeclaredWriteTool(&'static str);
 
 #[async_trait]
-impl Tool for Own {
+impl Tool for UndeclaredWriteTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(self.0, "", &json!({ "writes": { "type": "string" } }), &[])
     }
@@ -37,11 +37,11 @@ impl Tool for Own {
     }
 }
 
-fn bench(mode: ApprovalMode, args: &Value, declared: Option<Declaration>) -> Bench {
-    let mut bench = Bench::new(mode, [calls([call("own", args)]), says("Done.")]);
-    bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
-    bench.host.rules.lock().unwrap().tools.extend(declared);
-    bench
+fn fixture(mode: ApprovalMode, args: &Value, declared: Option<Declaration>) -> Fixture {
+    let mut fixture = Fixture::new(mode, [calls([call("own", args)]), says("Done.")]);
+    fixture.engine.toolbox = fixture.engine.toolbox.clone().with(Arc::new(UndeclaredWriteTool("own")));
+    fixture.host.rules.lock().unwrap().tools.extend(declared);
+    fixture
 }
 
 fn answers(finished: &Finished) -> Vec<ToolOutcome> {
@@ -55,15 +55,15 @@ fn answers(finished: &Finished) -> Vec<ToolOutcome> {
 
 #[test]
 fn one_that_is_not_declared_never_runs_ahead() {
-    let (_, finished) = bench(ApprovalMode::Yolo, &json!({}), None).speculate("do it");
+    let (_, finished) = fixture(ApprovalMode::Yolo, &json!({}), None).speculate("do it");
     let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
     assert_eq!(verdict.reason, Reason::UnknownTool);
 }
 
 #[test]
 fn one_that_reads_runs_ahead_over_what_is_staged() {
-    let bench = bench(ApprovalMode::Default, &json!({}), Some(Declaration::reads("own", &[])));
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = fixture(ApprovalMode::Default, &json!({}), Some(Declaration::reads("own", &[])));
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     assert!(matches!(&answers(&finished)[..], [ToolOutcome::Output(text)] if text == "# sample\n"));
     accepted(block_on(speculation.accept()).unwrap());
@@ -79,11 +79,11 @@ fn one_that_reads_the_repository_stops_behind_a_commit_of_the_work() {
             calls([call("own", &json!({})), shell("git commit -m x"), call("own", &json!({}))]),
             says("Done."),
         ];
-        let Viewing { mut bench, views } = viewing(ApprovalMode::AutoEdit, work);
+        let ViewFixture { mut fixture, views } = with_views(ApprovalMode::AutoEdit, work);
         views.play("git commit -m x", commits("2"));
-        bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
-        bench.host.rules.lock().unwrap().tools.push(declared);
-        let (_, finished) = bench.speculate("do it");
+        fixture.engine.toolbox = fixture.engine.toolbox.clone().with(Arc::new(UndeclaredWriteTool("own")));
+        fixture.host.rules.lock().unwrap().tools.push(declared);
+        let (_, finished) = fixture.speculate("do it");
         assert_eq!(answers(&finished).len(), if stops { 2 } else { 3 }, "{finished:?}");
         let reason = match &finished.ending {
             Ending::Boundary { verdict } => Some(verdict.reason),
@@ -97,8 +97,8 @@ fn one_that_reads_the_repository_stops_behind_a_commit_of_the_work() {
 fn one_that_is_declared_to_read_and_writes_is_an_error() {
     for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit] {
         let args = json!({ "writes": "NEW.md" });
-        let bench = bench(mode, &args, Some(Declaration::reads("own", &[])));
-        let (_, finished) = bench.speculate("do it");
+        let fixture = fixture(mode, &args, Some(Declaration::reads("own", &[])));
+        let (_, finished) = fixture.speculate("do it");
         assert!(
             matches!(&answers(&finished)[..], [ToolOutcome::Error(why)] if why.contains("NEW.md")),
             "{finished:?}"
@@ -110,22 +110,22 @@ fn one_that_is_declared_to_read_and_writes_is_an_error() {
 fn what_one_stages_is_held_against_the_rules_path_by_path() {
     for (name, is_open) in [("NEW.md", true), (".git/hooks/pre-commit", false), (".env", false)] {
         let args = json!({ "writes": name });
-        let bench = bench(ApprovalMode::AutoEdit, &args, Some(Declaration::stages("own", &["path"])));
-        let (speculation, finished) = bench.speculate("do it");
+        let fixture = fixture(ApprovalMode::AutoEdit, &args, Some(Declaration::stages("own", &["path"])));
+        let (speculation, finished) = fixture.speculate("do it");
         assert_eq!(finished.ending, Ending::Completed);
         assert_eq!(matches!(answers(&finished)[..], [ToolOutcome::Output(_)]), is_open, "{name}");
         assert_eq!(finished.changes.changes.len(), usize::from(is_open), "{name}");
         accepted(block_on(speculation.accept()).unwrap());
-        assert_eq!(bench.tree.snapshot().contains_key(name), is_open, "{name}");
+        assert_eq!(fixture.tree.snapshot().contains_key(name), is_open, "{name}");
     }
 }
 
 /// Work that is based on a declaration is dropped if the host has withdrawn that declaration.
 #[test]
 fn a_declaration_counts_when_the_work_is_taken() {
-    let bench = bench(ApprovalMode::AutoEdit, &json!({}), Some(Declaration::reads("own", &[])));
-    let (speculation, _) = bench.speculate("do it");
-    bench.host.rules.lock().unwrap().tools.clear();
+    let fixture = fixture(ApprovalMode::AutoEdit, &json!({}), Some(Declaration::reads("own", &[])));
+    let (speculation, _) = fixture.speculate("do it");
+    fixture.host.rules.lock().unwrap().tools.clear();
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Withdrawn { .. }));
 }
 
@@ -142,10 +142,10 @@ fn a_tool_of_a_server_runs_ahead_only_while_nothing_is_staged() {
         (false, vec![own()], Some(Reason::ServerTool), 0),
     ];
     for (trusted, answer, stops, answered) in cases {
-        let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);
-        bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
-        bench.host.rules.lock().unwrap().tools.push(Declaration::of_server("own", trusted));
-        let (_, finished) = bench.speculate("do it");
+        let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);
+        fixture.engine.toolbox = fixture.engine.toolbox.clone().with(Arc::new(UndeclaredWriteTool("own")));
+        fixture.host.rules.lock().unwrap().tools.push(Declaration::of_server("own", trusted));
+        let (_, finished) = fixture.speculate("do it");
         let stopped = match &finished.ending {
             Ending::Boundary { verdict } => Some(verdict.reason),
             _ => None,
@@ -159,10 +159,10 @@ fn a_tool_of_a_server_runs_ahead_only_while_nothing_is_staged() {
 fn what_was_staged_before_counts_for_a_tool_of_a_server() {
     let staging = call("write_file", &json!({ "file_path": "NEW.md", "content": "new\n" }));
     let answers = [calls([staging]), calls([call("own", &json!({}))]), says("Done.")];
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, answers);
-    bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
-    bench.host.rules.lock().unwrap().tools.push(Declaration::of_server("own", true));
-    let (speculation, finished) = bench.speculate("do it");
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, answers);
+    fixture.engine.toolbox = fixture.engine.toolbox.clone().with(Arc::new(UndeclaredWriteTool("own")));
+    fixture.host.rules.lock().unwrap().tools.push(Declaration::of_server("own", true));
+    let (speculation, finished) = fixture.speculate("do it");
     let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
     assert_eq!(verdict.reason, Reason::ReadsStaged);
     drop(speculation);
@@ -172,8 +172,8 @@ fn what_was_staged_before_counts_for_a_tool_of_a_server() {
 #[test]
 fn trust_in_a_server_counts_when_the_work_is_taken() {
     let declared = Some(Declaration::of_server("own", true));
-    let bench = bench(ApprovalMode::AutoEdit, &json!({}), declared);
-    let (speculation, _) = bench.speculate("do it");
-    bench.host.rules.lock().unwrap().tools = vec![Declaration::of_server("own", false)];
+    let fixture = fixture(ApprovalMode::AutoEdit, &json!({}), declared);
+    let (speculation, _) = fixture.speculate("do it");
+    fixture.host.rules.lock().unwrap().tools = vec![Declaration::of_server("own", false)];
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Withdrawn { .. }));
 }

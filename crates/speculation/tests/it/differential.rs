@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::support::{Answer, Bench, call, calls, says};
+use crate::support::{Fixture, Reply, call, calls, says};
 use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::{FutureExt, StreamExt};
@@ -59,8 +59,8 @@ fn stays_inside(script: &[Vec<(&'static str, Value)>]) -> bool {
     !script.iter().flatten().any(|(_, args)| args.to_string().contains("../"))
 }
 
-pub(crate) fn answers(script: &[Vec<(&'static str, Value)>]) -> Vec<Answer> {
-    let mut answers: Vec<Answer> =
+pub(crate) fn answers(script: &[Vec<(&'static str, Value)>]) -> Vec<Reply> {
+    let mut answers: Vec<Reply> =
         script.iter().map(|turn| calls(turn.iter().map(|(name, args)| call(name, args)))).collect();
     answers.push(says("Done."));
     answers
@@ -121,10 +121,10 @@ fn script_with_commands() -> impl Strategy<Value = Script> {
 /// Runs a script. Returns everything that can be seen of the run: its ending, its messages and changes, and its events.
 fn run_of(script: &[Vec<(&'static str, Value)>], calls_at_once: usize) -> (Finished, Vec<Event>) {
     let tree = Arc::new(MemoryTree::from_files(FILES).unwrap());
-    let mut bench = Bench::over(tree.clone(), tree, ApprovalMode::AutoEdit, answers(script));
-    bench.engine.toolbox = Toolbox::standard(Some(Arc::new(SlowRunner)));
-    bench.engine.limits.calls_at_once = calls_at_once;
-    let (speculation, driver, events) = bench.start("go");
+    let mut fixture = Fixture::over(tree.clone(), tree, ApprovalMode::AutoEdit, answers(script));
+    fixture.engine.toolbox = Toolbox::standard(Some(Arc::new(SlowRunner)));
+    fixture.engine.limits.calls_at_once = calls_at_once;
+    let (speculation, driver, events) = fixture.start("go");
     let mut finished = block_on(async {
         driver.await;
         Finished::clone(&*speculation.finished().await)
@@ -171,11 +171,11 @@ fn a_call_that_is_repeated_is_counted_in_one_answer_as_over_several() {
 // Row: S116
 #[test]
 fn the_events_tell_the_calls_in_order() {
-    let bench = Bench::new(
+    let fixture = Fixture::new(
         ApprovalMode::AutoEdit,
         [calls([call("ls", &json!({})), call("nonsense", &json!({}))]), says("Done.")],
     );
-    let (_speculation, driver, events) = bench.start("go");
+    let (_speculation, driver, events) = fixture.start("go");
     let events: Vec<String> = block_on(async {
         driver.await;
         events

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::support::{Answer, Bench, accepted, call, calls, edit, path, says, spawn, write};
+use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, says, spawn, write};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, PairingError, Part, Role, ToolOutcome, check_pairing,
@@ -13,8 +13,8 @@ use headstart_forked_query::{
 use headstart_forked_query::{Money, Price};
 use headstart_overlay_fs::{Choice, Keep, Tree};
 use headstart_speculation::{
-    AcceptError, Acceptance, Consent, CostLimit, Ending, Finished, Kept, Limit, Limits, StartError, Status,
-    Transcript,
+    AcceptError, Acceptance, ConflictResolution, Consent, CostLimit, Ending, Finished, Limit, Limits,
+    StartError, Status, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
@@ -28,17 +28,17 @@ fn limit(finished: &Finished) -> Option<Limit> {
 
 #[test]
 fn completed_work_is_committed_with_its_history() {
-    let bench =
-        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "new\n")]), says("Done.")]);
-    bench.model.suggest("commit this");
-    let before = bench.tree.snapshot();
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture =
+        Fixture::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "new\n")]), says("Done.")]);
+    fixture.model.suggest("commit this");
+    let before = fixture.tree.snapshot();
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
-    assert_eq!(bench.tree.snapshot(), before, "nothing changes before an accept");
+    assert_eq!(fixture.tree.snapshot(), before, "nothing changes before an accept");
     assert_eq!(speculation.status(), Status::Completed);
     let accepted = accepted(block_on(speculation.accept()).unwrap());
-    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
-    assert_eq!(bench.tree.snapshot()["NEW.md"], b"new\n");
+    assert_eq!(fixture.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    assert_eq!(fixture.tree.snapshot()["NEW.md"], b"new\n");
     assert_eq!(accepted.next.as_deref(), Some("commit this"));
     let roles: Vec<_> = accepted.transcript.messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Model, Role::Tool, Role::Model]);
@@ -52,18 +52,18 @@ fn completed_work_is_committed_with_its_history() {
 
 #[test]
 fn an_accept_is_possible_once() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let (speculation, _) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, _) = fixture.speculate("do it");
     accepted(block_on(speculation.accept()).unwrap());
-    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::Taken { .. })));
+    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::AlreadyAccepted { .. })));
 }
 
 #[test]
 fn requests_begin_with_the_conversation_and_think_no_thoughts() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let _ran = bench.speculate("do it");
-    let requests = bench.model.requests.lock().unwrap();
-    let main = bench.request();
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let _ran = fixture.speculate("do it");
+    let requests = fixture.model.requests.lock().unwrap();
+    let main = fixture.request();
     for request in requests.iter() {
         assert_eq!(request.system, main.system);
         assert_eq!(request.tools, main.tools);
@@ -75,7 +75,7 @@ fn requests_begin_with_the_conversation_and_think_no_thoughts() {
 
 #[test]
 fn every_tool_sees_what_was_staged() {
-    let bench = Bench::new(
+    let fixture = Fixture::new(
         ApprovalMode::AutoEdit,
         [
             calls([write("notes/todo.md", "buy bread\n")]),
@@ -88,7 +88,7 @@ fn every_tool_sees_what_was_staged() {
             says("Done."),
         ],
     );
-    let (_, finished) = bench.speculate("do it");
+    let (_, finished) = fixture.speculate("do it");
     let results: Vec<_> = finished.transcript.messages[4]
         .parts
         .iter()
@@ -106,7 +106,7 @@ fn every_tool_sees_what_was_staged() {
 
 #[test]
 fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
-    let bench = Bench::new(
+    let fixture = Fixture::new(
         ApprovalMode::AutoEdit,
         [
             calls([
@@ -117,22 +117,22 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
             says("All done."),
         ],
     );
-    let (speculation, finished) = bench.speculate("do it");
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     assert_eq!(finished.pending_call().unwrap().args["command"], "touch x");
     insta::assert_json_snapshot!(&*finished);
     let accepted = accepted(block_on(speculation.accept()).unwrap());
-    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    assert_eq!(fixture.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
     check_pairing(&accepted.transcript.messages).unwrap();
 
-    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    fixture.host.consents.lock().unwrap().push_back(Consent::Run);
     let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), accepted.transcript, Limits::default());
+        fixture.engine.turn(fixture.model.clone(), fixture.request(), accepted.transcript, Limits::default());
     assert_eq!(block_on(turn.run()), Ending::Completed);
-    assert_eq!(bench.host.asked.lock().unwrap().len(), 1);
+    assert_eq!(fixture.host.asked.lock().unwrap().len(), 1);
     // There is one request before the boundary and one after the user's consent. The model was not asked for the call
     // again.
-    assert_eq!(bench.model.requests.lock().unwrap().len(), 2);
+    assert_eq!(fixture.model.requests.lock().unwrap().len(), 2);
     let transcript = turn.transcript();
     check_pairing(&transcript.messages).unwrap();
     assert_eq!(transcript.messages[1].tool_calls().count(), 3);
@@ -141,15 +141,15 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
 
 #[test]
 fn a_declined_call_is_told_to_the_model() {
-    let bench = Bench::new(
+    let fixture = Fixture::new(
         ApprovalMode::Default,
         [calls([call("shell", &json!({ "command": "rm -r src" }))]), says("Fine.")],
     );
-    let (speculation, _) = bench.speculate("do it");
+    let (speculation, _) = fixture.speculate("do it");
     let accepted = accepted(block_on(speculation.accept()).unwrap());
-    bench.host.consents.lock().unwrap().push_back(Consent::Decline);
+    fixture.host.consents.lock().unwrap().push_back(Consent::Decline);
     let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), accepted.transcript, Limits::default());
+        fixture.engine.turn(fixture.model.clone(), fixture.request(), accepted.transcript, Limits::default());
     assert_eq!(block_on(turn.run()), Ending::Completed);
     let Part::ToolResult(result) = &turn.transcript().messages[2].parts[0] else { panic!() };
     assert_eq!(result.outcome, ToolOutcome::Error("the user declined this call".into()));
@@ -158,8 +158,8 @@ fn a_declined_call_is_told_to_the_model() {
 #[test]
 fn edits_are_boundaries_where_the_mode_asks() {
     for mode in [ApprovalMode::Default, ApprovalMode::Plan] {
-        let bench = Bench::new(mode, [calls([edit()]), says("Done.")]);
-        let (_, finished) = bench.speculate("do it");
+        let fixture = Fixture::new(mode, [calls([edit()]), says("Done.")]);
+        let (_, finished) = fixture.speculate("do it");
         assert_eq!(finished.ending.status(), Status::Boundary, "{mode:?}");
         assert!(finished.changes.is_empty());
     }
@@ -168,30 +168,31 @@ fn edits_are_boundaries_where_the_mode_asks() {
 #[test]
 fn a_command_that_may_read_a_staged_file_is_a_boundary() {
     let reads = call("shell", &json!({ "command": "cat src/lib.rs" }));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads.clone(), edit(), reads]), says("Done.")]);
-    let (_, finished) = bench.speculate("do it");
+    let fixture =
+        Fixture::new(ApprovalMode::AutoEdit, [calls([reads.clone(), edit(), reads]), says("Done.")]);
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     assert_eq!(finished.cost.tool_calls, 2, "the first command ran: nothing was staged then");
 
     let elsewhere = call("shell", &json!({ "command": "cat README.md" }));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), elsewhere]), says("Done.")]);
-    assert_eq!(bench.speculate("do it").1.ending, Ending::Completed);
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit(), elsewhere]), says("Done.")]);
+    assert_eq!(fixture.speculate("do it").1.ending, Ending::Completed);
 }
 
 #[test]
 fn a_link_does_not_hide_that_a_command_reads_a_staged_file() {
     let linked = call("shell", &json!({ "command": "cat link" }));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), linked]), says("Done.")]);
-    bench.tree.link(&path("link"), "src/lib.rs");
-    assert_eq!(bench.speculate("do it").1.ending.status(), Status::Boundary);
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit(), linked]), says("Done.")]);
+    fixture.tree.link(&path("link"), "src/lib.rs");
+    assert_eq!(fixture.speculate("do it").1.ending.status(), Status::Boundary);
 }
 
 #[test]
 fn a_command_that_reads_behind_a_link_is_a_boundary_even_where_nothing_is_staged() {
     let linked = call("shell", &json!({ "command": "cat link" }));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([linked]), says("Done.")]);
-    bench.tree.link(&path("link"), "src/lib.rs");
-    let (_, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([linked]), says("Done.")]);
+    fixture.tree.link(&path("link"), "src/lib.rs");
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     assert_eq!(finished.cost.tool_calls, 0);
 }
@@ -199,9 +200,9 @@ fn a_command_that_reads_behind_a_link_is_a_boundary_even_where_nothing_is_staged
 #[test]
 fn a_file_that_a_command_read_counts_at_accept() {
     let reads = call("shell", &json!({ "command": "cat README.md" }));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads, write("NEW.md", "x")]), says("Done.")]);
-    let (speculation, _) = bench.speculate("do it");
-    bench.tree.write(&path("README.md"), "# simple\n");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([reads, write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = fixture.speculate("do it");
+    fixture.tree.write(&path("README.md"), "# simple\n");
     let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
     assert_eq!(conflicts[0].path, path("README.md"));
 }
@@ -209,8 +210,9 @@ fn a_file_that_a_command_read_counts_at_accept() {
 // Row: S50
 #[test]
 fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("fly", &json!({}))]), says("I cannot fly.")]);
-    let (_, finished) = bench.speculate("do it");
+    let fixture =
+        Fixture::new(ApprovalMode::AutoEdit, [calls([call("fly", &json!({}))]), says("I cannot fly.")]);
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
     assert!(
@@ -220,11 +222,11 @@ fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
 
 #[test]
 fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
-    let bench = Bench::new(
+    let fixture = Fixture::new(
         ApprovalMode::AutoEdit,
         [calls([call("read_file", &json!({ "file_path": 7 }))]), says("Sorry.")],
     );
-    let (_, finished) = bench.speculate("do it");
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
     assert!(
@@ -238,46 +240,45 @@ fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
 fn a_limit_or_an_empty_reply_is_never_completed() {
     let list = || calls([call("ls", &json!({ "path": "." }))]);
 
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list(), list()]);
-    bench.engine.limits.turns = 2;
-    let (speculation, finished) = bench.speculate("do it");
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [list(), list(), list()]);
+    fixture.engine.limits.turns = 2;
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(limit(&finished), Some(Limit::Turns));
     let given = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(given.transcript.messages.len(), 5, "what was done until then is given");
 
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list()]);
-    bench.engine.limits.messages = 3;
-    assert_eq!(limit(&bench.speculate("do it").1), Some(Limit::Messages));
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [list(), list()]);
+    fixture.engine.limits.messages = 3;
+    assert_eq!(limit(&fixture.speculate("do it").1), Some(Limit::Messages));
 
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list()]);
-    bench.engine.limits.tokens = 100;
-    let (_, finished) = bench.speculate("do it");
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [list(), list()]);
+    fixture.engine.limits.tokens = 100;
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(limit(&finished), Some(Limit::Tokens));
     assert!(finished.transcript.pending_call().is_some(), "the call is kept for whoever goes on");
 
     let money = |units| Money::new(units).unwrap();
     let price = Price::new(money(1.0), money(0.1), money(4.0));
     for (most, expected) in [(0.000_001, Some(Limit::Cost)), (1.0, None)] {
-        let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), says("Done.")]);
-        bench.engine.limits.cost = Some(CostLimit { price, most: money(most) });
-        assert_eq!(limit(&bench.speculate("do it").1), expected);
+        let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [list(), says("Done.")]);
+        fixture.engine.limits.cost = Some(CostLimit { price, most: money(most) });
+        assert_eq!(limit(&fixture.speculate("do it").1), expected);
     }
 
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls([write("a", "four"), write("b", "four")])]);
-    bench.engine.limits.staged.bytes = 6;
-    let (_, finished) = bench.speculate("do it");
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([write("a", "four"), write("b", "four")])]);
+    fixture.engine.limits.staged.bytes = 6;
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(limit(&finished), Some(Limit::Staged));
     assert_eq!(finished.changes.changes.len(), 1);
 
     let cut =
-        Answer::Events(vec![ModelEvent::Text("and so".into()), ModelEvent::Finished(FinishReason::Length)]);
-    let bench = Bench::new(ApprovalMode::AutoEdit, [cut]);
-    assert_eq!(limit(&bench.speculate("do it").1), Some(Limit::Output));
+        Reply::Events(vec![ModelEvent::Text("and so".into()), ModelEvent::Finished(FinishReason::Length)]);
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [cut]);
+    assert_eq!(limit(&fixture.speculate("do it").1), Some(Limit::Output));
 
-    for silence in [says(" \n"), Answer::Events(vec![ModelEvent::Finished(FinishReason::Stop)]), Answer::Cut]
-    {
-        let bench = Bench::new(ApprovalMode::AutoEdit, [silence]);
-        let (speculation, finished) = bench.speculate("do it");
+    for silence in [says(" \n"), Reply::Events(vec![ModelEvent::Finished(FinishReason::Stop)]), Reply::Cut] {
+        let fixture = Fixture::new(ApprovalMode::AutoEdit, [silence]);
+        let (speculation, finished) = fixture.speculate("do it");
         assert_eq!(finished.ending.status(), Status::Failed, "{finished:?}");
         assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
     }
@@ -286,17 +287,17 @@ fn a_limit_or_an_empty_reply_is_never_completed() {
 #[test]
 fn the_clock_ends_a_model_that_never_answers() {
     let dropped = Arc::new(AtomicBool::new(false));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Hangs(Arc::clone(&dropped))]);
-    let (speculation, driver, _events) = bench.start("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), Reply::Hangs(Arc::clone(&dropped))]);
+    let (speculation, driver, _events) = fixture.start("do it");
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     pool.run_until_stalled();
     assert_eq!(speculation.status(), Status::Running);
     drop(speculation);
 
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Hangs(Arc::clone(&dropped))]);
-    bench.host.time_is_up.store(true, Ordering::SeqCst);
-    let (_, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), Reply::Hangs(Arc::clone(&dropped))]);
+    fixture.host.time_is_up.store(true, Ordering::SeqCst);
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(limit(&finished), Some(Limit::Time));
 }
 
@@ -305,8 +306,8 @@ fn a_failing_model_leaves_what_was_done() {
     let retry_after = Some(Duration::from_millis(1500));
     let error =
         ModelError::Server { provider: "test".into(), status: 500, message: "no".into(), retry_after };
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Fails(error)]);
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), Reply::Fails(error)]);
+    let (speculation, finished) = fixture.speculate("do it");
     let ending = json!({
         "status": "failed", "error": "test failed (500): no; try again later", "code": "server", "retryAfterMs": 1500,
     });
@@ -322,9 +323,9 @@ fn a_failing_model_leaves_what_was_done() {
 #[test]
 fn abort_drops_the_request_at_once_and_leaves_nothing() {
     let dropped = Arc::new(AtomicBool::new(false));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Hangs(Arc::clone(&dropped))]);
-    let before = bench.tree.snapshot();
-    let (speculation, driver, _events) = bench.start("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), Reply::Hangs(Arc::clone(&dropped))]);
+    let before = fixture.tree.snapshot();
+    let (speculation, driver, _events) = fixture.start("do it");
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     pool.run_until_stalled();
@@ -338,13 +339,13 @@ fn abort_drops_the_request_at_once_and_leaves_nothing() {
     assert_eq!(block_on(speculation.finished()).ending, Ending::Aborted);
     assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
     assert_eq!(block_on(speculation.next()), None);
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
 }
 
 #[test]
 fn abort_after_the_end_gives_nothing_either() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let (speculation, _) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, _) = fixture.speculate("do it");
     speculation.abort();
     assert_eq!(speculation.status(), Status::Aborted);
     assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
@@ -352,39 +353,40 @@ fn abort_after_the_end_gives_nothing_either() {
 
 #[test]
 fn what_was_accepted_stays_accepted() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, finished) = fixture.speculate("do it");
     accepted(block_on(speculation.accept()).unwrap());
-    let after = bench.tree.snapshot();
+    let after = fixture.tree.snapshot();
     speculation.abort();
     assert_eq!(speculation.status(), Status::Completed);
     assert_eq!(block_on(speculation.finished()), finished);
     assert_eq!(speculation.changes(), finished.changes);
-    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::Taken { .. })));
-    assert_eq!(bench.tree.snapshot(), after);
+    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::AlreadyAccepted { .. })));
+    assert_eq!(fixture.tree.snapshot(), after);
 }
 
 #[test]
 fn accepting_a_running_speculation_joins_it() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let (speculation, driver, _events) = bench.start("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, driver, _events) = fixture.start("do it");
     assert_eq!(speculation.status(), Status::Running);
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     let accepted = accepted(pool.run_until(speculation.accept()).unwrap());
     assert_eq!(accepted.ending, Ending::Completed);
-    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    assert_eq!(fixture.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
 }
 
 #[test]
 fn a_users_edit_meanwhile_is_a_conflict_and_stays() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "x")]), says("Done.")]);
-    let (speculation, _) = bench.speculate("do it");
-    bench.tree.write(&path("src/lib.rs"), "mine\n");
-    let before = bench.tree.snapshot();
+    let fixture =
+        Fixture::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = fixture.speculate("do it");
+    fixture.tree.write(&path("src/lib.rs"), "mine\n");
+    let before = fixture.tree.snapshot();
     let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
     assert_eq!(conflicts[0].path, path("src/lib.rs"));
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Conflict(_)), "one may try again");
 }
 
@@ -399,16 +401,16 @@ fn what_the_user_says_to_a_conflict_is_accepted_with_the_rest() {
         (Keep::Markers, marked, Some("with conflict markers where they overlap: src/lib.rs.")),
     ];
     for (keep, content, note) in cases {
-        let bench =
-            Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "x")]), says("Done.")]);
-        let (speculation, _) = bench.speculate("do it");
-        bench.tree.write(&path("src/lib.rs"), mine.as_str());
+        let fixture =
+            Fixture::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "x")]), says("Done.")]);
+        let (speculation, _) = fixture.speculate("do it");
+        fixture.tree.write(&path("src/lib.rs"), mine.as_str());
         let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
         let choices: Vec<_> = conflicts.into_iter().map(|conflict| Choice { conflict, keep }).collect();
         let accepted = accepted(block_on(speculation.accept_with(&choices.into())).unwrap());
-        assert_eq!(bench.tree.snapshot()["src/lib.rs"], content.as_bytes());
-        assert_eq!(bench.tree.snapshot()["NEW.md"], b"x");
-        assert_eq!(accepted.kept, [Kept { path: path("src/lib.rs"), keep }]);
+        assert_eq!(fixture.tree.snapshot()["src/lib.rs"], content.as_bytes());
+        assert_eq!(fixture.tree.snapshot()["NEW.md"], b"x");
+        assert_eq!(accepted.conflict_resolutions, [ConflictResolution { path: path("src/lib.rs"), keep }]);
         assert_eq!(accepted.changes.len(), if keep == Keep::Yours { 1 } else { 2 });
         let said = accepted.note();
         assert_eq!(said.is_some(), note.is_some(), "{said:?}");
@@ -419,22 +421,22 @@ fn what_the_user_says_to_a_conflict_is_accepted_with_the_rest() {
 #[test]
 fn a_file_that_was_only_read_counts_too() {
     let read = call("read_file", &json!({ "file_path": "README.md" }));
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([read, write("NEW.md", "x")]), says("Done.")]);
-    let (speculation, _) = bench.speculate("do it");
-    bench.tree.write(&path("README.md"), "other\n");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([read, write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = fixture.speculate("do it");
+    fixture.tree.write(&path("README.md"), "other\n");
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Conflict(_)));
 }
 
 #[test]
 fn what_is_withdrawn_meanwhile_counts_at_accept() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let (speculation, _) = bench.speculate("do it");
-    let before = bench.tree.snapshot();
-    bench.host.set_mode(ApprovalMode::Default);
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, _) = fixture.speculate("do it");
+    let before = fixture.tree.snapshot();
+    fixture.host.set_mode(ApprovalMode::Default);
     let Acceptance::Withdrawn { call, .. } = block_on(speculation.accept()).unwrap() else { panic!() };
     assert_eq!(call.name, "edit");
-    assert_eq!(bench.tree.snapshot(), before);
-    bench.host.set_mode(ApprovalMode::AutoEdit);
+    assert_eq!(fixture.tree.snapshot(), before);
+    fixture.host.set_mode(ApprovalMode::AutoEdit);
     accepted(block_on(speculation.accept()).unwrap());
 }
 
@@ -447,78 +449,85 @@ fn a_rule_that_came_meanwhile_counts_for_every_path_behind_every_name() {
         ("s.txt", call("grep", &json!({ "pattern": "old" }))),
     ];
     for (pattern, ran) in cases {
-        let bench =
-            Bench::new(ApprovalMode::AutoEdit, [calls([ran.clone(), write("NEW.md", "x")]), says("Done.")]);
-        bench.tree.write(&path("secrets/s.txt"), "old\n");
-        bench.tree.link(&path("link"), "secrets");
-        let (speculation, finished) = bench.speculate("do it");
+        let fixture =
+            Fixture::new(ApprovalMode::AutoEdit, [calls([ran.clone(), write("NEW.md", "x")]), says("Done.")]);
+        fixture.tree.write(&path("secrets/s.txt"), "old\n");
+        fixture.tree.link(&path("link"), "secrets");
+        let (speculation, finished) = fixture.speculate("do it");
         assert_eq!(finished.ending, Ending::Completed, "{ran:?}");
-        let before = bench.tree.snapshot();
-        bench.host.rules.lock().unwrap().deny = deny(pattern);
+        let before = fixture.tree.snapshot();
+        fixture.host.rules.lock().unwrap().deny = deny(pattern);
         let acceptance = block_on(speculation.accept()).unwrap();
         assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{ran:?}: {acceptance:?}");
-        assert_eq!(bench.tree.snapshot(), before);
+        assert_eq!(fixture.tree.snapshot(), before);
     }
 }
 
 #[test]
 fn a_record_that_was_tampered_with_cannot_reach_what_git_runs() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([write("NEW.md", "x")]), says("Done.")]);
-    let (_, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([write("NEW.md", "x")]), says("Done.")]);
+    let (_, finished) = fixture.speculate("do it");
     let mut tampered = (*finished).clone();
     tampered.changes.changes[0].path = path(".git/hooks/pre-commit");
-    let acceptance = block_on(bench.engine.accept(&tampered)).unwrap();
+    let acceptance = block_on(fixture.engine.accept(&tampered)).unwrap();
     assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
 }
 
 #[test]
 fn commands_and_blanks_are_not_started() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, []);
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, []);
     for prompt in ["", " \n", "/commit", " /clear"] {
-        let error = bench.engine.start("x", &bench.params(), prompt).err().unwrap();
+        let error = fixture.engine.start("x", &fixture.params(), prompt).err().unwrap();
         assert!(matches!(error, StartError::Empty | StartError::Command { .. }), "{prompt:?}");
     }
 }
 
 #[test]
 fn a_record_survives_json() {
-    let bench =
-        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", &json!({ "command": "make" }))])]);
-    let (_, finished) = bench.speculate("do it");
+    let fixture =
+        Fixture::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", &json!({ "command": "make" }))])]);
+    let (_, finished) = fixture.speculate("do it");
     let json = serde_json::to_string(&*finished).unwrap();
     let back: Finished = serde_json::from_str(&json).unwrap();
     assert_eq!(back, *finished);
-    let accepted = accepted(block_on(bench.engine.accept(&back)).unwrap());
+    let accepted = accepted(block_on(fixture.engine.accept(&back)).unwrap());
     assert!(accepted.transcript.pending_call().is_some());
-    assert_eq!(block_on(bench.tree.read(&path("src/lib.rs"))).unwrap(), b"pub fn one() -> u32 {\n    2\n}\n");
+    assert_eq!(
+        block_on(fixture.tree.read(&path("src/lib.rs"))).unwrap(),
+        b"pub fn one() -> u32 {\n    2\n}\n"
+    );
 }
 
 #[test]
 fn a_damaged_record_is_refused() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    let (_, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (_, finished) = fixture.speculate("do it");
     let mut damaged = (*finished).clone();
     damaged.transcript.messages.remove(2);
-    let before = bench.tree.snapshot();
-    let Err(error @ AcceptError::Damaged { .. }) = block_on(bench.engine.accept(&damaged)) else {
+    let before = fixture.tree.snapshot();
+    let Err(error @ AcceptError::InvalidTranscript { .. }) = block_on(fixture.engine.accept(&damaged)) else {
         panic!("a call has no result")
     };
     assert!(error.source().is_some_and(<dyn Error>::is::<PairingError>), "{error:?}");
-    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(fixture.tree.snapshot(), before);
 }
 
 #[test]
 fn a_foreground_turn_commits_as_it_goes_and_asks_first() {
-    let bench = Bench::new(
+    let fixture = Fixture::new(
         ApprovalMode::Default,
         [calls([edit()]), calls([call("read_file", &json!({ "file_path": "src/lib.rs" }))]), says("Done.")],
     );
-    bench.host.consents.lock().unwrap().push_back(Consent::Run);
-    let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("do it"), Limits::default());
+    fixture.host.consents.lock().unwrap().push_back(Consent::Run);
+    let (turn, _events) = fixture.engine.turn(
+        fixture.model.clone(),
+        fixture.request(),
+        Transcript::new("do it"),
+        Limits::default(),
+    );
     assert_eq!(block_on(turn.run()), Ending::Completed);
-    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
-    let asked = bench.host.asked.lock().unwrap();
+    assert_eq!(fixture.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    let asked = fixture.host.asked.lock().unwrap();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].name, "edit");
 }

@@ -12,20 +12,20 @@ use headstart_speculation::{Consent, Ending, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
 
-use crate::support::{Bench, Script, call, calls, path, read, says, write};
+use crate::support::{Fixture, ScriptedModel, call, calls, path, read, says, write};
 
 /// A change in the workspace before a call. Without content the file is removed.
-type Meanwhile = Option<(&'static str, Option<&'static str>)>;
+type ExternalEdit = Option<(&'static str, Option<&'static str>)>;
 
 /// A model during whose answers somebody else changes a file.
-struct Meddled {
-    script: Arc<Script>,
+struct InterferingModel {
+    script: Arc<ScriptedModel>,
     tree: Arc<MemoryTree>,
-    meanwhile: Mutex<VecDeque<Meanwhile>>,
+    meanwhile: Mutex<VecDeque<ExternalEdit>>,
 }
 
 #[async_trait]
-impl Model for Meddled {
+impl Model for InterferingModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         match self.meanwhile.lock().unwrap().pop_front().flatten() {
             Some((name, Some(content))) => self.tree.write(&path(name), content),
@@ -37,19 +37,20 @@ impl Model for Meddled {
 }
 
 /// Runs the calls one after the other. Returns for each whether it succeeded, and the content of the file at the end.
-fn play(steps: &[(Meanwhile, ModelEvent)]) -> (Vec<Result<(), String>>, Option<String>) {
+fn play(steps: &[(ExternalEdit, ModelEvent)]) -> (Vec<Result<(), String>>, Option<String>) {
     let answers = steps.iter().map(|(_, step)| calls([step.clone()])).chain([says("Done.")]);
-    let bench = Bench::new(ApprovalMode::AutoEdit, answers);
-    bench.host.consents.lock().unwrap().extend([const { Consent::Run }; 9]);
-    bench.tree.write(&path("a.txt"), "one\n");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, answers);
+    fixture.host.consents.lock().unwrap().extend([const { Consent::Run }; 9]);
+    fixture.tree.write(&path("a.txt"), "one\n");
     let meanwhile = steps.iter().map(|(meanwhile, _)| *meanwhile).collect();
-    let model = Meddled {
-        script: Arc::clone(&bench.model),
-        tree: Arc::clone(&bench.tree),
+    let model = InterferingModel {
+        script: Arc::clone(&fixture.model),
+        tree: Arc::clone(&fixture.tree),
         meanwhile: Mutex::new(meanwhile),
     };
     let transcript = Transcript::new("do it");
-    let (turn, _events) = bench.engine.turn(Arc::new(model), bench.request(), transcript, Limits::default());
+    let (turn, _events) =
+        fixture.engine.turn(Arc::new(model), fixture.request(), transcript, Limits::default());
     assert_eq!(block_on(turn.run()), Ending::Completed);
     let results = turn.transcript().messages.into_iter().flat_map(|message| message.parts);
     let results = results.filter_map(|part| match part {
@@ -59,12 +60,12 @@ fn play(steps: &[(Meanwhile, ModelEvent)]) -> (Vec<Result<(), String>>, Option<S
         }),
         _ => None,
     });
-    let content = bench.tree.snapshot().get("a.txt").map(|text| String::from_utf8(text.clone()).unwrap());
+    let content = fixture.tree.snapshot().get("a.txt").map(|text| String::from_utf8(text.clone()).unwrap());
     (results.collect(), content)
 }
 
-const SAVED: Meanwhile = Some(("a.txt", Some("one\nthe user's\n")));
-const GONE: Meanwhile = Some(("a.txt", None));
+const SAVED: ExternalEdit = Some(("a.txt", Some("one\nthe user's\n")));
+const GONE: ExternalEdit = Some(("a.txt", None));
 
 fn edit(old: &str, new: &str) -> ModelEvent {
     call("edit", &json!({ "file_path": "a.txt", "old_string": old, "new_string": new }))

@@ -8,7 +8,7 @@ use headstart_speculation::{Ending, Event, Events, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, call, calls, read, says};
+use crate::support::{Fixture, call, calls, read, says};
 
 fn grep() -> ModelEvent {
     call("grep", &json!({ "pattern": "sample|one" }))
@@ -25,9 +25,13 @@ fn told(events: Events) -> Vec<Value> {
 #[test]
 fn results_are_told_with_their_places_and_the_model_reads_the_text_alone() {
     let answers = || [calls([grep(), read("README.md"), read("missing")]), says("Done.")];
-    let bench = Bench::new(ApprovalMode::Default, answers());
-    let (turn, events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("look"), Limits::default());
+    let fixture = Fixture::new(ApprovalMode::Default, answers());
+    let (turn, events) = fixture.engine.turn(
+        fixture.model.clone(),
+        fixture.request(),
+        Transcript::new("look"),
+        Limits::default(),
+    );
     assert_eq!(block_on(turn.run()), Ending::Completed);
     let expected = [
         json!([
@@ -53,7 +57,7 @@ fn results_are_told_with_their_places_and_the_model_reads_the_text_alone() {
     });
     let outputs: Vec<_> = outputs.collect();
     assert_eq!(outputs, ["README.md:1:# sample\nsrc/lib.rs:1:pub fn one() -> u32 {", "# sample\n"]);
-    let asked = serde_json::to_string(&bench.model.requests.lock().unwrap()[1].messages).unwrap();
+    let asked = serde_json::to_string(&fixture.model.requests.lock().unwrap()[1].messages).unwrap();
     assert!(asked.contains("src/lib.rs:1:pub fn one") && !asked.contains("uri"), "{asked}");
 
     // The items are stored with the transcript, and can be read again.
@@ -61,7 +65,7 @@ fn results_are_told_with_their_places_and_the_model_reads_the_text_alone() {
     assert_eq!(serde_json::from_str::<Transcript>(&kept).unwrap(), transcript);
     assert_eq!(transcript.items.len(), 2);
 
-    let ahead = Bench::new(ApprovalMode::Default, answers());
+    let ahead = Fixture::new(ApprovalMode::Default, answers());
     let (_speculation, driver, events) = ahead.start("look");
     block_on(driver);
     assert_eq!(told(events), expected);

@@ -22,15 +22,15 @@ use headstart_speculation::{Consent, Ending, Event, Host, Limit, Limits, Status,
 use headstart_tool_gate::{ApprovalMode, GateContext, Verdict};
 use serde_json::json;
 
-use crate::support::{Answer, Bench, call, calls, rules, says, spawn, write};
+use crate::support::{Fixture, Reply, call, calls, rules, says, spawn, write};
 
 const LIMIT: Duration = Duration::from_millis(100);
 
 /// A clock that advances only if a test lets time pass.
 #[derive(Default)]
-struct Time(AtomicU64);
+struct ManualClock(AtomicU64);
 
-impl Time {
+impl ManualClock {
     fn now(&self) -> Duration {
         Duration::from_millis(self.0.load(Ordering::SeqCst))
     }
@@ -56,13 +56,13 @@ async fn turns(mut left: u32) {
 }
 
 /// A user who thinks for a while before every answer.
-struct Thinker {
-    time: Arc<Time>,
+struct SlowUser {
+    time: Arc<ManualClock>,
     thinks: Duration,
 }
 
 #[async_trait]
-impl Host for Thinker {
+impl Host for SlowUser {
     fn now(&self) -> Duration {
         self.time.now()
     }
@@ -84,13 +84,13 @@ impl Host for Thinker {
 }
 
 /// A workspace in which each step takes most of the time limit.
-struct Slow {
+struct SlowWorkspace {
     tree: Arc<MemoryTree>,
-    time: Arc<Time>,
+    time: Arc<ManualClock>,
 }
 
 #[async_trait]
-impl Tree for Slow {
+impl Tree for SlowWorkspace {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         self.tree.metadata(path).await
     }
@@ -109,7 +109,7 @@ impl Tree for Slow {
 }
 
 #[async_trait]
-impl Writer for Slow {
+impl Writer for SlowWorkspace {
     async fn write(&self, path: &WorkspacePath, content: &[u8], _bit: bool) -> Result<(), TreeError> {
         self.tree.write(path, content);
         self.time.pass(LIMIT * 2 / 3).await;
@@ -134,34 +134,35 @@ impl Writer for Slow {
 }
 
 #[async_trait]
-impl Workspace for Slow {
+impl Workspace for SlowWorkspace {
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         commit_through(self, changes, options).await
     }
 }
 
-fn turn_of(bench: &Bench) -> (Turn, headstart_speculation::Events) {
+fn turn_of(fixture: &Fixture) -> (Turn, headstart_speculation::Events) {
     let limits = Limits { time: LIMIT, ..Limits::default() };
-    bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("do it"), limits)
+    fixture.engine.turn(fixture.model.clone(), fixture.request(), Transcript::new("do it"), limits)
 }
 
-fn thoughtful(thinks: Duration, answers: impl IntoIterator<Item = Answer>) -> (Bench, Arc<Time>) {
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, answers);
-    let time = Arc::<Time>::default();
-    bench.engine.host = Arc::new(Thinker { time: Arc::clone(&time), thinks });
-    (bench, time)
+fn thoughtful(thinks: Duration, answers: impl IntoIterator<Item = Reply>) -> (Fixture, Arc<ManualClock>) {
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, answers);
+    let time = Arc::<ManualClock>::default();
+    fixture.engine.host = Arc::new(SlowUser { time: Arc::clone(&time), thinks });
+    (fixture, time)
 }
 
-fn slow(answers: impl IntoIterator<Item = Answer>) -> (Bench, Arc<Time>) {
-    let (mut bench, time) = thoughtful(Duration::ZERO, answers);
-    bench.engine.workspace = Arc::new(Slow { tree: Arc::clone(&bench.tree), time: Arc::clone(&time) });
-    (bench, time)
+fn slow(answers: impl IntoIterator<Item = Reply>) -> (Fixture, Arc<ManualClock>) {
+    let (mut fixture, time) = thoughtful(Duration::ZERO, answers);
+    fixture.engine.workspace =
+        Arc::new(SlowWorkspace { tree: Arc::clone(&fixture.tree), time: Arc::clone(&time) });
+    (fixture, time)
 }
 
 #[test]
 fn the_events_of_a_turn_end_with_it() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [says("Done.")]);
-    let (turn, events) = turn_of(&bench);
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, [says("Done.")]);
+    let (turn, events) = turn_of(&fixture);
     let told = Mutex::new(None);
     let mut pool = LocalPool::new();
     pool.run_until(async {
@@ -181,8 +182,8 @@ fn the_events_of_a_turn_end_with_it() {
 #[test]
 fn the_clock_stands_still_while_the_user_is_asked() {
     let touch = || call("shell", &json!({ "command": "touch x" }));
-    let (bench, time) = thoughtful(LIMIT * 3, [calls([touch()]), calls([touch()]), says("Done.")]);
-    let (turn, _events) = turn_of(&bench);
+    let (fixture, time) = thoughtful(LIMIT * 3, [calls([touch()]), calls([touch()]), says("Done.")]);
+    let (turn, _events) = turn_of(&fixture);
     assert_eq!(block_on(turn.run()), Ending::Completed);
     assert_eq!(time.now(), LIMIT * 6);
     assert_eq!(turn.cost().work_ms, 0, "what the user thinks about is no work");
@@ -190,21 +191,21 @@ fn the_clock_stands_still_while_the_user_is_asked() {
 
 #[test]
 fn a_commit_is_done_before_the_limit_counts() {
-    let (bench, _) = slow([calls([write("a/b/c.txt", "c"), write("late.txt", "x")]), says("Done.")]);
-    let (turn, _events) = turn_of(&bench);
+    let (fixture, _) = slow([calls([write("a/b/c.txt", "c"), write("late.txt", "x")]), says("Done.")]);
+    let (turn, _events) = turn_of(&fixture);
     assert_eq!(block_on(turn.run()), Ending::Exhausted { limit: Limit::Time });
-    assert_eq!(bench.tree.snapshot()["a/b/c.txt"], b"c", "the commit is whole");
+    assert_eq!(fixture.tree.snapshot()["a/b/c.txt"], b"c", "the commit is whole");
     let transcript = turn.transcript();
     let pending = transcript.pending_call().unwrap();
     assert_eq!(pending.args["file_path"], "late.txt", "and its call is not to run again");
-    assert!(!bench.tree.snapshot().contains_key("late.txt"), "nothing begins after the end");
+    assert!(!fixture.tree.snapshot().contains_key("late.txt"), "nothing begins after the end");
 }
 
 /// A model whose words are always available at once and never end.
-struct Babbler(Arc<AtomicBool>);
+struct EndlessModel(Arc<AtomicBool>);
 
 #[async_trait]
-impl Model for Babbler {
+impl Model for EndlessModel {
     async fn stream(&self, _request: &ModelRequest) -> Result<EventStream, ModelError> {
         let stop = Arc::clone(&self.0);
         let words = stream::repeat_with(|| Ok(ModelEvent::Text("x".into()))).take(100_000);
@@ -217,26 +218,26 @@ impl Model for Babbler {
     }
 }
 
-fn babbling() -> (Bench, Arc<AtomicBool>) {
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, []);
+fn babbling() -> (Fixture, Arc<AtomicBool>) {
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, []);
     let ended = Arc::<AtomicBool>::default();
-    bench.engine.background = BackgroundModel::main(Arc::new(Babbler(Arc::clone(&ended))), "test");
-    (bench, ended)
+    fixture.engine.background = BackgroundModel::main(Arc::new(EndlessModel(Arc::clone(&ended))), "test");
+    (fixture, ended)
 }
 
 #[test]
 fn a_model_that_is_always_ready_is_cut_by_the_clock() {
-    let (bench, ended) = babbling();
-    bench.host.time_is_up.store(true, Ordering::SeqCst);
-    let (_, finished) = bench.speculate("do it");
+    let (fixture, ended) = babbling();
+    fixture.host.time_is_up.store(true, Ordering::SeqCst);
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Time });
     assert!(!ended.load(Ordering::SeqCst));
 }
 
 #[test]
 fn a_model_that_is_always_ready_does_not_hold_up_an_abort() {
-    let (bench, ended) = babbling();
-    let (speculation, driver, _events) = bench.start("do it");
+    let (fixture, ended) = babbling();
+    let (speculation, driver, _events) = fixture.start("do it");
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     let aborted = speculation.clone();
@@ -250,15 +251,15 @@ fn a_model_that_is_always_ready_does_not_hold_up_an_abort() {
 fn more_tokens_than_can_be_counted_are_above_every_limit() {
     let usage = Usage { input_tokens: u64::MAX, output_tokens: 5, ..Usage::default() };
     let ls = || match calls([call("ls", &json!({}))]) {
-        Answer::Events(mut events) => {
+        Reply::Events(mut events) => {
             events.push(ModelEvent::Usage(usage));
-            Answer::Events(events)
+            Reply::Events(events)
         }
         other => other,
     };
-    let mut bench = Bench::new(ApprovalMode::AutoEdit, [ls(), ls(), says("Done.")]);
-    bench.engine.limits.tokens = u64::MAX;
-    let (_, finished) = bench.speculate("do it");
+    let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [ls(), ls(), says("Done.")]);
+    fixture.engine.limits.tokens = u64::MAX;
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Tokens });
 
     let mut total = usage;

@@ -7,14 +7,14 @@ use headstart_speculation::{Ending, Limit, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
 
-use crate::support::{Answer, Bench, call, calls, says, write};
+use crate::support::{Fixture, Reply, call, calls, says, write};
 
-fn look() -> Answer {
+fn look() -> Reply {
     calls([call("read_file", &json!({ "file_path": "src/lib.rs" }))])
 }
 
 /// A search whose arguments are written in one of two orders, which is still the same call.
-fn search(first: &str) -> Answer {
+fn search(first: &str) -> Reply {
     let (pattern, path) = (json!("nothing like it"), json!("src"));
     let args = match first {
         "pattern" => json!({ "pattern": pattern, "path": path }),
@@ -24,10 +24,14 @@ fn search(first: &str) -> Answer {
 }
 
 /// Runs the answers as a turn. Returns how it ended and which results were errors.
-fn turn(answers: Vec<Answer>) -> (Ending, Vec<bool>) {
-    let bench = Bench::new(ApprovalMode::Yolo, answers);
-    let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("do it"), Limits::default());
+fn turn(answers: Vec<Reply>) -> (Ending, Vec<bool>) {
+    let fixture = Fixture::new(ApprovalMode::Yolo, answers);
+    let (turn, _events) = fixture.engine.turn(
+        fixture.model.clone(),
+        fixture.request(),
+        Transcript::new("do it"),
+        Limits::default(),
+    );
     let ending = block_on(turn.run());
     let messages = turn.transcript().messages;
     check_pairing(&messages).unwrap();
@@ -87,8 +91,8 @@ fn what_may_have_changed_something_begins_anew() {
 
 #[test]
 fn ahead_of_the_user_it_ends_after_three_same_answers() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, (0..8).map(|_| look()));
-    let (_speculation, finished) = bench.speculate("do it");
+    let fixture = Fixture::new(ApprovalMode::AutoEdit, (0..8).map(|_| look()));
+    let (_speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Repeated });
     let results = finished.transcript.messages.iter().flat_map(|message| &message.parts);
     assert_eq!(results.filter(|part| matches!(part, Part::ToolResult(_))).count(), 3);

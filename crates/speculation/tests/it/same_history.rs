@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::differential::{FILES, Script, answers, script};
-use crate::support::{Answer, Bench, accepted, call, calls, path, says, spawn};
+use crate::support::{Fixture, Reply, accepted, call, calls, path, says, spawn};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{Message, ModelRequest};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, MemoryTree, OsTree, Tree, Workspace};
@@ -24,18 +24,19 @@ use serde_json::json;
 
 /// An earlier conversation, whose calls have ids that no provider gave.
 fn conversation(turns: usize) -> Vec<Message> {
-    let mut history = Bench::history();
+    let mut history = Fixture::history();
     for turn in 0..turns {
-        let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("ls", &json!({}))]), says("Looked.")]);
-        history.extend(foreground_turn(&bench, &history, &format!("look {turn}")));
+        let fixture =
+            Fixture::new(ApprovalMode::AutoEdit, [calls([call("ls", &json!({}))]), says("Looked.")]);
+        history.extend(foreground_turn(&fixture, &history, &format!("look {turn}")));
     }
     history
 }
 
-fn foreground_turn(bench: &Bench, history: &[Message], prompt: &str) -> Vec<Message> {
-    let request = ModelRequest { messages: history.to_vec(), ..bench.request() };
+fn foreground_turn(fixture: &Fixture, history: &[Message], prompt: &str) -> Vec<Message> {
+    let request = ModelRequest { messages: history.to_vec(), ..fixture.request() };
     let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), request, Transcript::new(prompt), Limits::default());
+        fixture.engine.turn(fixture.model.clone(), request, Transcript::new(prompt), Limits::default());
     assert_eq!(block_on(turn.run()), Ending::Completed);
     turn.transcript().messages
 }
@@ -44,39 +45,39 @@ fn prompt(step: usize) -> String {
     format!("do step number {step}")
 }
 
-fn bench(workspace: Arc<dyn Workspace>, tree: Arc<MemoryTree>, scripts: &[Script]) -> Bench {
-    let mut all: Vec<Answer> = scripts.iter().flat_map(|script| answers(script)).collect();
+fn fixture(workspace: Arc<dyn Workspace>, tree: Arc<MemoryTree>, scripts: &[Script]) -> Fixture {
+    let mut all: Vec<Reply> = scripts.iter().flat_map(|script| answers(script)).collect();
     all.extend(answers(&[vec![
         ("glob", json!({ "pattern": "**/*" })),
         ("read_file", json!({ "file_path": "a.txt" })),
     ]]));
-    let mut bench = Bench::over(workspace, tree, ApprovalMode::AutoEdit, all);
-    bench.engine.limits.depth = u32::try_from(scripts.len()).unwrap();
-    (1..=scripts.len()).for_each(|step| bench.model.suggest(&prompt(step)));
-    bench
+    let mut fixture = Fixture::over(workspace, tree, ApprovalMode::AutoEdit, all);
+    fixture.engine.limits.depth = u32::try_from(scripts.len()).unwrap();
+    (1..=scripts.len()).for_each(|step| fixture.model.suggest(&prompt(step)));
+    fixture
 }
 
 /// The next turn in the foreground: the requests that it sends to the model, and the messages that it adds.
-fn turn_after(bench: &Bench, history: &[Message]) -> (Vec<ModelRequest>, Vec<Message>) {
-    let asked_before = bench.model.requests.lock().unwrap().len();
-    let added = foreground_turn(bench, history, "and now");
-    let asked = bench.model.requests.lock().unwrap()[asked_before..].to_vec();
+fn turn_after(fixture: &Fixture, history: &[Message]) -> (Vec<ModelRequest>, Vec<Message>) {
+    let asked_before = fixture.model.requests.lock().unwrap().len();
+    let added = foreground_turn(fixture, history, "and now");
+    let asked = fixture.model.requests.lock().unwrap()[asked_before..].to_vec();
     (asked, added)
 }
 
 /// Plays all steps in the foreground. Returns the whole conversation.
-fn in_foreground(bench: &Bench, steps: usize, mut history: Vec<Message>) -> Vec<Message> {
+fn in_foreground(fixture: &Fixture, steps: usize, mut history: Vec<Message>) -> Vec<Message> {
     for step in 0..steps {
-        let added = foreground_turn(bench, &history, &prompt(step));
+        let added = foreground_turn(fixture, &history, &prompt(step));
         history.extend(added);
     }
     history
 }
 
 /// Runs all steps ahead, on top of each other.
-fn ahead(bench: &Bench, steps: usize, history: &[Message]) -> Vec<Speculation> {
-    let params = bench.params_of(history);
-    let (first, driver, _events) = bench.engine.start("s", &params, &prompt(0)).unwrap();
+fn ahead(fixture: &Fixture, steps: usize, history: &[Message]) -> Vec<Speculation> {
+    let params = fixture.params_of(history);
+    let (first, driver, _events) = fixture.engine.start("s", &params, &prompt(0)).unwrap();
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     pool.run_until_stalled();
@@ -149,8 +150,8 @@ proptest! {
     fn the_same_in_memory(scripts in steps(), turns in prop::sample::select(vec![0, 1, 9, 10, 12])) {
         let before = conversation(turns);
         let (one, other) = (in_memory(), in_memory());
-        let direct = bench(one.clone(), one, &scripts);
-        let speculated = bench(other.clone(), other, &scripts);
+        let direct = fixture(one.clone(), one, &scripts);
+        let speculated = fixture(other.clone(), other, &scripts);
         let steps = ahead(&speculated, scripts.len(), &before);
         prop_assert_eq!(speculated.tree.snapshot(), in_memory().snapshot(), "nothing changes before an accept");
         let both = at_once(&steps);
@@ -179,26 +180,26 @@ proptest! {
         prepends in any::<bool>(),
     ) {
         let tree = in_memory();
-        let bench = bench(tree.clone(), tree, &scripts);
-        let steps = ahead(&bench, scripts.len(), &Bench::history());
+        let fixture = fixture(tree.clone(), tree, &scripts);
+        let steps = ahead(&fixture, scripts.len(), &Fixture::history());
         accepted(block_on(steps[0].accept()).unwrap());
         let at = path(FILES[place].0);
-        let old = block_on(bench.tree.read(&at)).unwrap();
+        let old = block_on(fixture.tree.read(&at)).unwrap();
         let mine = if prepends { [b"mine\n\n\n\n", &*old].concat() } else { b"mine\n".to_vec() };
-        bench.tree.write(&at, mine.clone());
+        fixture.tree.write(&at, mine.clone());
         for step in &steps[1..] {
-            let before = bench.tree.snapshot();
+            let before = fixture.tree.snapshot();
             match block_on(step.accept()) {
                 Ok(Acceptance::Accepted(given)) => {
-                    let now = block_on(bench.tree.read(&at)).unwrap();
+                    let now = block_on(fixture.tree.read(&at)).unwrap();
                     prop_assert!(now.starts_with(b"mine\n"), "{:?}", String::from_utf8_lossy(&now));
                     prop_assert!(now == mine || given.merged.contains(&at) || prepends);
                 }
                 Ok(Acceptance::Conflict(found)) => {
                     prop_assert!(found.iter().any(|conflict| conflict.path == at), "{:?}", found);
-                    prop_assert_eq!(bench.tree.snapshot(), before);
+                    prop_assert_eq!(fixture.tree.snapshot(), before);
                 }
-                Err(AcceptError::NotYet { .. }) => prop_assert_eq!(bench.tree.snapshot(), before),
+                Err(AcceptError::BaseNotAccepted { .. }) => prop_assert_eq!(fixture.tree.snapshot(), before),
                 other => prop_assert!(false, "{:?}", other),
             }
         }
@@ -210,13 +211,13 @@ proptest! {
 
     #[test]
     fn the_same_on_a_real_disk(scripts in steps()) {
-        let before = Bench::history();
+        let before = Fixture::history();
         let unused = Arc::new(MemoryTree::new());
         let (one, tree) = on_disk();
-        let direct = bench(tree, unused.clone(), &scripts);
+        let direct = fixture(tree, unused.clone(), &scripts);
         let (other, tree) = on_disk();
         let untouched = files_below(other.path());
-        let speculated = bench(tree, unused, &scripts);
+        let speculated = fixture(tree, unused, &scripts);
         let steps = ahead(&speculated, scripts.len(), &before);
         prop_assert_eq!(files_below(other.path()), untouched, "nothing changes before an accept");
         let both = at_once(&steps);

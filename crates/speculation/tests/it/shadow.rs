@@ -15,23 +15,23 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Polici
 use headstart_toolbox::{MemoryViews, ScriptedRun, Toolbox, ViewOutput};
 use serde_json::json;
 
-use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, spawn, write};
+use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, read, says, spawn, write};
 
-pub(crate) struct Viewing {
-    pub(crate) bench: Bench,
+pub(crate) struct ViewFixture {
+    pub(crate) fixture: Fixture,
     pub(crate) views: Arc<MemoryViews>,
 }
 
 /// A bench whose host has views.
-pub(crate) fn viewing(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Viewing {
-    let mut bench = Bench::new(mode, answers);
+pub(crate) fn with_views(mode: ApprovalMode, answers: impl IntoIterator<Item = Reply>) -> ViewFixture {
+    let mut fixture = Fixture::new(mode, answers);
     let views = Arc::new(MemoryViews::default());
-    bench.engine.toolbox = Toolbox::standard(Some(views.clone()));
-    let mut rules = bench.host.rules.lock().unwrap();
+    fixture.engine.toolbox = Toolbox::standard(Some(views.clone()));
+    let mut rules = fixture.host.rules.lock().unwrap();
     rules.views = true;
     rules.ahead_writes = AheadWrites::Ask;
     drop(rules);
-    Viewing { bench, views }
+    ViewFixture { fixture, views }
 }
 
 pub(crate) fn shell(command: &str) -> ModelEvent {
@@ -67,7 +67,7 @@ const TESTED: &str = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ig
 
 #[test]
 fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
-    let Viewing { bench, views } = viewing(
+    let ViewFixture { fixture, views } = with_views(
         ApprovalMode::AutoEdit,
         [calls([edit(), shell("cargo fmt"), shell("cargo test"), read("src/lib.rs")]), says("Done.")],
     );
@@ -83,12 +83,12 @@ fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
         ScriptedRun::new("", 0).writing(path("src/lib.rs"), "formatted\n").writing(path("new.rs"), "x\n"),
     );
     views.play("cargo test", ScriptedRun::new(TESTED, 0).with(cost));
-    let before = bench.tree.snapshot();
-    let (speculation, driver, events) = bench.start("do it");
+    let before = fixture.tree.snapshot();
+    let (speculation, driver, events) = fixture.start("do it");
     block_on(driver);
     let finished = block_on(speculation.finished());
     assert_eq!(finished.ending, Ending::Completed);
-    assert_eq!(bench.tree.snapshot(), before, "nothing changes before an accept");
+    assert_eq!(fixture.tree.snapshot(), before, "nothing changes before an accept");
     assert_eq!(changed(&finished), ["new.rs", "src/lib.rs"]);
     let results = results(&finished);
     assert_eq!(results[1], "[no output]\n[changed: new.rs, src/lib.rs]");
@@ -117,23 +117,23 @@ fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
     assert_eq!(finished.viewed_ms, Some(7_000));
     let kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
     assert_eq!(kept, *finished, "a record holds all of it");
-    accepted(block_on(bench.engine.accept(&kept)).unwrap());
-    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"formatted\n");
+    accepted(block_on(fixture.engine.accept(&kept)).unwrap());
+    assert_eq!(fixture.tree.snapshot()["src/lib.rs"], b"formatted\n");
 }
 
 /// Reading staged files needs a view. Reading other files does not: it runs beside other reads, on the real tree.
 #[test]
 fn a_command_that_reads_staged_files_gets_a_view_where_there_is_one() {
     let answers = || [calls([edit(), shell("cat src/lib.rs"), shell("cat README.md")]), says("Done.")];
-    let with = viewing(ApprovalMode::AutoEdit, answers());
+    let with = with_views(ApprovalMode::AutoEdit, answers());
     with.views.play("cat src/lib.rs", ScriptedRun::new("staged\n", 0));
-    let (_, finished) = with.bench.speculate("do it");
+    let (_, finished) = with.fixture.speculate("do it");
     assert_eq!((finished.ending.clone(), results(&finished)[1].as_str()), (Ending::Completed, "staged"));
     assert_eq!(with.views.real_runs(), ["cat README.md"]);
 
-    let without = viewing(ApprovalMode::AutoEdit, answers());
+    let without = with_views(ApprovalMode::AutoEdit, answers());
     without.views.end_support("the kernel has none");
-    let (_, finished) = without.bench.speculate("do it");
+    let (_, finished) = without.fixture.speculate("do it");
     assert_eq!(verdict(&finished).1, Reason::ReadsStaged);
     assert!(without.views.requests().is_empty() && without.views.real_runs().is_empty());
 }
@@ -141,20 +141,20 @@ fn a_command_that_reads_staged_files_gets_a_view_where_there_is_one() {
 /// Without a view the command is a boundary, as it was before there were views, and never runs on the real tree.
 #[test]
 fn without_a_view_a_command_is_the_boundary_that_it_was() {
-    type Change = fn(&Viewing);
+    type Change = fn(&ViewFixture);
     let cases: [(&str, Change); 3] = [
-        ("the rules", |viewing| viewing.bench.host.rules.lock().unwrap().views = false),
-        ("the machine", |viewing| viewing.views.end_support("the kernel has none")),
-        ("plan mode", |viewing| viewing.bench.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
+        ("the rules", |with_views| with_views.fixture.host.rules.lock().unwrap().views = false),
+        ("the machine", |with_views| with_views.views.end_support("the kernel has none")),
+        ("plan mode", |with_views| with_views.fixture.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
     ];
     for (name, change) in cases {
-        let viewing = viewing(ApprovalMode::AutoEdit, [calls([shell("cargo test")])]);
-        change(&viewing);
-        let (speculation, finished) = viewing.bench.speculate("do it");
+        let with_views = with_views(ApprovalMode::AutoEdit, [calls([shell("cargo test")])]);
+        change(&with_views);
+        let (speculation, finished) = with_views.fixture.speculate("do it");
         let (decision, reason, _) = verdict(&finished);
         assert_eq!((decision, reason), (Decision::Boundary, Reason::Executes), "{name}");
         assert_eq!(finished.pending_call().unwrap().args["command"], "cargo test", "{name}");
-        assert!(viewing.views.requests().is_empty() && viewing.views.real_runs().is_empty(), "{name}");
+        assert!(with_views.views.requests().is_empty() && with_views.views.real_runs().is_empty(), "{name}");
         let given = accepted(block_on(speculation.accept()).unwrap());
         assert!(given.transcript.pending_call().is_some() && given.changes.is_empty(), "{name}");
     }
@@ -188,14 +188,14 @@ pub(crate) fn commits(digit: &'static str) -> ScriptedRun {
 
 #[test]
 fn what_commands_do_to_the_repository_is_kept_and_shown_to_those_after_them() {
-    let Viewing { bench, views } = viewing(
+    let ViewFixture { fixture, views } = with_views(
         ApprovalMode::AutoEdit,
         [calls([shell("git commit -m x"), shell("git log"), shell("git commit -m y")]), says("Done.")],
     );
     views.play("git commit -m x", commits("2"));
     views.play("git log", commits("2"));
     views.play("git commit -m y", commits("3"));
-    let (speculation, driver, events) = bench.start("do it");
+    let (speculation, driver, events) = fixture.start("do it");
     block_on(driver);
     let finished = block_on(speculation.finished());
     assert_eq!(finished.ending, Ending::Completed);
@@ -216,30 +216,33 @@ fn what_commands_do_to_the_repository_is_kept_and_shown_to_those_after_them() {
 #[test]
 fn a_commit_is_asked_about_when_it_is_taken_where_the_mode_asks() {
     let work = || {
-        let viewing = viewing(ApprovalMode::Default, [calls([shell("git commit -m x")]), says("Done.")]);
-        viewing.views.play("git commit -m x", commits("2"));
-        viewing
+        let with_views =
+            with_views(ApprovalMode::Default, [calls([shell("git commit -m x")]), says("Done.")]);
+        with_views.views.play("git commit -m x", commits("2"));
+        with_views
     };
-    let Viewing { bench, .. } = work();
-    let (_, finished) = bench.speculate("do it");
+    let ViewFixture { fixture, .. } = work();
+    let (_, finished) = fixture.speculate("do it");
     assert!(finished.changes.is_empty());
-    let Acceptance::AsksFirst(asks) = block_on(bench.engine.accept(&finished)).unwrap() else { panic!() };
+    let Acceptance::NeedsApproval(asks) = block_on(fixture.engine.accept(&finished)).unwrap() else {
+        panic!()
+    };
     assert_eq!(asks.git(), finished.git.as_ref());
     // The user's yes is for this commit, and for no other.
     let other = Finished { git: Some(commit("3", "a.txt")), ..(*finished).clone() };
-    let again = block_on(bench.engine.accept_with(&other, &asks.agreed())).unwrap();
-    assert!(matches!(again, Acceptance::AsksFirst(_)), "{again:?}");
+    let again = block_on(fixture.engine.accept_with(&other, &asks.approve())).unwrap();
+    assert!(matches!(again, Acceptance::NeedsApproval(_)), "{again:?}");
     // The tree of this test has no repository, so the accept fails.
-    let refused = block_on(bench.engine.accept_with(&finished, &asks.agreed()));
+    let refused = block_on(fixture.engine.accept_with(&finished, &asks.approve()));
     assert!(refused.is_err(), "{refused:?}");
 
     // The mode in which this was staged is no longer in force.
-    bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
-    let withdrawn = block_on(bench.engine.accept(&finished)).unwrap();
+    fixture.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
+    let withdrawn = block_on(fixture.engine.accept(&finished)).unwrap();
     assert!(matches!(withdrawn, Acceptance::Withdrawn { .. }), "{withdrawn:?}");
-    let Viewing { bench, .. } = work();
-    bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
-    let (_, finished) = bench.speculate("do it");
+    let ViewFixture { fixture, .. } = work();
+    fixture.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
+    let (_, finished) = fixture.speculate("do it");
     let said = verdict(&finished);
     assert!(said.2.contains("1 commit on main, and this mode asks before a write"), "{said:?}");
     assert_eq!(finished.git, None);
@@ -250,19 +253,20 @@ fn a_commit_is_asked_about_when_it_is_taken_where_the_mode_asks() {
 fn rules_about_paths_count_for_commits() {
     let deny = || DenyRules::from_patterns(["/a.txt"]).unwrap();
     let work = |denied_at_once: bool| {
-        let viewing = viewing(ApprovalMode::AutoEdit, [calls([shell("git commit -m x")]), says("Done.")]);
-        viewing.views.play("git commit -m x", commits("2"));
+        let with_views =
+            with_views(ApprovalMode::AutoEdit, [calls([shell("git commit -m x")]), says("Done.")]);
+        with_views.views.play("git commit -m x", commits("2"));
         if denied_at_once {
-            viewing.bench.host.rules.lock().unwrap().deny = deny();
+            with_views.fixture.host.rules.lock().unwrap().deny = deny();
         }
-        let (_, finished) = viewing.bench.speculate("do it");
-        (viewing, finished)
+        let (_, finished) = with_views.fixture.speculate("do it");
+        (with_views, finished)
     };
     let (_, finished) = work(true);
     assert_eq!((verdict(&finished).1, &finished.git), (Reason::DeniedPath, &None));
-    let (Viewing { bench, .. }, finished) = work(false);
-    bench.host.rules.lock().unwrap().deny = deny();
-    let withdrawn = block_on(bench.engine.accept(&finished)).unwrap();
+    let (ViewFixture { fixture, .. }, finished) = work(false);
+    fixture.host.rules.lock().unwrap().deny = deny();
+    let withdrawn = block_on(fixture.engine.accept(&finished)).unwrap();
     assert!(matches!(withdrawn, Acceptance::Withdrawn { .. }), "{withdrawn:?}");
 }
 
@@ -342,7 +346,7 @@ fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
         ),
     ];
     for (name, change, exit, reason, detail) in cases {
-        let Viewing { bench, views } = viewing(
+        let ViewFixture { fixture, views } = with_views(
             ApprovalMode::AutoEdit,
             [calls([write("a.txt", "a\n"), shell("make\nall"), read("a.txt")])],
         );
@@ -350,7 +354,7 @@ fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
             "make\nall",
             ScriptedRun::new("cannot\n", exit).writing(path("made.txt"), "x\n").with(change),
         );
-        let (speculation, finished) = bench.speculate("do it");
+        let (speculation, finished) = fixture.speculate("do it");
         let said = verdict(&finished);
         assert_eq!((said.0, said.1), (Decision::Boundary, reason), "{name}");
         assert!(said.2.starts_with("make ") && said.2.contains(detail), "{name}: {}", said.2);
@@ -365,8 +369,8 @@ fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
 
 #[test]
 fn a_command_that_its_user_disturbed_runs_once_more_in_a_fresh_view() {
-    let Viewing { bench, views } =
-        viewing(ApprovalMode::AutoEdit, [calls([shell("make"), shell("make")]), says("never asked")]);
+    let ViewFixture { fixture, views } =
+        with_views(ApprovalMode::AutoEdit, [calls([shell("make"), shell("make")]), says("never asked")]);
     let disturbed = || {
         ScriptedRun::new("first\n", 1).writing(path("half.txt"), "x\n").with(|answer| {
             answer.changed_meanwhile = vec![path("half.txt")];
@@ -377,7 +381,7 @@ fn a_command_that_its_user_disturbed_runs_once_more_in_a_fresh_view() {
     views.play("make", ScriptedRun::new("second\n", 0));
     views.play("make", disturbed());
     views.play("make", disturbed());
-    let (_, finished) = bench.speculate("do it");
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(results(&finished), ["second"]);
     assert_eq!(verdict(&finished).1, Reason::ChangedMeanwhile);
     assert_eq!((views.requests().len(), finished.cost.view_ms), (4, 3_000));
@@ -386,7 +390,7 @@ fn a_command_that_its_user_disturbed_runs_once_more_in_a_fresh_view() {
 
 #[test]
 fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
-    let Viewing { bench, views } = viewing(
+    let ViewFixture { fixture, views } = with_views(
         ApprovalMode::AutoEdit,
         [calls([shell("fail"), shell("slow"), shell("full"), shell("fine")]), says("Done.")],
     );
@@ -401,7 +405,7 @@ fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
     let full = |answer: &mut ViewOutput| answer.refused.quota = Some("512 MiB in files".into());
     views.play("full", ScriptedRun::new("no space left\n", 1).writing(path("full.txt"), "x\n").with(full));
     views.play("fine", ScriptedRun::new("ok\n", 0).writing(path("fine.txt"), "x\n").with(full));
-    let (_, finished) = bench.speculate("do it");
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     assert_eq!(changed(&finished), ["fine.txt", "log.txt"]);
     let results = results(&finished);
@@ -417,12 +421,12 @@ fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
 
 #[test]
 fn what_is_staged_has_the_limit_that_it_always_had() {
-    let Viewing { mut bench, views } =
-        viewing(ApprovalMode::AutoEdit, [calls([write("a", "a"), shell("make")])]);
-    bench.engine.limits.staged.files = 2;
+    let ViewFixture { mut fixture, views } =
+        with_views(ApprovalMode::AutoEdit, [calls([write("a", "a"), shell("make")])]);
+    fixture.engine.limits.staged.files = 2;
     let played = ScriptedRun::new("", 0).writing(path("b"), "b").writing(path("c"), "c");
     views.play("make", played);
-    let (_, finished) = bench.speculate("do it");
+    let (_, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
     assert_eq!(changed(&finished), ["a"]);
     assert_eq!(views.held(), []);
@@ -437,13 +441,13 @@ fn a_path_that_no_write_ahead_may_touch_is_not_written_by_a_command_either() {
         (".headstart/config.toml", Reason::ProtectedPath),
         ("sub/.git/hooks/pre-commit", Reason::ProtectedPath),
     ] {
-        let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, [calls([shell("make")])]);
-        bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["keys/"]).unwrap();
+        let ViewFixture { fixture, views } = with_views(ApprovalMode::AutoEdit, [calls([shell("make")])]);
+        fixture.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["keys/"]).unwrap();
         views.play(
             "make",
             ScriptedRun::new("made\n", 0).writing(path(name), "x\n").writing(path("fine"), "x\n"),
         );
-        let (_, finished) = bench.speculate("do it");
+        let (_, finished) = fixture.speculate("do it");
         assert_eq!(verdict(&finished).1, reason, "{name}");
         assert!(changed(&finished).is_empty() && results(&finished).is_empty(), "{name}");
     }
@@ -457,21 +461,21 @@ fn in_default_mode_what_a_command_writes_is_asked_about_or_waits() {
         views.play("cargo test", ScriptedRun::new(TESTED, 0));
         views.play("cargo fmt", ScriptedRun::new("formatted\n", 0).writing(path("src/lib.rs"), "x\n"));
     };
-    let asks = viewing(ApprovalMode::Default, answers());
+    let asks = with_views(ApprovalMode::Default, answers());
     played(&asks.views);
-    let (speculation, finished) = asks.bench.speculate("do it");
+    let (speculation, finished) = asks.fixture.speculate("do it");
     assert_eq!((finished.ending.clone(), finished.preview.clone()), (Ending::Completed, None));
-    let Acceptance::AsksFirst(question) = block_on(speculation.accept()).unwrap() else {
+    let Acceptance::NeedsApproval(question) = block_on(speculation.accept()).unwrap() else {
         panic!("not asked")
     };
     assert_eq!(question.changes().changes.len(), 1);
-    accepted(block_on(speculation.accept_with(&question.agreed())).unwrap());
+    accepted(block_on(speculation.accept_with(&question.approve())).unwrap());
 
-    let waits = viewing(ApprovalMode::Default, answers());
-    waits.bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
+    let waits = with_views(ApprovalMode::Default, answers());
+    waits.fixture.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
     played(&waits.views);
-    let before = waits.bench.tree.snapshot();
-    let (speculation, finished) = waits.bench.speculate("do it");
+    let before = waits.fixture.tree.snapshot();
+    let (speculation, finished) = waits.fixture.speculate("do it");
     let (_, reason, detail) = verdict(&finished);
     assert_eq!(reason, Reason::Executes);
     assert!(detail.contains("src/lib.rs") && detail.contains("asks"), "{detail}");
@@ -481,35 +485,35 @@ fn in_default_mode_what_a_command_writes_is_asked_about_or_waits() {
     assert!(finished.changes.is_empty());
     let given = accepted(block_on(speculation.accept()).unwrap());
     assert!(given.changes.is_empty() && given.transcript.pending_call().is_some());
-    assert_eq!(waits.bench.tree.snapshot(), before);
+    assert_eq!(waits.fixture.tree.snapshot(), before);
 }
 
 #[test]
 fn a_rule_that_came_meanwhile_drops_the_whole_step() {
-    type Meanwhile = fn(&Bench);
-    let cases: [(&str, Meanwhile); 4] = [
-        ("plan", |bench| bench.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
-        ("no views", |bench| bench.host.rules.lock().unwrap().views = false),
-        ("deny", |bench| {
-            bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["made.txt"]).unwrap();
+    type ExternalChange = fn(&Fixture);
+    let cases: [(&str, ExternalChange); 4] = [
+        ("plan", |fixture| fixture.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
+        ("no views", |fixture| fixture.host.rules.lock().unwrap().views = false),
+        ("deny", |fixture| {
+            fixture.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["made.txt"]).unwrap();
         }),
-        ("policy", |bench| {
+        ("policy", |fixture| {
             let rules: Vec<PolicyRule> =
                 serde_json::from_value(json!([{ "program": "make", "decision": "boundary" }])).unwrap();
-            bench.host.rules.lock().unwrap().policies = Policies::new([], rules).unwrap();
+            fixture.host.rules.lock().unwrap().policies = Policies::new([], rules).unwrap();
         }),
     ];
     for (name, meanwhile) in cases {
-        let Viewing { bench, views } =
-            viewing(ApprovalMode::AutoEdit, [calls([edit(), shell("make")]), says("Done.")]);
+        let ViewFixture { fixture, views } =
+            with_views(ApprovalMode::AutoEdit, [calls([edit(), shell("make")]), says("Done.")]);
         views.play("make", ScriptedRun::new("", 0).writing(path("made.txt"), "x\n"));
-        let before = bench.tree.snapshot();
-        let (speculation, finished) = bench.speculate("do it");
+        let before = fixture.tree.snapshot();
+        let (speculation, finished) = fixture.speculate("do it");
         assert_eq!(finished.ending.status(), Status::Completed);
-        meanwhile(&bench);
+        meanwhile(&fixture);
         let acceptance = block_on(speculation.accept()).unwrap();
         assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{name}: {acceptance:?}");
-        assert_eq!(bench.tree.snapshot(), before, "{name}");
+        assert_eq!(fixture.tree.snapshot(), before, "{name}");
     }
 }
 
@@ -518,21 +522,21 @@ fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
     // A command that runs after the tests does not make their results newer.
     let answers = || [calls([edit(), shell("cargo test"), shell("git status")]), says("Done.")];
     for freshness in [Freshness::Tell, Freshness::Require] {
-        let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers());
+        let ViewFixture { fixture, views } = with_views(ApprovalMode::AutoEdit, answers());
         views.play("cargo test", ScriptedRun::new(TESTED, 0).with(|answer| answer.began_ms = 7_000));
         views.play("git status", ScriptedRun::new("clean", 0).with(|answer| answer.began_ms = 9_000));
-        *bench.host.changed_since.lock().unwrap() = (7_000, vec![path("README.md")]);
-        *bench.host.freshness.lock().unwrap() = freshness;
-        let before = bench.tree.snapshot();
-        let (speculation, _) = bench.speculate("do it");
+        *fixture.host.changed_since.lock().unwrap() = (7_000, vec![path("README.md")]);
+        *fixture.host.freshness.lock().unwrap() = freshness;
+        let before = fixture.tree.snapshot();
+        let (speculation, _) = fixture.speculate("do it");
         match block_on(speculation.accept()).unwrap() {
             Acceptance::Accepted(given) if freshness == Freshness::Tell => {
                 assert_eq!(given.changed_since_view, [path("README.md")]);
             }
             Acceptance::Conflict(conflicts) if freshness == Freshness::Require => {
                 assert_eq!(conflicts[0].path, path("README.md"));
-                assert_eq!(bench.tree.snapshot(), before);
-                bench.host.changed_since.lock().unwrap().1.clear();
+                assert_eq!(fixture.tree.snapshot(), before);
+                fixture.host.changed_since.lock().unwrap().1.clear();
                 accepted(block_on(speculation.accept()).unwrap());
             }
             other => panic!("{freshness:?}: {other:?}"),
@@ -543,7 +547,7 @@ fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
 /// A step on another one sees what that one staged, and stages over it; after its accept, over the workspace.
 #[test]
 fn steps_on_steps_have_views_of_their_own() {
-    let Viewing { mut bench, views } = viewing(
+    let ViewFixture { mut fixture, views } = with_views(
         ApprovalMode::AutoEdit,
         [
             calls([write("one.txt", "1\n")]),
@@ -552,13 +556,13 @@ fn steps_on_steps_have_views_of_their_own() {
             says("Two."),
         ],
     );
-    bench.engine.limits.depth = 2;
-    bench.model.suggest("and two");
+    fixture.engine.limits.depth = 2;
+    fixture.model.suggest("and two");
     views.play(
         "make",
         ScriptedRun::new("", 0).writing(path("one.txt"), "made\n").writing(path("three.txt"), "3\n"),
     );
-    let (below, driver, _events) = bench.start("one");
+    let (below, driver, _events) = fixture.start("one");
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     pool.run_until_stalled();
@@ -576,17 +580,17 @@ fn steps_on_steps_have_views_of_their_own() {
     );
     accepted(block_on(below.accept()).unwrap());
     accepted(block_on(above.accept()).unwrap());
-    let tree = bench.tree.snapshot();
+    let tree = fixture.tree.snapshot();
     assert_eq!((&tree["one.txt"][..], &tree["three.txt"][..]), (&b"made\n"[..], &b"3\n"[..]));
 }
 
 #[test]
 fn an_abort_ends_the_view_and_leaves_nothing() {
     let hangs = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let Viewing { bench, views } =
-        viewing(ApprovalMode::AutoEdit, [calls([shell("make")]), Answer::Hangs(Arc::clone(&hangs))]);
+    let ViewFixture { fixture, views } =
+        with_views(ApprovalMode::AutoEdit, [calls([shell("make")]), Reply::Hangs(Arc::clone(&hangs))]);
     views.play("make", ScriptedRun::new("", 0).writing(path("made.txt"), "x\n"));
-    let (speculation, driver, _events) = bench.start("do it");
+    let (speculation, driver, _events) = fixture.start("do it");
     let mut pool = LocalPool::new();
     spawn(&pool, driver);
     pool.run_until_stalled();

@@ -12,13 +12,13 @@ use headstart_tool_gate::ApprovalMode;
 use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::support::{Bench, accepted, call, calls, path, says, write};
+use crate::support::{Fixture, accepted, call, calls, path, says, write};
 
 /// Writes one of two files, and then does what its argument says.
-struct Half;
+struct PartialWriteTool;
 
 #[async_trait]
-impl Tool for Half {
+impl Tool for PartialWriteTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema { name: "edit".into(), description: String::new(), parameters: json!({}) }
     }
@@ -41,19 +41,19 @@ impl Tool for Half {
     }
 }
 
-fn bench(what: &str) -> Bench {
-    let half = call("edit", &json!({ "file_path": what }));
-    let mut bench = Bench::new(
+fn fixture(what: &str) -> Fixture {
+    let partial = call("edit", &json!({ "file_path": what }));
+    let mut fixture = Fixture::new(
         ApprovalMode::AutoEdit,
-        [calls([write("NEW.md", "new\n")]), calls([half]), says("It did not work.")],
+        [calls([write("NEW.md", "new\n")]), calls([partial]), says("It did not work.")],
     );
-    bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Half));
-    bench.engine.limits.staged.bytes = 50;
-    bench
+    fixture.engine.toolbox = fixture.engine.toolbox.clone().with(Arc::new(PartialWriteTool));
+    fixture.engine.limits.staged.bytes = 50;
+    fixture
 }
 
-fn assert_as_before(bench: &Bench) {
-    let files = bench.tree.snapshot();
+fn assert_as_before(fixture: &Fixture) {
+    let files = fixture.tree.snapshot();
     assert_eq!(files["NEW.md"], b"new\n");
     assert!(files.contains_key("README.md") && !files.contains_key("large"));
 }
@@ -61,34 +61,34 @@ fn assert_as_before(bench: &Bench) {
 // Row: S51
 #[test]
 fn what_a_failing_call_staged_is_taken_back() {
-    let bench = bench("fails");
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = fixture("fails");
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     assert_eq!(finished.cost.staged_files, 1);
     accepted(block_on(speculation.accept()).unwrap());
-    assert_as_before(&bench);
+    assert_as_before(&fixture);
 }
 
 #[test]
 fn what_a_call_staged_that_reached_the_quota_is_taken_back() {
-    let bench = bench("full");
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = fixture("full");
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
     let accepted = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(accepted.transcript.pending_call().unwrap().name, "edit");
-    assert_as_before(&bench);
+    assert_as_before(&fixture);
 }
 
 #[test]
 fn what_a_call_staged_that_the_clock_cut_is_taken_back() {
-    let bench = bench("hangs");
-    let (speculation, mut driver, _events) = bench.start("do it");
+    let fixture = fixture("hangs");
+    let (speculation, mut driver, _events) = fixture.start("do it");
     assert!((&mut driver).now_or_never().is_none());
     assert_eq!(speculation.changes().changes.len(), 2, "it is at work");
-    bench.host.time_is_up.store(true, Ordering::SeqCst);
+    fixture.host.time_is_up.store(true, Ordering::SeqCst);
     block_on(driver);
     let accepted = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(accepted.ending, Ending::Exhausted { limit: Limit::Time });
     assert_eq!(accepted.transcript.pending_call().unwrap().name, "edit");
-    assert_as_before(&bench);
+    assert_as_before(&fixture);
 }

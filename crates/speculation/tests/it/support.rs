@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 /// One answer of the scripted model.
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Reply {
     Events(Vec<ModelEvent>),
     Fails(ModelError),
     /// Never answers. The flag is set when the request is dropped.
@@ -37,14 +37,14 @@ pub(crate) enum Answer {
 
 /// Plays its answers in order and keeps the requests that it gets.
 #[derive(Default)]
-pub(crate) struct Script {
-    answers: Mutex<VecDeque<Answer>>,
+pub(crate) struct ScriptedModel {
+    answers: Mutex<VecDeque<Reply>>,
     pub(crate) suggestions: Mutex<VecDeque<String>>,
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
 }
 
-impl Script {
-    pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+impl ScriptedModel {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
     }
 
@@ -53,16 +53,16 @@ impl Script {
     }
 }
 
-struct RaiseOnDrop(Arc<AtomicBool>);
+struct SetOnDrop(Arc<AtomicBool>);
 
-impl Drop for RaiseOnDrop {
+impl Drop for SetOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
 }
 
 #[async_trait]
-impl Model for Script {
+impl Model for ScriptedModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         self.requests.lock().unwrap().push(request.clone());
         if request.response_schema.is_some() {
@@ -73,18 +73,18 @@ impl Model for Script {
                 Ok(ModelEvent::Finished(FinishReason::Stop)),
             ])));
         }
-        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Answer::Cut);
+        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Reply::Cut);
         match answer {
-            Answer::Events(events) => Ok(Box::pin(stream::iter(events.into_iter().map(Ok)))),
-            Answer::Fails(error) => Err(error),
-            Answer::Hangs(flag) => {
-                let guard = RaiseOnDrop(flag);
+            Reply::Events(events) => Ok(Box::pin(stream::iter(events.into_iter().map(Ok)))),
+            Reply::Fails(error) => Err(error),
+            Reply::Hangs(flag) => {
+                let guard = SetOnDrop(flag);
                 Ok(Box::pin(stream::poll_fn(move |_| {
                     let _held = &guard;
                     Poll::Pending
                 })))
             }
-            Answer::Cut => Ok(Box::pin(stream::iter([Ok(ModelEvent::Text("half an".into()))]))),
+            Reply::Cut => Ok(Box::pin(stream::iter([Ok(ModelEvent::Text("half an".into()))]))),
         }
     }
 }
@@ -94,8 +94,8 @@ pub(crate) fn call(name: &str, args: &Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args })
 }
 
-pub(crate) fn says(text: &str) -> Answer {
-    Answer::Events(vec![
+pub(crate) fn says(text: &str) -> Reply {
+    Reply::Events(vec![
         ModelEvent::Text(text.into()),
         ModelEvent::Usage(Usage {
             input_tokens: 100,
@@ -107,7 +107,7 @@ pub(crate) fn says(text: &str) -> Answer {
     ])
 }
 
-pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
+pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Reply {
     let mut events: Vec<_> = calls.into_iter().collect();
     events.push(ModelEvent::Usage(Usage {
         input_tokens: 100,
@@ -116,7 +116,7 @@ pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
         ..Usage::default()
     }));
     events.push(ModelEvent::Finished(FinishReason::Stop));
-    Answer::Events(events)
+    Reply::Events(events)
 }
 
 /// A host with rules that a test can change, a clock that the test sets, and consents that it gives.
@@ -140,7 +140,7 @@ pub(crate) struct TestHost {
     pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
     pub(crate) freshness: Mutex<Freshness>,
     pub(crate) check: Mutex<Option<Check>>,
-    pub(crate) tells_calls: AtomicBool,
+    pub(crate) reports_call_states: AtomicBool,
     /// How long the user thinks about each question.
     pub(crate) asking_takes_ms: AtomicU64,
     /// What was known of the calls that the host was asked about.
@@ -164,7 +164,7 @@ impl TestHost {
             changed_since: Mutex::default(),
             freshness: Mutex::default(),
             check: Mutex::default(),
-            tells_calls: AtomicBool::new(false),
+            reports_call_states: AtomicBool::new(false),
             asking_takes_ms: AtomicU64::new(0),
             prepared: Mutex::default(),
         })
@@ -236,8 +236,8 @@ impl Host for TestHost {
         (!refuses).then(|| StepAbove { id: format!("{}+", step.below), limits })
     }
 
-    fn tells_calls(&self) -> bool {
-        self.tells_calls.load(Ordering::SeqCst)
+    fn reports_call_states(&self) -> bool {
+        self.reports_call_states.load(Ordering::SeqCst)
     }
 
     async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: Prepared) -> Consent {
@@ -277,15 +277,15 @@ impl CommandRunner for EchoRunner {
 }
 
 /// An engine over a small tree in memory.
-pub(crate) struct Bench {
+pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) tree: Arc<MemoryTree>,
     pub(crate) host: Arc<TestHost>,
-    pub(crate) model: Arc<Script>,
+    pub(crate) model: Arc<ScriptedModel>,
 }
 
-impl Bench {
-    pub(crate) fn new(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Self {
+impl Fixture {
+    pub(crate) fn new(mode: ApprovalMode, answers: impl IntoIterator<Item = Reply>) -> Self {
         let tree = Arc::new(
             MemoryTree::from_files([
                 ("README.md", "# sample\n"),
@@ -300,10 +300,10 @@ impl Bench {
         workspace: Arc<dyn Workspace>,
         tree: Arc<MemoryTree>,
         mode: ApprovalMode,
-        answers: impl IntoIterator<Item = Answer>,
+        answers: impl IntoIterator<Item = Reply>,
     ) -> Self {
         let host = TestHost::new(mode);
-        let model = Script::new(answers);
+        let model = ScriptedModel::new(answers);
         let engine = Engine {
             background: BackgroundModel::main(Arc::clone(&model) as Arc<dyn Model>, "test"),
             toolbox: Toolbox::standard(Some(Arc::new(EchoRunner))),

@@ -17,18 +17,18 @@ use headstart_tool_gate::{ApprovalMode, PolicyOrigin, Reason, ToolPolicies, Tool
 use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
-use crate::shadow::{Viewing, changed, shell, viewing};
-use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, write};
+use crate::shadow::{ViewFixture, changed, shell, with_views};
+use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, read, says, write};
 
 /// A bench whose model may start sub-tasks.
-fn bench(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Bench {
-    with_tasks(Bench::new(mode, answers))
+fn fixture(mode: ApprovalMode, answers: impl IntoIterator<Item = Reply>) -> Fixture {
+    with_tasks(Fixture::new(mode, answers))
 }
 
-fn with_tasks(mut bench: Bench) -> Bench {
-    bench.engine.toolbox = bench.engine.toolbox.clone().with(task_tool());
-    bench.host.rules.lock().unwrap().tools = vec![task_declaration()];
-    bench
+fn with_tasks(mut fixture: Fixture) -> Fixture {
+    fixture.engine.toolbox = fixture.engine.toolbox.clone().with(task_tool());
+    fixture.host.rules.lock().unwrap().tools = vec![task_declaration()];
+    fixture
 }
 
 fn task(prompt: &str) -> ModelEvent {
@@ -36,9 +36,9 @@ fn task(prompt: &str) -> ModelEvent {
 }
 
 /// Runs a turn to its end.
-fn turn(bench: &Bench, limits: &Limits) -> (Ending, Transcript, u64) {
+fn turn(fixture: &Fixture, limits: &Limits) -> (Ending, Transcript, u64) {
     let transcript = Transcript::new("go");
-    let (turn, _events) = bench.engine.turn(bench.model.clone(), bench.request(), transcript, *limits);
+    let (turn, _events) = fixture.engine.turn(fixture.model.clone(), fixture.request(), transcript, *limits);
     let ending = block_on(turn.run());
     (ending, turn.transcript(), turn.cost().spent_tokens())
 }
@@ -66,7 +66,7 @@ fn text_of(message: &Message) -> &str {
 
 /// The model's answers for a turn with a sub-task, which are the same in the foreground and ahead. The last one ends
 /// the turn.
-fn whole_part() -> Vec<Answer> {
+fn whole_part() -> Vec<Reply> {
     vec![
         calls([write("before.txt", "b\n"), task("  make it 2, @README.md  ")]),
         calls([read("src/lib.rs"), read("README.md")]),
@@ -80,14 +80,14 @@ fn whole_part() -> Vec<Answer> {
 #[test]
 fn a_part_is_done_in_a_conversation_of_its_own_in_a_turn_and_ahead() {
     let came_to = "lib.rs says 2 now.\n[2 reads, 1 edit, 1 command; edited src/lib.rs]";
-    let in_turn = bench(ApprovalMode::AutoEdit, whole_part());
+    let in_turn = fixture(ApprovalMode::AutoEdit, whole_part());
     let (ending, transcript, tokens) = turn(&in_turn, &Limits::default());
     assert_eq!(ending, Ending::Completed);
     assert_eq!(results(&transcript.messages)[1], Ok(came_to.to_owned()));
     assert_eq!(tokens, 6 * 110, "all six answers are counted");
     check_pairing(&transcript.messages).unwrap();
 
-    let ahead = bench(ApprovalMode::AutoEdit, whole_part());
+    let ahead = fixture(ApprovalMode::AutoEdit, whole_part());
     let before = ahead.tree.snapshot();
     let (speculation, finished) = ahead.speculate("go");
     assert_eq!(finished.ending, Ending::Completed);
@@ -101,8 +101,8 @@ fn a_part_is_done_in_a_conversation_of_its_own_in_a_turn_and_ahead() {
     accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(ahead.tree.snapshot(), in_turn.tree.snapshot());
 
-    for bench in [in_turn, ahead] {
-        let requests = bench.model.requests.lock().unwrap();
+    for fixture in [in_turn, ahead] {
+        let requests = fixture.model.requests.lock().unwrap();
         let names = |at: usize| requests[at].tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>();
         let part = &requests[1];
         assert!(
@@ -123,8 +123,8 @@ fn a_boundary_in_a_part_is_one_of_the_whole_and_nothing_of_the_part_is_left() {
         calls([write("before.txt", "b\n"), task("do it")]),
         calls([edit(), write("part.txt", "p\n"), shell("curl https://example.org")]),
     ];
-    let bench = bench(ApprovalMode::AutoEdit, answers);
-    let (speculation, finished) = bench.speculate("go");
+    let fixture = fixture(ApprovalMode::AutoEdit, answers);
+    let (speculation, finished) = fixture.speculate("go");
     let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
     assert!(verdict.detail.starts_with("in the sub-task: "), "{}", verdict.detail);
     assert_eq!(finished.pending_call().map(|call| call.name.as_str()), Some("task"));
@@ -134,9 +134,9 @@ fn a_boundary_in_a_part_is_one_of_the_whole_and_nothing_of_the_part_is_left() {
 
     // A user who takes the work continues with the sub-task from its beginning, and is asked about its call.
     let taken = accepted(block_on(speculation.accept()).unwrap());
-    let again = Bench::over(
-        bench.tree.clone(),
-        bench.tree.clone(),
+    let again = Fixture::over(
+        fixture.tree.clone(),
+        fixture.tree.clone(),
         ApprovalMode::AutoEdit,
         [calls([shell("curl https://example.org")]), says("It is there."), says("All done.")],
     );
@@ -153,12 +153,12 @@ fn a_boundary_in_a_part_is_one_of_the_whole_and_nothing_of_the_part_is_left() {
 #[test]
 fn what_a_part_did_in_a_view_goes_with_it() {
     let answers = [calls([task("do it")]), calls([shell("cargo fmt"), shell("cargo test")])];
-    let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers);
-    let bench = with_tasks(bench);
+    let ViewFixture { fixture, views } = with_views(ApprovalMode::AutoEdit, answers);
+    let fixture = with_tasks(fixture);
     views.play("cargo fmt", ScriptedRun::new("", 0).writing(path("src/lib.rs"), "formatted\n"));
     // The command needs a network and fails, because a view cannot give it one.
     views.play("cargo test", ScriptedRun::new("no network", 1).with(|answer| answer.refused.network = 1));
-    let (_, finished) = bench.speculate("go");
+    let (_, finished) = fixture.speculate("go");
     assert!(matches!(&finished.ending, Ending::Boundary { verdict } if verdict.reason == Reason::NeedsHost));
     assert_eq!((changed(&finished).len(), &finished.git, &finished.preview), (0, &None, &None));
     assert_eq!(views.held(), [], "and so does the view");
@@ -172,15 +172,15 @@ fn in_a_turn_its_calls_ask_as_others_do() {
         says("I was not let."),
         says("Pity."),
     ];
-    let bench = bench(ApprovalMode::Default, answers);
-    bench.host.consents.lock().unwrap().extend([Consent::DeclineBecause("not that".into()), Consent::Run]);
-    let (ending, transcript, _) = turn(&bench, &Limits::default());
+    let fixture = fixture(ApprovalMode::Default, answers);
+    fixture.host.consents.lock().unwrap().extend([Consent::DeclineBecause("not that".into()), Consent::Run]);
+    let (ending, transcript, _) = turn(&fixture, &Limits::default());
     assert_eq!(ending, Ending::Completed);
-    let asked: Vec<_> = bench.host.asked.lock().unwrap().iter().map(|call| call.name.clone()).collect();
+    let asked: Vec<_> = fixture.host.asked.lock().unwrap().iter().map(|call| call.name.clone()).collect();
     assert_eq!(asked, ["edit", "write_file"]);
-    assert!(bench.host.prepared.lock().unwrap()[0].changes.is_some(), "the question shows the change");
+    assert!(fixture.host.prepared.lock().unwrap()[0].changes.is_some(), "the question shows the change");
     assert_eq!(results(&transcript.messages), [Ok("I was not let.\n[1 edit; edited new.txt]".to_owned())]);
-    let requests = bench.model.requests.lock().unwrap();
+    let requests = fixture.model.requests.lock().unwrap();
     let said = results(&requests[2].messages);
     assert_eq!(said[0], Err("the user declined this call, and says: not that".to_owned()));
     assert!(said[2].as_ref().unwrap_err().starts_with("there is no tool \"task\""), "{said:?}");
@@ -190,21 +190,22 @@ fn in_a_turn_its_calls_ask_as_others_do() {
 fn in_plan_mode_a_part_writes_nothing() {
     let answers =
         [calls([task("do it")]), calls([write("a.txt", "a\n"), read("README.md")]), says("."), says("Done.")];
-    let bench = bench(ApprovalMode::Plan, answers);
-    let before = bench.tree.snapshot();
-    let (ending, transcript, _) = turn(&bench, &Limits::default());
-    assert_eq!((ending, bench.tree.snapshot()), (Ending::Completed, before));
+    let fixture = fixture(ApprovalMode::Plan, answers);
+    let before = fixture.tree.snapshot();
+    let (ending, transcript, _) = turn(&fixture, &Limits::default());
+    assert_eq!((ending, fixture.tree.snapshot()), (Ending::Completed, before));
     assert_eq!(results(&transcript.messages), [Ok(".\n[1 read]".to_owned())]);
 }
 
 #[test]
 fn who_said_nothing_of_tasks_to_the_gate_gets_none() {
-    let mut bench = Bench::new(ApprovalMode::Yolo, [calls([task("do it")]), says("Done.")]);
-    bench.engine.toolbox = bench.engine.toolbox.clone().with(task_tool());
-    let (ending, transcript, _) = turn(&bench, &Limits::default());
+    let mut fixture = Fixture::new(ApprovalMode::Yolo, [calls([task("do it")]), says("Done.")]);
+    fixture.engine.toolbox = fixture.engine.toolbox.clone().with(task_tool());
+    let (ending, transcript, _) = turn(&fixture, &Limits::default());
     assert_eq!(ending, Ending::Completed);
     assert!(results(&transcript.messages)[0].is_err());
-    let (_, finished) = Bench { engine: bench.engine, ..Bench::new(ApprovalMode::Yolo, []) }.speculate("go");
+    let (_, finished) =
+        Fixture { engine: fixture.engine, ..Fixture::new(ApprovalMode::Yolo, []) }.speculate("go");
     assert!(!matches!(finished.ending, Ending::Completed));
 }
 
@@ -212,8 +213,8 @@ fn who_said_nothing_of_tasks_to_the_gate_gets_none() {
 fn limits_of_its_own_stop_it_and_what_it_did_stands() {
     let circle = |limits: TaskLimits| {
         let answers = [calls([task("do it")]), calls([edit()]), calls([read("src/lib.rs")]), says("Done.")];
-        let bench = bench(ApprovalMode::AutoEdit, answers);
-        turn(&bench, &Limits { task: limits, ..Limits::default() })
+        let fixture = fixture(ApprovalMode::AutoEdit, answers);
+        turn(&fixture, &Limits { task: limits, ..Limits::default() })
     };
     for (limits, word) in [
         (TaskLimits { turns: 2, ..TaskLimits::default() }, "answers"),
@@ -244,9 +245,9 @@ fn what_is_left_to_the_work_stops_all_of_it() {
             calls([read("src/lib.rs")]),
             calls([read("README.md")]),
         ];
-        let mut bench = bench(ApprovalMode::AutoEdit, answers);
-        bench.engine.limits = limits;
-        let (_, finished) = bench.speculate("go");
+        let mut fixture = fixture(ApprovalMode::AutoEdit, answers);
+        fixture.engine.limits = limits;
+        let (_, finished) = fixture.speculate("go");
         assert_eq!(finished.ending, Ending::Exhausted { limit });
         assert_eq!((changed(&finished).len(), finished.task_calls.len(), finished.cost.turns), (0, 0, 3));
         assert_eq!(finished.transcript.pending_call().map(|call| call.name.as_str()), Some("task"));
@@ -256,11 +257,15 @@ fn what_is_left_to_the_work_stops_all_of_it() {
 #[test]
 fn an_interrupted_turn_says_what_the_part_had_changed() {
     let dropped = Arc::new(AtomicBool::new(false));
-    let answers = [calls([task("do it")]), calls([edit()]), Answer::Hangs(Arc::clone(&dropped))];
-    let bench = bench(ApprovalMode::AutoEdit, answers);
+    let answers = [calls([task("do it")]), calls([edit()]), Reply::Hangs(Arc::clone(&dropped))];
+    let fixture = fixture(ApprovalMode::AutoEdit, answers);
     let mut pool = LocalPool::new();
-    let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("go"), Limits::default());
+    let (turn, _events) = fixture.engine.turn(
+        fixture.model.clone(),
+        fixture.request(),
+        Transcript::new("go"),
+        Limits::default(),
+    );
     let turn = Arc::new(turn);
     let running = Arc::clone(&turn);
     let handle = pool.spawner().spawn_local_with_handle(async move { running.run().await }).unwrap();
@@ -281,16 +286,16 @@ fn an_interrupted_turn_says_what_the_part_had_changed() {
 fn work_that_is_given_up_or_out_of_time_in_a_part_leaves_nothing_of_it() {
     let begin = || {
         let dropped = Arc::new(AtomicBool::new(false));
-        let hangs = Answer::Hangs(Arc::clone(&dropped));
-        let mut bench = bench(
+        let hangs = Reply::Hangs(Arc::clone(&dropped));
+        let mut fixture = fixture(
             ApprovalMode::AutoEdit,
             [calls([write("before.txt", "b\n"), task("do it")]), calls([edit()]), hangs],
         );
-        bench.engine.limits.task.seconds = 86_400;
-        let (speculation, mut driver, _events) = bench.start("go");
+        fixture.engine.limits.task.seconds = 86_400;
+        let (speculation, mut driver, _events) = fixture.start("go");
         assert!((&mut driver).now_or_never().is_none());
         assert_eq!(speculation.changes().changes.len(), 2, "it is at work");
-        (bench, speculation, driver, dropped)
+        (fixture, speculation, driver, dropped)
     };
     let (_bench, speculation, driver, dropped) = begin();
     speculation.abort();
@@ -299,8 +304,8 @@ fn work_that_is_given_up_or_out_of_time_in_a_part_leaves_nothing_of_it() {
     let finished = block_on(speculation.finished());
     assert_eq!((finished.ending.clone(), changed(&finished).len()), (Ending::Aborted, 0));
 
-    let (bench, speculation, driver, dropped) = begin();
-    bench.host.time_is_up.store(true, Ordering::SeqCst);
+    let (fixture, speculation, driver, dropped) = begin();
+    fixture.host.time_is_up.store(true, Ordering::SeqCst);
     block_on(driver);
     let finished = block_on(speculation.finished());
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Time });
@@ -311,16 +316,16 @@ fn work_that_is_given_up_or_out_of_time_in_a_part_leaves_nothing_of_it() {
 #[test]
 fn a_part_whose_model_fails_is_taken_back_ahead_and_stands_in_a_turn() {
     let answers = || {
-        let fails = Answer::Fails(ModelError::Cut { provider: "the model".into(), source: None });
+        let fails = Reply::Fails(ModelError::Cut { provider: "the model".into(), source: None });
         [calls([task("do it")]), calls([edit()]), fails, says("Done.")]
     };
-    let in_turn = bench(ApprovalMode::AutoEdit, answers());
+    let in_turn = fixture(ApprovalMode::AutoEdit, answers());
     let (_, transcript, _) = turn(&in_turn, &Limits::default());
     let said = results(&transcript.messages)[0].clone().unwrap_err();
     assert!(said.starts_with("the sub-task failed: ") && said.ends_with("stands: src/lib.rs"), "{said}");
     assert!(in_turn.tree.snapshot()["src/lib.rs"].windows(1).any(|byte| byte == b"2"));
 
-    let ahead = bench(ApprovalMode::AutoEdit, answers());
+    let ahead = fixture(ApprovalMode::AutoEdit, answers());
     let (_, finished) = ahead.speculate("go");
     let said = results(&finished.transcript.messages)[0].clone().unwrap_err();
     assert!(said.ends_with("what it changed is taken back"), "{said}");
@@ -331,13 +336,13 @@ fn a_part_whose_model_fails_is_taken_back_ahead_and_stands_in_a_turn() {
 #[test]
 fn an_accept_judges_the_calls_of_a_part() {
     let answers = [calls([task("do it")]), calls([shell("ls")]), says("."), says("Done.")];
-    let bench = bench(ApprovalMode::AutoEdit, answers);
-    let (speculation, finished) = bench.speculate("go");
+    let fixture = fixture(ApprovalMode::AutoEdit, answers);
+    let (speculation, finished) = fixture.speculate("go");
     assert_eq!(finished.ending, Ending::Completed);
     let table = ToolTable { tools: vec![("shell".to_owned(), ToolPolicy::Exclude)], ..ToolTable::default() };
     let policies = ToolPolicies::new(table, ToolTable::default(), &["task"]).unwrap();
     assert!(policies.of(PolicyOrigin::User).tools.len() == 1);
-    bench.host.rules.lock().unwrap().tool_policies = policies;
+    fixture.host.rules.lock().unwrap().tool_policies = policies;
     match block_on(speculation.accept()).unwrap() {
         Acceptance::Withdrawn { call, .. } => assert_eq!(call.args["command"], "ls"),
         other => panic!("not withdrawn: {other:?}"),
@@ -349,12 +354,12 @@ fn a_policy_asks_about_tasks_as_about_any_tool() {
     let answers = || [calls([task("do it")]), says("It is."), says("Done.")];
     let table = ToolTable { tools: vec![("task".to_owned(), ToolPolicy::Ask)], ..ToolTable::default() };
     let policies = ToolPolicies::new(table, ToolTable::default(), &["task"]).unwrap();
-    let in_turn = bench(ApprovalMode::Yolo, answers());
+    let in_turn = fixture(ApprovalMode::Yolo, answers());
     in_turn.host.rules.lock().unwrap().tool_policies = policies.clone();
     in_turn.host.consents.lock().unwrap().push_back(Consent::Run);
     assert_eq!(turn(&in_turn, &Limits::default()).0, Ending::Completed);
     assert_eq!(in_turn.host.asked.lock().unwrap().len(), 1);
-    let ahead = bench(ApprovalMode::Yolo, answers());
+    let ahead = fixture(ApprovalMode::Yolo, answers());
     ahead.host.rules.lock().unwrap().tool_policies = policies;
     assert!(matches!(ahead.speculate("go").1.ending, Ending::Boundary { .. }));
 }
@@ -367,8 +372,8 @@ fn the_answer_is_cut_and_an_empty_prompt_is_refused() {
         says(&long),
         says("Done."),
     ];
-    let bench = bench(ApprovalMode::AutoEdit, answers);
-    let (_, transcript, _) = turn(&bench, &Limits::default());
+    let fixture = fixture(ApprovalMode::AutoEdit, answers);
+    let (_, transcript, _) = turn(&fixture, &Limits::default());
     let results = results(&transcript.messages);
     assert_eq!(results[0], Err("task: the prompt is empty; say what is to be done".to_owned()));
     assert!(results[1].as_ref().unwrap_err().contains("prompt"), "{results:?}");
@@ -383,9 +388,9 @@ fn the_answer_is_cut_and_an_empty_prompt_is_refused() {
 fn whoever_watches_hears_how_far_it_is() {
     let answers =
         [calls([task("do it")]), calls([read("README.md")]), calls([edit()]), says("."), says("Done.")];
-    let bench = bench(ApprovalMode::AutoEdit, answers);
-    bench.host.tells_calls.store(true, Ordering::SeqCst);
-    let (_speculation, driver, events) = bench.start("go");
+    let fixture = fixture(ApprovalMode::AutoEdit, answers);
+    fixture.host.reports_call_states.store(true, Ordering::SeqCst);
+    let (_speculation, driver, events) = fixture.start("go");
     block_on(driver);
     let events: Vec<_> = block_on(events.collect());
     let told: Vec<_> = events
@@ -424,11 +429,11 @@ fn the_time_of_a_question_counts_in_neither_conversation() {
         ..Limits::default()
     };
     let answers = [calls([task("do it")]), calls([edit()]), says("It is."), says("Done.")];
-    let bench = bench(ApprovalMode::Default, answers);
-    bench.host.consents.lock().unwrap().push_back(Consent::Run);
-    bench.host.asking_takes_ms.store(5_000, Ordering::SeqCst);
+    let fixture = fixture(ApprovalMode::Default, answers);
+    fixture.host.consents.lock().unwrap().push_back(Consent::Run);
+    fixture.host.asking_takes_ms.store(5_000, Ordering::SeqCst);
     let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("go"), limits);
+        fixture.engine.turn(fixture.model.clone(), fixture.request(), Transcript::new("go"), limits);
     assert_eq!(block_on(turn.run()), Ending::Completed);
     assert!(turn.cost().work_ms < 1_000, "{:?}", turn.cost());
 }

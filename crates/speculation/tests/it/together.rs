@@ -22,31 +22,31 @@ use headstart_toolbox::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::support::{Bench, call, calls, path, says, spawn};
+use crate::support::{Fixture, call, calls, path, says, spawn};
 
 /// A shell whose commands end when the test says so.
 #[derive(Default)]
-struct Doors {
+struct GatedRunner {
     waiting: Mutex<HashMap<String, oneshot::Sender<()>>>,
     begun: Mutex<Vec<String>>,
-    inside: AtomicUsize,
+    running: AtomicUsize,
     most: AtomicUsize,
 }
 
-struct Inside<'a>(&'a Doors);
+struct RunningGuard<'a>(&'a GatedRunner);
 
-impl Drop for Inside<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
-        self.0.inside.fetch_sub(1, Ordering::SeqCst);
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 #[async_trait]
-impl CommandRunner for Doors {
+impl CommandRunner for GatedRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        let inside = 1 + self.inside.fetch_add(1, Ordering::SeqCst);
-        let _inside = Inside(self);
-        self.most.fetch_max(inside, Ordering::SeqCst);
+        let running = 1 + self.running.fetch_add(1, Ordering::SeqCst);
+        let _inside = RunningGuard(self);
+        self.most.fetch_max(running, Ordering::SeqCst);
         let (open, opened) = oneshot::channel();
         let command = request.command.prove_by(no_repository).unwrap().line;
         self.begun.lock().unwrap().push(command.to_owned());
@@ -57,7 +57,7 @@ impl CommandRunner for Doors {
     }
 }
 
-impl Doors {
+impl GatedRunner {
     fn open(&self, command: &str) {
         let door = self.waiting.lock().unwrap().remove(command);
         door.unwrap_or_else(|| panic!("{command} does not run")).send(()).unwrap();
@@ -77,31 +77,31 @@ fn write(name: &str) -> ModelEvent {
 }
 
 /// An engine with this shell, one answer with these calls, and a pool on which it runs step by step.
-struct Scene {
-    bench: Bench,
-    doors: Arc<Doors>,
+struct GatedFixture {
+    fixture: Fixture,
+    runner: Arc<GatedRunner>,
     pool: LocalPool,
 }
 
-impl Scene {
+impl GatedFixture {
     fn new(answer: impl IntoIterator<Item = ModelEvent>) -> Self {
-        let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);
-        let doors = Arc::new(Doors::default());
-        bench.engine.toolbox = Toolbox::standard(Some(Arc::clone(&doors) as Arc<dyn CommandRunner>));
-        Self { bench, doors, pool: LocalPool::new() }
+        let mut fixture = Fixture::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);
+        let runner = Arc::new(GatedRunner::default());
+        fixture.engine.toolbox = Toolbox::standard(Some(Arc::clone(&runner) as Arc<dyn CommandRunner>));
+        Self { fixture, runner, pool: LocalPool::new() }
     }
 
     fn speculate(&mut self) -> (Speculation, headstart_speculation::Events) {
-        let (speculation, driver, events) = self.bench.start("go");
+        let (speculation, driver, events) = self.fixture.start("go");
         spawn(&self.pool, driver);
         self.pool.run_until_stalled();
         (speculation, events)
     }
 
     fn turn(&mut self, transcript: Transcript) -> (Arc<Turn>, futures::future::RemoteHandle<Ending>) {
-        let bench = &self.bench;
+        let fixture = &self.fixture;
         let (turn, _events) =
-            bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+            fixture.engine.turn(fixture.model.clone(), fixture.request(), transcript, Limits::default());
         let turn = Arc::new(turn);
         let running = Arc::clone(&turn);
         let handle = self.pool.spawner().spawn_local_with_handle(async move { running.run().await }).unwrap();
@@ -110,7 +110,7 @@ impl Scene {
     }
 
     fn open(&mut self, command: &str) {
-        self.doors.open(command);
+        self.runner.open(command);
         self.pool.run_until_stalled();
     }
 }
@@ -132,11 +132,11 @@ fn results(messages: &[Message]) -> Vec<String> {
 // Row: S116, X2
 #[test]
 fn results_come_in_the_order_of_the_calls() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
-    let (speculation, events) = scene.speculate();
-    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2", "echo 3"]);
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
+    let (speculation, events) = gated.speculate();
+    assert_eq!(gated.runner.begun(), ["echo 1", "echo 2", "echo 3"]);
     for (command, done) in [("echo 3", 0), ("echo 1", 1), ("echo 2", 3)] {
-        scene.open(command);
+        gated.open(command);
         let transcript = speculation.transcript();
         check_pairing(&transcript.messages).unwrap();
         assert_eq!(results(&transcript.messages).len(), done, "after {command}");
@@ -159,12 +159,12 @@ fn results_come_in_the_order_of_the_calls() {
 
 #[test]
 fn a_call_is_told_while_it_runs() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2")]);
-    let (_speculation, mut events) = scene.speculate();
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2")]);
+    let (_speculation, mut events) = gated.speculate();
     let mut told = || events.next().now_or_never().flatten();
     assert!(matches!(told(), Some(Event::ToolCall { call }) if call.args["command"] == "echo 1"));
     assert_eq!(told(), None);
-    scene.open("echo 1");
+    gated.open("echo 1");
     assert!(matches!(told(), Some(Event::ToolResult { .. })));
     assert!(matches!(told(), Some(Event::ToolCall { call }) if call.args["command"] == "echo 2"));
     assert_eq!(told(), None);
@@ -173,27 +173,27 @@ fn a_call_is_told_while_it_runs() {
 // Row: S21
 #[test]
 fn a_write_waits_for_the_reads_before_it_and_those_behind_wait_for_it() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), write("new.txt"), shell("echo 3")]);
-    let (speculation, _events) = scene.speculate();
-    scene.open("echo 2");
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), write("new.txt"), shell("echo 3")]);
+    let (speculation, _events) = gated.speculate();
+    gated.open("echo 2");
     assert!(speculation.changes().is_empty(), "a read before the write still runs");
-    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2"]);
-    scene.open("echo 1");
+    assert_eq!(gated.runner.begun(), ["echo 1", "echo 2"]);
+    gated.open("echo 1");
     assert_eq!(speculation.changes().changes.len(), 1);
-    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2", "echo 3"]);
-    scene.open("echo 3");
+    assert_eq!(gated.runner.begun(), ["echo 1", "echo 2", "echo 3"]);
+    gated.open("echo 3");
     assert_eq!(speculation.status(), Status::Completed);
 }
 
 #[test]
 fn a_call_behind_a_boundary_does_not_run() {
-    let mut scene = Scene::new([shell("echo 1"), shell("touch x"), shell("echo 2")]);
-    let (speculation, _events) = scene.speculate();
-    assert_eq!(scene.doors.begun(), ["echo 1"]);
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("touch x"), shell("echo 2")]);
+    let (speculation, _events) = gated.speculate();
+    assert_eq!(gated.runner.begun(), ["echo 1"]);
     assert_eq!(speculation.status(), Status::Running, "what was begun before it is finished");
-    scene.open("echo 1");
+    gated.open("echo 1");
     assert_eq!(speculation.status(), Status::Boundary);
-    assert_eq!(scene.doors.begun(), ["echo 1"]);
+    assert_eq!(gated.runner.begun(), ["echo 1"]);
     let transcript = speculation.transcript();
     assert_eq!(results(&transcript.messages), ["echo 1 is done"]);
     assert_eq!(transcript.pending_call().unwrap().args["command"], "touch x");
@@ -202,23 +202,23 @@ fn a_call_behind_a_boundary_does_not_run() {
 #[test]
 fn a_link_that_a_later_call_goes_through_stops_before_those_behind_it() {
     // Only the engine can see that the second command is a boundary, because the gate sees names and no links.
-    let mut scene = Scene::new([shell("echo 1"), shell("cat link"), shell("echo 2")]);
-    scene.bench.tree.link(&path("link"), "README.md");
-    let (speculation, _events) = scene.speculate();
-    scene.open("echo 1");
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("cat link"), shell("echo 2")]);
+    gated.fixture.tree.link(&path("link"), "README.md");
+    let (speculation, _events) = gated.speculate();
+    gated.open("echo 1");
     assert_eq!(speculation.status(), Status::Boundary);
-    assert_eq!(scene.doors.begun(), ["echo 1"]);
+    assert_eq!(gated.runner.begun(), ["echo 1"]);
 }
 
 #[test]
 fn work_that_is_cut_keeps_every_result_and_runs_the_others_only() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3"), write("new.txt")]);
-    let (speculation, _events) = scene.speculate();
-    scene.open("echo 2");
-    scene.bench.host.time_is_up.store(true, Ordering::SeqCst);
-    scene.open("echo 3");
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), shell("echo 3"), write("new.txt")]);
+    let (speculation, _events) = gated.speculate();
+    gated.open("echo 2");
+    gated.fixture.host.time_is_up.store(true, Ordering::SeqCst);
+    gated.open("echo 3");
     assert_eq!(speculation.status(), Status::Exhausted);
-    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 0, "what still ran is dropped");
+    assert_eq!(gated.runner.running.load(Ordering::SeqCst), 0, "what still ran is dropped");
     let accepted = match speculation.accept().now_or_never().unwrap().unwrap() {
         Acceptance::Accepted(accepted) => accepted,
         other => panic!("{other:?}"),
@@ -230,10 +230,10 @@ fn work_that_is_cut_keeps_every_result_and_runs_the_others_only() {
 
     // The transcript may be continued in another process, so it is written and read again.
     let kept = serde_json::to_string(&accepted.transcript).unwrap();
-    scene.bench.host.time_is_up.store(false, Ordering::SeqCst);
-    let (turn, handle) = scene.turn(serde_json::from_str(&kept).unwrap());
-    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2", "echo 3", "echo 1"]);
-    scene.open("echo 1");
+    gated.fixture.host.time_is_up.store(false, Ordering::SeqCst);
+    let (turn, handle) = gated.turn(serde_json::from_str(&kept).unwrap());
+    assert_eq!(gated.runner.begun(), ["echo 1", "echo 2", "echo 3", "echo 1"]);
+    gated.open("echo 1");
     assert_eq!(handle.now_or_never(), Some(Ending::Completed));
     let results = results(&turn.transcript().messages);
     assert_eq!(results[..3], ["echo 1 is done", "echo 2 is done", "echo 3 is done"]);
@@ -243,32 +243,32 @@ fn work_that_is_cut_keeps_every_result_and_runs_the_others_only() {
 
 #[test]
 fn a_result_that_waits_is_judged_again_at_the_accept() {
-    let mut scene = Scene::new([shell("echo 1"), shell("cat README.md")]);
-    let (speculation, _events) = scene.speculate();
-    scene.bench.host.time_is_up.store(true, Ordering::SeqCst);
-    scene.open("cat README.md");
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("cat README.md")]);
+    let (speculation, _events) = gated.speculate();
+    gated.fixture.host.time_is_up.store(true, Ordering::SeqCst);
+    gated.open("cat README.md");
     assert_eq!(speculation.status(), Status::Exhausted);
-    scene.bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["README.md"]).unwrap();
+    gated.fixture.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["README.md"]).unwrap();
     let acceptance = speculation.accept().now_or_never().unwrap().unwrap();
     assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
 }
 
 #[test]
 fn an_abort_drops_all_that_runs() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
-    let (speculation, _events) = scene.speculate();
-    scene.open("echo 2");
-    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 2);
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
+    let (speculation, _events) = gated.speculate();
+    gated.open("echo 2");
+    assert_eq!(gated.runner.running.load(Ordering::SeqCst), 2);
     speculation.abort();
-    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 0);
+    assert_eq!(gated.runner.running.load(Ordering::SeqCst), 0);
     assert_eq!(speculation.status(), Status::Aborted);
 }
 
 /// A tool that reports that the overlay is full.
-struct Full;
+struct FullOverlayTool;
 
 #[async_trait]
-impl Tool for Full {
+impl Tool for FullOverlayTool {
     fn schema(&self) -> ToolSchema {
         ToolSchema { name: "ls".into(), description: "Full.".into(), parameters: json!({}) }
     }
@@ -280,12 +280,12 @@ impl Tool for Full {
 
 #[test]
 fn a_limit_ends_the_work_when_the_calls_before_it_are_done() {
-    let mut scene = Scene::new([shell("echo 1"), call("ls", &json!({})), shell("echo 2"), write("x")]);
-    scene.bench.engine.toolbox = scene.bench.engine.toolbox.clone().with(Arc::new(Full));
-    let (speculation, _events) = scene.speculate();
-    scene.open("echo 2");
+    let mut gated = GatedFixture::new([shell("echo 1"), call("ls", &json!({})), shell("echo 2"), write("x")]);
+    gated.fixture.engine.toolbox = gated.fixture.engine.toolbox.clone().with(Arc::new(FullOverlayTool));
+    let (speculation, _events) = gated.speculate();
+    gated.open("echo 2");
     assert_eq!(speculation.status(), Status::Running);
-    scene.open("echo 1");
+    gated.open("echo 1");
     assert_eq!(speculation.status(), Status::Exhausted);
     let finished = speculation.finished().now_or_never().unwrap();
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
@@ -297,27 +297,27 @@ fn a_limit_ends_the_work_when_the_calls_before_it_are_done() {
 #[test]
 fn no_more_run_at_once_than_the_limit_says() {
     let commands: Vec<String> = (0..20).map(|number| format!("echo {number}")).collect();
-    let mut scene = Scene::new(commands.iter().map(|command| shell(command)));
-    scene.bench.engine.limits.calls_at_once = 3;
-    let (speculation, _events) = scene.speculate();
+    let mut gated = GatedFixture::new(commands.iter().map(|command| shell(command)));
+    gated.fixture.engine.limits.calls_at_once = 3;
+    let (speculation, _events) = gated.speculate();
     while let Some(command) = {
-        let waiting = scene.doors.waiting.lock().unwrap();
+        let waiting = gated.runner.waiting.lock().unwrap();
         waiting.keys().next().cloned()
     } {
-        scene.open(&command);
+        gated.open(&command);
     }
     assert_eq!(speculation.status(), Status::Completed);
-    assert_eq!(scene.doors.begun(), commands);
-    assert_eq!(scene.doors.most.load(Ordering::SeqCst), 3);
+    assert_eq!(gated.runner.begun(), commands);
+    assert_eq!(gated.runner.most.load(Ordering::SeqCst), 3);
 }
 
 #[test]
 fn time_in_tools_is_counted_once() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
-    let (speculation, _events) = scene.speculate();
-    scene.bench.host.clock_ms.fetch_add(1_000, Ordering::SeqCst);
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
+    let (speculation, _events) = gated.speculate();
+    gated.fixture.host.clock_ms.fetch_add(1_000, Ordering::SeqCst);
     for command in ["echo 2", "echo 1", "echo 3"] {
-        scene.open(command);
+        gated.open(command);
     }
     let cost = speculation.cost();
     // Every reading of this clock takes a millisecond.
@@ -327,19 +327,19 @@ fn time_in_tools_is_counted_once() {
 
 #[test]
 fn a_foreground_turn_asks_one_question_after_the_other() {
-    let mut scene = Scene::new([shell("echo 1"), shell("rm a"), shell("echo 2"), shell("rm b")]);
-    scene.bench.host.consents.lock().unwrap().extend([Consent::Decline, Consent::Run]);
-    let asked = |scene: &Scene| -> Vec<String> {
-        let asked = scene.bench.host.asked.lock().unwrap();
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("rm a"), shell("echo 2"), shell("rm b")]);
+    gated.fixture.host.consents.lock().unwrap().extend([Consent::Decline, Consent::Run]);
+    let asked = |gated: &GatedFixture| -> Vec<String> {
+        let asked = gated.fixture.host.asked.lock().unwrap();
         asked.iter().map(|call| call.args["command"].as_str().unwrap().to_owned()).collect()
     };
-    let (turn, handle) = scene.turn(Transcript::new("go"));
-    assert_eq!(asked(&scene), Vec::<String>::new(), "not while a call before it runs");
-    scene.open("echo 1");
-    assert_eq!(asked(&scene), ["rm a"]);
-    scene.open("echo 2");
-    assert_eq!(asked(&scene), ["rm a", "rm b"]);
-    scene.open("rm b");
+    let (turn, handle) = gated.turn(Transcript::new("go"));
+    assert_eq!(asked(&gated), Vec::<String>::new(), "not while a call before it runs");
+    gated.open("echo 1");
+    assert_eq!(asked(&gated), ["rm a"]);
+    gated.open("echo 2");
+    assert_eq!(asked(&gated), ["rm a", "rm b"]);
+    gated.open("rm b");
     assert_eq!(handle.now_or_never(), Some(Ending::Completed));
     let expected = ["echo 1 is done", "the user declined this call", "echo 2 is done", "rm b is done"];
     assert_eq!(results(&turn.transcript().messages), expected);
@@ -347,12 +347,12 @@ fn a_foreground_turn_asks_one_question_after_the_other() {
 
 #[test]
 fn an_interrupted_turn_leaves_a_legal_history() {
-    let mut scene = Scene::new([shell("echo 1"), shell("echo 2")]);
-    let (turn, handle) = scene.turn(Transcript::new("go"));
-    scene.open("echo 2");
+    let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2")]);
+    let (turn, handle) = gated.turn(Transcript::new("go"));
+    gated.open("echo 2");
     drop(handle);
-    scene.pool.run_until_stalled();
-    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 0);
+    gated.pool.run_until_stalled();
+    assert_eq!(gated.runner.running.load(Ordering::SeqCst), 0);
     let transcript = turn.transcript();
     check_pairing(&transcript.messages).unwrap();
     assert_eq!(transcript.ready.len(), 1);

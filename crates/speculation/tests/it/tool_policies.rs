@@ -10,7 +10,7 @@ use headstart_speculation::{Acceptance, Consent, Ending, Event, Events, Limits, 
 use headstart_tool_gate::{ApprovalMode, Reason, ToolPolicies, ToolPolicy, ToolTable};
 use serde_json::json;
 
-use crate::support::{Bench, call, calls, read, says, write};
+use crate::support::{Fixture, call, calls, read, says, write};
 
 const MODES: [ApprovalMode; 5] = [
     ApprovalMode::Plan,
@@ -20,23 +20,23 @@ const MODES: [ApprovalMode; 5] = [
     ApprovalMode::Yolo,
 ];
 
-fn bench(mode: ApprovalMode, policy: Option<(&str, ToolPolicy)>, event: &ModelEvent) -> Bench {
-    let bench = Bench::new(mode, [calls([event.clone()]), says("Done.")]);
+fn fixture(mode: ApprovalMode, policy: Option<(&str, ToolPolicy)>, event: &ModelEvent) -> Fixture {
+    let fixture = Fixture::new(mode, [calls([event.clone()]), says("Done.")]);
     let tools = policy.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect();
     let table = ToolTable { tools, ..ToolTable::default() };
     let policies = ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
-    bench.host.rules.lock().unwrap().tool_policies = policies;
-    bench
+    fixture.host.rules.lock().unwrap().tool_policies = policies;
+    fixture
 }
 
 /// Runs one call in a turn whose user agrees. Returns whether the user was asked, and what became of the call.
-fn turn(bench: &Bench) -> String {
-    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+fn turn(fixture: &Fixture) -> String {
+    fixture.host.consents.lock().unwrap().push_back(Consent::Run);
     let transcript = Transcript::new("do it");
     let (turn, _events) =
-        bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+        fixture.engine.turn(fixture.model.clone(), fixture.request(), transcript, Limits::default());
     assert_eq!(block_on(turn.run()), Ending::Completed);
-    let asked = !bench.host.asked.lock().unwrap().is_empty();
+    let asked = !fixture.host.asked.lock().unwrap().is_empty();
     let parts = turn.transcript().messages.into_iter().flat_map(|message| message.parts);
     let mut outcome = parts.filter_map(|part| match part {
         Part::ToolResult(result) => Some(result.outcome),
@@ -62,7 +62,7 @@ fn a_turn_goes_by_the_policy_in_every_mode() {
     let mut lines = Vec::new();
     for (name, event) in &events {
         for policy in policies {
-            let row = MODES.map(|mode| turn(&bench(mode, policy.map(|policy| (*name, policy)), event)));
+            let row = MODES.map(|mode| turn(&fixture(mode, policy.map(|policy| (*name, policy)), event)));
             let said = policy.map_or("-", ToolPolicy::as_str);
             lines.push(format!("{name} {said}: {}", row.join(" | ")));
         }
@@ -73,28 +73,30 @@ fn a_turn_goes_by_the_policy_in_every_mode() {
 #[test]
 fn work_ahead_stops_where_its_user_wants_to_be_asked() {
     for (policy, reason) in [(ToolPolicy::Ask, Reason::Policy), (ToolPolicy::Exclude, Reason::ExcludedTool)] {
-        let bench = bench(ApprovalMode::AutoEdit, Some(("read_file", policy)), &read("README.md"));
-        let (_, finished) = bench.speculate("do it");
+        let fixture = fixture(ApprovalMode::AutoEdit, Some(("read_file", policy)), &read("README.md"));
+        let (_, finished) = fixture.speculate("do it");
         let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
         assert_eq!(verdict.reason, reason);
     }
     // A policy that makes a tool automatic in a turn changes nothing ahead.
-    let bench = bench(ApprovalMode::Default, Some(("edit", ToolPolicy::Automatic)), &write("NEW.md", "x"));
-    let (_, finished) = bench.speculate("do it");
+    let fixture =
+        fixture(ApprovalMode::Default, Some(("edit", ToolPolicy::Automatic)), &write("NEW.md", "x"));
+    let (_, finished) = fixture.speculate("do it");
     assert!(matches!(finished.ending, Ending::Boundary { .. }), "{:?}", finished.ending);
 }
 
 /// An edit that a user wants to be asked about is staged ahead like any other, and the user is asked when they take it.
 #[test]
 fn edits_are_asked_about_when_they_are_taken() {
-    let bench = bench(ApprovalMode::AutoEdit, Some(("write_file", ToolPolicy::Ask)), &write("NEW.md", "x"));
-    bench.host.rules.lock().unwrap().ahead_writes = headstart_tool_gate::AheadWrites::Ask;
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture =
+        fixture(ApprovalMode::AutoEdit, Some(("write_file", ToolPolicy::Ask)), &write("NEW.md", "x"));
+    fixture.host.rules.lock().unwrap().ahead_writes = headstart_tool_gate::AheadWrites::Ask;
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
-    let Acceptance::AsksFirst(asks) = block_on(speculation.accept()).unwrap() else {
+    let Acceptance::NeedsApproval(asks) = block_on(speculation.accept()).unwrap() else {
         panic!("nobody was asked")
     };
-    let accepted = block_on(speculation.accept_with(&asks.agreed())).unwrap();
+    let accepted = block_on(speculation.accept_with(&asks.approve())).unwrap();
     assert!(matches!(accepted, Acceptance::Accepted(_)), "{accepted:?}");
 }
 
@@ -102,11 +104,11 @@ fn edits_are_asked_about_when_they_are_taken() {
 // Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
-    let bench = bench(ApprovalMode::AutoEdit, None, &write("NEW.md", "x"));
-    let (speculation, finished) = bench.speculate("do it");
+    let fixture = fixture(ApprovalMode::AutoEdit, None, &write("NEW.md", "x"));
+    let (speculation, finished) = fixture.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let table = ToolTable { tools: vec![("write_file".into(), ToolPolicy::Exclude)], ..ToolTable::default() };
-    bench.host.rules.lock().unwrap().tool_policies =
+    fixture.host.rules.lock().unwrap().tool_policies =
         ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
     let acceptance = block_on(speculation.accept()).unwrap();
     assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
@@ -145,18 +147,18 @@ fn the_policy_that_decides_is_told_with_the_call() {
         (Default, Some(("write_file", Automatic)), secret(), "done -"),
     ];
     for (mode, policy, event, expected) in cases {
-        let bench = bench(mode, policy, &event);
-        bench.host.tells_calls.store(true, Ordering::SeqCst);
-        bench.host.consents.lock().unwrap().push_back(Consent::Run);
+        let fixture = fixture(mode, policy, &event);
+        fixture.host.reports_call_states.store(true, Ordering::SeqCst);
+        fixture.host.consents.lock().unwrap().push_back(Consent::Run);
         let transcript = Transcript::new("do it");
         let (turn, events) =
-            bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+            fixture.engine.turn(fixture.model.clone(), fixture.request(), transcript, Limits::default());
         assert_eq!(block_on(turn.run()), Ending::Completed);
         assert_eq!(decided(events), expected, "{mode:?} {policy:?}");
     }
-    let bench = bench(AutoEdit, Some(("read_file", Ask)), &read("README.md"));
-    bench.host.tells_calls.store(true, Ordering::SeqCst);
-    let (_speculation, driver, events) = bench.start("do it");
+    let fixture = fixture(AutoEdit, Some(("read_file", Ask)), &read("README.md"));
+    fixture.host.reports_call_states.store(true, Ordering::SeqCst);
+    let (_speculation, driver, events) = fixture.start("do it");
     block_on(driver);
     assert_eq!(decided(events), "boundary ask");
 }

@@ -8,7 +8,7 @@ use futures::executor::block_on;
 use headstart_overlay_fs::{
     CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota, Tree as _, Workspace as _, WorkspacePath,
 };
-use headstart_speculation::{News, UndoWatch};
+use headstart_speculation::{UndoReport, UndoWatch};
 
 struct Project {
     tree: Arc<MemoryTree>,
@@ -47,15 +47,15 @@ impl Project {
         self.tree.write(&path(at), content);
     }
 
-    fn news(&self) -> News {
-        block_on(self.watch.news())
+    fn undo_report(&self) -> UndoReport {
+        block_on(self.watch.undo_report())
     }
 
     /// The news as `-path` (undone) and `+path` (redone), followed by `!` if the file does not exist.
     fn shown(&self) -> String {
-        let news = self.news();
-        let undone = news.undone.iter().map(|file| ('-', file));
-        let all = undone.chain(news.redone.iter().map(|file| ('+', file)));
+        let report = self.undo_report();
+        let undone = report.undone.iter().map(|file| ('-', file));
+        let all = undone.chain(report.redone.iter().map(|file| ('+', file)));
         let words =
             all.map(|(sign, file)| format!("{sign}{}{}", file.path, if file.exists { "" } else { "!" }));
         words.collect::<Vec<_>>().join(" ")
@@ -78,8 +78,8 @@ fn what_is_back_as_it_was_is_told_once_and_so_is_its_return() {
     // A file that was redone before the model was told is not reported at all.
     project.edit("a", "2\n");
     assert_eq!(project.shown(), "-new/c!");
-    let news = project.news();
-    project.watch.told(&news);
+    let report = project.undo_report();
+    project.watch.acknowledge(&report);
     assert_eq!(project.shown(), "");
     project.edit("new/c", "c\n");
     assert_eq!(project.shown(), "+new/c");
@@ -96,23 +96,23 @@ fn of_several_commits_some_or_all_are_undone() {
     project.write(&[("a", "3\n")]);
     project.edit("a", "2\n");
     assert_eq!(project.shown(), "-a");
-    project.watch.told(&project.news());
+    project.watch.acknowledge(&project.undo_report());
     project.edit("a", "1\n");
     assert_eq!(project.shown(), "-a");
     project.edit("a", "3\n");
     assert_eq!(project.shown(), "+a");
     // New work is based on what was undone: earlier contents of the file no longer count.
     project.edit("a", "1\n");
-    project.watch.told(&project.news());
+    project.watch.acknowledge(&project.undo_report());
     project.write(&[("a", "other\n")]);
     project.edit("a", "3\n");
     assert_eq!(project.shown(), "");
     project.edit("a", "1\n");
     assert_eq!(project.shown(), "-a");
     // News that are reported when their turn has ended say nothing of what that turn wrote.
-    let news = project.news();
+    let report = project.undo_report();
     project.write(&[("a", "made in the turn\n")]);
-    project.watch.told(&news);
+    project.watch.acknowledge(&report);
     assert_eq!(project.shown(), "");
     project.edit("a", "1\n");
     assert_eq!(project.shown(), "-a");
@@ -191,16 +191,16 @@ fn what_was_not_committed_is_not_followed() {
 #[test]
 fn the_words_name_every_file_and_stand_before_the_prompt() {
     let project = Project::of(&[("a", "1\n"), ("b", "1\n")]);
-    assert_eq!(project.news().before_prompt("go on"), "go on");
-    assert_eq!(project.news().for_user(), "");
+    assert_eq!(project.undo_report().prepend_to("go on"), "go on");
+    assert_eq!(project.undo_report().user_message(), "");
     project.write(&[("a", "2\n"), ("b", "2\n"), ("c", "new\n")]);
     project.edit("b", "1\n");
-    project.watch.told(&project.news());
+    project.watch.acknowledge(&project.undo_report());
     project.edit("b", "2\n");
     project.edit("a", "1\n");
     project.tree.remove(&path("c"));
     assert_eq!(
-        project.news().before_prompt("go on"),
+        project.undo_report().prepend_to("go on"),
         "[Note: the user has undone changes that you made. These files are as they were before them:\n\
          - a\n\
          - c (there is no such file now)\n\
@@ -210,7 +210,7 @@ fn the_words_name_every_file_and_stand_before_the_prompt() {
          go on"
     );
     assert_eq!(
-        project.news().for_user(),
+        project.undo_report().user_message(),
         "The model is told that you have undone its changes of a, c, and you have redone its changes of b."
     );
     let many = Project::of(&[]);
@@ -219,6 +219,6 @@ fn the_words_name_every_file_and_stand_before_the_prompt() {
     for name in &names {
         many.tree.remove(&path(name));
     }
-    let note = many.news().note();
+    let note = many.undo_report().note();
     assert!(note.ends_with("- 19 (there is no such file now)\n- and 5 more]"), "{note}");
 }

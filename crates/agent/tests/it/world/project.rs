@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use headstart_context::{HostMention, MentionSource, ProjectRules, mention_budget, resolve_mentions};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
-use headstart_speculation::Beside;
+use headstart_speculation::Attachments;
 use headstart_tool_gate::GateContext;
 
 /// The mentioned files, and the rules that are new to the model.
@@ -15,7 +15,7 @@ pub(super) async fn beside(
     conversation: &CacheSafeParams,
     tree: &Arc<dyn Tree>,
     gate: &GateContext,
-) -> Result<Beside, String> {
+) -> Result<Attachments, String> {
     let room = mention_budget(None, conversation);
     let resolved = resolve_mentions(prompt, tree, gate, &Nothing, room).await;
     let resolved = resolved.map_err(|error| error.to_string())?;
@@ -24,7 +24,7 @@ pub(super) async fn beside(
     let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
     let texts: Vec<_> = resolved.text.into_iter().chain(told.text).collect();
     let text = (!texts.is_empty()).then(|| texts.join("\n\n"));
-    Ok(Beside { text, images: resolved.images, read: resolved.read })
+    Ok(Attachments { text, images: resolved.images, read: resolved.read })
 }
 
 /// A source of mentions that knows only files and rules.

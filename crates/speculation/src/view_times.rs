@@ -2,7 +2,7 @@
 
 /// The beginnings of commands, in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Viewed {
+pub(crate) struct ViewTimes {
     /// The last command of all.
     last: Option<u64>,
     /// The last command that ran tests, unless the check ran some later: its result is still shown when other commands
@@ -12,9 +12,9 @@ pub(crate) struct Viewed {
     check: Option<u64>,
 }
 
-impl Viewed {
+impl ViewTimes {
     /// Notes a command that has ended.
-    pub(crate) fn command(&mut self, began_ms: u64, has_tests: bool) {
+    pub(crate) fn note_command(&mut self, began_ms: u64, has_tests: bool) {
         self.last = Some(began_ms);
         if has_tests {
             self.tests = Some(began_ms);
@@ -22,7 +22,7 @@ impl Viewed {
     }
 
     /// Notes a check that has a result.
-    pub(crate) fn check(&mut self, began_ms: u64, has_tests: bool) {
+    pub(crate) fn note_check(&mut self, began_ms: u64, has_tests: bool) {
         self.check = Some(began_ms);
         if has_tests {
             self.tests = None;
@@ -41,18 +41,18 @@ mod tests {
 
     #[test]
     fn what_tests_said_is_as_old_as_they_are() {
-        let mut viewed = Viewed::default();
+        let mut viewed = ViewTimes::default();
         assert_eq!(viewed.earliest(), None);
-        viewed.command(1, false);
-        viewed.command(2, true);
+        viewed.note_command(1, false);
+        viewed.note_command(2, true);
         assert_eq!(viewed.earliest(), Some(2), "what ran before them says nothing that is shown");
-        viewed.command(3, false);
+        viewed.note_command(3, false);
         assert_eq!(viewed.earliest(), Some(2));
-        viewed.check(4, false);
+        viewed.note_check(4, false);
         assert_eq!(viewed.earliest(), Some(2), "a check without tests does not take their place");
-        viewed.check(5, true);
+        viewed.note_check(5, true);
         assert_eq!(viewed.earliest(), Some(3));
-        viewed.command(6, true);
+        viewed.note_command(6, true);
         assert_eq!(viewed.earliest(), Some(5));
     }
 }

@@ -6,14 +6,14 @@ use crate::Finished;
 
 /// Work whose changes need the user's yes, with everything that they have to be shown first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AsksFirst {
-    work: Box<Work>,
+pub struct ApprovalRequest {
+    work: Box<ApprovedWork>,
     pending_call: Option<ToolCall>,
 }
 
 /// Distinguishes the work that the user was shown from any other.
 #[derive(Debug, Clone, PartialEq)]
-struct Work {
+struct ApprovedWork {
     id: String,
     changes: ChangeSet,
     git: Option<GitChange>,
@@ -21,17 +21,17 @@ struct Work {
 
 /// What the user has answered about work that is to be accepted; by default nothing.
 ///
-/// A yes exists only as the answer to a question: it comes from an [`AsksFirst`], and counts only for the changes in
-/// it. An accept still judges everything again by the rules in force then.
+/// A yes exists only as the answer to a question: it comes from an [`ApprovalRequest`], and counts only for the changes
+/// in it. An accept still judges everything again by the rules in force then.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answers {
-    agreed: Option<Box<Work>>,
+pub struct AcceptAnswers {
+    approved: Option<Box<ApprovedWork>>,
     choices: Vec<Choice>,
 }
 
-impl AsksFirst {
+impl ApprovalRequest {
     pub(crate) fn of(finished: &Finished) -> Self {
-        Self { work: Box::new(Work::of(finished)), pending_call: finished.pending_call().cloned() }
+        Self { work: Box::new(ApprovedWork::of(finished)), pending_call: finished.pending_call().cloned() }
     }
 
     /// What a yes applies.
@@ -51,18 +51,18 @@ impl AsksFirst {
     }
 
     /// The answer of a user who was shown [`changes`](Self::changes) and [`git`](Self::git), and said yes.
-    pub fn agreed(&self) -> Answers {
-        Answers { agreed: Some(self.work.clone()), choices: Vec::new() }
+    pub fn approve(&self) -> AcceptAnswers {
+        AcceptAnswers { approved: Some(self.work.clone()), choices: Vec::new() }
     }
 }
 
-impl From<Vec<Choice>> for Answers {
+impl From<Vec<Choice>> for AcceptAnswers {
     fn from(choices: Vec<Choice>) -> Self {
-        Self { agreed: None, choices }
+        Self { approved: None, choices }
     }
 }
 
-impl Answers {
+impl AcceptAnswers {
     /// Adds the user's choices for the conflicts of the previous accept.
     #[must_use]
     pub fn with_choices(self, choices: Vec<Choice>) -> Self {
@@ -73,12 +73,12 @@ impl Answers {
         &self.choices
     }
 
-    pub(crate) fn agree_to(&self, finished: &Finished) -> bool {
-        self.agreed.as_ref().is_some_and(|work| **work == Work::of(finished))
+    pub(crate) fn approves(&self, finished: &Finished) -> bool {
+        self.approved.as_ref().is_some_and(|work| **work == ApprovedWork::of(finished))
     }
 }
 
-impl Work {
+impl ApprovedWork {
     fn of(finished: &Finished) -> Self {
         Self { id: finished.id.clone(), changes: finished.changes.clone(), git: finished.git.clone() }
     }

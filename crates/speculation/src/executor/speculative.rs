@@ -7,44 +7,44 @@ use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
 use headstart_tool_gate::{Behaviour, DecidingPolicy, Decision, Declaration, Gate, Reason, Verdict};
 use tracing::Instrument;
 
-use super::{BeforeTask, Permit, Permits, Permitted, Running, Tools, is_shell, span};
-use crate::shadow::{self, Shadow};
+use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, TaskSavepoint, is_shell, span};
+use crate::shadow::{self, ViewRunner};
 use crate::task::TaskLog;
 
-/// The permits of a speculation: what the gate allows, over one overlay; nobody is asked.
+/// Runs the calls of a speculation: what the gate allows, over one overlay; nobody is asked.
 #[derive(Clone)]
-pub(crate) struct Speculative {
-    pub(crate) tools: Arc<Tools>,
+pub(crate) struct SpeculativeExecutor {
+    pub(crate) tools: Arc<CallTools>,
     pub(crate) overlay: Arc<Overlay>,
-    pub(crate) shadow: Arc<Shadow>,
+    pub(crate) view_runner: Arc<ViewRunner>,
 }
 
 #[async_trait]
-impl Permits for Speculative {
-    async fn permit(&self, call: &ToolCall) -> Permit {
-        if let Some(message) = self.tools.nobody_offers(call) {
-            return Permit::Refuse(message);
+impl CallExecutor for SpeculativeExecutor {
+    async fn decide(&self, call: &ToolCall) -> CallDecision {
+        if let Some(message) = self.tools.unknown_tool_error(call) {
+            return CallDecision::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge_ahead);
-        let has_views = shadow::is_allowed(&context) && self.shadow.tier().is_some();
+        let has_views = shadow::views_allowed(&context) && self.view_runner.tier().is_some();
         match verdict.decision {
-            Decision::Boundary => return Permit::Stop(verdict),
+            Decision::Boundary => return CallDecision::Stop(verdict),
             Decision::Shadow if !has_views => {
-                return Permit::Stop(Verdict { decision: Decision::Boundary, ..verdict });
+                return CallDecision::Stop(Verdict { decision: Decision::Boundary, ..verdict });
             }
             Decision::Allow | Decision::Redirect | Decision::Shadow => {}
         }
         let declared = context.declaration(&call.name);
         if declared.is_some_and(|tool| tool.behaviour == Behaviour::ReadsRepository)
-            && !self.shadow.git_so_far().is_empty()
+            && !self.view_runner.git_so_far().is_empty()
         {
-            return Permit::Stop(Verdict::boundary(
+            return CallDecision::Stop(Verdict::boundary(
                 Reason::ReadsStaged,
                 format!("{} sees the repository without the commits that the work has made", call.name),
             ));
         }
         if declared.is_some_and(Declaration::sees_real_files) && self.differs_from_disk() {
-            return Permit::Stop(Verdict::boundary(
+            return CallDecision::Stop(Verdict::boundary(
                 Reason::ReadsStaged,
                 format!(
                     "{} sees the real files, and the work has changed some in the overlay only",
@@ -54,73 +54,73 @@ impl Permits for Speculative {
         }
         let staged_read = self.staged_read(call, &verdict).await;
         if let Some(path) = staged_read.as_ref().filter(|_| !has_views) {
-            return Permit::Stop(Verdict::boundary(
+            return CallDecision::Stop(Verdict::boundary(
                 Reason::ReadsStaged,
                 format!("the command may read {path}, which is changed in the overlay only"),
             ));
         }
         if let Some(path) = self.linked_read(call, &verdict).await {
-            return Permit::Stop(Verdict::boundary(
+            return CallDecision::Stop(Verdict::boundary(
                 Reason::ReadsOutside,
                 format!("the command reads {path} through a link, which may lead anywhere"),
             ));
         }
         // On the real tree, a command would see the repository without the commits that were made ahead.
-        let reads_git = is_shell(call) && !self.shadow.git_so_far().is_empty();
+        let reads_git = is_shell(call) && !self.view_runner.git_so_far().is_empty();
         let in_view = verdict.decision == Decision::Shadow || staged_read.is_some() || reads_git;
-        Permit::Run(Permitted { context, verdict, consented: false, attended: false, in_view })
+        CallDecision::Run(CallPermit { context, verdict, consented: false, attended: false, in_view })
     }
 
     fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy> {
         self.tools.deciding_policy(call, true)
     }
 
-    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
+    fn run(&self, call: &ToolCall, permit: CallPermit) -> CallFuture {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
-            this.tools.begins(&call);
+            this.tools.note_call_begun(&call);
             if is_shell(&call) {
-                this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
+                this.tools.remember_reads(&permit.verdict, &this.overlay).await;
             }
             // Calls that only read stage nothing, and run at the same time as others.
-            let staging = (!permitted.only_reads()).then(|| Staging::begin(&this.overlay));
-            let outcome = if permitted.in_view {
-                this.shadow.run(&call, &this.tools, &this.overlay, &permitted).await
+            let staging = (!permit.only_reads()).then(|| StagingGuard::begin(&this.overlay));
+            let outcome = if permit.in_view {
+                this.view_runner.run(&call, &this.tools, &this.overlay, &permit).await
             } else {
-                this.tools.run(&call, &this.overlay, &permitted).await
+                this.tools.run(&call, &this.overlay, &permit).await
             };
             if let (Some(staging), Ok(ran)) = (staging, &outcome)
                 && !ran.is_failed()
             {
                 staging.keep();
             }
-            this.tools.told(&call, outcome)
+            this.tools.note_result(&call, outcome)
         };
         run.instrument(span).boxed()
     }
 
-    fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits> {
-        Box::new(Self { tools: self.tools.of_task(log), ..self.clone() })
+    fn for_task(&self, log: &Arc<TaskLog>) -> Box<dyn CallExecutor> {
+        Box::new(Self { tools: self.tools.for_task(log), ..self.clone() })
     }
 
-    fn before_task(&self) -> Option<BeforeTask> {
-        Some(BeforeTask {
+    fn task_savepoint(&self) -> Option<TaskSavepoint> {
+        Some(TaskSavepoint {
             staged: self.overlay.savepoint(),
-            git: self.shadow.git(),
-            viewed: self.shadow.viewed(),
+            git: self.view_runner.git(),
+            view_times: self.view_runner.view_times(),
         })
     }
 
-    fn take_back(&self, before: BeforeTask) {
-        self.overlay.roll_back(before.staged);
-        self.shadow.take_back(before.git, before.viewed);
+    fn roll_back(&self, savepoint: TaskSavepoint) {
+        self.overlay.roll_back(savepoint.staged);
+        self.view_runner.roll_back(savepoint.git, savepoint.view_times);
     }
 }
 
-impl Speculative {
+impl SpeculativeExecutor {
     /// Whether a program that reads the workspace by itself would find something else than the work does.
     fn differs_from_disk(&self) -> bool {
-        self.overlay.is_staged(&WorkspacePath::root()) || !self.shadow.git_so_far().is_empty()
+        self.overlay.is_staged(&WorkspacePath::root()) || !self.view_runner.git_so_far().is_empty()
     }
 
     /// A path that a shell command may read and that is staged, or is reached through a link and so may be staged under
@@ -168,25 +168,25 @@ impl Speculative {
 
 /// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the
 /// clock.
-struct Staging<'a> {
+struct StagingGuard<'a> {
     overlay: &'a Overlay,
-    before: Option<Savepoint>,
+    savepoint: Option<Savepoint>,
 }
 
-impl<'a> Staging<'a> {
+impl<'a> StagingGuard<'a> {
     fn begin(overlay: &'a Overlay) -> Self {
-        Self { overlay, before: Some(overlay.savepoint()) }
+        Self { overlay, savepoint: Some(overlay.savepoint()) }
     }
 
     fn keep(mut self) {
-        self.before = None;
+        self.savepoint = None;
     }
 }
 
-impl Drop for Staging<'_> {
+impl Drop for StagingGuard<'_> {
     fn drop(&mut self) {
-        if let Some(before) = self.before.take() {
-            self.overlay.roll_back(before);
+        if let Some(savepoint) = self.savepoint.take() {
+            self.overlay.roll_back(savepoint);
         }
     }
 }

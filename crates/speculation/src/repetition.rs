@@ -4,50 +4,50 @@ use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult};
 use headstart_tool_gate::GateContext;
 
 /// How often the same answer is given; the next such call gets none.
-const GIVEN: usize = 3;
+const MAX_SAME_RESULTS: usize = 3;
 /// In a turn, how many calls are answered with a warning before the turn ends.
-const TOLD: usize = 1;
+const MAX_WARNINGS: usize = 1;
 
 /// What the model reads instead of the same answer once more.
-const SAME_AGAIN: &str = "you have made this call three times with the same result, and it is not made again; do something else, or say what you need";
+const WARNING: &str = "you have made this call three times with the same result, and it is not made again; do something else, or say what you need";
 
 /// What happens to a call that may have been made before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeated {
+pub(crate) enum Repetition {
     /// The call runs.
-    No,
+    None,
     /// The model is told that it would get the same answer as before.
-    Tell,
+    Warn,
     /// The model goes in a circle, so the run ends.
-    Ends,
+    End,
 }
 
-impl Repeated {
+impl Repetition {
     /// Judges a call that follows this transcript; `attended` says whether it is in a turn of the user, where the model
     /// is warned first.
     pub(crate) fn of(call: &ToolCall, messages: &[Message], context: &GateContext, attended: bool) -> Self {
-        let same = same_answers(call, messages, context);
-        match same.checked_sub(GIVEN) {
-            None => Self::No,
-            Some(told) if attended && told < TOLD => Self::Tell,
-            Some(_) => Self::Ends,
+        let same_count = count_same_answers(call, messages, context);
+        match same_count.checked_sub(MAX_SAME_RESULTS) {
+            None => Self::None,
+            Some(warnings) if attended && warnings < MAX_WARNINGS => Self::Warn,
+            Some(_) => Self::End,
         }
     }
 
     /// The warning for the model.
     pub(crate) fn message() -> String {
-        SAME_AGAIN.to_owned()
+        WARNING.to_owned()
     }
 }
 
 /// How often, up to now, this very call was answered with the same, or refused for that reason. If another call may
 /// have changed something in between, the count begins anew.
-fn same_answers(call: &ToolCall, messages: &[Message], context: &GateContext) -> usize {
+fn count_same_answers(call: &ToolCall, messages: &[Message], context: &GateContext) -> usize {
     let mut answers: Vec<&ToolOutcome> = Vec::new();
     for (made, result) in calls(messages) {
         if made.name == call.name && made.args == call.args {
             let is_other = answers.last().is_some_and(|last| **last != result.outcome);
-            if is_other && result.outcome != ToolOutcome::Error(SAME_AGAIN.to_owned()) {
+            if is_other && result.outcome != ToolOutcome::Error(WARNING.to_owned()) {
                 answers.clear();
             }
             answers.push(&result.outcome);

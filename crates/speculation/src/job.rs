@@ -9,25 +9,26 @@ use headstart_overlay_fs::Tree as _;
 use headstart_tool_gate::Decision;
 
 use crate::base_view::BaseView;
-use crate::check::report;
+use crate::check::failure_report;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::event::EventSender;
+use crate::executor::SpeculativeExecutor;
 use crate::lock::lock;
-use crate::next_step::NextStep;
-use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
-use crate::run::{Progress, Run, SharedProgress};
-use crate::shadow::{self, Shadow};
+use crate::shadow::{self, ViewRunner};
+use crate::step_slot::StepSlot;
+use crate::turn_loop::{Progress, SharedProgress, TurnLoop};
 use crate::{
-    Beside, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript,
+    Attachments, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOrigin, Speculation, Step,
+    Transcript,
 };
 
 /// If less time than this is left, a failure does not go back to the model.
-const LEAST_TIME: Duration = Duration::from_secs(5);
+const MIN_TIME_LEFT: Duration = Duration::from_secs(5);
 
 /// Everything that the work of a speculation needs.
-pub(crate) struct Work {
+pub(crate) struct SpeculationJob {
     pub(crate) id: String,
     pub(crate) engine: Engine,
     pub(crate) params: CacheSafeParams,
@@ -39,20 +40,20 @@ pub(crate) struct Work {
     pub(crate) events: EventSender,
     /// The steps below and this one, as a step above sees them.
     pub(crate) steps: Vec<Arc<BaseView>>,
-    pub(crate) above: Arc<NextStep>,
+    pub(crate) above: Arc<StepSlot>,
 }
 
 /// Where the work tells its progress. The receivers live as long as the handle; without a handle nobody wants to know.
-pub(crate) struct Tell {
+pub(crate) struct JobSenders {
     pub(crate) finished: oneshot::Sender<Arc<Finished>>,
     pub(crate) next: oneshot::Sender<Option<Suggestions>>,
     /// Used or dropped when it is known whether there is a step above.
     pub(crate) decided: oneshot::Sender<()>,
 }
 
-impl Work {
-    pub(crate) async fn run(self, tell: Tell) -> Option<Driver> {
-        let Tell { finished: send_finished, next: send_next, decided } = tell;
+impl SpeculationJob {
+    pub(crate) async fn run(self, senders: JobSenders) -> Option<Driver> {
+        let JobSenders { finished: send_finished, next: send_next, decided } = senders;
         let finished = Arc::new(self.finish(self.run_prompt().await));
         let completed = finished.ending == Ending::Completed;
         let _ = send_finished.send(Arc::clone(&finished));
@@ -71,32 +72,32 @@ impl Work {
     }
 
     async fn run_prompt(&self) -> Ending {
-        let beside = self
+        let attachments = self
             .engine
             .host
-            .beside_prompt(&self.prompt, PromptOf::WorkAhead, &self.params, self.overlay.base())
+            .prompt_attachments(&self.prompt, PromptOrigin::WorkAhead, &self.params, self.overlay.base())
             .await;
-        let beside = match beside {
-            Ok(beside) => beside,
+        let attachments = match attachments {
+            Ok(attachments) => attachments,
             Err(problem) => return Ending::failed("prompt", problem),
         };
-        for path in &beside.read {
+        for path in &attachments.read {
             // A file that is gone by now is noted as well.
             let _ = self.overlay.read(path).await;
         }
-        if beside != Beside::default() {
-            lock(&self.progress).transcript = Transcript::with_beside(&self.text, &beside);
+        if attachments != Attachments::default() {
+            lock(&self.progress).transcript = Transcript::with_attachments(&self.text, &attachments);
         }
         let request = self.params.fork(&self.engine.background);
         let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();
         let (toolbox, progress) = (self.engine.toolbox.clone(), Arc::clone(&self.progress));
-        let shadow = Shadow::new(&self.id, toolbox, below, progress, self.events.clone());
-        let permits = self.engine.speculative(&request, &self.overlay, shadow, &self.events);
-        let run = Run {
+        let view_runner = ViewRunner::new(&self.id, toolbox, below, progress, self.events.clone());
+        let executor = self.engine.speculative_executor(&request, &self.overlay, view_runner, &self.events);
+        let run = TurnLoop {
             model: &*self.engine.background.model,
             base: &request,
             call_ids: self.params.call_ids().map(str::to_owned).collect(),
-            permits: &permits,
+            executor: &executor,
             host: &*self.engine.host,
             limits: &self.engine.limits,
             progress: &self.progress,
@@ -104,43 +105,44 @@ impl Work {
             clock: Clock::default(),
             clock_above: None,
         };
-        let ending = run.to_end().await;
+        let ending = run.run_to_end().await;
         if ending == Ending::Completed {
-            self.check(&run, &permits).await;
+            self.check(&run, &executor).await;
         }
         ending
     }
 
     /// Runs the project's own check over completed work. A failure goes back to the model once, within the limits. If
     /// the model does not finish with that, the work stays as it was, and keeps the failure.
-    async fn check(&self, run: &Run<'_>, permits: &Speculative) {
-        let Some(report) = self.checked(permits).await else { return };
+    async fn check(&self, run: &TurnLoop<'_>, executor: &SpeculativeExecutor) {
+        let Some(report) = self.run_check(executor).await else { return };
         let (staged, before) = (self.overlay.savepoint(), self.overlay.change_set());
-        let (transcript, git, task_calls, viewed) = {
+        let (transcript, git, task_calls, view_times) = {
             let progress = lock(&self.progress);
-            let Progress { transcript, git, task_calls, viewed, .. } = &*progress;
-            (transcript.clone(), git.clone(), task_calls.clone(), *viewed)
+            let Progress { transcript, git, task_calls, view_times, .. } = &*progress;
+            (transcript.clone(), git.clone(), task_calls.clone(), *view_times)
         };
         let time = self.time_left();
-        if run.limit_before_asking().is_some() || time < LEAST_TIME {
+        if run.limit_before_asking().is_some() || time < MIN_TIME_LEFT {
             return;
         }
         lock(&self.progress).transcript.messages.push(Message::text(Role::User, &report));
         let limits = Limits { time, ..self.engine.limits };
-        let again = Run { limits: &limits, clock: Clock::default(), call_ids: run.call_ids.clone(), ..*run };
-        if again.to_end().await != Ending::Completed {
+        let retry =
+            TurnLoop { limits: &limits, clock: Clock::default(), call_ids: run.call_ids.clone(), ..*run };
+        if retry.run_to_end().await != Ending::Completed {
             self.overlay.roll_back(staged);
             let mut progress = lock(&self.progress);
             (progress.transcript, progress.git, progress.task_calls) = (transcript, git, task_calls);
-            progress.viewed = viewed;
+            progress.view_times = view_times;
         } else if self.overlay.change_set() != before {
             lock(&self.progress).check = None;
-            self.checked(permits).await;
+            self.run_check(executor).await;
         }
     }
 
     /// What the model reads of a check that failed; `None` if it passed, or if there is no check with a result.
-    async fn checked(&self, permits: &Speculative) -> Option<String> {
+    async fn run_check(&self, executor: &SpeculativeExecutor) -> Option<String> {
         let changes = self.overlay.change_set();
         let paths: Vec<_> = changes.changes.into_iter().map(|change| change.path).collect();
         if paths.is_empty() {
@@ -149,15 +151,16 @@ impl Work {
         let check = self.engine.host.check(&paths)?;
         let context = self.engine.host.gate_context();
         let verdict = self.engine.gate.judge_command_ahead(&check.line, &context);
-        let has_views = shadow::is_allowed(&context) && permits.shadow.tier().is_some();
+        let has_views = shadow::views_allowed(&context) && executor.view_runner.tier().is_some();
         if !has_views || verdict.decision == Decision::Boundary {
             return None;
         }
         let check = Check { time: check.time.min(self.time_left()), ..check };
-        let (checked, said) = permits.shadow.check(&check, &permits.tools, &self.overlay, &context).await?;
-        self.events.send(Event::Checked(checked.clone()));
-        let failed = (!checked.passed).then(|| report(&checked.command, &said));
-        lock(&self.progress).check = Some(checked);
+        let (result, output) =
+            executor.view_runner.check(&check, &executor.tools, &self.overlay, &context).await?;
+        self.events.send(Event::Checked(result.clone()));
+        let failed = (!result.passed).then(|| failure_report(&result.command, &output));
+        lock(&self.progress).check = Some(result);
         failed
     }
 
@@ -186,7 +189,7 @@ impl Work {
             let started =
                 Speculation::start(&engine, above.id, params, ("", &step.prompt), &self.steps[first..]);
             let (speculation, driver, events) = started.ok()?;
-            speculation.keep_events(events);
+            speculation.set_events(events);
             Some((speculation, driver))
         })
     }
@@ -207,7 +210,7 @@ impl Work {
             next: None,
             cost: progress.cost,
             // For a step on top of others, the accepted changes of the steps below would count as changes of the user.
-            viewed_ms: progress.viewed.earliest().filter(|_| self.steps.len() < 2),
+            viewed_ms: progress.view_times.earliest().filter(|_| self.steps.len() < 2),
             preview: progress.preview.clone(),
             check: progress.check.clone(),
         }

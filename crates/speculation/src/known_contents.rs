@@ -13,9 +13,9 @@ use crate::lock::lock;
 ///
 /// Each call of such a turn has its own overlay, so without this only changes during a call would be noticed.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<HashMap<WorkspacePath, Option<ContentHash>>>>);
+pub(crate) struct KnownContents(Arc<Mutex<HashMap<WorkspacePath, Option<ContentHash>>>>);
 
-impl Seen {
+impl KnownContents {
     /// Notes what a call read. A search shows only some lines of a file: it makes a file known, but if the turn knew
     /// the file before, that knowledge still counts. From a call that failed the model only learns what does not exist.
     pub(crate) fn note_reads(&self, tool: &str, failed: bool, reads: &[Observation]) {

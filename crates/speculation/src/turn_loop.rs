@@ -14,11 +14,11 @@ use tracing::{Instrument, debug, debug_span, field, info, trace};
 
 use crate::clock::Clock;
 use crate::event::EventSender;
+use crate::executor::CallExecutor;
 use crate::lock::lock;
-use crate::permit::Permits;
 use crate::transcript::make_ids_unique;
-use crate::viewed::Viewed;
-use crate::{CallInput, Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
+use crate::view_times::ViewTimes;
+use crate::{CallInput, CheckResult, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
 /// What a run has done so far; it can be read while the run is at work, and after the run is dropped.
 #[derive(Debug, Default)]
@@ -26,17 +26,17 @@ pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
     /// What is known of the tokens of its requests, if they are limited and one was answered.
-    pub(crate) gauge: Option<TokenEstimate>,
+    pub(crate) token_estimate: Option<TokenEstimate>,
     /// Why there is no next suggestion, once that is known.
-    pub(crate) no_next: Option<SuppressionReason>,
+    pub(crate) no_next_reason: Option<SuppressionReason>,
     /// When commands in views saw the workspace.
-    pub(crate) viewed: Viewed,
+    pub(crate) view_times: ViewTimes,
     /// What commands in views did to the repository.
     pub(crate) git: Option<GitChange>,
     /// The result that the pending call would have: it ran, and what it changed was dropped.
     pub(crate) preview: Option<String>,
     /// The result of the project's own check.
-    pub(crate) check: Option<Checked>,
+    pub(crate) check: Option<CheckResult>,
     /// The calls that ran in sub-tasks of work ahead.
     pub(crate) task_calls: Vec<ToolCall>,
 }
@@ -51,13 +51,13 @@ impl Progress {
 pub(crate) type SharedProgress = Arc<Mutex<Progress>>;
 
 /// The loop that a speculation and a foreground turn share: ask the model, run its calls, ask again.
-pub(crate) struct Run<'a> {
+pub(crate) struct TurnLoop<'a> {
     pub(crate) model: &'a dyn Model,
     /// The conversation so far and everything else that is the same in every request of the run.
     pub(crate) base: &'a ModelRequest,
     /// The ids of all calls in the conversation, including those that the requests leave out.
     pub(crate) call_ids: HashSet<String>,
-    pub(crate) permits: &'a dyn Permits,
+    pub(crate) executor: &'a dyn CallExecutor,
     pub(crate) host: &'a dyn Host,
     pub(crate) limits: &'a Limits,
     pub(crate) progress: &'a Mutex<Progress>,
@@ -67,13 +67,13 @@ pub(crate) struct Run<'a> {
     pub(crate) clock_above: Option<&'a Clock>,
 }
 
-impl Run<'_> {
+impl TurnLoop<'_> {
     /// Works until there is an ending. If the future is dropped earlier, the progress stays as it is, which is legal.
-    pub(crate) async fn to_end(&self) -> Ending {
+    pub(crate) async fn run_to_end(&self) -> Ending {
         let started = self.host.now();
         // A commit that has begun is not cut, because otherwise only some of its changes would be in the workspace.
-        let commits = || self.permits.is_committing();
-        let limited = self.clock.limit(self.host, self.limits.time, commits, self.work()).await;
+        let commits = || self.executor.is_committing();
+        let limited = self.clock.limit(self.host, self.limits.time, commits, self.run_loop()).await;
         let ending = limited.unwrap_or(Ending::Exhausted { limit: Limit::Time });
         let time = self.host.now().saturating_sub(started).saturating_sub(self.clock.asked());
         lock(self.progress).cost.work_ms += millis(time);
@@ -88,10 +88,10 @@ impl Run<'_> {
         ending
     }
 
-    async fn work(&self) -> Ending {
+    async fn run_loop(&self) -> Ending {
         let mut ids = self.call_ids.clone();
         ids.extend(lock(self.progress).transcript.call_ids());
-        self.tell_pending();
+        self.report_pending_calls();
         loop {
             if let Some(ending) = self.run_pending_calls().await {
                 return ending;
@@ -100,14 +100,18 @@ impl Run<'_> {
                 return Ending::Exhausted { limit };
             }
             let request = self.next_request();
-            if self.limits.window.is_some_and(|limit| limit.is_passed(&request, lock(self.progress).gauge)) {
+            if self
+                .limits
+                .window
+                .is_some_and(|limit| limit.is_passed(&request, lock(self.progress).token_estimate))
+            {
                 return Ending::Exhausted { limit: Limit::Window };
             }
-            let answer = match self.ask(&request).await {
+            let answer = match self.request_answer(&request).await {
                 Ok(answer) => answer,
                 Err(error) => return Ending::from(&error),
             };
-            if let Some(ending) = self.take(answer, &mut ids) {
+            if let Some(ending) = self.receive(answer, &mut ids) {
                 return ending;
             }
         }
@@ -133,11 +137,11 @@ impl Run<'_> {
     }
 
     /// Sends one request and reads its whole answer.
-    async fn ask(&self, request: &ModelRequest) -> Result<Answer, ModelError> {
-        let mut answer = Answer::default();
+    async fn request_answer(&self, request: &ModelRequest) -> Result<ModelAnswer, ModelError> {
+        let mut answer = ModelAnswer::default();
         let span = debug_span!("model", messages = request.messages.len(), tools = request.tools.len());
-        let asked = self.timed(self.read_answer(request, &mut answer).instrument(span)).await;
-        let (result, time) = asked;
+        let timed = self.timed(self.read_answer(request, &mut answer).instrument(span)).await;
+        let (result, time) = timed;
         debug!(
             millis = millis(time),
             input_tokens = answer.usage.input_tokens,
@@ -153,16 +157,17 @@ impl Run<'_> {
         progress.cost.turns += 1;
         progress.cost.tokens += answer.usage;
         if let Some(limit) = self.limits.window {
-            progress.gauge = Some(progress.gauge.unwrap_or(limit.gauge).after(request, answer.usage));
+            progress.token_estimate =
+                Some(progress.token_estimate.unwrap_or(limit.token_estimate).after(request, answer.usage));
         }
         drop(progress);
         if result.is_err() {
-            self.call(|| CallInput::Cut);
+            self.report_call(|| CallInput::AnswerCut);
         }
         result.map(|()| answer)
     }
 
-    async fn read_answer(&self, request: &ModelRequest, answer: &mut Answer) -> Result<(), ModelError> {
+    async fn read_answer(&self, request: &ModelRequest, answer: &mut ModelAnswer) -> Result<(), ModelError> {
         // Without the yields, a stream that is always ready would keep the clock and an abort waiting until its end.
         let mut stream = with_yields(self.model.stream(request).await?);
         while let Some(event) = stream.next().await {
@@ -172,7 +177,7 @@ impl Run<'_> {
                     answer.push_text(text);
                 }
                 ModelEvent::CallFragment { index, name, letters } => {
-                    self.call(|| CallInput::Fragment { index, name, letters });
+                    self.report_call(|| CallInput::Fragment { index, name, letters });
                 }
                 ModelEvent::ToolCall(call) => answer.parts.push(Part::ToolCall(call)),
                 ModelEvent::Opaque(opaque) => answer.opaque = Some(opaque),
@@ -188,28 +193,30 @@ impl Run<'_> {
     }
 
     /// Puts an answer into the transcript; returns an ending if the run is over with it.
-    fn take(&self, answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
-        let ending = self.take_in(answer, ids);
+    fn receive(&self, answer: ModelAnswer, ids: &mut HashSet<String>) -> Option<Ending> {
+        let ending = self.add_answer(answer, ids);
         match &ending {
             Some(Ending::Exhausted { limit: Limit::Output } | Ending::Failed { .. }) => {
-                self.call(|| CallInput::Cut);
+                self.report_call(|| CallInput::AnswerCut);
             }
-            _ => self.tell_pending(),
+            _ => self.report_pending_calls(),
         }
         ending
     }
 
     /// Tells which calls are to run.
-    fn tell_pending(&self) {
-        self.call(|| CallInput::Answered(lock(self.progress).transcript.pending_calls().cloned().collect()));
+    fn report_pending_calls(&self) {
+        self.report_call(|| {
+            CallInput::Answered(lock(self.progress).transcript.pending_calls().cloned().collect())
+        });
     }
 
     /// Tells something that happens to calls.
-    pub(crate) fn call(&self, input: impl FnOnce() -> CallInput) {
-        self.events.call(|| millis(self.host.now()), input);
+    pub(crate) fn report_call(&self, input: impl FnOnce() -> CallInput) {
+        self.events.report_call(|| millis(self.host.now()), input);
     }
 
-    fn take_in(&self, mut answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
+    fn add_answer(&self, mut answer: ModelAnswer, ids: &mut HashSet<String>) -> Option<Ending> {
         let mut progress = lock(self.progress);
         match answer.finish {
             Some(FinishReason::Length) => {
@@ -243,7 +250,7 @@ impl Run<'_> {
 
 /// The answer of the model, put together.
 #[derive(Default)]
-struct Answer {
+struct ModelAnswer {
     parts: Vec<Part>,
     /// What the model wants back with the parts.
     opaque: Option<Opaque>,
@@ -251,7 +258,7 @@ struct Answer {
     finish: Option<FinishReason>,
 }
 
-impl Answer {
+impl ModelAnswer {
     fn push_text(&mut self, more: String) {
         match self.parts.last_mut() {
             Some(Part::Text { text }) => text.push_str(&more),

@@ -11,72 +11,79 @@ use headstart_tool_gate::{
 };
 use tracing::{Instrument, debug};
 
-use super::{Cut, Permit, Permits, Permitted, Running, Tools, is_shell, span};
-use crate::seen::Seen;
+use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, StopReason, is_shell, span};
+use crate::known_contents::KnownContents;
 use crate::task::TaskLog;
-use crate::transcript::Ran;
+use crate::transcript::CallResult;
 use crate::{Consent, Prepared};
 
-/// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes are
+/// Runs the calls of a foreground turn: the user is asked where the mode does not decide, and every call's changes are
 /// committed before the next call runs.
 #[derive(Clone)]
-pub(crate) struct Foreground {
-    pub(crate) tools: Arc<Tools>,
+pub(crate) struct ForegroundExecutor {
+    pub(crate) tools: Arc<CallTools>,
     pub(crate) workspace: Arc<dyn Workspace>,
     pub(crate) quota: Quota,
-    pub(crate) committing: Committing,
-    pub(crate) seen: Seen,
+    pub(crate) committing: CommitFlag,
+    pub(crate) known_contents: KnownContents,
 }
 
 /// Whether a commit is under way.
 #[derive(Clone, Default)]
-pub(crate) struct Committing(Arc<AtomicBool>);
+pub(crate) struct CommitFlag(Arc<AtomicBool>);
 
-impl Committing {
+impl CommitFlag {
     /// Notes that a commit is under way until the guard is dropped.
     fn begin(&self) -> impl Drop + use<> {
-        struct Done(Arc<AtomicBool>);
-        impl Drop for Done {
+        struct CommitGuard(Arc<AtomicBool>);
+        impl Drop for CommitGuard {
             fn drop(&mut self) {
                 self.0.store(false, Ordering::SeqCst);
             }
         }
         self.0.store(true, Ordering::SeqCst);
-        Done(Arc::clone(&self.0))
+        CommitGuard(Arc::clone(&self.0))
     }
 }
 
 #[async_trait]
-impl Permits for Foreground {
+impl CallExecutor for ForegroundExecutor {
     fn is_attended(&self) -> bool {
         true
     }
 
-    async fn permit(&self, call: &ToolCall) -> Permit {
-        if let Some(message) = self.tools.nobody_offers(call) {
-            return Permit::Refuse(message);
+    async fn decide(&self, call: &ToolCall) -> CallDecision {
+        if let Some(message) = self.tools.unknown_tool_error(call) {
+            return CallDecision::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge);
-        let asked = Permitted { context, verdict, consented: true, attended: true, in_view: false };
-        let verdict = &asked.verdict;
+        let permit = CallPermit { context, verdict, consented: true, attended: true, in_view: false };
+        let verdict = &permit.verdict;
         if verdict.decision != Decision::Boundary {
-            return Permit::Run(Permitted { consented: false, ..asked });
+            return CallDecision::Run(CallPermit { consented: false, ..permit });
         }
         if matches!(verdict.reason, Reason::DeniedPath) {
-            return Permit::Refuse(asked.verdict.detail);
+            return CallDecision::Refuse(permit.verdict.detail);
         }
         let called = CallRef { name: &call.name, args: &call.args };
-        let said = self.tools.gate.standing_consent(verdict, called, &asked.context);
-        if said == StandingConsent::No {
-            return Permit::Refuse(asked.verdict.detail);
+        let standing = self.tools.gate.standing_consent(verdict, called, &permit.context);
+        if standing == StandingConsent::No {
+            return CallDecision::Refuse(permit.verdict.detail);
         }
-        if asked.context.mode.writes_nothing() && !asks_to_read(verdict) {
-            return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
+        if permit.context.mode.writes_nothing() && !asks_to_read(verdict) {
+            return CallDecision::Refuse(format!(
+                "plan mode runs nothing that may write: {}",
+                verdict.detail
+            ));
         }
-        match said {
-            StandingConsent::Yes => Permit::Run(asked),
-            StandingConsent::Nothing if asked.context.mode == ApprovalMode::Yolo => Permit::Run(asked),
-            StandingConsent::Nothing | StandingConsent::Asks | StandingConsent::No => Permit::Ask(asked),
+        match standing {
+            StandingConsent::Yes => CallDecision::Run(permit),
+            StandingConsent::Nothing if permit.context.mode == ApprovalMode::Yolo => {
+                CallDecision::Run(permit)
+            }
+            StandingConsent::Nothing | StandingConsent::Asks | StandingConsent::No => {
+                CallDecision::Ask(permit)
+            }
         }
     }
 
@@ -84,48 +91,48 @@ impl Permits for Foreground {
         self.tools.deciding_policy(call, false)
     }
 
-    async fn prepare(&self, call: &ToolCall, asked: &Permitted) -> Result<Prepared, String> {
+    async fn prepare(&self, call: &ToolCall, permit: &CallPermit) -> Result<Prepared, String> {
         if !self.tools.toolbox.is_edit(&call.name) {
             return Ok(Prepared::default());
         }
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let view = Arc::new(Overlay::new(base, self.quota));
         let toolbox = self.tools.toolbox.without_edit_observer();
-        match toolbox.run(call, self.tools.context(&view, asked)).await {
+        match toolbox.run(call, self.tools.context(&view, permit)).await {
             Ok(_) => {
                 let changes = view.change_set();
                 let changes = (!changes.is_empty()).then_some(changes);
                 Ok(Prepared { changes })
             }
             // The error may reveal something of a closed file, so the model reads it only after a yes.
-            Err(_) if asked.verdict.reason != Reason::WriteToolNoAuto => Ok(Prepared::default()),
+            Err(_) if permit.verdict.reason != Reason::WriteToolNoAuto => Ok(Prepared::default()),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    async fn ask(&self, call: &ToolCall, asked: Permitted, prepared: Prepared) -> Permit {
-        match self.tools.host.consent_to(call, &asked.verdict, prepared).await {
-            Consent::Run => Permit::Run(asked),
-            Consent::Decline => Permit::Refuse("the user declined this call".into()),
+    async fn ask(&self, call: &ToolCall, permit: CallPermit, prepared: Prepared) -> CallDecision {
+        match self.tools.host.consent_to(call, &permit.verdict, prepared).await {
+            Consent::Run => CallDecision::Run(permit),
+            Consent::Decline => CallDecision::Refuse("the user declined this call".into()),
             Consent::DeclineBecause(why) => {
-                Permit::Refuse(format!("the user declined this call, and says: {why}"))
+                CallDecision::Refuse(format!("the user declined this call, and says: {why}"))
             }
-            Consent::Stop => Permit::Stop(asked.verdict),
+            Consent::Stop => CallDecision::Stop(permit.verdict),
         }
     }
 
-    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
+    fn run(&self, call: &ToolCall, permit: CallPermit) -> CallFuture {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
-            this.tools.begins(&call);
-            let outcome = this.run_and_commit(&call, &permitted).await;
-            this.tools.told(&call, outcome)
+            this.tools.note_call_begun(&call);
+            let outcome = this.run_and_commit(&call, &permit).await;
+            this.tools.note_result(&call, outcome)
         };
         run.instrument(span).boxed()
     }
 
-    fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits> {
-        Box::new(Self { tools: self.tools.of_task(log), ..self.clone() })
+    fn for_task(&self, log: &Arc<TaskLog>) -> Box<dyn CallExecutor> {
+        Box::new(Self { tools: self.tools.for_task(log), ..self.clone() })
     }
 
     fn is_committing(&self) -> bool {
@@ -133,22 +140,22 @@ impl Permits for Foreground {
     }
 }
 
-impl Foreground {
-    async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<Ran, Cut> {
+impl ForegroundExecutor {
+    async fn run_and_commit(&self, call: &ToolCall, permit: &CallPermit) -> Result<CallResult, StopReason> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
         // A command that the user agreed to may do more than read.
-        if is_shell(call) && !permitted.consented {
-            self.tools.remember_reads(&permitted.verdict, &overlay).await;
+        if is_shell(call) && !permit.consented {
+            self.tools.remember_reads(&permit.verdict, &overlay).await;
         }
-        let outcome = self.tools.run(call, &overlay, permitted).await?;
+        let outcome = self.tools.run(call, &overlay, permit).await?;
         let changes = overlay.change_set();
         let failed = outcome.is_failed();
         if changes.is_empty() || failed {
-            self.seen.note_reads(&call.name, failed, &changes.reads);
+            self.known_contents.note_reads(&call.name, failed, &changes.reads);
             return Ok(outcome);
         }
-        let stale = self.seen.changed_meanwhile(&changes);
+        let stale = self.known_contents.changed_meanwhile(&changes);
         if !stale.is_empty() {
             return Ok(changed_meanwhile(&stale));
         }
@@ -158,15 +165,15 @@ impl Foreground {
         debug!(paths = changes.changes.len(), committed = is_committed, "the workspace took its changes");
         Ok(match committed {
             Ok(CommitOutcome::Committed(_)) => {
-                self.seen.note_reads(&call.name, failed, &changes.reads);
-                self.seen.note_writes(&changes);
+                self.known_contents.note_reads(&call.name, failed, &changes.reads);
+                self.known_contents.note_writes(&changes);
                 outcome
             }
             Ok(CommitOutcome::Conflict(conflicts)) => {
                 let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
                 changed_meanwhile(&paths)
             }
-            Err(error) => Ran::failed(error.to_string()),
+            Err(error) => CallResult::failed(error.to_string()),
         })
     }
 }
@@ -178,6 +185,6 @@ fn asks_to_read(verdict: &Verdict) -> bool {
     matches!(verdict.reason, Reason::SecretPath | Reason::Policy) && verdict.effects.iter().all(reads)
 }
 
-fn changed_meanwhile(paths: &[String]) -> Ran {
-    Ran::failed(format!("{} changed meanwhile; read it again", paths.join(", ")))
+fn changed_meanwhile(paths: &[String]) -> CallResult {
+    CallResult::failed(format!("{} changed meanwhile; read it again", paths.join(", ")))
 }

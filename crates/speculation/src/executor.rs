@@ -19,44 +19,44 @@ use headstart_toolbox::{
 
 use tracing::{Span, debug, debug_span, trace};
 
-pub(crate) use self::foreground::{Committing, Foreground};
-pub(crate) use self::speculative::Speculative;
+pub(crate) use self::foreground::{CommitFlag, ForegroundExecutor};
+pub(crate) use self::speculative::SpeculativeExecutor;
 use crate::event::EventSender;
-use crate::run::json;
 use crate::task::TaskLog;
-use crate::transcript::Ran;
-use crate::viewed::Viewed;
+use crate::transcript::CallResult;
+use crate::turn_loop::json;
+use crate::view_times::ViewTimes;
 use crate::{Ending, Host, Limit, Prepared};
 
 /// A running call. It may be polled on any thread.
-pub(crate) type Running = BoxFuture<'static, Result<Ran, Cut>>;
+pub(crate) type CallFuture = BoxFuture<'static, Result<CallResult, StopReason>>;
 
 /// Why a run ends at a call that began.
 #[derive(Debug, Clone)]
-pub(crate) enum Cut {
+pub(crate) enum StopReason {
     Limit(Limit),
     /// The call is pending again, as if it had not run.
-    Stop(Box<Verdict>),
+    Boundary(Box<Verdict>),
 }
 
-impl From<Cut> for Ending {
-    fn from(cut: Cut) -> Self {
-        match cut {
-            Cut::Limit(limit) => Self::Exhausted { limit },
-            Cut::Stop(verdict) => Self::Boundary { verdict: *verdict },
+impl From<StopReason> for Ending {
+    fn from(reason: StopReason) -> Self {
+        match reason {
+            StopReason::Limit(limit) => Self::Exhausted { limit },
+            StopReason::Boundary(verdict) => Self::Boundary { verdict: *verdict },
         }
     }
 }
 
 /// Whether a call runs, and how. This is what differs between a speculation and a foreground turn.
 #[async_trait]
-pub(crate) trait Permits: Send + Sync {
+pub(crate) trait CallExecutor: Send + Sync {
     /// The permit for a call as things are now. This runs nothing and asks nobody, so other calls may run meanwhile.
-    async fn permit(&self, call: &ToolCall) -> Permit;
+    async fn decide(&self, call: &ToolCall) -> CallDecision;
 
-    /// Asks the user if [`permit`](Self::permit) requires it. By default there is nobody to ask.
-    async fn ask(&self, _call: &ToolCall, asked: Permitted, _prepared: Prepared) -> Permit {
-        Permit::Stop(asked.verdict)
+    /// Asks the user if [`decide`](Self::decide) requires it. By default there is nobody to ask.
+    async fn ask(&self, _call: &ToolCall, permit: CallPermit, _prepared: Prepared) -> CallDecision {
+        CallDecision::Stop(permit.verdict)
     }
 
     /// The policy that decides about a call as things are now.
@@ -64,23 +64,23 @@ pub(crate) trait Permits: Send + Sync {
 
     /// Looks at a call about which the user would be asked. If the call cannot be done, the error is what the model
     /// reads, and nobody is asked.
-    async fn prepare(&self, _call: &ToolCall, _asked: &Permitted) -> Result<Prepared, String> {
+    async fn prepare(&self, _call: &ToolCall, _permit: &CallPermit) -> Result<Prepared, String> {
         Ok(Prepared::default())
     }
 
     /// Runs a permitted call. The error ends the whole run.
-    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
+    fn run(&self, call: &ToolCall, permit: CallPermit) -> CallFuture;
 
-    /// The same permits for the calls of a sub-task: `log` is told of them, and the run's events are not.
-    fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits>;
+    /// The same executor for the calls of a sub-task: `log` is told of them, and the run's events are not.
+    fn for_task(&self, log: &Arc<TaskLog>) -> Box<dyn CallExecutor>;
 
     /// The state to which a sub-task that begins now can be taken back; `None` if what its calls did stays.
-    fn before_task(&self) -> Option<BeforeTask> {
+    fn task_savepoint(&self) -> Option<TaskSavepoint> {
         None
     }
 
     /// Takes back what was done since then.
-    fn take_back(&self, _before: BeforeTask) {}
+    fn roll_back(&self, _savepoint: TaskSavepoint) {}
 
     /// Whether the run is a turn of the user.
     fn is_attended(&self) -> bool {
@@ -94,16 +94,16 @@ pub(crate) trait Permits: Send + Sync {
 }
 
 /// What work ahead has staged when one of its sub-tasks begins.
-pub(crate) struct BeforeTask {
+pub(crate) struct TaskSavepoint {
     staged: Savepoint,
     git: Option<GitChange>,
-    viewed: Viewed,
+    view_times: ViewTimes,
 }
 
-pub(crate) enum Permit {
-    Run(Permitted),
+pub(crate) enum CallDecision {
+    Run(CallPermit),
     /// The call runs if the user agrees.
-    Ask(Permitted),
+    Ask(CallPermit),
     /// The call does not run; the model reads why.
     Refuse(String),
     /// The run ends before this call.
@@ -111,7 +111,7 @@ pub(crate) enum Permit {
 }
 
 /// The rules under which a call was permitted; the call runs under the same rules.
-pub(crate) struct Permitted {
+pub(crate) struct CallPermit {
     pub(crate) context: GateContext,
     pub(crate) verdict: Verdict,
     consented: bool,
@@ -121,7 +121,7 @@ pub(crate) struct Permitted {
     in_view: bool,
 }
 
-impl Permitted {
+impl CallPermit {
     /// Whether the call does nothing that another call could see, so that it may run beside others of its kind.
     pub(crate) fn only_reads(&self) -> bool {
         let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;
@@ -136,7 +136,7 @@ impl Permitted {
 }
 
 /// Everything that both kinds of run need to judge and run a call.
-pub(crate) struct Tools {
+pub(crate) struct CallTools {
     pub(crate) toolbox: Toolbox,
     pub(crate) offered: Vec<ToolSchema>,
     pub(crate) gate: Arc<Gate>,
@@ -148,9 +148,9 @@ pub(crate) struct Tools {
     pub(crate) task: Option<Arc<TaskLog>>,
 }
 
-impl Tools {
+impl CallTools {
     /// The same tools for a sub-task, which cannot begin another sub-task.
-    fn of_task(&self, log: &Arc<TaskLog>) -> Arc<Self> {
+    fn for_task(&self, log: &Arc<TaskLog>) -> Arc<Self> {
         let mut offered = self.offered.clone();
         offered.retain(|schema| schema.name != ours::TASK.name);
         Arc::new(Self {
@@ -159,29 +159,35 @@ impl Tools {
             gate: Arc::clone(&self.gate),
             host: Arc::clone(&self.host),
             limits: self.limits,
-            events: EventSender::to_nobody(),
+            events: EventSender::discarding(),
             task: Some(Arc::clone(log)),
         })
     }
 
     /// Notes that a call begins.
-    fn begins(&self, call: &ToolCall) {
+    fn note_call_begun(&self, call: &ToolCall) {
         if let Some(log) = &self.task {
-            log.begins(call, &self.toolbox);
+            log.note_call_begun(call, &self.toolbox);
         }
     }
 
     /// Notes the result of a call.
-    fn told(&self, call: &ToolCall, ran: Result<Ran, Cut>) -> Result<Ran, Cut> {
+    fn note_result(
+        &self,
+        call: &ToolCall,
+        ran: Result<CallResult, StopReason>,
+    ) -> Result<CallResult, StopReason> {
         match &ran {
             Ok(ran) => {
                 debug!(failed = ran.is_failed(), items = ran.items.len(), "the call is done");
                 trace!(target: CONTENT, outcome = json(&ran.outcome), "what it answered");
             }
-            Err(cut) => debug!(by_limit = matches!(cut, Cut::Limit(_)), "the run ends at the call"),
+            Err(reason) => {
+                debug!(by_limit = matches!(reason, StopReason::Limit(_)), "the run ends at the call")
+            }
         }
         if let (Some(log), Ok(ran)) = (&self.task, &ran) {
-            log.ended(call, &ran.outcome, &self.toolbox);
+            log.note_call_ended(call, &ran.outcome, &self.toolbox);
         }
         ran
     }
@@ -220,7 +226,7 @@ impl Tools {
     }
 
     /// The error for a tool name that nobody offers, so that the model can act on it.
-    fn nobody_offers(&self, call: &ToolCall) -> Option<String> {
+    fn unknown_tool_error(&self, call: &ToolCall) -> Option<String> {
         if !self.host.gate_context().mode.offers_tools() {
             return Some(format!(
                 "{} is not run: no tools are offered in chat mode; answer in words",
@@ -232,49 +238,54 @@ impl Tools {
             .then(|| self.toolbox.unknown_tool(&call.name).to_string())
     }
 
-    async fn run(&self, call: &ToolCall, view: &Arc<Overlay>, permitted: &Permitted) -> Result<Ran, Cut> {
+    async fn run(
+        &self,
+        call: &ToolCall,
+        view: &Arc<Overlay>,
+        permit: &CallPermit,
+    ) -> Result<CallResult, StopReason> {
         // Only for a host's own tool is its declaration compared with what it did.
-        let declared = permitted.context.declaration(&call.name).filter(|tool| !tool.is_built_in());
+        let declared = permit.context.declaration(&call.name).filter(|tool| !tool.is_built_in());
         let declared = declared.map(|tool| (tool, view.change_set()));
-        let prints = self.events.output_of(&call.id);
-        let context = self.context(view, permitted);
+        let prints = self.events.output_reporter(&call.id);
+        let context = self.context(view, permit);
         let ran = match &prints {
             Some(prints) => self.toolbox.run_streaming(call, context, prints).await,
             None => self.toolbox.run(call, context).await,
         };
         match ran {
             Ok(output) => {
-                let against =
-                    declared.and_then(|(tool, before)| self.against(tool, call, &before, view, permitted));
-                Ok(against.map_or_else(|| output.into(), Ran::from))
+                let violation = declared
+                    .and_then(|(tool, before)| self.contract_violation(tool, call, &before, view, permit));
+                Ok(violation.map_or_else(|| output.into(), CallResult::from))
             }
-            Err(ToolError::Quota { .. }) => Err(Cut::Limit(Limit::Staged)),
-            Err(error) => Ok(Ran::failed(error.to_string())),
+            Err(ToolError::Quota { .. }) => Err(StopReason::Limit(Limit::Staged)),
+            Err(error) => Ok(CallResult::failed(error.to_string())),
         }
     }
 
     /// What the model reads if a host's own tool did more than its declaration and the rules allow: the gate knew only
     /// what it was told of that tool, and the paths in its arguments.
-    fn against(
+    fn contract_violation(
         &self,
         tool: &Declaration,
         call: &ToolCall,
         before: &ChangeSet,
         view: &Overlay,
-        permitted: &Permitted,
+        permit: &CallPermit,
     ) -> Option<ToolOutcome> {
         let now = view.change_set();
         let before: HashMap<_, _> = before.changes.iter().map(|change| (&change.path, change)).collect();
         let mut staged =
             now.changes.iter().filter(|change| before.get(&change.path).is_none_or(|known| known != change));
         let why = if tool.stages_in(&call.args) {
-            let rules = GateContext { mode: ApprovalMode::AutoEdit, ..permitted.context.clone() };
+            let rules = GateContext { mode: ApprovalMode::AutoEdit, ..permit.context.clone() };
             let verdict = |path| self.gate.judge_path(Access::Write, path, &rules);
             // The user was asked about a protected path that the call named, and about no other.
             let is_agreed_to = |verdict: &Verdict, path| {
-                permitted.consented
+                permit.consented
                     && verdict.reason == Reason::ProtectedPath
-                    && tool.is_about(&call.args, path, &permitted.context)
+                    && tool.is_about(&call.args, path, &permit.context)
             };
             staged
                 .map(|change| (verdict(&change.path), &change.path))
@@ -293,22 +304,22 @@ impl Tools {
         &self,
         call: &ToolCall,
         overlay: &Arc<Overlay>,
-        permitted: &Permitted,
+        permit: &CallPermit,
         view: &ViewId,
         below: Arc<ChangeSet>,
         git: PriorGitChanges,
     ) -> Result<ViewCallOutput, ToolError> {
-        self.toolbox.run_in_view(call, self.context(overlay, permitted), view, below, git).await
+        self.toolbox.run_in_view(call, self.context(overlay, permit), view, below, git).await
     }
 
-    fn context<'a>(&'a self, view: &'a Arc<Overlay>, permitted: &'a Permitted) -> ToolContext<'a> {
+    fn context<'a>(&'a self, view: &'a Arc<Overlay>, permit: &'a CallPermit) -> ToolContext<'a> {
         ToolContext {
             view,
-            gate: &permitted.context,
+            gate: &permit.context,
             limits: &self.limits,
-            hardened: if permitted.consented { None } else { permitted.verdict.hardened.as_ref() },
-            consented: permitted.consented,
-            attended: permitted.attended,
+            hardened: if permit.consented { None } else { permit.verdict.hardened.as_ref() },
+            consented: permit.consented,
+            attended: permit.attended,
         }
     }
 }

@@ -10,21 +10,21 @@ use headstart_overlay_fs::{
 use serde::Serialize;
 
 /// How many files are followed; changes of other files are committed, but not followed.
-const MOST_FILES: usize = 1_000;
+const MAX_FILES: usize = 1_000;
 /// How many commits of one file are remembered; the oldest are forgotten.
-const MOST_COMMITS: usize = 16;
+const MAX_COMMITS: usize = 16;
 /// How many files a note names.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// A workspace that recognizes what was committed through it, so that the model can be told what its user has undone.
 ///
 /// A conversation contains what the model wrote. A user may take that back outside the conversation: in an editor, with
 /// git, or with an undo of the host. The next answer would then assume files that are not there. A host gives an engine
-/// this in place of its workspace, one for each conversation, and asks for [`news`](Self::news) before every prompt.
-/// Their [`note`](News::note) goes before the user's words, in the same message: history is never changed, so the
-/// provider's prefix cache stays valid. Work that ran ahead of the prompt without that knowledge is dropped. When
-/// prompt and answer are part of the conversation, [`told`](Self::told) notes what the model knows by then; what was
-/// undone and redone before that is no news.
+/// this in place of its workspace, one for each conversation, and asks for [`report`](Self::report) before every
+/// prompt. Their [`note`](UndoReport::note) goes before the user's words, in the same message: history is never
+/// changed, so the provider's prefix cache stays valid. Work that ran ahead of the prompt without that knowledge is
+/// dropped. When prompt and answer are part of the conversation, [`acknowledge`](Self::acknowledge) notes what the
+/// model knows by then; what was undone and redone before that is no news.
 ///
 /// # Limitations
 ///
@@ -40,15 +40,15 @@ pub struct UndoWatch {
 }
 
 /// The hash by which the content of a file is recognized; `None` if there is no file.
-type Sum = Option<ContentHash>;
+type Checksum = Option<ContentHash>;
 
 /// The commits of one file that still count. Commits that were undone before others were made do not.
 #[derive(Default)]
 struct Commits {
     /// The content before and after each commit, oldest first.
-    sums: Vec<(Sum, Sum)>,
+    checksums: Vec<(Checksum, Checksum)>,
     /// How many of them are made, as far as the model knows.
-    known: usize,
+    acknowledged: usize,
     /// How many were ever made.
     version: u64,
 }
@@ -56,17 +56,17 @@ struct Commits {
 /// What a user has undone, or made again, since the model was told last.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct News {
+pub struct UndoReport {
     /// Files that are again as they were before a commit, by path.
-    pub undone: Vec<Restored>,
+    pub undone: Vec<RestoredFile>,
     /// Files that are again as they were after a commit, of which the model was told before that it was undone.
-    pub redone: Vec<Restored>,
+    pub redone: Vec<RestoredFile>,
 }
 
 /// A file that has an earlier content again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Restored {
+pub struct RestoredFile {
     /// Its path.
     pub path: WorkspacePath,
     /// Whether there is a file now.
@@ -86,35 +86,35 @@ impl UndoWatch {
     }
 
     /// What was undone or redone since the model was told last. A file that cannot be read is no news.
-    pub async fn news(&self) -> News {
+    pub async fn undo_report(&self) -> UndoReport {
         let paths: Vec<_> = self.files().iter().map(|(path, _)| path.clone()).collect();
-        let mut news = News::default();
+        let mut report = UndoReport::default();
         for path in paths {
-            let Ok(now) = self.sum_at(&path).await else { continue };
+            let Ok(now) = self.checksum_at(&path).await else { continue };
             let files = self.files();
-            let Ok(index) = place_of(&files, &path) else { continue };
+            let Ok(index) = find_file(&files, &path) else { continue };
             let file = &files[index].1;
-            let Some(commits) = file.place(now) else { continue };
-            let (known, version) = (file.known, file.version);
-            let restored = Restored { path, exists: now.is_some(), commits, version };
-            match commits.cmp(&known) {
-                Ordering::Less => news.undone.push(restored),
-                Ordering::Greater => news.redone.push(restored),
+            let Some(commits) = file.commits_made(now) else { continue };
+            let (acknowledged, version) = (file.acknowledged, file.version);
+            let restored = RestoredFile { path, exists: now.is_some(), commits, version };
+            match commits.cmp(&acknowledged) {
+                Ordering::Less => report.undone.push(restored),
+                Ordering::Greater => report.redone.push(restored),
                 Ordering::Equal => {}
             }
         }
-        news
+        report
     }
 
     /// Notes that the model knows these news, because they are in the conversation. Files that were committed after the
     /// news were collected stay as the model made them.
-    pub fn told(&self, news: &News) {
+    pub fn acknowledge(&self, report: &UndoReport) {
         let mut files = self.files();
-        for Restored { path, commits, version, .. } in news.undone.iter().chain(&news.redone) {
-            let Ok(index) = place_of(&files, path) else { continue };
+        for RestoredFile { path, commits, version, .. } in report.undone.iter().chain(&report.redone) {
+            let Ok(index) = find_file(&files, path) else { continue };
             let file = &mut files[index].1;
             if file.version == *version {
-                file.known = (*commits).min(file.sums.len());
+                file.acknowledged = (*commits).min(file.checksums.len());
             }
         }
     }
@@ -136,9 +136,9 @@ impl UndoWatch {
     }
 
     /// The hash of the file at a path; an error if it is not a regular file.
-    async fn sum_at(&self, path: &WorkspacePath) -> Result<Sum, TreeError> {
+    async fn checksum_at(&self, path: &WorkspacePath) -> Result<Checksum, TreeError> {
         match self.workspace.look(path).await {
-            Ok((_, Some(content))) => Ok(Some(sum(&content))),
+            Ok((_, Some(content))) => Ok(Some(checksum(&content))),
             Ok(_) => Err(TreeError::IsADirectory { path: path.clone() }),
             Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -147,7 +147,7 @@ impl UndoWatch {
 
     /// The content of the file of a change right before the commit. For a file that is merged, this is not the content
     /// on which the work is based.
-    async fn before(&self, change: &Change) -> Option<Sum> {
+    async fn content_before(&self, change: &Change) -> Option<Checksum> {
         let base = match (&change.kind, &change.base) {
             (ChangeKind::Write { .. }, None) => return Some(None),
             (ChangeKind::Write { .. } | ChangeKind::Delete, Some(base)) if base.kind == EntryKind::File => {
@@ -157,25 +157,25 @@ impl UndoWatch {
         };
         let now = self.workspace.metadata(&change.path).await.ok()?;
         match &change.base_content {
-            Some(content) if base.proves_unchanged(&now.fingerprint) => Some(Some(sum(content))),
-            _ => self.sum_at(&change.path).await.ok(),
+            Some(content) if base.proves_unchanged(&now.fingerprint) => Some(Some(checksum(content))),
+            _ => self.checksum_at(&change.path).await.ok(),
         }
     }
 
-    async fn committed(&self, change: &Change, before: Sum, is_merged: bool) {
+    async fn note_commit(&self, change: &Change, before: Checksum, is_merged: bool) {
         let after = match &change.kind {
-            _ if is_merged => match self.sum_at(&change.path).await {
+            _ if is_merged => match self.checksum_at(&change.path).await {
                 Ok(after) => after,
                 Err(_) => return,
             },
-            ChangeKind::Write { content, .. } => Some(sum(content)),
+            ChangeKind::Write { content, .. } => Some(checksum(content)),
             _ => None,
         };
         let mut files = self.files();
-        let index = match place_of(&files, &change.path) {
+        let index = match find_file(&files, &change.path) {
             _ if before == after => return,
             Ok(index) => index,
-            Err(_) if MOST_FILES <= files.len() => return,
+            Err(_) if MAX_FILES <= files.len() => return,
             Err(index) => {
                 files.insert(index, (change.path.clone(), Commits::default()));
                 index
@@ -186,37 +186,37 @@ impl UndoWatch {
 }
 
 /// The place of the file in the list, or the place where it would be.
-fn place_of(files: &[(WorkspacePath, Commits)], path: &WorkspacePath) -> Result<usize, usize> {
+fn find_file(files: &[(WorkspacePath, Commits)], path: &WorkspacePath) -> Result<usize, usize> {
     files.binary_search_by(|(other, _)| other.cmp(path))
 }
 
 impl Commits {
-    fn add(&mut self, before: Sum, after: Sum) {
+    fn add(&mut self, before: Checksum, after: Checksum) {
         // Commits that were undone before are not part of the way to this content.
-        let made = self.place(before).unwrap_or(self.sums.len());
-        self.sums.truncate(made);
-        if self.sums.len() == MOST_COMMITS {
-            self.sums.remove(0);
+        let made = self.commits_made(before).unwrap_or(self.checksums.len());
+        self.checksums.truncate(made);
+        if self.checksums.len() == MAX_COMMITS {
+            self.checksums.remove(0);
         }
-        self.sums.push((before, after));
-        self.known = self.sums.len();
+        self.checksums.push((before, after));
+        self.acknowledged = self.checksums.len();
         self.version += 1;
     }
 
     /// How many commits are made if the file has this content: as many as the model knows of if that fits, otherwise as
     /// many as possible.
-    fn place(&self, now: Sum) -> Option<usize> {
+    fn commits_made(&self, now: Checksum) -> Option<usize> {
         let is_at = |made: &usize| {
-            let after = made.checked_sub(1).and_then(|last| self.sums.get(last));
+            let after = made.checked_sub(1).and_then(|last| self.checksums.get(last));
             after.is_some_and(|(_, after)| *after == now)
-                || self.sums.get(*made).is_some_and(|(before, _)| *before == now)
+                || self.checksums.get(*made).is_some_and(|(before, _)| *before == now)
         };
-        Some(self.known).filter(is_at).or_else(|| (0..=self.sums.len()).rev().find(is_at))
+        Some(self.acknowledged).filter(is_at).or_else(|| (0..=self.checksums.len()).rev().find(is_at))
     }
 }
 
 /// The hash of a text. Line endings are left out, because they do not make two texts different.
-fn sum(content: &[u8]) -> ContentHash {
+fn checksum(content: &[u8]) -> ContentHash {
     if !content.contains(&b'\r') {
         return ContentHash::of(content);
     }
@@ -231,14 +231,14 @@ fn sum(content: &[u8]) -> ContentHash {
     ContentHash::of(&plain)
 }
 
-impl News {
+impl UndoReport {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.undone.is_empty() && self.redone.is_empty()
     }
 
     /// The prompt as it is sent: after what the model has to know first.
-    pub fn before_prompt(&self, prompt: &str) -> String {
+    pub fn prepend_to(&self, prompt: &str) -> String {
         let note = self.note();
         if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") }
     }
@@ -266,7 +266,7 @@ impl News {
     }
 
     /// One line that shows the user what the model is told; empty if there are no news.
-    pub fn for_user(&self) -> String {
+    pub fn user_message(&self) -> String {
         let mut line = String::new();
         let kinds = [
             ("you have undone its changes of ", &self.undone),
@@ -275,11 +275,11 @@ impl News {
         for (what, files) in kinds.into_iter().filter(|(_, files)| !files.is_empty()) {
             line.push_str(if line.is_empty() { "The model is told that " } else { ", and " });
             line.push_str(what);
-            for (number, Restored { path, .. }) in files.iter().take(MOST_NAMED).enumerate() {
+            for (number, RestoredFile { path, .. }) in files.iter().take(MAX_NAMED).enumerate() {
                 let _ = write!(line, "{}{path}", if number == 0 { "" } else { ", " });
             }
-            if MOST_NAMED < files.len() {
-                let _ = write!(line, ", {} more", files.len() - MOST_NAMED);
+            if MAX_NAMED < files.len() {
+                let _ = write!(line, ", {} more", files.len() - MAX_NAMED);
             }
         }
         if !line.is_empty() {
@@ -289,13 +289,13 @@ impl News {
     }
 }
 
-fn list(note: &mut String, files: &[Restored]) {
-    for Restored { path, exists, .. } in files.iter().take(MOST_NAMED) {
+fn list(note: &mut String, files: &[RestoredFile]) {
+    for RestoredFile { path, exists, .. } in files.iter().take(MAX_NAMED) {
         let gone = if *exists { "" } else { " (there is no such file now)" };
         let _ = write!(note, "\n- {path}{gone}");
     }
-    if MOST_NAMED < files.len() {
-        let _ = write!(note, "\n- and {} more", files.len() - MOST_NAMED);
+    if MAX_NAMED < files.len() {
+        let _ = write!(note, "\n- and {} more", files.len() - MAX_NAMED);
     }
 }
 
@@ -313,7 +313,7 @@ impl WorkspaceWrapper for UndoWatch {
     ) -> Result<CommitOutcome, TreeError> {
         let mut before = Vec::with_capacity(changes.changes.len());
         for change in &changes.changes {
-            before.push(self.before(change).await);
+            before.push(self.content_before(change).await);
         }
         let outcome = commit_inner(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(committed) = &outcome {
@@ -321,7 +321,7 @@ impl WorkspaceWrapper for UndoWatch {
             self.digests.lock().unwrap_or_else(PoisonError::into_inner).push(digest);
             for (change, before) in changes.changes.iter().zip(before) {
                 let Some(before) = before else { continue };
-                self.committed(change, before, committed.merged.contains(&change.path)).await;
+                self.note_commit(change, before, committed.merged.contains(&change.path)).await;
             }
         }
         Ok(outcome)
