@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Mode;
-use headstart_budget::{Metering, Unwritten};
+use headstart_budget::{Metering, PendingWrites};
 use headstart_followup_state::{Config, Event as Followup, FollowupController};
 use headstart_speculation::{Ending, Engine, Event, Finished, Origin, UndoReport};
 use headstart_tool_gate::ApprovalMode;
@@ -185,9 +185,9 @@ impl Core {
 
     /// Has new entries of the metering kept.
     pub(crate) fn keep_metered(&mut self) {
-        let unwritten = self.options.metering.take_unwritten();
-        if unwritten != Unwritten::default() {
-            self.effects.push_back(Effect::Keep(unwritten));
+        let pending_writes = self.options.metering.take_pending_writes();
+        if pending_writes != PendingWrites::default() {
+            self.effects.push_back(Effect::Keep(pending_writes));
         }
     }
 
@@ -247,7 +247,7 @@ impl Core {
             Report::StepStarted { below, step } => self.step_started(&below, step),
             Report::UndoFound(undo_report) => self.undo_found(undo_report),
             Report::Accepted(accepted) => self.accepted(*accepted),
-            Report::HabitsRead(habits) => self.options.metering.adopt(habits),
+            Report::HabitsRead(habits) => self.options.metering.set_habits(habits),
             Report::Trouble(text) => self.log.push(Item::Trouble { text }),
             Report::Wake => self.followup(Followup::Wake),
         }

@@ -243,9 +243,9 @@ impl Driver {
                 self.runs.retain(Run::is_wanted);
                 self.leaving.push(async move { work.finished().await }.boxed());
             }
-            Effect::Keep(unwritten) => {
+            Effect::Keep(pending_writes) => {
                 let ledger = Arc::clone(&self.ledger);
-                self.of_ledger.push(async move { ledger.append(unwritten).await });
+                self.of_ledger.push(async move { ledger.append(pending_writes).await });
             }
             Effect::ReadHabits => {
                 let ledger = Arc::clone(&self.ledger);

@@ -2,7 +2,7 @@ use std::error::Error;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use headstart_budget::Unwritten;
+use headstart_budget::PendingWrites;
 use headstart_budget::policy::{Habits, SkipReason};
 
 /// What the conversation needs from the program around it besides the [`Host`](headstart_speculation::Host) of its
@@ -33,7 +33,7 @@ pub type StoreError = Box<dyn Error + Send + Sync>;
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
     /// Keeps these entries. Returns the habits as they are now, if the store has read them again.
-    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError>;
+    async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError>;
 
     /// The habits as they are now, because other conversations may have learned something.
     async fn habits(&self) -> Option<Habits> {
@@ -55,7 +55,7 @@ pub struct NoLedger;
 
 #[async_trait]
 impl LedgerStore for NoLedger {
-    async fn append(&self, _unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+    async fn append(&self, _pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
         Ok(None)
     }
 }

@@ -13,28 +13,30 @@
 //! let lines = r#"{"type":"speculation","id":"a","at":0,"source":"chat","kind":"verify","model":"m","inputTokens":900,"workMs":4000}
 //! {"type":"outcome","id":"a","at":9000,"outcome":"accepted","savedMs":4000}
 //! {"type":"specu"#;
-//! let book = ledger::read(lines.as_bytes());
-//! let statistics = Statistics::of(&book.entries, &Tariff::new("m", Prices::default()));
+//! let contents = ledger::read(lines.as_bytes());
+//! let statistics = Statistics::of(&contents.entries, &Tariff::new("m", Prices::default()));
 //! assert_eq!(statistics.total.hit_rate(), Some(1.0));
 //! assert_eq!(statistics.total.seconds_saved_per_hit(), Some(4.0));
-//! assert!(book.torn);
+//! assert!(contents.torn);
 //! ```
 //!
 //! # Limitations
 //!
 //! If the answer to a request was dropped half-way, no provider says what the request cost: such requests are counted
-//! ([`Work::unmeasured`]), but not priced. A process that is killed leaves no line for what was in flight.
+//! ([`WorkCost::unmeasured`]), but not priced. A process that is killed leaves no line for what was in flight.
 
-mod book;
+mod contents;
 mod costs;
 mod day;
 mod entry;
 mod kind;
 mod statistics;
 
-pub use book::{Book, Damage, read};
-pub use costs::{Costs, Part};
+pub use contents::{DamagedLine, LedgerContents, read};
+pub use costs::{Costs, PurposeCost};
 pub use day::Day;
-pub use entry::{Decision, Entry, LeftOut, Outcome, Source, Speculated, Suggested, Work};
+pub use entry::{
+    Entry, OmissionEntry, Outcome, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost,
+};
 pub use kind::Kind;
-pub use statistics::{Bill, Figures, OfKind, Statistics};
+pub use statistics::{Bill, Figures, KindFigures, Statistics};

@@ -10,17 +10,19 @@ use headstart_forked_query::{ModelError, Usage};
 use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{Cost, Speculation, Status};
 
-pub use self::entries::{EntryBuilder, NotShown, QueryCost, of_acceptance, outcome};
+pub use self::entries::{EntryBuilder, QueryCost, QuerySuppression, outcome, outcome_of_acceptance};
 pub use self::run::RunMeter;
 use crate::ledger::{Entry, Outcome};
-use crate::policy::{Allowance, Experience, Habits, Lesson, Mode, Policy, Room, SkipReason, Tariff};
+use crate::policy::{
+    Allowance, Experience, HabitUpdate, Habits, Mode, Policy, RemainingBudget, SkipReason, Tariff,
+};
 
 /// What one conversation knows of costs and outcomes. It is asked before something is done ahead, and told what came of
 /// it.
 ///
 /// It reads no clock and writes no file. Every method that needs the time takes it, in milliseconds since the Unix
 /// epoch. After a call that may have written something down, the host fetches that with
-/// [`take_unwritten`](Self::take_unwritten).
+/// [`take_pending_writes`](Self::take_pending_writes).
 #[derive(Debug)]
 pub struct Metering {
     entries: EntryBuilder,
@@ -29,23 +31,23 @@ pub struct Metering {
     /// Why the machine that does the background work has no capacity to spare.
     machine: Option<SkipReason>,
     /// Why suggestions did not run, by their ids, until their outcome is known.
-    held: BTreeMap<String, &'static str>,
+    skipped: BTreeMap<String, &'static str>,
     /// Whether a suggestion was ever on screen.
     has_shown: bool,
     /// The codes of what was reported: why nothing is suggested, and which errors there were.
     reported: BTreeSet<String>,
-    unwritten: Unwritten,
+    pending_writes: PendingWrites,
     /// All entries of this conversation.
     session: Vec<Entry>,
 }
 
 /// What a host has to keep.
 #[derive(Debug, Default, PartialEq)]
-pub struct Unwritten {
+pub struct PendingWrites {
     /// For the end of the project's ledger, in order.
     pub entries: Vec<Entry>,
     /// For the habits of the user, which are kept for all projects. The experience in here has learned them already.
-    pub lessons: Vec<Lesson>,
+    pub habit_updates: Vec<HabitUpdate>,
 }
 
 impl Metering {
@@ -57,17 +59,17 @@ impl Metering {
             policy,
             experience,
             machine: None,
-            held: BTreeMap::new(),
+            skipped: BTreeMap::new(),
             has_shown: false,
             reported: BTreeSet::new(),
-            unwritten: Unwritten::default(),
+            pending_writes: PendingWrites::default(),
             session: Vec::new(),
         }
     }
 
     /// Takes what has to be kept since the last call.
-    pub fn take_unwritten(&mut self) -> Unwritten {
-        std::mem::take(&mut self.unwritten)
+    pub fn take_pending_writes(&mut self) -> PendingWrites {
+        std::mem::take(&mut self.pending_writes)
     }
 
     /// How much is done ahead.
@@ -102,8 +104,8 @@ impl Metering {
     }
 
     /// Takes over habits that other conversations have changed.
-    pub fn adopt(&mut self, habits: Habits) {
-        self.experience.adopt(habits);
+    pub fn set_habits(&mut self, habits: Habits) {
+        self.experience.set_habits(habits);
     }
 
     /// Sets why the machine that does the background work has no capacity to spare, or `None` if it has. If another
@@ -113,14 +115,14 @@ impl Metering {
     }
 
     /// Notes that a suggestion is on screen.
-    pub fn shown(&mut self) {
+    pub fn note_shown(&mut self) {
         self.has_shown = true;
     }
 
     /// Whether to report now why no suggestion comes: once for each reason, and only after the user has seen a
     /// suggestion.
-    pub fn should_report(&mut self, hold: SkipReason) -> bool {
-        self.has_shown && self.reported.insert(hold.code().to_owned())
+    pub fn should_report(&mut self, skip: SkipReason) -> bool {
+        self.has_shown && self.reported.insert(skip.code().to_owned())
     }
 
     /// Whether to report this error: once for each kind. If background work gave way to a turn, that is not an error.
@@ -129,48 +131,53 @@ impl Metering {
     }
 
     /// Whether to ask for a suggestion. If not, that is recorded too, because it is a lesson for the habits.
-    pub fn ask(&mut self, now: u64) -> Result<(), SkipReason> {
+    pub fn ask_or_record(&mut self, now: u64) -> Result<(), SkipReason> {
         let answer = self.may_ask(now);
-        if let Err(hold) = answer
-            && hold != SkipReason::Off
+        if let Err(skip) = answer
+            && skip != SkipReason::Off
         {
-            self.suggested(now, "", None, QueryCost::default(), Some(hold.code().into()));
+            self.record_suggestion(now, "", None, QueryCost::default(), Some(skip.code().into()));
         }
         answer
     }
 
     /// Whether a suggestion would be asked for now.
     pub fn may_ask(&self, now: u64) -> Result<(), SkipReason> {
-        self.policy.ask(&self.experience, now)?;
-        self.spared()
+        self.policy.allow_question(&self.experience, now)?;
+        self.check_machine()
     }
 
     /// Which of these suggestions (id and text, best first) to run ahead at the same time, at most `most`.
-    pub fn run(&mut self, now: u64, suggestions: &[(String, &str)], most: usize) -> Vec<Option<Allowance>> {
+    pub fn allow_runs(
+        &mut self,
+        now: u64,
+        suggestions: &[(String, &str)],
+        most: usize,
+    ) -> Vec<Option<Allowance>> {
         let texts: Vec<_> = suggestions.iter().map(|(_, text)| *text).collect();
-        let answers = self.policy.run_several(&self.experience, &texts, most, now);
-        let spared = self.spared();
+        let answers = self.policy.allow_candidates(&self.experience, &texts, most, now);
+        let capacity = self.check_machine();
         let mut allowances = Vec::with_capacity(answers.len());
         for ((id, _), answer) in suggestions.iter().zip(answers) {
-            let answer = answer.and_then(|allowance| spared.map(|()| allowance));
-            if let Err(hold) = answer {
-                self.held.insert(id.clone(), hold.code());
+            let answer = answer.and_then(|allowance| capacity.map(|()| allowance));
+            if let Err(skip) = answer {
+                self.skipped.insert(id.clone(), skip.code());
             }
             allowances.push(answer.ok());
         }
         allowances
     }
 
-    /// As [`run`](Self::run), on top of `below` steps that the user has not taken yet.
-    pub fn run_above(&self, now: u64, below: usize, text: &str) -> Result<Allowance, SkipReason> {
-        self.spared()?;
-        self.policy.run_above(&self.experience, below, text, now)
+    /// As [`allow_runs`](Self::allow_runs), on top of `below` steps that the user has not taken yet.
+    pub fn allow_step(&self, now: u64, below: usize, text: &str) -> Result<Allowance, SkipReason> {
+        self.check_machine()?;
+        self.policy.allow_step(&self.experience, below, text, now)
     }
 
     /// What the session may still lose; `None` if that does not limit it.
-    pub fn room(&self, now: u64) -> Option<Room> {
+    pub fn remaining_budget(&self, now: u64) -> Option<RemainingBudget> {
         let is_limited = self.policy.mode == Mode::Auto && !self.experience.tariff().is_free();
-        is_limited.then(|| self.policy.room(&self.experience, now))
+        is_limited.then(|| self.policy.remaining_budget(&self.experience, now))
     }
 
     /// Grants this session one more start.
@@ -180,13 +187,13 @@ impl Metering {
         self.reported.retain(|code| code != "allowance" && code != "day_starts");
     }
 
-    fn spared(&self) -> Result<(), SkipReason> {
+    fn check_machine(&self) -> Result<(), SkipReason> {
         let trouble = self.machine.filter(|_| self.policy.mode == Mode::Auto);
         trouble.map_or(Ok(()), Err)
     }
 
     /// Notes that the opaque part of another model is left out in this many answers; written down once for each model.
-    pub fn left_out(&mut self, now: u64, is_ahead: bool, answers: usize) {
+    pub fn record_left_out(&mut self, now: u64, is_ahead: bool, answers: usize) {
         let entry = self.entries.left_out(now, is_ahead, answers);
         if let Entry::LeftOut(left_out) = &entry
             && 0 < answers
@@ -197,73 +204,73 @@ impl Metering {
     }
 
     /// Notes that a turn of the user has ended; `interrupted` says that they interrupted it.
-    pub fn turn(&mut self, now: u64, cost: &Cost, interrupted: bool) {
+    pub fn record_turn(&mut self, now: u64, cost: &Cost, interrupted: bool) {
         self.record(self.entries.turn(now, cost, interrupted));
     }
 
     /// Notes that a summary was written while the user read.
-    pub fn summed_up_ahead(&mut self, now: u64, tokens: Usage, work_ms: u64) {
+    pub fn record_summary(&mut self, now: u64, tokens: Usage, work_ms: u64) {
         self.record(self.entries.summary(now, tokens, work_ms, false));
     }
 
     /// Notes a summary that is not waited for any longer.
-    pub fn summary_dropped(&mut self, now: u64) {
+    pub fn record_dropped_summary(&mut self, now: u64) {
         self.record(self.entries.summary(now, Usage::NOTHING, 0, true));
     }
 
     /// Notes that the model of background work was asked for a title.
-    pub fn titled(&mut self, now: u64, tokens: Usage, work_ms: u64) {
+    pub fn record_title(&mut self, now: u64, tokens: Usage, work_ms: u64) {
         self.record(self.entries.title(now, tokens, work_ms, false));
     }
 
     /// Notes a title that is not waited for any longer.
-    pub fn title_dropped(&mut self, now: u64) {
+    pub fn record_dropped_title(&mut self, now: u64) {
         self.record(self.entries.title(now, Usage::NOTHING, 0, true));
     }
 
     /// Notes the answer to a query, or why there is nothing to show.
-    pub fn suggested(
+    pub fn record_suggestion(
         &mut self,
         now: u64,
         id: &str,
         text: Option<&str>,
         cost: QueryCost,
-        not_shown: Option<NotShown<'_>>,
+        suppression: Option<QuerySuppression<'_>>,
     ) {
-        self.record(self.entries.suggestion(now, id, text, cost, not_shown));
+        self.record(self.entries.suggestion(now, id, text, cost, suppression));
     }
 
     /// Notes a query whose answer is not waited for any longer.
-    pub fn query_dropped(&mut self, now: u64) {
-        self.suggested(now, "", None, QueryCost::DROPPED, Some("dropped".into()));
+    pub fn record_dropped_query(&mut self, now: u64) {
+        self.record_suggestion(now, "", None, QueryCost::DROPPED, Some("dropped".into()));
     }
 
     /// Notes a further candidate of the same answer as `first`.
-    pub fn candidate(&mut self, now: u64, id: &str, text: &str, first: &str) {
+    pub fn record_candidate(&mut self, now: u64, id: &str, text: &str, first: &str) {
         self.record(self.entries.candidate(now, id, text, first));
     }
 
     /// Notes that the work of a run has ended: its cost is written at once, because the host may be killed before the
     /// user decides.
-    pub fn ran(&mut self, now: u64, meter: &mut RunMeter, speculation: &Speculation) {
+    pub fn record_run(&mut self, now: u64, meter: &mut RunMeter, speculation: &Speculation) {
         if let Some(entry) = meter.entry(now, &self.entries, speculation) {
             self.record(entry);
         }
     }
 
     /// Notes what became of a suggestion that was not run.
-    pub fn decided(&mut self, now: u64, id: &str, outcome: Outcome) {
-        let held = self.held.remove(id);
-        self.record(entries::not_run(now, id, outcome, held));
+    pub fn record_decision(&mut self, now: u64, id: &str, outcome: Outcome) {
+        let held = self.skipped.remove(id);
+        self.record(entries::skipped_entry(now, id, outcome, held));
     }
 
     /// Notes that the user has taken back what this accepted work changed.
-    pub fn undone(&mut self, now: u64, id: &str) {
+    pub fn record_undo(&mut self, now: u64, id: &str) {
         self.record(outcome(now, id, Outcome::Undone, 0));
     }
 
     /// Notes what became of a run. This must be called before the run is aborted, while it can still say what it cost.
-    pub fn closed(
+    pub fn record_run_outcome(
         &mut self,
         now: u64,
         meter: &mut RunMeter,
@@ -271,21 +278,22 @@ impl Metering {
         outcome: Outcome,
         saved_ms: u64,
     ) {
-        self.ran(now, meter, speculation);
-        if !outcome.is_hit() && run::asks_what_comes_after(speculation) {
+        self.record_run(now, meter, speculation);
+        if !outcome.is_hit() && run::awaits_next_query(speculation) {
             // That query is dropped together with the run.
-            self.query_dropped(now);
+            self.record_dropped_query(now);
         }
         self.record(meter.outcome(now, speculation, outcome, saved_ms));
     }
 
-    /// Notes that work ahead of another program has ended, as [`ran`](Self::ran) does for a run of the engine.
-    pub fn worked(&mut self, now: u64, id: &str, prompt: &str, cost: &Cost, status: Status) {
+    /// Notes that work ahead of another program has ended, as [`record_run`](Self::record_run) does for a run of the
+    /// engine.
+    pub fn record_foreign_run(&mut self, now: u64, id: &str, prompt: &str, cost: &Cost, status: Status) {
         self.record(self.entries.speculation(now, id, prompt, cost, status));
     }
 
     /// Notes what became of that work; `changes` distinguishes the applied changes from others.
-    pub fn settled(
+    pub fn record_foreign_outcome(
         &mut self,
         now: u64,
         id: &str,
@@ -293,16 +301,16 @@ impl Metering {
         saved_ms: u64,
         changes: Option<ContentHash>,
     ) {
-        self.record(entries::decision(now, id, outcome, saved_ms, changes));
+        self.record(entries::outcome_entry(now, id, outcome, saved_ms, changes));
     }
 
     fn record(&mut self, entry: Entry) {
-        let lesson = self.experience.observe(&self.policy, &entry);
-        if !lesson.is_empty() {
-            self.unwritten.lessons.push(lesson);
+        let update = self.experience.observe(&self.policy, &entry);
+        if !update.is_empty() {
+            self.pending_writes.habit_updates.push(update);
         }
         self.session.push(entry.clone());
-        self.unwritten.entries.push(entry);
+        self.pending_writes.entries.push(entry);
     }
 }
 

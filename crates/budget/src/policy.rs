@@ -17,9 +17,9 @@
 //!
 //! let experience = Experience::of(Tariff::new("m", Prices::default()), Habits::default(), &[]);
 //! let policy = Policy::default();
-//! assert!(policy.ask(&experience, 0).is_ok() && policy.run(&experience, "run the tests", 0).is_ok());
-//! assert_eq!(policy.run(&experience, "/clear", 0), Err(SkipReason::Command));
-//! assert_eq!(Policy { mode: Mode::Off, ..policy }.ask(&experience, 0), Err(SkipReason::Off));
+//! assert!(policy.allow_question(&experience, 0).is_ok() && policy.allow_run(&experience, "run the tests", 0).is_ok());
+//! assert_eq!(policy.allow_run(&experience, "/clear", 0), Err(SkipReason::Command));
+//! assert_eq!(Policy { mode: Mode::Off, ..policy }.allow_question(&experience, 0), Err(SkipReason::Off));
 //! ```
 //!
 //! # Limitations
@@ -28,12 +28,12 @@
 //! under way. A limit ends a run between two answers, not within one, so a session may lose one request more than it is
 //! allowed.
 
+mod candidates;
 mod caps;
 mod estimate;
 mod experience;
 mod habits;
-mod room;
-mod several;
+mod remaining_budget;
 mod skip_reason;
 mod tariff;
 #[cfg(test)]
@@ -43,10 +43,10 @@ use std::time::Duration;
 
 use headstart_followup_state::{FilterReason, filter};
 
-pub use caps::{Cap, Measure, Scope, Spent};
-pub use experience::{Experience, OfSession};
-pub use habits::{Habits, Lesson};
-pub use room::Room;
+pub use caps::{Cap, Measure, Scope, Spending};
+pub use experience::{Experience, SessionTotals};
+pub use habits::{HabitUpdate, Habits};
+pub use remaining_budget::RemainingBudget;
 pub use skip_reason::SkipReason;
 pub use tariff::Tariff;
 
@@ -55,13 +55,13 @@ use headstart_speculation::CostLimit;
 use headstart_speculation::Limits;
 
 /// How many suggestions are decided on before a run is judged by what it is worth.
-const EXPLORED: u32 = 8;
+const EXPLORED_DECISIONS: u32 = 8;
 /// While the policy explores, a run may cost this many questions, if half of what is left is less.
-const LEAST_EXPLORING: f64 = 5.0;
+const MIN_EXPLORATION: f64 = 5.0;
 /// A run that may not cost this many questions would not get far enough.
-const LEAST_RUN: f64 = 1.5;
+const MIN_RUN: f64 = 1.5;
 /// The chance of a suggestion being taken from which on the step after it runs too.
-const STEP_ABOVE_FROM: f64 = 0.6;
+const MIN_STEP_CHANCE: f64 = 0.6;
 
 /// How much is done ahead. A more cautious mode compares as less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -135,44 +135,49 @@ impl Default for Policy {
 
 impl Policy {
     /// Whether to ask for a suggestion.
-    pub fn ask(&self, experience: &Experience, now_ms: u64) -> Result<(), SkipReason> {
+    pub fn allow_question(&self, experience: &Experience, now_ms: u64) -> Result<(), SkipReason> {
         self.within_caps(experience, 1, now_ms)?;
-        if !self.weighs_costs(experience) {
+        if !self.considers_cost(experience) {
             return Ok(());
         }
-        if let Some(left) = experience.habits().pause(self.rare_from()) {
+        if let Some(left) = experience.habits().turns_to_wait(self.questions_rare_from()) {
             return Err(SkipReason::BackingOff { row: experience.habits().row, left });
         }
-        let room = self.room(experience, now_ms);
+        let remaining_budget = self.remaining_budget(experience, now_ms);
         let costs = experience.question_cost();
-        if room.left < costs { Err(room.hold(costs)) } else { Ok(()) }
+        if remaining_budget.left < costs { Err(remaining_budget.skip_reason(costs)) } else { Ok(()) }
     }
 
     /// Whether to run a suggestion ahead, and what it may spend.
-    pub fn run(&self, experience: &Experience, text: &str, now_ms: u64) -> Result<Allowance, SkipReason> {
-        self.may_run_at_all(text)?;
-        self.one_of(experience, experience.chance(), 1, now_ms)
+    pub fn allow_run(
+        &self,
+        experience: &Experience,
+        text: &str,
+        now_ms: u64,
+    ) -> Result<Allowance, SkipReason> {
+        self.check_text(text)?;
+        self.allowance_for(experience, experience.chance(), 1, now_ms)
     }
 
-    /// As [`run`](Self::run), for a step on top of `below` others that the user has not taken yet: it is taken only if
-    /// they all are.
-    pub fn run_above(
+    /// As [`allow_run`](Self::allow_run), for a step on top of `below` others that the user has not taken yet: it is
+    /// taken only if they all are.
+    pub fn allow_step(
         &self,
         experience: &Experience,
         below: usize,
         text: &str,
         now_ms: u64,
     ) -> Result<Allowance, SkipReason> {
-        self.may_run_at_all(text)?;
+        self.check_text(text)?;
         let chance = experience.chance();
-        if self.weighs_costs(experience) && chance < STEP_ABOVE_FROM {
-            return Err(SkipReason::Unlikely { chance, from: STEP_ABOVE_FROM });
+        if self.considers_cost(experience) && chance < MIN_STEP_CHANCE {
+            return Err(SkipReason::Unlikely { chance, from: MIN_STEP_CHANCE });
         }
         let reached: f64 = std::iter::repeat_n(chance, below).product();
-        self.one_of(experience, reached * chance, 1, now_ms)
+        self.allowance_for(experience, reached * chance, 1, now_ms)
     }
 
-    fn may_run_at_all(&self, text: &str) -> Result<(), SkipReason> {
+    fn check_text(&self, text: &str) -> Result<(), SkipReason> {
         if self.mode == Mode::Off {
             return Err(SkipReason::Off);
         }
@@ -186,7 +191,7 @@ impl Policy {
     }
 
     /// What a suggestion that is taken with this chance may spend as one of `many` that run at the same time.
-    fn one_of(
+    fn allowance_for(
         &self,
         experience: &Experience,
         chance: f64,
@@ -198,10 +203,10 @@ impl Policy {
             self.within_patience(experience)?;
         }
         let most = self
-            .weighs_costs(experience)
+            .considers_cost(experience)
             .then(|| self.run_limit(experience, chance, many, now_ms))
             .transpose()?;
-        let caps = self.left_of_caps(experience, many, now_ms);
+        let caps = self.remaining_caps(experience, many, now_ms);
         let cost = experience.tariff().limit(most, caps.money);
         Ok(Allowance { tokens: caps.tokens, time: caps.time, cost })
     }
@@ -224,23 +229,27 @@ impl Policy {
         now_ms: u64,
     ) -> Result<f64, SkipReason> {
         let question = experience.question_cost();
-        let room = self.room(experience, now_ms);
-        let left = room.left / f64::from(many);
-        let wanted = if experience.habits().decided < EXPLORED {
-            (left / 2.0).max(LEAST_EXPLORING * question)
+        let remaining_budget = self.remaining_budget(experience, now_ms);
+        let left = remaining_budget.left / f64::from(many);
+        let wanted = if experience.habits().decided < EXPLORED_DECISIONS {
+            (left / 2.0).max(MIN_EXPLORATION * question)
         } else {
             let worth = chance * experience.saves_seconds() * self.second_is_worth / (1.0 - chance);
-            if worth < LEAST_RUN * question {
-                return Err(SkipReason::NotWorthIt { worth, costs: LEAST_RUN * question });
+            if worth < MIN_RUN * question {
+                return Err(SkipReason::NotWorthIt { worth, costs: MIN_RUN * question });
             }
             worth
         };
         let most = wanted.min(left - question).max(0.0);
-        if most < LEAST_RUN * question { Err(room.hold((LEAST_RUN + 1.0) * question)) } else { Ok(most) }
+        if most < MIN_RUN * question {
+            Err(remaining_budget.skip_reason((MIN_RUN + 1.0) * question))
+        } else {
+            Ok(most)
+        }
     }
 
     /// Whether the cost of the work decides: not for a model that costs nothing, and not if the user wants everything.
-    fn weighs_costs(&self, experience: &Experience) -> bool {
+    fn considers_cost(&self, experience: &Experience) -> bool {
         self.mode == Mode::Auto && !experience.tariff().is_free()
     }
 
@@ -249,9 +258,9 @@ impl Policy {
         if self.mode == Mode::Off {
             return Err(SkipReason::Off);
         }
-        let room = experience.question_spends().times(many);
+        let next_request = experience.question_spends().times(many);
         for (scope, cap) in self.caps(experience) {
-            if let Some(measure) = cap.reached(experience.spent(scope, now_ms), room) {
+            if let Some(measure) = cap.reached(experience.spent(scope, now_ms), next_request) {
                 return Err(SkipReason::Cap { scope, measure });
             }
         }
@@ -259,10 +268,11 @@ impl Policy {
     }
 
     /// The least that any cap leaves to each of `many` runs, minus room for one more request.
-    fn left_of_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
-        let room = experience.question_spends().times(many);
-        let left =
-            self.caps(experience).map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(room)));
+    fn remaining_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
+        let next_request = experience.question_spends().times(many);
+        let left = self
+            .caps(experience)
+            .map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(next_request)));
         left[0].and(left[1]).and(left[2]).part(many)
     }
 

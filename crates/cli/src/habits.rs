@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use headstart_budget::policy::{Habits, Lesson};
+use headstart_budget::policy::{HabitUpdate, Habits};
 
 use crate::error::CliError;
 use crate::file_lock::FileLock;
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub(crate) struct HabitsFile {
     /// `None` without a state folder, in which case nothing is stored.
     folder: Option<PathBuf>,
-    pending: Vec<Lesson>,
+    pending: Vec<HabitUpdate>,
 }
 
 impl HabitsFile {
@@ -47,14 +47,14 @@ impl HabitsFile {
         };
         let damaged = |reason: String| CliError::Record { file: path.clone(), reason };
         let habits: Habits = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        if habits.is_sound() { Ok(habits) } else { Err(damaged("a number is out of range".to_owned())) }
+        if habits.is_valid() { Ok(habits) } else { Err(damaged("a number is out of range".to_owned())) }
     }
 
     /// Adds a lesson to the stored habits, and returns them. A lesson that cannot be written now is written with the
     /// next one.
-    pub(crate) fn learn(&mut self, lesson: Lesson) -> Result<Option<Habits>, CliError> {
+    pub(crate) fn learn(&mut self, update: HabitUpdate) -> Result<Option<Habits>, CliError> {
         let (Some(folder), Some(path)) = (self.folder.clone(), self.path()) else { return Ok(None) };
-        self.pending.push(lesson);
+        self.pending.push(update);
         create_private_folder(&folder)?;
         let lock = folder.join("lock");
         let held =
@@ -70,7 +70,7 @@ impl HabitsFile {
             }
             read => read?,
         };
-        self.pending.iter().for_each(|lesson| habits.learn(lesson));
+        self.pending.iter().for_each(|update| habits.apply(update));
         let written = tempfile::NamedTempFile::new_in(&folder).and_then(|mut file| {
             file.write_all(&serde_json::to_vec(&habits)?)?;
             file.persist(&path).map_err(|error| error.error)
@@ -95,7 +95,7 @@ mod tests {
     use crate::environment::Environment;
 
     /// The lesson that a suggestion was seen and not taken.
-    fn lesson() -> Lesson {
+    fn update() -> HabitUpdate {
         let tariff = Tariff::new("m", Prices::default());
         let mut experience = Experience::of(tariff, Habits::default(), &[]);
         let lines = [
@@ -124,7 +124,7 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..25 {
                         // On a busy machine a process may wait too long. Then this lesson is written with the next one.
-                        let _ = file.learn(lesson());
+                        let _ = file.learn(update());
                     }
                     while let Some(last) = file.pending.pop() {
                         let _ = file.learn(last);
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn a_damaged_file_is_told_and_put_aside() {
         let (folder, mut file) = file();
-        file.learn(lesson()).unwrap();
+        file.learn(update()).unwrap();
         let path = folder.path().join("user/habits.json");
         for damaged in ["", "{", "[1,", r#"{"row":1,"drawn":-3}"#, r#"{"lines":1}"#] {
             fs::write(&path, damaged).unwrap();
             let error = file.read().unwrap_err().to_string();
             assert!(error.contains("user/habits.json: "), "{error}");
-            assert_eq!(file.learn(lesson()).unwrap().unwrap().row, 1, "{damaged}");
+            assert_eq!(file.learn(update()).unwrap().unwrap().row, 1, "{damaged}");
             assert_eq!(file.read().unwrap().row, 1);
             assert_eq!(fs::read_to_string(path.with_extension("json.damaged")).unwrap(), damaged);
         }
@@ -153,6 +153,6 @@ mod tests {
     #[test]
     fn without_a_state_folder_nothing_is_kept() {
         let mut file = HabitsFile::of(None);
-        assert_eq!((file.read().unwrap(), file.learn(lesson()).unwrap()), (Habits::default(), None));
+        assert_eq!((file.read().unwrap(), file.learn(update()).unwrap()), (Habits::default(), None));
     }
 }

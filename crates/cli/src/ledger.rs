@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headstart_budget::ledger::{self, Book, Entry};
+use headstart_budget::ledger::{self, Entry, LedgerContents};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::Keep;
@@ -80,10 +80,10 @@ impl Ledger {
     }
 
     /// All entries; none if there is no file.
-    pub(crate) fn read(&self) -> Result<Book, CliError> {
+    pub(crate) fn read(&self) -> Result<LedgerContents, CliError> {
         match fs::read(&self.file) {
             Ok(bytes) => Ok(ledger::read(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Book::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(LedgerContents::default()),
             Err(error) => Err(CliError::io("read", &self.file)(error)),
         }
     }
@@ -119,7 +119,7 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use headstart_budget::ledger::{Decision, Outcome};
+    use headstart_budget::ledger::{Outcome, OutcomeEntry};
 
     use super::*;
     use crate::environment::Environment;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn entry(id: &str) -> Entry {
-        Entry::Outcome(Decision {
+        Entry::Outcome(OutcomeEntry {
             id: id.into(),
             at: 1,
             outcome: Outcome::Accepted,
@@ -194,6 +194,6 @@ mod tests {
         let (folder, ledger) = ledger(Keep::Nothing);
         ledger.append(&[entry("a")]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(ledger.read().unwrap(), Book::default());
+        assert_eq!(ledger.read().unwrap(), LedgerContents::default());
     }
 }

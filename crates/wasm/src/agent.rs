@@ -246,7 +246,7 @@ impl Conversing {
         let tree = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
         let entries = EntryBuilder::new(Source::Chat, settings.model.tariff(&settings.model_name));
         let policy = Policy { mode: settings.background.into(), ..Policy::default() };
-        let habits = settings.habits.filter(Habits::is_sound).unwrap_or_default();
+        let habits = settings.habits.filter(Habits::is_valid).unwrap_or_default();
         let past = read(settings.ledger.as_bytes()).entries;
         let store = Arc::new(Store::new(keep));
         let ledger = Arc::new(Ledger::new(Arc::clone(&store), habits));

@@ -13,7 +13,7 @@ use headstart_agent::{
 };
 use headstart_budget::ledger::{Entry, Outcome, Source};
 use headstart_budget::policy::{Cap, Habits, Mode, Policy, Tariff};
-use headstart_budget::{EntryBuilder, Metering, Unwritten};
+use headstart_budget::{EntryBuilder, Metering, PendingWrites};
 use headstart_forked_query::{BackgroundModel, Model, Prices, ToolCall, Usage};
 use headstart_overlay_fs::MemoryTree;
 use headstart_speculation::{Consent, Ending, Engine, Host, Limits};
@@ -110,8 +110,8 @@ impl Book {
 
 #[async_trait]
 impl LedgerStore for Book {
-    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(unwritten.entries);
+    async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pending_writes.entries);
         Ok(None)
     }
 }

@@ -100,7 +100,7 @@ impl Core {
     /// Raises the policy's limit for this conversation by one lost start, as the user wishes. Returns whether that
     /// changes anything.
     pub(crate) fn grant(&mut self) -> bool {
-        let is_limited = self.options.metering.room(self.now.unix_ms).is_some();
+        let is_limited = self.options.metering.remaining_budget(self.now.unix_ms).is_some();
         if is_limited {
             self.options.metering.grant();
         }

@@ -159,7 +159,7 @@ impl Core {
         let Compacting { plan, turn } = *compacting;
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
         let cost = Cost { tokens: usage, turns: 1, model_ms: work_ms, work_ms, ..Cost::default() };
-        self.options.metering.turn(self.now.unix_ms, &cost, false);
+        self.options.metering.record_turn(self.now.unix_ms, &cost, false);
         match answer {
             Ok(answer) if !answer.text.trim().is_empty() => {
                 return self.go_on_with(&plan, answer.text.trim().to_owned(), turn);

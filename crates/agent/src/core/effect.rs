@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headstart_budget::Unwritten;
+use headstart_budget::PendingWrites;
 use headstart_budget::policy::Habits;
 use headstart_followup_state::{RequestId, Suggestions};
 use headstart_forked_query::{
@@ -77,7 +77,7 @@ pub(crate) enum Effect {
     /// Gives up work and the steps above it.
     Abort(Speculation),
     /// Keeps what was metered.
-    Keep(Unwritten),
+    Keep(PendingWrites),
     /// Keeps these lines of the conversation.
     KeepSession(String),
     /// Reads what other conversations have learned: [`Report::HabitsRead`].

@@ -16,7 +16,7 @@ impl Core {
         }
         let below = self.steps_up_to(&step.below)?;
         self.look_at_machine();
-        let allowance = self.options.metering.run_above(self.now.unix_ms, below.len(), &step.prompt).ok()?;
+        let allowance = self.options.metering.allow_step(self.now.unix_ms, below.len(), &step.prompt).ok()?;
         Some(StepAbove { id: self.next_id(), limits: allowance.under(self.engine.limits) })
     }
 
@@ -70,7 +70,7 @@ impl Core {
     /// Tells the ledger what became of work and of the steps above it.
     pub(super) fn close_work(&mut self, work: &mut WorkAhead, outcome: Outcome) {
         let (meter, speculation) = (&mut work.meter, &work.speculation);
-        self.options.metering.closed(self.now.unix_ms, meter, speculation, outcome, 0);
+        self.options.metering.record_run_outcome(self.now.unix_ms, meter, speculation, outcome, 0);
         self.close_steps(&work.speculation, work.above.take());
     }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
-use headstart_budget::{NotShown, QueryCost, RunMeter, outcome_of_given_up, outcome_of_passed_over};
+use headstart_budget::{
+    QueryCost, QuerySuppression, RunMeter, outcome_when_given_up, outcome_when_passed_over,
+};
 use headstart_followup_state::{
     Candidates, Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId,
     Suggestion, Suggestions,
@@ -89,7 +91,7 @@ impl Core {
             return;
         }
         self.look_at_machine();
-        if let Err(hold) = self.options.metering.ask(self.now.unix_ms) {
+        if let Err(hold) = self.options.metering.ask_or_record(self.now.unix_ms) {
             self.unsuggested = Some(hold.code().to_owned());
             if self.options.metering.should_report(hold) {
                 self.log.push(Item::NoSuggestion(NoSuggestion::Held(hold)));
@@ -97,7 +99,7 @@ impl Core {
             return;
         }
         let left_out = self.conversation.left_out_ahead(&self.engine.background);
-        self.options.metering.left_out(self.now.unix_ms, true, left_out);
+        self.options.metering.record_left_out(self.now.unix_ms, true, left_out);
         let request = self.next_request();
         self.query = Some(SuggestionQuery { request, accepted: None, above: None });
         self.effects.push_back(Effect::AskSuggestion {
@@ -174,13 +176,14 @@ impl Core {
         // These two reasons are found without asking the model.
         if !not_shown.is_some_and(|none| matches!(&*none.reason, "early_conversation" | "plan_mode")) {
             let text = best.as_ref().map(Suggestion::as_str);
-            let reason = not_shown.map(|none| NotShown { reason: &none.reason, error: none.error.as_ref() });
-            self.options.metering.suggested(unix_ms, &ids[0], text, cost, reason);
+            let reason =
+                not_shown.map(|none| QuerySuppression { reason: &none.reason, error: none.error.as_ref() });
+            self.options.metering.record_suggestion(unix_ms, &ids[0], text, cost, reason);
         }
         match shown {
             Ok(suggestions) => {
                 for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
-                    self.options.metering.candidate(unix_ms, id, further.as_str(), &ids[0]);
+                    self.options.metering.record_candidate(unix_ms, id, further.as_str(), &ids[0]);
                 }
                 let offer = |(id, _)| Offer { id, work: None };
                 self.pending = ids.into_iter().zip(suggestions.iter()).map(offer).collect();
@@ -226,7 +229,7 @@ impl Core {
             self.close_steps(&accepted, query.above);
             self.effects.push_back(Effect::Abort(accepted));
         }
-        self.options.metering.query_dropped(self.now.unix_ms);
+        self.options.metering.record_dropped_query(self.now.unix_ms);
     }
 
     /// Gives up the suggestion, the question for one, and the work ahead.
@@ -249,7 +252,7 @@ impl Core {
             if index == chosen {
                 taken = Some(offer);
             } else {
-                self.close_offer(offer, outcome_of_passed_over(offered, index));
+                self.close_offer(offer, outcome_when_passed_over(offered, index));
             }
         }
         taken
@@ -258,14 +261,14 @@ impl Core {
     /// Drops the suggestions and the work behind them.
     fn close_offers(&mut self, offered: &Candidates, outcome: Outcome) {
         for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
-            self.close_offer(offer, outcome_of_given_up(offered, index, outcome));
+            self.close_offer(offer, outcome_when_given_up(offered, index, outcome));
         }
     }
 
     fn close_offer(&mut self, offer: Offer, outcome: Outcome) {
         match offer.work {
             Some(mut work) => self.give_up(&mut work, outcome),
-            None => self.options.metering.decided(self.now.unix_ms, &offer.id, outcome),
+            None => self.options.metering.record_decision(self.now.unix_ms, &offer.id, outcome),
         }
     }
 
@@ -298,7 +301,7 @@ impl Core {
     pub(super) fn follow(&mut self, effects: Effects, offered: Option<&Candidates>, outcome: Outcome) {
         for effect in effects {
             match (effect, offered) {
-                (Followed::Show { .. }, _) => self.options.metering.shown(),
+                (Followed::Show { .. }, _) => self.options.metering.note_shown(),
                 (Followed::WakeAt { at }, _) => self.effects.push_back(Effect::WakeAt(at)),
                 (Followed::StartSpeculation { suggestions }, _) => self.start_ahead(&suggestions),
                 (Followed::AbandonSpeculation, Some(offered)) => self.close_offers(offered, outcome),
@@ -317,7 +320,7 @@ impl Core {
         let offers = self.offers.iter().zip(suggestions.iter());
         let texts: Vec<_> =
             offers.clone().map(|(offer, suggestion)| (offer.id.clone(), suggestion.as_str())).collect();
-        let answers = self.options.metering.run(self.now.unix_ms, &texts, self.options.parallel);
+        let answers = self.options.metering.allow_runs(self.now.unix_ms, &texts, self.options.parallel);
         // Another model sees another amount at once, so the limit is not for it.
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
         let window = is_its_own.then(|| self.shortening.limit());
@@ -368,7 +371,7 @@ impl Core {
         if let Some(work) = offered.into_iter().find_map(|work| work.find(id)) {
             work.end(finished, &toolbox);
             if !work.meter.is_recorded() {
-                self.options.metering.ran(unix_ms, &mut work.meter, &work.speculation);
+                self.options.metering.record_run(unix_ms, &mut work.meter, &work.speculation);
             }
         } else if let Some(step) = self.work(id) {
             step.end(finished, &toolbox);

@@ -57,7 +57,7 @@ impl Core {
     pub(super) fn summed_up_ahead(&mut self, answer: Result<QueryAnswer, QueryError>, work_ms: u64) {
         let Some(ahead) = self.summary_ahead.take_if(|ahead| ahead.summary.is_none()) else { return };
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
-        self.options.metering.summed_up_ahead(self.now.unix_ms, usage, work_ms);
+        self.options.metering.record_summary(self.now.unix_ms, usage, work_ms);
         let summary =
             answer.ok().map(|answer| answer.text.trim().to_owned()).filter(|summary| !summary.is_empty());
         match (std::mem::take(&mut self.doing), summary) {
@@ -78,7 +78,7 @@ impl Core {
     pub(super) fn drop_summary_ahead(&mut self) {
         if self.summary_ahead.take().is_some_and(|ahead| ahead.summary.is_none()) {
             self.effects.push_back(Effect::DropSummaryAhead);
-            self.options.metering.summary_dropped(self.now.unix_ms);
+            self.options.metering.record_dropped_summary(self.now.unix_ms);
         }
     }
 }

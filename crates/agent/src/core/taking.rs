@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
-use headstart_budget::{RunMeter, of_acceptance};
+use headstart_budget::{RunMeter, outcome_of_acceptance};
 use headstart_followup_state::{AcceptMethod, Effect as Followed, Event as Followup, Suggestion};
 use headstart_speculation::{
     AcceptAnswers, Acceptance, Accepted, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
@@ -175,7 +175,7 @@ impl Core {
 
     pub(super) fn close_taken(&mut self, taken: &mut Taken, outcome: Outcome, saved_ms: u64) {
         let (meter, speculation) = (&mut taken.meter, &taken.speculation);
-        self.options.metering.closed(self.now.unix_ms, meter, speculation, outcome, saved_ms);
+        self.options.metering.record_run_outcome(self.now.unix_ms, meter, speculation, outcome, saved_ms);
     }
 
     /// Makes the work ahead part of the conversation; if it had stopped early, a turn goes on from there.
@@ -242,7 +242,7 @@ fn without_pending(mut events: Vec<Event>) -> Vec<Event> {
 fn decision(taken: &Taken, accepted: &Result<Acceptance, String>) -> (Outcome, u64) {
     match accepted {
         Ok(_) if taken.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
-        Ok(acceptance) => match of_acceptance(acceptance) {
+        Ok(acceptance) => match outcome_of_acceptance(acceptance) {
             (Outcome::Accepted, saved_ms) if taken.meter.joined => (Outcome::Joined, saved_ms),
             other => other,
         },

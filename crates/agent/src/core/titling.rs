@@ -53,7 +53,7 @@ impl Core {
         }
         self.keeping.title = TitleQuery::Done;
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
-        self.options.metering.titled(self.now.unix_ms, usage, work_ms);
+        self.options.metering.record_title(self.now.unix_ms, usage, work_ms);
         if let Some(title) = answer.ok().and_then(|answer| title_in(&answer.text)) {
             self.effects.push_back(Effect::KeepSession(Session::title_line(&title)));
         }
@@ -63,7 +63,7 @@ impl Core {
     pub(super) fn drop_title(&mut self) {
         if std::mem::replace(&mut self.keeping.title, TitleQuery::Done) == TitleQuery::Asked {
             self.effects.push_back(Effect::DropTitle);
-            self.options.metering.title_dropped(self.now.unix_ms);
+            self.options.metering.record_dropped_title(self.now.unix_ms);
         }
     }
 }

@@ -33,7 +33,7 @@ impl Core {
         self.leave_suggestion(outcome);
         let work = taken.and_then(|offer| {
             if offer.work.is_none() {
-                self.options.metering.decided(self.now.unix_ms, &offer.id, Outcome::Accepted);
+                self.options.metering.record_decision(self.now.unix_ms, &offer.id, Outcome::Accepted);
             }
             offer.work
         });
@@ -82,7 +82,7 @@ impl Core {
         };
         self.mark_undone(undo_report.clone());
         let left_out = self.conversation.left_out();
-        self.options.metering.left_out(self.now.unix_ms, false, left_out);
+        self.options.metering.record_left_out(self.now.unix_ms, false, left_out);
         let transcript = self.conversation.open(&prompt, &attachments, undo_report);
         self.show_undone();
         self.begin(prompt, transcript);
@@ -129,7 +129,7 @@ impl Core {
             }
             ending = Ending::Aborted;
         }
-        self.options.metering.turn(self.now.unix_ms, cost, ending == Ending::Aborted);
+        self.options.metering.record_turn(self.now.unix_ms, cost, ending == Ending::Aborted);
         let Some((transcript, ending)) = self.goes_on_shorter(&prompt, transcript, ending) else { return };
         let asks = ending == Ending::Completed && self.queue.is_empty();
         self.end(prompt, transcript, ending);

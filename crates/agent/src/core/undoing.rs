@@ -87,7 +87,7 @@ impl Core {
         let Some(known) = place.and_then(|place| self.made.turns.get_mut(place)) else { return };
         known.is_undone = true;
         if let Some(work) = &turn.work {
-            self.options.metering.undone(self.now.unix_ms, work);
+            self.options.metering.record_undo(self.now.unix_ms, work);
         }
         self.files_changed();
     }

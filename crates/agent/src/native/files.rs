@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use headstart_budget::Unwritten;
+use headstart_budget::PendingWrites;
 use headstart_budget::ledger::{self, Entry};
 use headstart_budget::policy::Habits;
 
@@ -47,8 +47,8 @@ impl Files {
 
 #[async_trait]
 impl LedgerStore for LedgerFile {
-    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
-        let lines: String = unwritten.entries.iter().map(Entry::to_line).collect();
+    async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
+        let lines: String = pending_writes.entries.iter().map(Entry::to_line).collect();
         append(&self.0, &lines)?;
         Ok(None)
     }

@@ -22,7 +22,7 @@ use headstart_agent::{
 };
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Mode, Policy, SkipReason, Tariff};
-use headstart_budget::{EntryBuilder, Metering, Unwritten};
+use headstart_budget::{EntryBuilder, Metering, PendingWrites};
 use headstart_context::{ProjectRules, SessionEnvironment, Window, system_text};
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
@@ -548,7 +548,7 @@ impl Book {
 
 #[async_trait]
 impl LedgerStore for Book {
-    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+    async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
         act(&self.ledger, &self.wakers).await;
         if self.fails.load(Ordering::SeqCst) {
             return Err("the disk is full".into());
@@ -560,7 +560,7 @@ impl LedgerStore for Book {
             if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;
-        lock(&self.entries).extend(unwritten.entries);
+        lock(&self.entries).extend(pending_writes.entries);
         Ok(None)
     }
 }

@@ -1,21 +1,21 @@
 use headstart_forked_query::Usage;
 
-use super::{Bill, Entry, Work};
+use super::{Bill, Entry, WorkCost};
 
 /// What requests cost, by what they were for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Costs {
     /// Turns that the user asked for.
-    pub turns: Part,
+    pub turns: PurposeCost,
     /// Queries for suggestions.
-    pub suggestions: Part,
+    pub suggestions: PurposeCost,
     /// Prompts that ran ahead, taken or not, and summaries that were written ahead.
-    pub ahead: Part,
+    pub ahead: PurposeCost,
 }
 
 /// What the requests for one purpose cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Part {
+pub struct PurposeCost {
     /// How many turns, queries or prompts.
     pub count: u64,
     /// Their tokens.
@@ -48,8 +48,8 @@ impl Costs {
     }
 }
 
-impl Part {
-    fn add(&mut self, work: &Work) {
+impl PurposeCost {
+    fn add(&mut self, work: &WorkCost) {
         self.count += 1;
         self.tokens.input_tokens = self.tokens.input_tokens.saturating_add(work.tokens.input_tokens);
         self.tokens.cached_input_tokens =

@@ -13,24 +13,24 @@ use headstart_speculation::{Cost, Status};
 #[non_exhaustive]
 pub enum Entry {
     /// A turn that the user asked for and waited for. Background work is compared with these.
-    Turn(Work),
+    Turn(WorkCost),
     /// A query for a suggestion.
-    Suggestion(Suggested),
+    Suggestion(SuggestionEntry),
     /// A prompt that ran ahead; written when its work ended or was dropped.
-    Speculation(Speculated),
+    Speculation(SpeculationEntry),
     /// What became of a suggestion and of the work behind it. If an id has several, the last one counts.
-    Outcome(Decision),
+    Outcome(OutcomeEntry),
     /// Parts of answers that another model gave for itself alone are left out of requests to this model.
-    LeftOut(LeftOut),
+    LeftOut(OmissionEntry),
     /// A summary of a long conversation that was written while its user read, whether it was needed or not, or a title
     /// for a conversation.
-    Summary(Work),
+    Summary(WorkCost),
 }
 
 /// What is left out of the requests to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LeftOut {
+pub struct OmissionEntry {
     /// When, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The model that is asked.
@@ -42,7 +42,7 @@ pub struct LeftOut {
 /// What some work cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Work {
+pub struct WorkCost {
     /// When it ended, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The model that was asked.
@@ -63,7 +63,7 @@ pub struct Work {
 /// A query for a suggestion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Suggested {
+pub struct SuggestionEntry {
     /// The id of the suggestion, which its speculation has too.
     pub id: String,
     /// Who asked.
@@ -86,7 +86,7 @@ pub struct Suggested {
     pub shares_cache: bool,
     /// What it cost.
     #[serde(flatten)]
-    pub work: Work,
+    pub work: WorkCost,
     /// The text, only if the user asked for it to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -95,7 +95,7 @@ pub struct Suggested {
 /// A prompt that ran ahead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Speculated {
+pub struct SpeculationEntry {
     /// The suggestion's id.
     pub id: String,
     /// Who ran it.
@@ -112,7 +112,7 @@ pub struct Speculated {
     pub status: Status,
     /// What it cost.
     #[serde(flatten)]
-    pub work: Work,
+    pub work: WorkCost,
     /// Paths staged.
     #[serde(default)]
     pub staged_files: u64,
@@ -139,7 +139,7 @@ pub struct Speculated {
 /// What became of a suggestion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Decision {
+pub struct OutcomeEntry {
     /// The suggestion's id.
     pub id: String,
     /// When, in milliseconds since the Unix epoch.
@@ -271,7 +271,7 @@ impl Entry {
     }
 }
 
-impl Work {
+impl WorkCost {
     /// How many requests have an unknown cost.
     #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
     pub(crate) fn unknown_requests(&self) -> f64 {
@@ -284,7 +284,7 @@ impl Work {
     }
 }
 
-impl Suggested {
+impl SuggestionEntry {
     /// Whether a model was asked for this suggestion. If a policy prevented the question, the line only says that. The
     /// line of a further candidate only says that the answer had one more.
     pub fn was_asked(&self) -> bool {
@@ -296,7 +296,7 @@ impl Suggested {
     }
 }
 
-impl Speculated {
+impl SpeculationEntry {
     /// Takes over the cost of a run.
     #[must_use]
     pub fn with_cost(mut self, cost: &Cost) -> Self {
@@ -339,8 +339,8 @@ mod tests {
     fn what_views_took_is_counted_and_left_out_where_there_were_none() {
         let cost = Cost { view_ms: 5, view_cpu_ms: 9, ..Cost::default() };
         let line = r#"{"type":"speculation","id":"a","at":1,"model":"m","inputTokens":1,"outputTokens":1}"#;
-        let book = read(format!("{line}\n").as_bytes());
-        let [Entry::Speculation(entry)] = &book.entries[..] else { panic!("{book:?}") };
+        let contents = read(format!("{line}\n").as_bytes());
+        let [Entry::Speculation(entry)] = &contents.entries[..] else { panic!("{contents:?}") };
         assert_eq!((entry.view_ms, entry.view_cpu_ms), (0, 0));
         let text = Entry::Speculation(entry.clone().with_cost(&cost)).to_line();
         assert!(text.contains(r#""viewMs":5,"viewCpuMs":9"#), "{text}");

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use headstart_forked_query::Usage;
 use serde::{Serialize, Serializer};
 
-use super::{Day, Decision, Entry, Kind, Outcome, Suggested, Work};
+use super::{Day, Entry, Kind, Outcome, OutcomeEntry, SuggestionEntry, WorkCost};
 use crate::policy::{SkipReason, Tariff};
 use headstart_forked_query::Money;
 
@@ -17,14 +17,14 @@ pub struct Statistics {
     /// By the day on which the work was done.
     pub by_day: BTreeMap<Day, Figures>,
     /// For each kind, how many suggestions were shown and taken.
-    pub by_kind: BTreeMap<Kind, OfKind>,
+    pub by_kind: BTreeMap<Kind, KindFigures>,
     /// The models whose background work shared no cache with the conversation's own model.
     pub without_shared_cache: BTreeSet<String>,
 }
 
 /// Suggestions of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OfKind {
+pub struct KindFigures {
     /// How many were shown.
     pub shown: u64,
     /// How many of these were taken.
@@ -96,8 +96,8 @@ fn is_nothing(number: &u64) -> bool {
 impl Statistics {
     /// Adds up the entries of a ledger.
     pub fn of(entries: &[Entry], tariff: &Tariff) -> Self {
-        let costs = Costs::of(entries, tariff);
-        let mut decisions: HashMap<&str, &Decision> = HashMap::new();
+        let costs = CostMeasure::of(entries, tariff);
+        let mut decisions: HashMap<&str, &OutcomeEntry> = HashMap::new();
         for entry in entries {
             if let Entry::Outcome(decision) = entry {
                 decisions.insert(&decision.id, decision);
@@ -132,8 +132,8 @@ impl Statistics {
         statistics
     }
 
-    fn count_kind(&mut self, suggested: &Suggested, decisions: &HashMap<&str, &Decision>) {
-        let (shown, taken) = fate(suggested, decisions);
+    fn count_kind(&mut self, suggested: &SuggestionEntry, decisions: &HashMap<&str, &OutcomeEntry>) {
+        let (shown, taken) = shown_and_taken(suggested, decisions);
         if shown {
             let of_kind = self.by_kind.entry(suggested.kind).or_default();
             of_kind.shown += 1;
@@ -143,7 +143,7 @@ impl Statistics {
 }
 
 /// Whether a suggestion was shown, and whether it was taken.
-fn fate(suggested: &Suggested, decisions: &HashMap<&str, &Decision>) -> (bool, bool) {
+fn shown_and_taken(suggested: &SuggestionEntry, decisions: &HashMap<&str, &OutcomeEntry>) -> (bool, bool) {
     if suggested.suppressed.is_some() {
         return (false, false);
     }
@@ -158,12 +158,12 @@ fn fate(suggested: &Suggested, decisions: &HashMap<&str, &Decision>) -> (bool, b
 }
 
 /// What work costs in input tokens of the conversation's model.
-struct Costs<'a> {
+struct CostMeasure<'a> {
     tariff: &'a Tariff,
     question: f64,
 }
 
-impl<'a> Costs<'a> {
+impl<'a> CostMeasure<'a> {
     #[expect(clippy::cast_precision_loss, reason = "a mean of counts far below 2^52")]
     fn of(entries: &[Entry], tariff: &'a Tariff) -> Self {
         let asked = entries.iter().filter_map(|entry| match entry {
@@ -174,7 +174,7 @@ impl<'a> Costs<'a> {
         Self { tariff, question: costs.iter().sum::<f64>() / costs.len().max(1) as f64 }
     }
 
-    fn of_work(&self, work: &Work) -> f64 {
+    fn cost_of(&self, work: &WorkCost) -> f64 {
         self.tariff.cost(work, self.question)
     }
 }
@@ -191,7 +191,7 @@ impl Bill {
         Self { known: self.known.plus(other.known), is_unknown: self.is_unknown || other.is_unknown }
     }
 
-    pub(super) fn add(&mut self, work: &Work) {
+    pub(super) fn add(&mut self, work: &WorkCost) {
         self.known = self.known.plus(work.money.unwrap_or_default());
         let was_free = work.money == Some(Money::ZERO);
         self.is_unknown |= (work.money.is_none() && work.spent_tokens() != 0)
@@ -206,15 +206,15 @@ impl Serialize for Bill {
 }
 
 impl Figures {
-    fn add(&mut self, entry: &Entry, decisions: &HashMap<&str, &Decision>, costs: &Costs<'_>) {
+    fn add(&mut self, entry: &Entry, decisions: &HashMap<&str, &OutcomeEntry>, costs: &CostMeasure<'_>) {
         match entry {
             Entry::Turn(work) => {
                 self.turns += 1;
                 self.own_tokens = self.own_tokens.saturating_add(work.spent_tokens());
-                self.own += costs.of_work(work);
+                self.own += costs.cost_of(work);
             }
             Entry::Suggestion(suggested) => {
-                let (shown, taken) = fate(suggested, decisions);
+                let (shown, taken) = shown_and_taken(suggested, decisions);
                 self.shown += u64::from(shown);
                 self.taken += u64::from(taken);
                 if let Some(code) =
@@ -240,7 +240,7 @@ impl Figures {
                 if decision.outcome.is_hit() {
                     self.saved_ms = self.saved_ms.saturating_add(decision.saved_ms);
                     self.own_tokens = self.own_tokens.saturating_add(speculated.work.spent_tokens());
-                    self.own += costs.of_work(&speculated.work);
+                    self.own += costs.cost_of(&speculated.work);
                 } else {
                     self.waste(&speculated.work, costs);
                 }
@@ -253,7 +253,7 @@ impl Figures {
         }
     }
 
-    fn spend(&mut self, work: &Work) {
+    fn spend(&mut self, work: &WorkCost) {
         let tokens = &mut self.tokens;
         tokens.input_tokens = tokens.input_tokens.saturating_add(work.tokens.input_tokens);
         tokens.cached_input_tokens =
@@ -266,10 +266,10 @@ impl Figures {
             .saturating_add(work.tokens.untold_requests);
     }
 
-    fn waste(&mut self, work: &Work, costs: &Costs<'_>) {
+    fn waste(&mut self, work: &WorkCost, costs: &CostMeasure<'_>) {
         self.wasted_tokens = self.wasted_tokens.saturating_add(work.spent_tokens());
         self.wasted_money.add(work);
-        self.lost += costs.of_work(work);
+        self.lost += costs.cost_of(work);
     }
 
     /// Speculations that the user took.
@@ -332,9 +332,9 @@ mod tests {
     }
 
     fn of(lines: &[String]) -> Statistics {
-        let book = read(lines.concat().as_bytes());
-        assert!(book.damaged.is_empty() && !book.torn, "{book:?}");
-        Statistics::of(&book.entries, &Tariff::new("m", Prices::default()))
+        let contents = read(lines.concat().as_bytes());
+        assert!(contents.damaged.is_empty() && !contents.torn, "{contents:?}");
+        Statistics::of(&contents.entries, &Tariff::new("m", Prices::default()))
     }
 
     #[test]
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!((total.suggestions, total.shown, total.taken), (4, 3, 1));
         let counted = |code: &str| (code.to_owned(), 1);
         assert_eq!(total.held, ["backing_off", "row", "unlikely"].map(counted).into());
-        assert_eq!(statistics.by_kind, [(Kind::Fix, OfKind { shown: 3, taken: 1 })].into());
+        assert_eq!(statistics.by_kind, [(Kind::Fix, KindFigures { shown: 3, taken: 1 })].into());
     }
 
     #[test]

@@ -3,7 +3,9 @@ use headstart_overlay_fs::ContentHash;
 use headstart_providers::Scrubber;
 use headstart_speculation::{Acceptance, Cost, Finished, Status};
 
-use crate::ledger::{Decision, Entry, Kind, LeftOut, Outcome, Source, Speculated, Suggested, Work};
+use crate::ledger::{
+    Entry, Kind, OmissionEntry, Outcome, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost,
+};
 use crate::policy::Tariff;
 
 /// Makes the entries of one host: it has the models, their prices, and whether the texts of prompts are kept. Each
@@ -34,14 +36,14 @@ impl QueryCost {
 
 /// Why the answer to a query is not shown.
 #[derive(Debug, Clone, Copy)]
-pub struct NotShown<'a> {
+pub struct QuerySuppression<'a> {
     /// The code of the guard, of the filter's rule or of the policy.
     pub reason: &'a str,
     /// The error, if the query failed.
     pub error: Option<&'a ModelError>,
 }
 
-impl<'a> From<&'a str> for NotShown<'a> {
+impl<'a> From<&'a str> for QuerySuppression<'a> {
     fn from(reason: &'a str) -> Self {
         Self { reason, error: None }
     }
@@ -99,15 +101,15 @@ impl EntryBuilder {
         id: &str,
         text: Option<&str>,
         cost: QueryCost,
-        not_shown: Option<NotShown<'_>>,
+        suppression: Option<QuerySuppression<'_>>,
     ) -> Entry {
-        Entry::Suggestion(self.suggested(at, id, text, cost, not_shown))
+        Entry::Suggestion(self.suggested(at, id, text, cost, suppression))
     }
 
     /// A further candidate of the same answer as `first`, whose entry has what the query cost.
     pub fn candidate(&self, at: u64, id: &str, text: &str, first: &str) -> Entry {
         let suggested = self.suggested(at, id, Some(text), QueryCost::default(), None);
-        Entry::Suggestion(Suggested { beside: Some(first.to_owned()), ..suggested })
+        Entry::Suggestion(SuggestionEntry { beside: Some(first.to_owned()), ..suggested })
     }
 
     fn suggested(
@@ -116,15 +118,15 @@ impl EntryBuilder {
         id: &str,
         text: Option<&str>,
         cost: QueryCost,
-        not_shown: Option<NotShown<'_>>,
-    ) -> Suggested {
+        suppression: Option<QuerySuppression<'_>>,
+    ) -> SuggestionEntry {
         let background = self.tariff.background();
-        Suggested {
+        SuggestionEntry {
             id: id.to_owned(),
             source: self.source,
             kind: text.map(Kind::of).unwrap_or_default(),
-            suppressed: not_shown.map(|not_shown| not_shown.reason.to_owned()),
-            code: not_shown.and_then(|not_shown| not_shown.error).map(|error| error.code().to_owned()),
+            suppressed: suppression.map(|suppression| suppression.reason.to_owned()),
+            code: suppression.and_then(|suppression| suppression.error).map(|error| error.code().to_owned()),
             beside: None,
             shares_cache: self.shares_cache(),
             work: self.work(at, background, cost.tokens, cost.work_ms, cost.dropped),
@@ -135,7 +137,7 @@ impl EntryBuilder {
     /// Work that ran ahead. If it still runs, it counts as dropped, because it is about to be.
     pub fn speculation(&self, at: u64, id: &str, prompt: &str, cost: &Cost, status: Status) -> Entry {
         let dropped = status == Status::Running;
-        let line = Speculated {
+        let line = SpeculationEntry {
             id: id.to_owned(),
             source: self.source,
             kind: Kind::of(prompt),
@@ -157,7 +159,7 @@ impl EntryBuilder {
     /// ahead.
     pub fn left_out(&self, at: u64, is_ahead: bool, answers: usize) -> Entry {
         let model = if is_ahead { self.tariff.background() } else { self.tariff.main() };
-        Entry::LeftOut(LeftOut { at, model: model.to_owned(), answers: answers as u64 })
+        Entry::LeftOut(OmissionEntry { at, model: model.to_owned(), answers: answers as u64 })
     }
 
     fn shares_cache(&self) -> bool {
@@ -169,7 +171,7 @@ impl EntryBuilder {
         self.scrubber.as_ref().map(|scrubber| scrubber.text(text).into_owned())
     }
 
-    fn work(&self, at: u64, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> Work {
+    fn work(&self, at: u64, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> WorkCost {
         // If nothing was told, that does not mean that nothing was spent.
         let told = Usage { untold_requests: 0, ..tokens };
         let is_known = told != Usage::NOTHING || tokens.untold_requests == 0;
@@ -179,38 +181,44 @@ impl EntryBuilder {
             self.tariff.price_of(model, tokens).filter(|_| is_known)
         };
         let unmeasured = u32::from(dropped);
-        Work { at, model: model.to_owned(), tokens, money, unmeasured, work_ms }
+        WorkCost { at, model: model.to_owned(), tokens, money, unmeasured, work_ms }
     }
 }
 
 /// What became of a suggestion.
 pub fn outcome(at: u64, id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
-    decision(at, id, outcome, saved_ms, None)
+    outcome_entry(at, id, outcome, saved_ms, None)
 }
 
 /// What became of a suggestion that did not run; `held` is the code of the reason.
-pub(super) fn not_run(at: u64, id: &str, outcome: Outcome, held: Option<&str>) -> Entry {
+pub(super) fn skipped_entry(at: u64, id: &str, outcome: Outcome, held: Option<&str>) -> Entry {
     let held = held.map(str::to_owned);
-    Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms: 0, held, changes: None })
+    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms: 0, held, changes: None })
 }
 
 /// What became of a suggestion of which no record is kept, because its changes are in the workspace.
-pub(super) fn applied(at: u64, id: &str, outcome: Outcome, saved_ms: u64, finished: &Finished) -> Entry {
-    decision(at, id, outcome, saved_ms, finished.digest())
+pub(super) fn applied_entry(
+    at: u64,
+    id: &str,
+    outcome: Outcome,
+    saved_ms: u64,
+    finished: &Finished,
+) -> Entry {
+    outcome_entry(at, id, outcome, saved_ms, finished.digest())
 }
 
-pub(super) fn decision(
+pub(super) fn outcome_entry(
     at: u64,
     id: &str,
     outcome: Outcome,
     saved_ms: u64,
     changes: Option<ContentHash>,
 ) -> Entry {
-    Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms, held: None, changes })
+    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms, held: None, changes })
 }
 
 /// The outcome for a suggestion after an accept, and the milliseconds that it saved.
-pub fn of_acceptance(acceptance: &Acceptance) -> (Outcome, u64) {
+pub fn outcome_of_acceptance(acceptance: &Acceptance) -> (Outcome, u64) {
     match acceptance {
         Acceptance::Accepted(accepted) => (Outcome::Accepted, accepted.time_saved_ms),
         Acceptance::Conflict(_) => (Outcome::Conflict, 0),

@@ -63,7 +63,7 @@ impl RunMeter {
         saved_ms: u64,
     ) -> Entry {
         match speculation.finished().now_or_never().filter(|_| outcome.is_hit()) {
-            Some(finished) => entries::applied(now, &self.id, outcome, saved_ms, &finished),
+            Some(finished) => entries::applied_entry(now, &self.id, outcome, saved_ms, &finished),
             None => entries::outcome(now, &self.id, outcome, saved_ms),
         }
     }
@@ -82,6 +82,6 @@ impl RunMeter {
 }
 
 /// Whether a run that was completed still waits for the answer to the query for what comes after it.
-pub(super) fn asks_what_comes_after(speculation: &Speculation) -> bool {
+pub(super) fn awaits_next_query(speculation: &Speculation) -> bool {
     speculation.status() == Status::Completed && speculation.next().now_or_never().is_none()
 }

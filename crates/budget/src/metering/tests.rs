@@ -64,27 +64,30 @@ fn metering(mode: Mode) -> Metering {
 }
 
 fn written(metering: &mut Metering) -> Vec<Entry> {
-    metering.take_unwritten().entries
+    metering.take_pending_writes().entries
 }
 
 #[test]
 fn what_is_to_be_kept_is_given_once_and_in_order() {
     let mut metering = metering(Mode::Auto);
-    metering.suggested(NOW, "a", Some("run the tests"), QueryCost::default(), None);
-    metering.candidate(NOW, "b", "commit this", "a");
-    metering.decided(NOW + 5, "a", Outcome::Ignored);
-    let unwritten = metering.take_unwritten();
-    let [Entry::Suggestion(first), Entry::Suggestion(second), Entry::Outcome(decision)] =
-        unwritten.entries.as_slice()
+    metering.record_suggestion(NOW, "a", Some("run the tests"), QueryCost::default(), None);
+    metering.record_candidate(NOW, "b", "commit this", "a");
+    metering.record_decision(NOW + 5, "a", Outcome::Ignored);
+    let pending_writes = metering.take_pending_writes();
+    let [Entry::Suggestion(first), Entry::Suggestion(second), Entry::Outcome(outcome_entry)] =
+        pending_writes.entries.as_slice()
     else {
-        panic!("{unwritten:?}")
+        panic!("{pending_writes:?}")
     };
     assert_eq!((&*first.id, first.kind, first.work.at), ("a", Kind::Verify, NOW));
     assert_eq!((&*second.id, second.beside.as_deref()), ("b", Some("a")));
-    assert_eq!((&*decision.id, decision.at, decision.outcome), ("a", NOW + 5, Outcome::Ignored));
+    assert_eq!(
+        (&*outcome_entry.id, outcome_entry.at, outcome_entry.outcome),
+        ("a", NOW + 5, Outcome::Ignored)
+    );
     assert!(first.prompt.is_none(), "no text is kept unless the host says so");
-    assert!(!unwritten.lessons.is_empty(), "that it was not taken is one");
-    assert_eq!(metering.take_unwritten(), Unwritten::default());
+    assert!(!pending_writes.habit_updates.is_empty(), "that it was not taken is one");
+    assert_eq!(metering.take_pending_writes(), PendingWrites::default());
 }
 
 #[test]
@@ -109,11 +112,14 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
     for (mode, answer) in [(Mode::Auto, Err(SkipReason::Battery)), (Mode::Always, Ok(()))] {
         let mut metering = metering(mode);
         metering.set_machine(Some(SkipReason::Battery));
-        assert_eq!(metering.ask(NOW), answer);
-        assert_eq!(metering.run(NOW, &[("a".to_owned(), "add a test")], 1)[0].is_some(), answer.is_ok());
-        assert_eq!(metering.run_above(NOW, 1, "add a test").is_ok(), answer.is_ok());
+        assert_eq!(metering.ask_or_record(NOW), answer);
+        assert_eq!(
+            metering.allow_runs(NOW, &[("a".to_owned(), "add a test")], 1)[0].is_some(),
+            answer.is_ok()
+        );
+        assert_eq!(metering.allow_step(NOW, 1, "add a test").is_ok(), answer.is_ok());
         metering.set_machine(None);
-        assert_eq!(metering.ask(NOW), Ok(()));
+        assert_eq!(metering.ask_or_record(NOW), Ok(()));
     }
 }
 
@@ -121,13 +127,13 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
 fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
     let mut metering = metering(Mode::Auto);
     metering.set_machine(Some(SkipReason::Load));
-    assert_eq!(metering.run(NOW, &[("a".to_owned(), "add a test")], 1), [None]);
-    metering.decided(NOW, "a", Outcome::Accepted);
-    metering.decided(NOW, "a", Outcome::Accepted);
+    assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), "add a test")], 1), [None]);
+    metering.record_decision(NOW, "a", Outcome::Accepted);
+    metering.record_decision(NOW, "a", Outcome::Accepted);
     let held: Vec<_> = written(&mut metering)
         .into_iter()
         .map(|entry| match entry {
-            Entry::Outcome(decision) => decision.held,
+            Entry::Outcome(outcome_entry) => outcome_entry.held,
             entry => panic!("{entry:?}"),
         })
         .collect();
@@ -138,7 +144,7 @@ fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
 fn a_reason_is_reported_once_and_not_before_the_first_suggestion() {
     let mut metering = metering(Mode::Auto);
     assert!(!metering.should_report(SkipReason::Battery));
-    metering.shown();
+    metering.note_shown();
     assert!(metering.should_report(SkipReason::Battery) && !metering.should_report(SkipReason::Battery));
     assert!(metering.should_report(SkipReason::Load));
     let lost = SkipReason::Allowance { left: 0.0, costs: 1.0, day_limits: false };
@@ -154,19 +160,25 @@ fn a_run_is_written_once_and_then_what_came_of_it() {
     let (speculation, driver) = work();
     let mut meter = RunMeter::new(NOW, "s1");
     block_on(driver);
-    metering.ran(NOW + 10, &mut meter, &speculation);
-    metering.ran(NOW + 20, &mut meter, &speculation);
+    metering.record_run(NOW + 10, &mut meter, &speculation);
+    metering.record_run(NOW + 20, &mut meter, &speculation);
     let entries = written(&mut metering);
     let [Entry::Speculation(run)] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!((run.work.at, run.staged_files, run.staged_bytes), (NOW + 10, 1, 10));
     // By then the query for what comes next was a part of the same run.
     assert_eq!((run.work.tokens.input_tokens, run.work.unmeasured), (350, 0));
     let Ok(Acceptance::Accepted(accepted)) = block_on(speculation.accept()) else { panic!("not accepted") };
-    metering.closed(NOW + 30, &mut meter, &speculation, Outcome::Accepted, accepted.time_saved_ms);
+    metering.record_run_outcome(
+        NOW + 30,
+        &mut meter,
+        &speculation,
+        Outcome::Accepted,
+        accepted.time_saved_ms,
+    );
     let entries = written(&mut metering);
-    let [Entry::Outcome(decision)] = entries.as_slice() else { panic!("{entries:?}") };
+    let [Entry::Outcome(outcome_entry)] = entries.as_slice() else { panic!("{entries:?}") };
     let finished = speculation.finished().now_or_never().unwrap();
-    assert_eq!(decision.changes, Some(finished.changes.digest()));
+    assert_eq!(outcome_entry.changes, Some(finished.changes.digest()));
 }
 
 #[test]
@@ -174,16 +186,22 @@ fn work_that_is_dropped_half_way_says_how_long_it_took_and_what_it_lacks() {
     let mut metering = metering(Mode::Auto);
     let (speculation, driver) = work();
     let mut meter = RunMeter::new(NOW, "s1");
-    metering.closed(NOW + 700, &mut meter, &speculation, Outcome::Replaced, 0);
+    metering.record_run_outcome(NOW + 700, &mut meter, &speculation, Outcome::Replaced, 0);
     speculation.abort();
     drop(driver);
     let entries = written(&mut metering);
-    let [Entry::Speculation(run), Entry::Outcome(decision)] = entries.as_slice() else {
+    let [Entry::Speculation(run), Entry::Outcome(outcome_entry)] = entries.as_slice() else {
         panic!("{entries:?}")
     };
     assert_eq!((run.work.work_ms, run.work.unmeasured), (700, 1));
-    assert_eq!((decision.outcome, decision.changes), (Outcome::Replaced, None));
+    assert_eq!((outcome_entry.outcome, outcome_entry.changes), (Outcome::Replaced, None));
     // A clock that was set back must not cause a failure.
     let (speculation, _driver) = work();
-    metering.closed(NOW - 9_000, &mut RunMeter::new(NOW, "s2"), &speculation, Outcome::Aborted, 0);
+    metering.record_run_outcome(
+        NOW - 9_000,
+        &mut RunMeter::new(NOW, "s2"),
+        &speculation,
+        Outcome::Aborted,
+        0,
+    );
 }

@@ -16,7 +16,7 @@ pub struct Cap {
 
 /// What was spent in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spent {
+pub struct Spending {
     /// Tokens read and written, cached ones included.
     pub tokens: u64,
     /// Money, as far as prices are known.
@@ -49,7 +49,7 @@ pub enum Measure {
 
 impl Cap {
     /// What the cap has no room for, if `next` is added to what was spent.
-    pub(super) fn reached(&self, spent: Spent, next: Spent) -> Option<Measure> {
+    pub(super) fn reached(&self, spent: Spending, next: Spending) -> Option<Measure> {
         let then = spent.plus(next);
         if self.tokens <= spent.tokens || self.tokens < then.tokens {
             return Some(Measure::Tokens);
@@ -61,7 +61,7 @@ impl Cap {
     }
 
     /// What is left of the cap.
-    pub(super) fn less(&self, spent: Spent) -> Self {
+    pub(super) fn less(&self, spent: Spending) -> Self {
         Self {
             tokens: self.tokens.saturating_sub(spent.tokens),
             money: self.money.map(|money| money.less(spent.money)),
@@ -85,7 +85,7 @@ impl Cap {
     }
 }
 
-impl Spent {
+impl Spending {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),

@@ -8,28 +8,28 @@ const PASSING_FADE: f64 = 0.98;
 /// Observations of a chance; older ones fade.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Seen {
+pub(super) struct ChanceEstimate {
     yes: f64,
     no: f64,
 }
 
-impl Seen {
+impl ChanceEstimate {
     pub(super) fn observe(&mut self, yes: bool) {
         self.fade(FADE);
         *if yes { &mut self.yes } else { &mut self.no } += 1.0;
     }
 
     /// Notes that a turn passes without an observation.
-    pub(super) fn pass(&mut self) {
+    pub(super) fn note_turn_passed(&mut self) {
         self.fade(PASSING_FADE);
     }
 
     /// The chance. `prior` is what is believed before the first observation, and counts as `weight` observations.
-    pub(super) fn after(&self, prior: f64, weight: f64) -> f64 {
+    pub(super) fn estimate(&self, prior: f64, weight: f64) -> f64 {
         (self.yes + prior * weight) / (self.yes + self.no + weight)
     }
 
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         [self.yes, self.no].into_iter().all(is_amount)
     }
 
@@ -54,7 +54,7 @@ impl Mean {
     }
 
     /// The mean. `prior` is the amount believed before the first observation, and counts as `weight` observations.
-    pub(super) fn after(&self, prior: f64, weight: f64) -> f64 {
+    pub(super) fn estimate(&self, prior: f64, weight: f64) -> f64 {
         (self.sum + prior * weight) / (self.weight + weight)
     }
 
@@ -62,7 +62,7 @@ impl Mean {
         (0.0 < self.weight).then(|| self.sum / self.weight)
     }
 
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         [self.sum, self.weight].into_iter().all(is_amount)
     }
 }

@@ -1,36 +1,36 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use super::caps::Spent;
+use super::caps::Spending;
 use super::estimate::Mean;
-use super::habits::OfDecision;
-use super::{Habits, Lesson, Policy, Scope, SkipReason, Tariff};
-use crate::ledger::{Day, Decision, Entry, Source, Speculated, Suggested, Work};
+use super::habits::ObservedDecision;
+use super::{HabitUpdate, Habits, Policy, Scope, SkipReason, Tariff};
+use crate::ledger::{Day, Entry, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost};
 
 /// The cost of a question as a part of a turn, before one is measured: a question reads the conversation from the cache
 /// and writes one line.
-const QUESTION_PART: f64 = 0.15;
+const QUESTION_SHARE: f64 = 0.15;
 
 /// What is known when the policy decides whether to do something ahead.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experience {
     tariff: Tariff,
     habits: Habits,
-    session: OfSession,
+    session: SessionTotals,
     own_cost: Mean,
     question_cost: Mean,
     question_tokens: Mean,
-    turn: Spent,
+    turn: Spending,
     /// What was spent since the session began.
-    spent: Spent,
-    days: BTreeMap<Day, Spent>,
+    spent: Spending,
+    days: BTreeMap<Day, Spending>,
     /// The suggestions of this session, by their ids.
-    open: HashMap<String, Open>,
+    open: HashMap<String, OpenSuggestion>,
 }
 
 /// What one session has cost, in input tokens of the conversation's model, and what became of its suggestions.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct OfSession {
+pub struct SessionTotals {
     /// The user's own turns; a run that they took counts as one.
     pub own: f64,
     /// Questions for suggestions, and runs that were not taken.
@@ -46,7 +46,7 @@ pub struct OfSession {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Open {
+struct OpenSuggestion {
     /// What it cost to run the suggestion.
     ran: Option<f64>,
     decided: bool,
@@ -59,34 +59,34 @@ impl Experience {
         let mut experience = Self {
             tariff,
             habits: Habits::default(),
-            session: OfSession::default(),
+            session: SessionTotals::default(),
             own_cost: Mean::default(),
             question_cost: Mean::default(),
             question_tokens: Mean::default(),
-            turn: Spent::default(),
-            spent: Spent::default(),
+            turn: Spending::default(),
+            spent: Spending::default(),
             days: BTreeMap::new(),
             open: HashMap::new(),
         };
         for entry in entries {
-            experience.take_in(entry);
+            experience.apply(entry);
         }
         experience.open.clear();
-        let (session, turn, spent) = (OfSession::default(), Spent::default(), Spent::default());
+        let (session, turn, spent) = (SessionTotals::default(), Spending::default(), Spending::default());
         Self { habits, session, turn, spent, ..experience }
     }
 
     /// Takes in one more entry, and returns what it says about the user. The habits in here have learned that already;
     /// a host that keeps habits for other sessions has to let those learn it too.
-    pub fn observe(&mut self, policy: &Policy, entry: &Entry) -> Lesson {
-        let (decision, passed) = self.take_in(entry);
-        let lesson = Lesson { decision, passed, draws: self.draw(policy, Day::of(entry.at())) };
-        self.habits.learn(&lesson);
-        lesson
+    pub fn observe(&mut self, policy: &Policy, entry: &Entry) -> HabitUpdate {
+        let (decision, passed) = self.apply(entry);
+        let update = HabitUpdate { decision, passed, drawn: self.update_drawn(policy, Day::of(entry.at())) };
+        self.habits.apply(&update);
+        update
     }
 
     /// Takes over habits that other sessions have changed.
-    pub fn adopt(&mut self, habits: Habits) {
+    pub fn set_habits(&mut self, habits: Habits) {
         self.habits = habits;
     }
 
@@ -106,7 +106,7 @@ impl Experience {
     }
 
     /// What this session has cost so far.
-    pub fn session(&self) -> &OfSession {
+    pub fn session(&self) -> &SessionTotals {
         &self.session
     }
 
@@ -121,7 +121,7 @@ impl Experience {
     }
 
     /// What background work cost in a span of time.
-    pub fn spent(&self, scope: Scope, now_ms: u64) -> Spent {
+    pub fn spent(&self, scope: Scope, now_ms: u64) -> Spending {
         match scope {
             Scope::Turn => self.turn,
             Scope::Session => self.spent,
@@ -131,7 +131,7 @@ impl Experience {
 
     /// What a question for a suggestion costs, in input tokens of the conversation's model.
     pub fn question_cost(&self) -> f64 {
-        let prior = QUESTION_PART * self.own_cost.known().unwrap_or_default();
+        let prior = QUESTION_SHARE * self.own_cost.known().unwrap_or_default();
         self.question_cost.known().unwrap_or(prior)
     }
 
@@ -144,21 +144,21 @@ impl Experience {
     }
 
     /// What one more request may spend.
-    pub(super) fn question_spends(&self) -> Spent {
+    pub(super) fn question_spends(&self) -> Spending {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of counts")]
         let tokens = self.question_tokens.known().unwrap_or_default() as u64;
-        Spent { tokens, ..Spent::default() }
+        Spending { tokens, ..Spending::default() }
     }
 
-    fn take_in(&mut self, entry: &Entry) -> (Option<OfDecision>, bool) {
+    fn apply(&mut self, entry: &Entry) -> (Option<ObservedDecision>, bool) {
         match entry {
-            Entry::Turn(work) => self.take_in_turn(work),
+            Entry::Turn(work) => self.apply_turn(work),
             Entry::Suggestion(suggested) => {
-                self.take_in_suggestion(suggested);
+                self.apply_suggestion(suggested);
                 return (None, suggested.suppressed.as_deref().is_some_and(SkipReason::is_of_question));
             }
-            Entry::Speculation(speculated) => self.take_in_run(speculated),
-            Entry::Outcome(decision) => return (self.take_in_outcome(decision), false),
+            Entry::Speculation(speculated) => self.apply_run(speculated),
+            Entry::Outcome(decision) => return (self.apply_outcome(decision), false),
             Entry::Summary(work) => {
                 let cost = self.cost(work);
                 self.spend(work, cost);
@@ -168,14 +168,14 @@ impl Experience {
         (None, false)
     }
 
-    fn take_in_turn(&mut self, work: &Work) {
+    fn apply_turn(&mut self, work: &WorkCost) {
         let cost = self.cost(work);
         self.own_cost.observe(cost);
         self.session.own += cost;
-        self.turn = Spent::default();
+        self.turn = Spending::default();
     }
 
-    fn take_in_suggestion(&mut self, suggested: &Suggested) {
+    fn apply_suggestion(&mut self, suggested: &SuggestionEntry) {
         let cost = self.cost(&suggested.work);
         if suggested.work.spent_tokens() != 0 {
             self.question_cost.observe(cost);
@@ -190,7 +190,7 @@ impl Experience {
         }
     }
 
-    fn take_in_run(&mut self, speculated: &Speculated) {
+    fn apply_run(&mut self, speculated: &SpeculationEntry) {
         if speculated.source == Source::Command {
             return;
         }
@@ -199,7 +199,7 @@ impl Experience {
         self.open.entry(speculated.id.clone()).or_default().ran = Some(cost);
     }
 
-    fn take_in_outcome(&mut self, decision: &Decision) -> Option<OfDecision> {
+    fn apply_outcome(&mut self, decision: &OutcomeEntry) -> Option<ObservedDecision> {
         let open = self.open.get_mut(&decision.id)?;
         // A second try at an accept does not count as a second suggestion.
         let first = !std::mem::replace(&mut open.decided, true);
@@ -207,7 +207,7 @@ impl Experience {
         if decision.outcome.is_hit() {
             // The next turn of the user begins, and the cost of the run is the cost of that turn.
             let cost = open.ran.take().unwrap_or_default();
-            self.turn = Spent::default();
+            self.turn = Spending::default();
             self.session.own += cost;
             self.session.lost -= cost;
         }
@@ -216,18 +216,18 @@ impl Experience {
         self.session.decided += u32::from(seen);
         self.session.taken += u32::from(taken);
         let saved_ms = ran.filter(|_| taken).map(|_| float(decision.saved_ms));
-        Some(OfDecision { taken, seen, saved_ms })
+        Some(ObservedDecision { taken, seen, saved_ms })
     }
 
     /// How much of its start the session has used since the last call.
-    fn draw(&mut self, policy: &Policy, day: Day) -> Option<(Day, f64)> {
-        let drawn = policy.draws(self);
+    fn update_drawn(&mut self, policy: &Policy, day: Day) -> Option<(Day, f64)> {
+        let drawn = policy.drawn_fraction(self);
         let more = drawn - std::mem::replace(&mut self.session.drawn, drawn);
         (more != 0.0).then_some((day, more))
     }
 
-    fn spend(&mut self, work: &Work, cost: f64) {
-        let spent = Spent {
+    fn spend(&mut self, work: &WorkCost, cost: f64) {
+        let spent = Spending {
             tokens: work.spent_tokens(),
             money: work.money.unwrap_or_default(),
             time: Duration::from_millis(work.work_ms),
@@ -239,7 +239,7 @@ impl Experience {
         self.session.lost += cost;
     }
 
-    fn cost(&self, work: &Work) -> f64 {
+    fn cost(&self, work: &WorkCost) -> f64 {
         self.tariff.cost(work, self.question_cost())
     }
 }

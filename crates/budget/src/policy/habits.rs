@@ -1,18 +1,18 @@
 use serde::{Deserialize, Serialize};
 
-use super::estimate::{Mean, Seen};
+use super::estimate::{ChanceEstimate, Mean};
 use crate::ledger::Day;
 
 /// The chance that a suggestion is taken before anything is known, and how many observations that counts for.
 const CHANCE: (f64, f64) = (0.35, 2.0);
 /// The highest chance; a chance of 1 would let a run cost any amount.
-const MOST_CHANCE: f64 = 0.9;
+const MAX_CHANCE: f64 = 0.9;
 /// How many milliseconds a run saves before anything is known, and how many observations that counts for.
 const SAVED_MS: (f64, f64) = (10_000.0, 2.0);
 /// The least number of seconds that a run counts as saving, because shorter waits are not distinguished.
-const LEAST_SECONDS: f64 = 5.0;
+const MIN_SECONDS: f64 = 5.0;
 /// The most turns that pass between two questions.
-const LONGEST_PAUSE: u32 = 16;
+const MAX_PAUSE: u32 = 16;
 
 /// What is known of a user in all projects, so that a new project does not begin without knowledge. A host keeps it; it
 /// has only numbers.
@@ -26,7 +26,7 @@ pub struct Habits {
     /// How many suggestions were seen and decided on, in all.
     pub decided: u32,
     /// How many of the last twenty or so were taken.
-    taken: Seen,
+    taken: ChanceEstimate,
     /// What runs that were taken saved, in milliseconds.
     saved_ms: Mean,
     /// The day of `drawn`, counted from the Unix epoch.
@@ -37,23 +37,23 @@ pub struct Habits {
 
 /// What an entry of the ledger says about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Lesson {
-    pub(super) decision: Option<OfDecision>,
+pub struct HabitUpdate {
+    pub(super) decision: Option<ObservedDecision>,
     /// Whether a turn passed without a question.
     pub(super) passed: bool,
     /// How much more of its start the session uses, and on which day.
-    pub(super) draws: Option<(Day, f64)>,
+    pub(super) drawn: Option<(Day, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct OfDecision {
+pub(super) struct ObservedDecision {
     pub(super) taken: bool,
     pub(super) seen: bool,
     /// What the run saved, if the suggestion had run.
     pub(super) saved_ms: Option<f64>,
 }
 
-impl Lesson {
+impl HabitUpdate {
     /// Whether there is nothing to learn.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -62,24 +62,24 @@ impl Lesson {
 
 impl Habits {
     /// Takes in a lesson.
-    pub fn learn(&mut self, lesson: &Lesson) {
-        if lesson.passed {
+    pub fn apply(&mut self, update: &HabitUpdate) {
+        if update.passed {
             self.passed = self.passed.saturating_add(1);
-            self.taken.pass();
+            self.taken.note_turn_passed();
         }
-        if let Some(decision) = lesson.decision {
-            self.decide(decision);
+        if let Some(decision) = update.decision {
+            self.note_decision(decision);
         }
-        if let Some((day, starts)) = lesson.draws {
+        if let Some((day, starts)) = update.drawn {
             let before = self.drawn_on(day);
             (self.day, self.drawn) = (self.day.max(day.number()), (before + starts).max(0.0));
         }
     }
 
     /// Whether these are numbers that learning can result in; other numbers come from a damaged file.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         let Self { taken, saved_ms, drawn, .. } = self;
-        taken.is_sound() && saved_ms.is_sound() && drawn.is_finite() && 0.0 <= *drawn
+        taken.is_valid() && saved_ms.is_valid() && drawn.is_finite() && 0.0 <= *drawn
     }
 
     /// How much of their starts the sessions of a day have used, in starts.
@@ -90,24 +90,24 @@ impl Habits {
 
     /// The chance that the user takes a suggestion.
     pub fn chance(&self) -> f64 {
-        self.taken.after(CHANCE.0, CHANCE.1).min(MOST_CHANCE)
+        self.taken.estimate(CHANCE.0, CHANCE.1).min(MAX_CHANCE)
     }
 
     /// How many seconds of waiting a run saves if it is taken.
     pub fn saves_seconds(&self) -> f64 {
-        (self.saved_ms.after(SAVED_MS.0, SAVED_MS.1) / 1_000.0).max(LEAST_SECONDS)
+        (self.saved_ms.estimate(SAVED_MS.0, SAVED_MS.1) / 1_000.0).max(MIN_SECONDS)
     }
 
-    /// How many turns have to pass before the next question; `rare_from` is the number of suggestions in a row from
-    /// which on questions are rare.
-    pub(super) fn pause(&self, rare_from: u32) -> Option<u32> {
-        let over = self.row.checked_sub(rare_from)?;
-        let pause = 1_u32.checked_shl(over).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
+    /// How many turns have to pass before the next question; `questions_rare_from` is the number of suggestions in a
+    /// row from which on questions are rare.
+    pub(super) fn turns_to_wait(&self, questions_rare_from: u32) -> Option<u32> {
+        let over = self.row.checked_sub(questions_rare_from)?;
+        let pause = 1_u32.checked_shl(over).unwrap_or(MAX_PAUSE).min(MAX_PAUSE);
         let left = pause.saturating_sub(self.passed);
         (left != 0).then_some(left)
     }
 
-    fn decide(&mut self, decision: OfDecision) {
+    fn note_decision(&mut self, decision: ObservedDecision) {
         self.taken.observe(decision.taken);
         if let Some(saved_ms) = decision.saved_ms {
             self.saved_ms.observe(saved_ms);

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use headstart_forked_query::Usage;
 
 use super::Policy;
-use crate::ledger::Work;
+use crate::ledger::WorkCost;
 use headstart_forked_query::{Money, Price, Prices};
 use headstart_speculation::CostLimit;
 
@@ -77,7 +77,7 @@ impl Tariff {
 
     /// What some work costs in the same measure. A request that was dropped half-way counts as a question, because it
     /// has read the conversation, and so does a request for which the server does not say what it cost.
-    pub(crate) fn cost(&self, work: &Work, question: f64) -> f64 {
+    pub(crate) fn cost(&self, work: &WorkCost, question: f64) -> f64 {
         let was_free = work.money == Some(Money::ZERO);
         if was_free || self.is_free_model(&work.model) {
             return 0.0;

@@ -1,6 +1,6 @@
 mod acceptance;
-mod life;
 mod several;
+mod user;
 
 use super::*;
 use crate::ledger::{Day, Entry, Outcome, read};
@@ -81,17 +81,17 @@ impl History {
         (0..times).fold(self, |history, _| add(history))
     }
 
-    fn room(&self) -> Room {
-        self.policy.room(&self.experience, NOW)
+    fn remaining_budget(&self) -> RemainingBudget {
+        self.policy.remaining_budget(&self.experience, NOW)
     }
 
     fn asks(&self) -> Result<(), &'static str> {
-        self.policy.ask(&self.experience, NOW).map_err(|hold| hold.code())
+        self.policy.allow_question(&self.experience, NOW).map_err(|skip| skip.code())
     }
 
     /// The code of the answer; `run` if it is yes.
     fn runs(&self, text: &str) -> &'static str {
-        self.policy.run(&self.experience, text, NOW).map_or_else(|hold| hold.code(), |_| "run")
+        self.policy.allow_run(&self.experience, text, NOW).map_or_else(|skip| skip.code(), |_| "run")
     }
 
     fn in_mode(mut self, mode: Mode) -> Self {
@@ -101,7 +101,7 @@ impl History {
 
     /// What a run may cost, in tokens.
     fn limit(&self) -> f64 {
-        let allowance = self.policy.run(&self.experience, "fix it", NOW).unwrap();
+        let allowance = self.policy.allow_run(&self.experience, "fix it", NOW).unwrap();
         let cost = allowance.cost.unwrap();
         cost.most.units() * 1e6 / cost.price.input.units()
     }
@@ -180,14 +180,14 @@ fn a_session_may_lose_its_start_and_a_share_of_its_own_turns() {
         (History::new().ran(500_000, "ignored", 0), 0.0),
     ];
     for (history, left) in cases {
-        assert_near(history.room().left, left);
+        assert_near(history.remaining_budget().left, left);
     }
     let mut granted = History::new().ran(200_000, "ignored", 0);
     assert_eq!(granted.asks(), Ok(()), "no question has cost anything yet");
     granted = granted.asked(5_000);
     assert_eq!(granted.asks(), Err("allowance"));
     granted.experience.grant();
-    assert_near(granted.room().left, 95_000.0);
+    assert_near(granted.remaining_budget().left, 95_000.0);
     assert_eq!(granted.asks(), Ok(()));
 }
 
@@ -228,7 +228,7 @@ fn questions_get_rare_where_nothing_is_taken_and_the_start_gets_smaller() {
             assert_eq!(waiting(before).asks(), Err("backing_off"), "{row}");
         }
         assert_eq!(waiting(pause).asks(), Ok(()), "{row}");
-        assert_near(ignored(row).room().left, part * 150_000.0 - 100.0 - f64::from(row));
+        assert_near(ignored(row).remaining_budget().left, part * 150_000.0 - 100.0 - f64::from(row));
     }
     assert_eq!(ignored(40).ran(1, "accepted", 1_000).asks(), Ok(()));
     assert_eq!(ignored(40).ran(1, "aborted", 0).asks(), Err("backing_off"));
@@ -243,8 +243,8 @@ fn the_sessions_of_a_day_share_three_starts_and_the_next_day_has_three_more() {
             r#"{{"type":"suggestion","id":"","at":{at},"model":"m","suppressed":"empty","inputTokens":120000}}"#
         );
         let mut history = History::new();
-        history.experience.adopt(habits);
-        let left = history.policy.room(&history.experience, at);
+        history.experience.set_habits(habits);
+        let left = history.policy.remaining_budget(&history.experience, at);
         (left, *history.line(&line).experience.habits())
     };
     for (left, limited) in [(150_000.0, false), (150_000.0, false), (150_000.0, false), (90_000.0, true)] {
@@ -274,16 +274,16 @@ fn the_sessions_of_a_day_share_three_starts_and_the_next_day_has_three_more() {
 fn the_start_is_tokens_or_money_whichever_is_less() {
     let start = |input: f64| {
         let prices = Prices::from_iter([("m".to_owned(), price(input, input / 10.0, input * 5.0))]);
-        History::with(Tariff::new("m", prices), Policy::default()).room().start
+        History::with(Tariff::new("m", prices), Policy::default()).remaining_budget().start
     };
     for (input, expected) in [(3.0, 150_000.0), (5.0, 150_000.0), (10.0, 75_000.0), (30.0, 25_000.0)] {
         assert_near(start(input), expected);
     }
     let none = Policy { start_money: Money::ZERO, ..Policy::default() };
-    assert_near(History::with(tariff(), none).room().start, 150_000.0);
+    assert_near(History::with(tariff(), none).remaining_budget().start, 150_000.0);
     let none = Policy { start_tokens: 0.0, ..Policy::default() };
     let none = History::with(tariff(), none).turn(10_000).asked(2_000);
-    assert_eq!((none.room().start, none.asks()), (0.0, Err("allowance")));
+    assert_eq!((none.remaining_budget().start, none.asks()), (0.0, Err("allowance")));
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn each_of_two_models_is_judged_by_what_it_costs_itself() {
     // The conversation costs nothing, but its background work does: so that is the measure, and there is no share.
     let paid = free(&["m"]).turn(9_000_000).line(&work("f"));
     assert_near(paid.experience.session().lost, 1_000_000.0);
-    assert_eq!((paid.room().left, paid.asks()), (0.0, Err("allowance")));
+    assert_eq!((paid.remaining_budget().left, paid.asks()), (0.0, Err("allowance")));
     assert_eq!(paid.experience.tariff().money(1e6), Money::new(0.5));
 }
 
@@ -325,7 +325,7 @@ fn caps_hold_in_every_mode_each_in_its_span() {
     let policy = Policy { mode: Mode::Always, turn: roomy, session: roomy, day: roomy, ..Policy::default() };
     let mut experience = History::new().experience;
     experience.observe(&policy, &entry);
-    let allowance = policy.run(&experience, "fix it", NOW).unwrap();
+    let allowance = policy.allow_run(&experience, "fix it", NOW).unwrap();
     assert_eq!((allowance.tokens, allowance.time), (100, Duration::from_secs(1)));
     for (cap, measure) in tight {
         for (scope, policy) in [
@@ -334,15 +334,15 @@ fn caps_hold_in_every_mode_each_in_its_span() {
             (Scope::Day, Policy { day: cap, ..policy }),
         ] {
             let reached = SkipReason::Cap { scope, measure };
-            assert_eq!(policy.run(&experience, "fix it", NOW), Err(reached));
-            assert_eq!(policy.ask(&experience, NOW), Err(reached));
+            assert_eq!(policy.allow_run(&experience, "fix it", NOW), Err(reached));
+            assert_eq!(policy.allow_question(&experience, NOW), Err(reached));
             // The caps begin anew with the next turn, the next session and the next day.
             let mut later = experience.clone();
-            later.observe(&policy, &Entry::Turn(crate::ledger::Work { at: NOW, ..Default::default() }));
-            assert_eq!(policy.ask(&later, NOW).is_ok(), scope == Scope::Turn);
+            later.observe(&policy, &Entry::Turn(crate::ledger::WorkCost { at: NOW, ..Default::default() }));
+            assert_eq!(policy.allow_question(&later, NOW).is_ok(), scope == Scope::Turn);
             let next = Experience::of(tariff(), Habits::default(), std::slice::from_ref(&entry));
-            assert_eq!(policy.ask(&next, NOW).is_ok(), scope != Scope::Day);
-            assert_eq!(policy.ask(&experience, NOW + DAY).is_ok(), scope == Scope::Day);
+            assert_eq!(policy.allow_question(&next, NOW).is_ok(), scope != Scope::Day);
+            assert_eq!(policy.allow_question(&experience, NOW + DAY).is_ok(), scope == Scope::Day);
         }
     }
 }
@@ -353,8 +353,9 @@ fn money_and_what_is_left_limit_a_run_by_the_price_of_the_model_that_runs_it() {
         Prices::from_iter([("m".to_owned(), price(2.0, 0.2, 8.0)), ("f".to_owned(), price(0.5, 0.5, 1.0))]);
     let tariff = Tariff::new("m", prices).with_background("f");
     let history = History::with(tariff, Policy::default()).turn(100_000);
-    let cost =
-        |history: &History| history.policy.run(&history.experience, "fix it", NOW).unwrap().cost.unwrap();
+    let cost = |history: &History| {
+        history.policy.allow_run(&history.experience, "fix it", NOW).unwrap().cost.unwrap()
+    };
     // Half of 150,000 tokens and 15 % of the turn.
     assert_eq!(cost(&history), CostLimit { price: price(0.5, 0.5, 1.0), most: Money::new(0.165).unwrap() });
     let turn = Cap { money: Money::new(0.125), ..history.policy.turn };
@@ -379,7 +380,7 @@ fn every_hold_says_why_in_words_and_in_a_code() {
         SkipReason::Battery,
         SkipReason::Load,
     ];
-    let lines: Vec<_> = holds.iter().map(|hold| format!("{}: {hold}", hold.code())).collect();
+    let lines: Vec<_> = holds.iter().map(|skip| format!("{}: {skip}", skip.code())).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
 
@@ -406,14 +407,14 @@ fn a_step_on_top_of_others_waits_until_most_suggestions_are_taken() {
     for (history, below, expected) in cases {
         let run = |mode| {
             let history = history.clone().in_mode(mode);
-            let answer = history.policy.run_above(&history.experience, below, "run the tests", NOW);
-            answer.map_or_else(|hold| hold.code(), |_| "run")
+            let answer = history.policy.allow_step(&history.experience, below, "run the tests", NOW);
+            answer.map_or_else(|skip| skip.code(), |_| "run")
         };
         assert_eq!([Mode::Off, Mode::Auto, Mode::Always].map(run), ["off", expected, "run"], "{below}");
     }
     let free = Tariff::new("m", Prices::default()).with_free(["m".to_owned()]);
     let free = History::with(free, Policy::default());
-    assert!(free.policy.run_above(&free.experience, 1, "run the tests", NOW).is_ok());
+    assert!(free.policy.allow_step(&free.experience, 1, "run the tests", NOW).is_ok());
 }
 
 #[test]
@@ -427,9 +428,9 @@ fn habits_are_kept_as_numbers_and_damaged_ones_are_told() {
     let text = serde_json::to_string(&habits).unwrap();
     insta::assert_snapshot!(text);
     assert_eq!(serde_json::from_str::<Habits>(&text).unwrap(), habits);
-    assert!(habits.is_sound());
+    assert!(habits.is_valid());
     for wrong in [r#"{"drawn":-1}"#, r#"{"taken":{"yes":-1}}"#, r#"{"savedMs":{"weight":-0.5}}"#] {
-        assert!(!serde_json::from_str::<Habits>(wrong).unwrap().is_sound(), "{wrong}");
+        assert!(!serde_json::from_str::<Habits>(wrong).unwrap().is_valid(), "{wrong}");
     }
     assert!(serde_json::from_str::<Habits>(r#"{"row":-1}"#).is_err());
     assert!(serde_json::from_str::<Habits>(r#"{"rows":1}"#).is_err());

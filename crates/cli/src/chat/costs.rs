@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use headstart_budget::ledger::{Costs, Part};
+use headstart_budget::ledger::{Costs, PurposeCost};
 
 use super::Chat;
 use super::status::short_count;
@@ -26,7 +26,7 @@ impl Chat {
 
 /// A row for each kind of request.
 fn table(costs: &Costs, is_free: bool) -> String {
-    let row = |name: &str, part: &Part| {
+    let row = |name: &str, part: &PurposeCost| {
         let tokens = &part.tokens;
         let cached = match tokens.cached_input_tokens {
             0 => String::new(),

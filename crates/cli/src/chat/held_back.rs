@@ -75,7 +75,7 @@ impl Chat {
 
     /// What work ahead may still use in this session, in words.
     pub(super) fn what_is_left(&self) -> String {
-        self.agent.metering(|metering| match metering.room(clock::unix_ms()) {
+        self.agent.metering(|metering| match metering.remaining_budget(clock::unix_ms()) {
             Some(room) => format!(
                 "this session may lose {} more; of today's starts {:.1} are left",
                 amount(metering.experience(), room.left),

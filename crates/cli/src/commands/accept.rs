@@ -2,7 +2,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use headstart_budget::of_acceptance;
+use headstart_budget::outcome_of_acceptance;
 use headstart_forked_query::{Message, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
 use headstart_overlay_fs::{ChangeSummary, Conflict, SystemError, TreeError, WorkspacePath};
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
         })?;
     }
     held.end_accept();
-    accounts::decided(context, held.record(), of_acceptance(&acceptance));
+    accounts::decided(context, held.record(), outcome_of_acceptance(&acceptance));
     let record = held.record();
     if let (Acceptance::Conflict(conflicts), Some(finished)) = (&acceptance, &record.finished) {
         let (workspace, state) = (Path::new(&record.workspace), Some(store.state_folder()));

@@ -2,8 +2,8 @@
 
 mod page;
 
-use headstart_budget::ledger::{Book, Day, Entry, Figures, Kind, Outcome, Statistics};
-use headstart_budget::policy::{Experience, Habits, Policy, Room, SkipReason};
+use headstart_budget::ledger::{Day, Entry, Figures, Kind, LedgerContents, Outcome, Statistics};
+use headstart_budget::policy::{Experience, Habits, Policy, RemainingBudget, SkipReason};
 use headstart_forked_query::Money;
 use serde::Serialize;
 
@@ -92,11 +92,11 @@ struct Shown<'a> {
 /// The data of the report.
 struct Report {
     workspace: String,
-    book: Book,
+    book: LedgerContents,
     statistics: Statistics,
     policy: Policy,
     experience: Experience,
-    room: Room,
+    room: RemainingBudget,
     asks: Result<(), SkipReason>,
     runs: Result<(), SkipReason>,
     /// What hooks answered to other products.
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
 impl Report {
     fn of(
         workspace: String,
-        book: Book,
+        book: LedgerContents,
         habits: Habits,
         config: &Config,
         busy: Option<SkipReason>,
@@ -157,9 +157,9 @@ impl Report {
             statistics: Statistics::of(&book.entries, experience.tariff()),
             book,
             policy,
-            room: policy.room(&experience, now),
-            asks: spared(policy.ask(&experience, now)),
-            runs: spared(policy.run(&experience, "go on", now).map(drop)),
+            room: policy.remaining_budget(&experience, now),
+            asks: spared(policy.allow_question(&experience, now)),
+            runs: spared(policy.allow_run(&experience, "go on", now).map(drop)),
             experience,
             unasked,
         }

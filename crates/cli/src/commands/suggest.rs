@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_budget::ledger::Source;
-use headstart_budget::{EntryBuilder, NotShown, QueryCost};
+use headstart_budget::{EntryBuilder, QueryCost, QuerySuppression};
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_candidates,
@@ -134,7 +134,7 @@ fn note(
             return Ok(());
         }
         Err(Suppressed { reason: reason @ SuppressionReason::QueryFailed(error), usage }) => {
-            (None, *usage, Some(NotShown { reason: reason.as_str(), error: Some(error) }))
+            (None, *usage, Some(QuerySuppression { reason: reason.as_str(), error: Some(error) }))
         }
         Err(Suppressed { reason, usage }) => (None, *usage, Some(reason.as_str().into())),
     };

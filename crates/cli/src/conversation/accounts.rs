@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_agent::native::TokioRuntime;
 use headstart_agent::{LedgerStore, Runtime, StoreError};
-use headstart_budget::ledger::{Book, Source};
+use headstart_budget::ledger::{LedgerContents, Source};
 use headstart_budget::policy::{Habits, SkipReason};
-use headstart_budget::{EntryBuilder, Metering, Unwritten};
+use headstart_budget::{EntryBuilder, Metering, PendingWrites};
 
 use super::models::WorksHere;
 use crate::accounts::{entries_of, ledger_of};
@@ -85,7 +85,7 @@ impl Accounts {
         };
         let book = ledger.read().unwrap_or_else(|error| {
             or_default(error, "what earlier chats cost is unknown");
-            Book::default()
+            LedgerContents::default()
         });
         let known = habits.read().unwrap_or_else(|error| {
             or_default(error, "which suggestions you take is unknown");
@@ -105,11 +105,11 @@ impl Accounts {
 
 #[async_trait]
 impl LedgerStore for AccountFiles {
-    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
-        let Unwritten { entries, lessons } = unwritten;
+    async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
+        let PendingWrites { entries, habit_updates } = pending_writes;
         let written = self.ledger.append(&entries);
         let mut learned = None;
-        for lesson in lessons {
+        for lesson in habit_updates {
             let habits = self.habits.lock().unwrap_or_else(PoisonError::into_inner).learn(lesson);
             learned = habits
                 .map_err(|error| format!("which suggestions you take is not kept: {error}"))?

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use headstart_agent::{LedgerStore, SessionStore, StoreError};
-use headstart_budget::Unwritten;
+use headstart_budget::PendingWrites;
 use headstart_budget::ledger::Entry;
 use headstart_budget::policy::Habits;
 use headstart_forked_query::{Money, Usage};
@@ -143,12 +143,12 @@ impl Kept {
 
 #[async_trait]
 impl LedgerStore for Ledger {
-    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+    async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
         let (lines, habits) = {
             let mut kept = self.kept();
-            unwritten.entries.iter().for_each(|entry| kept.observe(entry));
-            unwritten.lessons.iter().for_each(|lesson| kept.habits.learn(lesson));
-            let lines: String = unwritten.entries.iter().map(Entry::to_line).collect();
+            pending_writes.entries.iter().for_each(|entry| kept.observe(entry));
+            pending_writes.habit_updates.iter().for_each(|update| kept.habits.apply(update));
+            let lines: String = pending_writes.entries.iter().map(Entry::to_line).collect();
             (lines, json(&kept.habits))
         };
         let answer = Answers::new(self.store.0.ledger(&lines, &habits));

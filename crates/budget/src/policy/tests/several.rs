@@ -5,7 +5,7 @@ use super::*;
 
 /// The answer for each candidate: `run`, or the code of the reason against it.
 fn answers(history: &History, texts: &[&str], most: usize) -> Vec<&'static str> {
-    let answers = history.policy.run_several(&history.experience, texts, most, NOW);
+    let answers = history.policy.allow_candidates(&history.experience, texts, most, NOW);
     answers.iter().map(|answer| answer.as_ref().map_or_else(SkipReason::code, |_| "run")).collect()
 }
 
@@ -40,9 +40,9 @@ fn the_one_by_itself_is_judged_as_ever() {
         for mode in [Mode::Off, Mode::Auto, Mode::Always] {
             let history = history.clone().in_mode(mode);
             for text in ["run the tests", "commit this", "/clear", "rm -rf /"] {
-                let alone = history.policy.run(&history.experience, text, NOW);
+                let alone = history.policy.allow_run(&history.experience, text, NOW);
                 assert_eq!(
-                    history.policy.run_several(&history.experience, &[text], 1, NOW),
+                    history.policy.allow_candidates(&history.experience, &[text], 1, NOW),
                     [alone],
                     "{text}"
                 );
@@ -66,7 +66,7 @@ fn a_candidate_that_the_user_seldom_comes_to_is_not_worth_as_much() {
 fn what_is_left_has_to_hold_all_of_them() {
     // There is room for one run and a half.
     let history = History::new().asked(10_000).ran(100_000, "replaced", 0);
-    assert_near(history.room().left, 40_000.0);
+    assert_near(history.remaining_budget().left, 40_000.0);
     assert_eq!(answers(&history, &["run the tests", "verify it"], 1), ["run", "enough"]);
     assert_eq!(answers(&history, &["run the tests", "verify it"], 2), ["run", "allowance"]);
 }
@@ -110,7 +110,7 @@ proptest! {
         let policy = Policy { turn: cap, ..mode(if is_auto { Mode::Auto } else { Mode::Always }) };
         let history = History::with(tariff(), policy).ran(spent, "replaced", 0).asked(asked);
         let texts = ["run the tests", "commit this", "add tests", "fix it", "explain it"];
-        let answers = policy.run_several(&history.experience, &texts[..number], most, NOW);
+        let answers = policy.allow_candidates(&history.experience, &texts[..number], most, NOW);
         prop_assert_eq!(answers.len(), number);
         let allowed: Vec<_> = answers.iter().flatten().collect();
         prop_assert!(allowed.len() <= most);
@@ -118,7 +118,7 @@ proptest! {
         prop_assert!(allowed.iter().map(|allowance| allowance.tokens).sum::<u64>() <= tokens.saturating_sub(used.tokens));
         prop_assert!(allowed.iter().map(|allowance| allowance.time).sum::<Duration>() <= cap.time);
         let money: Money = allowed.iter().filter_map(|allowance| allowance.cost).map(|cost| cost.most).sum();
-        let left = Money::new(history.room().left / 1e6).unwrap();
+        let left = Money::new(history.remaining_budget().left / 1e6).unwrap();
         prop_assert!(!is_auto || money <= left, "{money:?} {left:?}");
     }
 }

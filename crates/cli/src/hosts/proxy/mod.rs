@@ -283,7 +283,7 @@ impl Desk {
                 });
             }
             Effect::Keep(change) => drop(self.kept.write(change)),
-            Effect::Write(folder, unwritten) => self.projects.write(&folder, unwritten),
+            Effect::Write(folder, pending_writes) => self.projects.write(&folder, pending_writes),
             Effect::Say(what) => output::note(&format!("headstart: {what}")),
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headstart_agent::{LedgerStore as _, Runtime as _};
-use headstart_budget::Unwritten;
+use headstart_budget::PendingWrites;
 use headstart_budget::policy::{Mode, Tariff};
 use headstart_forked_query::Prices;
 use headstart_overlay_fs::{ContentHash, OsTree, Process};
@@ -78,12 +78,12 @@ impl SharedProjects {
     }
 
     /// Adds to the ledger of a folder, without waiting for the disk.
-    pub(super) fn write(&self, folder: &str, unwritten: Unwritten) {
+    pub(super) fn write(&self, folder: &str, pending_writes: PendingWrites) {
         let mut projects = self.lock();
         let Some(store) = projects.open.get(folder).map(|open| Arc::clone(&open.store)) else { return };
         projects.writing.retain(|writing| !writing.is_finished());
         projects.writing.push(tokio::spawn(async move {
-            if let Err(error) = store.append(unwritten).await {
+            if let Err(error) = store.append(pending_writes).await {
                 output::note(&format!("headstart: {error}"));
             }
         }));

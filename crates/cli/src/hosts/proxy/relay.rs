@@ -9,7 +9,7 @@ mod taking;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use headstart_budget::{Metering, Unwritten};
+use headstart_budget::{Metering, PendingWrites};
 use headstart_overlay_fs::{ChangeSet, Process};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ pub(super) enum Effect {
         changes: ChangeSet,
     },
     Keep(Change),
-    Write(String, Unwritten),
+    Write(String, PendingWrites),
     /// A remark for standard error.
     Say(String),
 }
@@ -388,7 +388,7 @@ impl Proxy {
                     let (tokens, now) = (usage(&result["usage"]), self.host.now());
                     let cost = headstart_speculation::Cost { tokens, ..<_>::default() };
                     if let Some(project) = &mut known.project {
-                        project.metering.turn(now, &cost, result["stopReason"] == "cancelled");
+                        project.metering.record_turn(now, &cost, result["stopReason"] == "cancelled");
                     }
                 }
                 if result["stopReason"] == "end_turn" {
@@ -541,9 +541,9 @@ impl Proxy {
     pub(super) fn write_down(&mut self, id: &str) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let Some(project) = &mut session.project else { return };
-        let unwritten = project.metering.take_unwritten();
-        if unwritten != Unwritten::default() {
-            self.effects.push(Effect::Write(session.folder.clone(), unwritten));
+        let pending_writes = project.metering.take_pending_writes();
+        if pending_writes != PendingWrites::default() {
+            self.effects.push(Effect::Write(session.folder.clone(), pending_writes));
         }
     }
 

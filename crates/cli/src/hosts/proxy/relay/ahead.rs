@@ -498,7 +498,7 @@ impl Proxy {
         };
         let Some(session) = self.sessions.get_mut(&ahead.session) else { return };
         if let (Some(project), Some(offered)) = (&mut session.project, &session.offer) {
-            project.metering.worked(now, &offered.id, &offered.text, &cost, status);
+            project.metering.record_foreign_run(now, &offered.id, &offered.text, &cost, status);
         }
     }
 

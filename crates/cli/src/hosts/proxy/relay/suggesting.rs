@@ -47,7 +47,7 @@ impl Proxy {
         let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
         let Some(project) = &mut session.project else { return };
         let is_plan = session.mode.as_deref() == Some("plan");
-        if session.entries < LEAST_ENTRIES || is_plan || project.metering.ask(now).is_err() {
+        if session.entries < LEAST_ENTRIES || is_plan || project.metering.ask_or_record(now).is_err() {
             return;
         }
         let most_ms = project.most_ms;
@@ -88,7 +88,7 @@ impl Proxy {
             Err(reason) => {
                 let project = self.sessions.get_mut(&session).and_then(|session| session.project.as_mut());
                 if let Some(project) = project {
-                    project.metering.suggested(now, "", None, cost, Some(reason.as_str().into()));
+                    project.metering.record_suggestion(now, "", None, cost, Some(reason.as_str().into()));
                 }
                 self.end_ahead();
             }
@@ -116,7 +116,9 @@ impl Proxy {
                 self.give_up(Outcome::Replaced);
                 self.show(id, &suggestion, cost);
             }
-            Err(reason) => project.metering.suggested(now, "", None, cost, Some(reason.as_str().into())),
+            Err(reason) => {
+                project.metering.record_suggestion(now, "", None, cost, Some(reason.as_str().into()))
+            }
         }
         self.write_down(id);
     }
@@ -128,9 +130,9 @@ impl Proxy {
         let offered = Offered { id: self.host.id(), text: text.clone() };
         let Some(session) = self.sessions.get_mut(id) else { return };
         let Some(project) = &mut session.project else { return };
-        project.metering.suggested(now, &offered.id, Some(&text), cost, None);
-        project.metering.shown();
-        let allowances = project.metering.run(now, &[(offered.id.clone(), text.as_str())], 1);
+        project.metering.record_suggestion(now, &offered.id, Some(&text), cost, None);
+        project.metering.note_shown();
+        let allowances = project.metering.allow_runs(now, &[(offered.id.clone(), text.as_str())], 1);
         let allowance = allowances.into_iter().flatten().next().filter(|_| project.speculation);
         let most_ms = project.most_ms;
         session.offer = Some(offered);

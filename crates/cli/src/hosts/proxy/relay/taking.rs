@@ -444,7 +444,7 @@ impl Proxy {
         let now = self.host.now();
         let Some(session) = self.sessions.get_mut(id) else { return };
         if let (Some(project), Some(offered)) = (&mut session.project, &session.offer) {
-            project.metering.decided(now, &offered.id, outcome);
+            project.metering.record_decision(now, &offered.id, outcome);
         }
     }
 
@@ -461,7 +461,7 @@ impl Proxy {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let changes = (outcome.is_hit() && !ahead.changes.is_empty()).then(|| ahead.changes.digest());
         if let (Some(project), Some(offered)) = (&mut session.project, &session.offer) {
-            project.metering.settled(now, &offered.id, outcome, saved_ms, changes);
+            project.metering.record_foreign_outcome(now, &offered.id, outcome, saved_ms, changes);
         }
     }
 

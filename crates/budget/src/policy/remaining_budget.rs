@@ -2,11 +2,11 @@ use super::{Experience, Policy, SkipReason};
 use crate::ledger::Day;
 
 /// The smallest fraction of its start that a session still has if its user takes nothing.
-const LEAST_START: f64 = 1.0 / 16.0;
+const MIN_START: f64 = 1.0 / 16.0;
 
 /// What a session may still lose, in input tokens of the conversation's model.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Room {
+pub struct RemainingBudget {
     /// What is left now.
     pub left: f64,
     /// A whole start of this session.
@@ -17,16 +17,16 @@ pub struct Room {
     pub day_limits: bool,
 }
 
-impl Room {
+impl RemainingBudget {
     /// The reason for not doing something that costs more than is left.
-    pub(super) fn hold(&self, costs: f64) -> SkipReason {
+    pub(super) fn skip_reason(&self, costs: f64) -> SkipReason {
         SkipReason::Allowance { left: self.left, costs, day_limits: self.day_limits }
     }
 }
 
 impl Policy {
     /// What the session may still lose.
-    pub fn room(&self, experience: &Experience, now_ms: u64) -> Room {
+    pub fn remaining_budget(&self, experience: &Experience, now_ms: u64) -> RemainingBudget {
         let start = experience.start(self);
         let session = experience.session();
         let used_today = experience.habits().drawn_on(Day::of(now_ms));
@@ -35,12 +35,12 @@ impl Policy {
         let open = session.drawn + day_starts_left;
         let starts = own_start.min(open) + f64::from(session.granted);
         let left = (starts * start + self.share * session.own - session.lost).max(0.0);
-        Room { left, start, day_starts_left, day_limits: open < own_start }
+        RemainingBudget { left, start, day_starts_left, day_limits: open < own_start }
     }
 
     /// How much of its start the session has used now, as a fraction of the start. Only what was lost beyond the share
     /// counts. Granted starts are used after that.
-    pub(super) fn draws(&self, experience: &Experience) -> f64 {
+    pub(super) fn drawn_fraction(&self, experience: &Experience) -> f64 {
         let session = experience.session();
         let beyond_share = (session.lost - self.share * session.own).max(0.0);
         let start = experience.start(self);
@@ -48,15 +48,15 @@ impl Policy {
     }
 
     /// How many suggestions in a row have to be not taken before questions become rare.
-    pub(super) fn rare_from(&self) -> u32 {
+    pub(super) fn questions_rare_from(&self) -> u32 {
         self.patience.saturating_add(self.patience / 2)
     }
 
     /// The fraction of a start with which a session begins. A user who takes nothing gets less: half when questions
     /// become rare, and half again after each further half of the patience.
     fn part_of_start(&self, experience: &Experience) -> f64 {
-        let Some(over) = experience.habits().row.checked_sub(self.rare_from()) else { return 1.0 };
+        let Some(over) = experience.habits().row.checked_sub(self.questions_rare_from()) else { return 1.0 };
         let halvings = 1 + over / (self.patience / 2).max(1);
-        0.5_f64.powi(i32::try_from(halvings).unwrap_or(i32::MAX)).max(LEAST_START)
+        0.5_f64.powi(i32::try_from(halvings).unwrap_or(i32::MAX)).max(MIN_START)
     }
 }

@@ -4,16 +4,16 @@ use crate::ledger::Outcome;
 
 /// The outcome for one of several candidates, counted from 0, if all are given up with this outcome. The outcome counts
 /// for the candidate that is on screen or was last; the others are passed over.
-pub fn outcome_of_given_up(candidates: &Candidates, index: usize, outcome: Outcome) -> Outcome {
+pub fn outcome_when_given_up(candidates: &Candidates, index: usize, outcome: Outcome) -> Outcome {
     if index == candidates.on_screen() || outcome == Outcome::Aborted {
         outcome
     } else {
-        outcome_of_passed_over(candidates, index)
+        outcome_when_passed_over(candidates, index)
     }
 }
 
 /// The outcome for a candidate if its user chooses another one. A candidate that they have not seen teaches nothing.
-pub fn outcome_of_passed_over(candidates: &Candidates, index: usize) -> Outcome {
+pub fn outcome_when_passed_over(candidates: &Candidates, index: usize) -> Outcome {
     if candidates.was_seen(index) { Outcome::Replaced } else { Outcome::Aborted }
 }
 
@@ -51,7 +51,7 @@ mod tests {
         ];
         for (turns, outcome, expected) in cases {
             let candidates = candidates(turns);
-            let told = std::array::from_fn(|index| outcome_of_given_up(&candidates, index, outcome));
+            let told = std::array::from_fn(|index| outcome_when_given_up(&candidates, index, outcome));
             assert_eq!(expected, told, "{turns:?} {outcome:?}");
         }
     }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn who_is_seen_and_not_chosen_is_replaced() {
         let candidates = candidates(Some(1));
-        let told = std::array::from_fn(|index| outcome_of_passed_over(&candidates, index));
+        let told = std::array::from_fn(|index| outcome_when_passed_over(&candidates, index));
         assert_eq!([Outcome::Replaced, Outcome::Replaced, Outcome::Aborted], told);
     }
 }

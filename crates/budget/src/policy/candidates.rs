@@ -6,7 +6,7 @@ impl Policy {
     /// The user takes at most one, and comes to the second only if they do not want the first. So a candidate is judged
     /// by the chance that none of the better ones is taken, times its own chance. What is left is divided among those
     /// that run, so that together they stay below it.
-    pub fn run_several(
+    pub fn allow_candidates(
         &self,
         experience: &Experience,
         texts: &[&str],
@@ -19,16 +19,16 @@ impl Policy {
         let judge = |text: &&str| {
             let own = reached * chance;
             reached *= 1.0 - chance;
-            self.may_run_at_all(text)?;
+            self.check_text(text)?;
             if most <= running as usize {
                 return Err(SkipReason::Enough { most });
             }
-            self.one_of(experience, own, running + 1, now_ms)?;
+            self.allowance_for(experience, own, running + 1, now_ms)?;
             running += 1;
             Ok(own)
         };
         let judged: Vec<Result<f64, SkipReason>> = texts.iter().map(judge).collect();
-        let allowance = |own| self.one_of(experience, own, running, now_ms);
+        let allowance = |own| self.allowance_for(experience, own, running, now_ms);
         judged.into_iter().map(|judged| judged.and_then(allowance)).collect()
     }
 }

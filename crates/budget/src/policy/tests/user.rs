@@ -4,7 +4,7 @@
 use headstart_forked_query::Usage;
 
 use super::*;
-use crate::ledger::{Decision, Source, Speculated, Suggested, Work};
+use crate::ledger::{OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost};
 use headstart_speculation::Cost;
 
 /// A small generator of numbers that look random, and are the same in every run.
@@ -45,7 +45,7 @@ pub(super) const AGENT: Workday = Workday { prefix: 20_000, requests: (10, 40), 
 
 /// The totals, in input tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Sums {
+pub(super) struct Totals {
     pub(super) own: f64,
     pub(super) lost: f64,
     /// Questions after a turn, and those after a run that was not taken.
@@ -56,14 +56,14 @@ pub(super) struct Sums {
 }
 
 /// A user at work, in one session after another.
-pub(super) struct Life {
+pub(super) struct SimulatedUser {
     pub(super) work: Workday,
     pub(super) policy: Policy,
     pub(super) experience: Experience,
     pub(super) random: Random,
     pub(super) now: u64,
     /// The totals of this session.
-    pub(super) sums: Sums,
+    pub(super) sums: Totals,
     tariff: Tariff,
     entries: Vec<Entry>,
     prefix: u64,
@@ -74,12 +74,12 @@ pub(super) struct Life {
 
 /// What happened after a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct After {
+pub(super) struct TurnResult {
     pub(super) asked: Result<(), SkipReason>,
     pub(super) ran: Option<Result<Allowance, SkipReason>>,
 }
 
-impl Life {
+impl SimulatedUser {
     pub(super) fn new(work: Workday, tariff: Tariff, policy: Policy, seed: u64) -> Self {
         let experience = Experience::of(tariff.clone(), Habits::default(), &[]);
         Self {
@@ -88,7 +88,7 @@ impl Life {
             experience,
             random: Random(seed),
             now: NOW,
-            sums: Sums::default(),
+            sums: Totals::default(),
             tariff,
             entries: Vec::new(),
             prefix: work.prefix,
@@ -104,7 +104,7 @@ impl Life {
         }
         let habits = *self.experience.habits();
         self.experience = Experience::of(self.tariff.clone(), habits, &self.entries);
-        (self.sums, self.prefix, self.ready) = (Sums::default(), self.work.prefix, None);
+        (self.sums, self.prefix, self.ready) = (Totals::default(), self.work.prefix, None);
     }
 
     /// Runs this many turns.
@@ -115,7 +115,7 @@ impl Life {
     }
 
     /// Runs a turn, and what follows it; the user takes a suggestion with this chance.
-    pub(super) fn turn(&mut self, chance: f64) -> After {
+    pub(super) fn turn(&mut self, chance: f64) -> TurnResult {
         self.now += 60_000;
         let requests = self.random.between(self.work.requests.0, self.work.requests.1);
         if let Some((id, cost)) = self.ready.take() {
@@ -133,22 +133,22 @@ impl Life {
         self.suggest(chance)
     }
 
-    fn suggest(&mut self, chance: f64) -> After {
+    fn suggest(&mut self, chance: f64) -> TurnResult {
         self.id += 1;
         let id = self.id.to_string();
-        let asked = self.policy.ask(&self.experience, self.now);
-        if let Err(hold) = asked {
-            self.suggested(&id, Usage::default(), Some(hold.code()));
-            return After { asked, ran: None };
+        let asked = self.policy.allow_question(&self.experience, self.now);
+        if let Err(skip) = asked {
+            self.suggested(&id, Usage::default(), Some(skip.code()));
+            return TurnResult { asked, ran: None };
         }
         self.ask(&id, None);
         let taken = self.random.next() < chance;
-        let ran = self.policy.run(&self.experience, "run the tests", self.now);
+        let ran = self.policy.allow_run(&self.experience, "run the tests", self.now);
         if let Ok(allowance) = ran {
             let (cost, is_whole) = self.run(&id, allowance);
             if taken {
                 self.ready = Some((id, cost));
-                return After { asked, ran: Some(ran) };
+                return TurnResult { asked, ran: Some(ran) };
             }
             if is_whole {
                 // The question for what comes after the run is lost too; if the run is taken, it is the next suggestion
@@ -157,7 +157,7 @@ impl Life {
             }
         }
         self.decide(&id, if taken { Outcome::Accepted } else { Outcome::Ignored }, 0);
-        After { asked, ran: Some(ran) }
+        TurnResult { asked, ran: Some(ran) }
     }
 
     /// A question for a suggestion.
@@ -188,9 +188,9 @@ impl Life {
         }
         let cost = self.weigh(tokens);
         self.sums.lost += cost;
-        let line: Speculated = serde_json::from_value(serde_json::json!({ "id": id })).unwrap();
+        let line: SpeculationEntry = serde_json::from_value(serde_json::json!({ "id": id })).unwrap();
         let work = self.work(tokens, self.work.turn_ms);
-        self.note(Entry::Speculation(Speculated { work, ..line }));
+        self.note(Entry::Speculation(SpeculationEntry { work, ..line }));
         (cost, whole)
     }
 
@@ -217,16 +217,16 @@ impl Life {
     }
 
     fn suggested(&mut self, id: &str, tokens: Usage, suppressed: Option<&str>) {
-        let line: Suggested = serde_json::from_value(serde_json::json!({ "id": id })).unwrap();
+        let line: SuggestionEntry = serde_json::from_value(serde_json::json!({ "id": id })).unwrap();
         assert_eq!(line.source, Source::Chat);
         let work = self.work(tokens, 900);
         let suppressed = suppressed.map(str::to_owned);
-        self.note(Entry::Suggestion(Suggested { suppressed, work, ..line }));
+        self.note(Entry::Suggestion(SuggestionEntry { suppressed, work, ..line }));
     }
 
     fn decide(&mut self, id: &str, outcome: Outcome, saved_ms: u64) {
         let (id, at) = (id.to_owned(), self.now);
-        self.note(Entry::Outcome(Decision { id, at, outcome, saved_ms, held: None, changes: None }));
+        self.note(Entry::Outcome(OutcomeEntry { id, at, outcome, saved_ms, held: None, changes: None }));
     }
 
     fn note(&mut self, entry: Entry) {
@@ -234,8 +234,8 @@ impl Life {
         self.entries.push(entry);
     }
 
-    fn work(&self, tokens: Usage, work_ms: u64) -> Work {
-        Work { at: self.now, model: "m".to_owned(), tokens, money: None, unmeasured: 0, work_ms }
+    fn work(&self, tokens: Usage, work_ms: u64) -> WorkCost {
+        WorkCost { at: self.now, model: "m".to_owned(), tokens, money: None, unmeasured: 0, work_ms }
     }
 
     fn weigh(&self, tokens: Usage) -> f64 {
