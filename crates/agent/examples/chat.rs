@@ -14,7 +14,7 @@ use std::io::{Write, stdin, stdout};
 
 use futures::{FutureExt, StreamExt};
 use headstart_agent::native::NativeOptions;
-use headstart_agent::{Answer, Item, ItemChange, Phase};
+use headstart_agent::{Item, ItemChange, Phase, UserAnswer};
 use headstart_budget::policy::Mode;
 use headstart_providers::{ApiKey, HttpModel, Provider, Timeouts};
 use tokio::sync::mpsc;
@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 // An answer that comes too late or does not fit is refused, which changes nothing.
                 let _ = match (&view.question, &view.suggestion) {
                     (Some(question), _) => {
-                        let answer = if line == "y" { Answer::Yes } else { Answer::No };
+                        let answer = if line == "y" { UserAnswer::Yes } else { UserAnswer::No };
                         agent.answer(question.id, answer)
                     }
                     (None, Some(shown)) if line.is_empty() && view.phase == Phase::Idle => {

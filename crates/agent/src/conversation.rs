@@ -39,11 +39,11 @@ pub struct Conversation {
     last_turn: TurnEnd,
     watch: Arc<UndoWatch>,
     /// What the running turn tells the model of undone changes.
-    telling: UndoReport,
+    announced: UndoReport,
     /// What else the model has to know before the user's next words.
     note: Option<String>,
     /// What else the running turn tells the model.
-    telling_note: Option<String>,
+    announced_note: Option<String>,
 }
 
 impl Conversation {
@@ -64,9 +64,9 @@ impl Conversation {
             history: Vec::new(),
             last_turn: TurnEnd::Completed,
             watch: Arc::new(UndoWatch::new(workspace)),
-            telling: UndoReport::default(),
+            announced: UndoReport::default(),
             note: None,
-            telling_note: None,
+            announced_note: None,
         }
     }
 
@@ -138,29 +138,29 @@ impl Conversation {
     pub fn open(&mut self, prompt: &str, attachments: &Attachments, undo_report: UndoReport) -> Transcript {
         let preface = self.preface(&undo_report);
         let prompt = if preface.is_empty() { prompt.to_owned() } else { format!("{preface}\n\n{prompt}") };
-        self.tell(undo_report);
+        self.announce(undo_report);
         Transcript::with_attachments(&prompt, attachments)
     }
 
     /// Notes that work is taken whose model was told the [`preface`](Self::preface) with these news: what it was told
     /// counts as told by this turn.
-    pub fn tell(&mut self, undo_report: UndoReport) {
-        self.telling = undo_report;
-        self.telling_note = self.note.take();
+    pub fn announce(&mut self, undo_report: UndoReport) {
+        self.announced = undo_report;
+        self.announced_note = self.note.take();
     }
 
     /// Notes that nothing came of the turn that would have told the preface: the next turn tells it.
-    pub fn untell(&mut self) {
-        self.telling = UndoReport::default();
-        if let Some(before) = self.telling_note.take() {
+    pub fn retract_announcement(&mut self) {
+        self.announced = UndoReport::default();
+        if let Some(before) = self.announced_note.take() {
             let later = self.note.take();
             self.note = Some(later.into_iter().fold(before, |before, later| joined(Some(before), &later)));
         }
     }
 
     /// What the running turn tells the model of undone changes.
-    pub fn telling(&self) -> &UndoReport {
-        &self.telling
+    pub fn announced(&self) -> &UndoReport {
+        &self.announced
     }
 
     /// Ends a turn: what was done is part of the conversation from now on, wherever the turn stopped.
@@ -175,15 +175,15 @@ impl Conversation {
         if transcript.messages.iter().any(|message| message.role == Role::Model) {
             return self.absorb(transcript.messages);
         }
-        self.untell();
+        self.retract_announcement();
     }
 
     /// Makes a part of the running turn part of the conversation already, so that it can be made shorter together with
     /// the rest.
     pub fn absorb(&mut self, messages: Vec<Message>) {
-        let telling = std::mem::take(&mut self.telling);
-        self.watch.acknowledge(&telling);
-        self.telling_note = None;
+        let announced = std::mem::take(&mut self.announced);
+        self.watch.acknowledge(&announced);
+        self.announced_note = None;
         self.history.extend(messages);
         self.fork();
     }
@@ -232,8 +232,8 @@ impl Conversation {
     pub fn clear(&mut self) {
         self.history.clear();
         self.watch.forget_all();
-        self.telling = UndoReport::default();
-        (self.note, self.telling_note) = (None, None);
+        self.announced = UndoReport::default();
+        (self.note, self.announced_note) = (None, None);
         self.last_turn = TurnEnd::Completed;
         self.fork();
     }

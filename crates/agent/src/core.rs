@@ -3,19 +3,19 @@
 //! Nothing in here does IO, reads a clock or waits: the core asks for an [`Effect`], whose result comes back as a
 //! [`Report`]. A report that comes late is legal and changes nothing.
 
-mod choices;
-mod compacting;
+mod accept;
+mod compaction;
 mod effect;
-mod keeping;
 mod questions;
+mod session_file;
+mod settings;
 mod steps;
-mod suggesting;
+mod suggestions;
 mod summary_ahead;
-mod taking;
-mod titling;
+mod title;
+mod turn_commits;
 mod turns;
-mod undoing;
-mod usage;
+mod window_use;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,25 +27,25 @@ use headstart_followup_state::{Config, Event as Followup, FollowupController};
 use headstart_speculation::{Ending, Engine, Event, Finished, Origin, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
-use self::compacting::{Compacting, Shortening};
-pub(crate) use self::effect::{AskedCall, Effect, Report};
-use self::keeping::{Header, Keeping};
-use self::questions::Asking;
-use self::suggesting::{Offer, SuggestionQuery};
+use self::accept::PendingAccept;
+use self::compaction::{CompactionState, PendingCompaction};
+pub(crate) use self::effect::{ConsentRequest, Effect, Report};
+use self::questions::PendingQuestion;
+use self::session_file::{HeaderState, SessionFileState};
+use self::suggestions::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
-use self::taking::Taken;
-pub(crate) use self::titling::{TITLE_PROMPT, TITLE_TOKENS};
-use self::undoing::Made;
-pub(crate) use self::undoing::TurnCommits;
-pub use self::usage::WindowUse;
-use crate::allowed::Allowed;
+pub(crate) use self::title::{TITLE_PROMPT, TITLE_TOKENS};
+use self::turn_commits::CommitHistory;
+pub(crate) use self::turn_commits::TurnCommits;
+pub use self::window_use::WindowUse;
 use crate::conversation::Conversation;
 use crate::item::Item;
 use crate::log::Log;
 use crate::options::AgentOptions;
 use crate::ports::Runtime;
 use crate::session;
-use crate::view::{Draft, Edit, Phase, Refused, Submitted, Suggested, TurnEvent, View};
+use crate::session_rules::SessionRules;
+use crate::view::{ActionError, Draft, EditKind, Phase, ShownSuggestion, Submission, TurnEvent, View};
 use crate::work::WorkAhead;
 
 /// The moment in which something happens.
@@ -59,20 +59,20 @@ pub(crate) struct Now {
 
 /// What is going on in the conversation.
 #[derive(Default)]
-enum Doing {
+enum Activity {
     #[default]
-    Nothing,
+    Idle,
     /// Before a prompt runs, the workspace is checked for what the user has undone. With `work`, the work that ran
     /// ahead for the prompt is taken then.
     Opening { prompt: String, work: Option<Box<WorkAhead>> },
     /// A turn in the foreground, which began with this prompt.
     Turn { prompt: String },
     /// The conversation is made shorter, before a turn begins or goes on, or because the user asked for it.
-    Compacting(Box<Compacting>),
+    Compacting(Box<PendingCompaction>),
     /// Work is being accepted; it may still be running.
-    Accept(Box<Taken>),
+    Accepting(Box<PendingAccept>),
     /// The user has taken work and is asked about it.
-    Ask(Box<Taken>),
+    AwaitingAnswer(Box<PendingAccept>),
 }
 
 /// The state of a conversation, and its rules; see the module.
@@ -95,26 +95,26 @@ pub(crate) struct Core {
     pending: Vec<Offer>,
     /// The offers for the suggestions that the controller shows, in its order.
     offers: Vec<Offer>,
-    doing: Doing,
-    asking: Option<Asking>,
-    allowed: Allowed,
+    activity: Activity,
+    pending_question: Option<PendingQuestion>,
+    session_rules: SessionRules,
     queue: VecDeque<String>,
     draft: Option<Draft>,
     /// How the conversation is kept within what its model sees at once.
-    shortening: Shortening,
+    compaction: CompactionState,
     /// The summary that the next turn may need.
     summary_ahead: Option<SummaryAhead>,
     /// Whether the user stopped what goes on.
     interrupted: bool,
     is_over: bool,
-    keeping: Keeping,
+    session_file: SessionFileState,
     /// The work that was taken last, applied or not, so that the user can look at what it changed or would have
     /// changed.
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last check.
     undone: UndoReport,
     /// What each turn has changed in the workspace.
-    made: Made,
+    commit_history: CommitHistory,
     /// The code of the reason why there is no suggestion.
     unsuggested: Option<String>,
     /// Whether the host gave the suggestion on offer: nothing runs ahead for it.
@@ -123,7 +123,7 @@ pub(crate) struct Core {
     /// them.
     withheld: Vec<String>,
     /// The mode that the model believes to be in force. All that it can tell is whether it has tools.
-    told_mode: ApprovalMode,
+    announced_mode: ApprovalMode,
     effects: VecDeque<Effect>,
     revision: u64,
 }
@@ -134,15 +134,15 @@ impl Core {
         engine: Engine,
         runtime: Arc<dyn Runtime>,
         conversation: Conversation,
-        allowed: Allowed,
+        session_rules: SessionRules,
         is_kept: bool,
     ) -> Self {
         let mut core = Self {
             controller: FollowupController::new(Config::default()),
-            allowed,
+            session_rules,
             runtime,
             conversation,
-            shortening: Shortening::new(options.window),
+            compaction: CompactionState::new(options.window),
             summary_ahead: None,
             options,
             log: Log::new(engine.toolbox.clone()),
@@ -155,23 +155,23 @@ impl Core {
             pending: Vec::new(),
             offers: Vec::new(),
             withheld: Vec::new(),
-            doing: Doing::Nothing,
-            asking: None,
+            activity: Activity::Idle,
+            pending_question: None,
             queue: VecDeque::new(),
             draft: None,
             interrupted: false,
             is_over: false,
-            keeping: Keeping::default(),
+            session_file: SessionFileState::default(),
             applied: VecDeque::new(),
             undone: UndoReport::default(),
-            made: Made::default(),
+            commit_history: CommitHistory::default(),
             unsuggested: None,
             is_offered_by_host: false,
-            told_mode: ApprovalMode::Default,
+            announced_mode: ApprovalMode::Default,
             effects: VecDeque::new(),
             revision: 0,
         };
-        core.go_on(is_kept);
+        core.restore_session(is_kept);
         core.enable();
         core
     }
@@ -184,7 +184,7 @@ impl Core {
     }
 
     /// Has new entries of the metering kept.
-    pub(crate) fn keep_metered(&mut self) {
+    pub(crate) fn save_metering(&mut self) {
         let pending_writes = self.options.metering.take_pending_writes();
         if pending_writes != PendingWrites::default() {
             self.effects.push_back(Effect::Keep(pending_writes));
@@ -226,10 +226,10 @@ impl Core {
     pub(crate) fn report(&mut self, report: Report) {
         match report {
             Report::Opened { undo_report, attachments } => self.opened(undo_report, attachments),
-            Report::TurnEvent(event) => self.tell(event, Origin::Turn),
+            Report::TurnEvent(event) => self.record_event(event, Origin::Turn),
             Report::Asked(asked) => self.asked(asked),
             Report::TurnEnded { ending, transcript, cost, token_estimate } => {
-                self.shortening.learn(token_estimate);
+                self.compaction.set_token_estimate(token_estimate);
                 self.turn_ended(ending, transcript, &cost);
             }
             Report::SummedUp { answer, work_ms } => self.summed_up(answer, work_ms),
@@ -254,33 +254,33 @@ impl Core {
     }
 
     /// Handles a prompt that the user sends.
-    pub(crate) fn submit(&mut self, prompt: &str) -> Result<Submitted, Refused> {
+    pub(crate) fn submit(&mut self, prompt: &str) -> Result<Submission, ActionError> {
         self.is_open()?;
         if prompt.trim().is_empty() {
-            return Err(Refused::Empty);
+            return Err(ActionError::Empty);
         }
         self.line.clear();
         if self.is_busy() {
             // The line is empty again; the suggestion stays.
             self.followup(Followup::Edited { text: String::new() });
             self.queue.push_back(prompt.to_owned());
-            return Ok(Submitted::Queued);
+            return Ok(Submission::Queued);
         }
         self.send(prompt);
-        Ok(Submitted::Begins)
+        Ok(Submission::Started)
     }
 
     /// Sends the last prompt once more.
-    pub(crate) fn retry(&mut self) -> Result<(), Refused> {
+    pub(crate) fn retry(&mut self) -> Result<(), ActionError> {
         self.is_open()?;
         if self.is_busy() {
-            return Err(Refused::Busy);
+            return Err(ActionError::Busy);
         }
         let last = self.log.items().iter().rev().find_map(|item| match &**item {
             Item::Prompt { text } => Some(text.clone()),
             _ => None,
         });
-        self.submit(&last.ok_or(Refused::Empty)?).map(|_| ())
+        self.submit(&last.ok_or(ActionError::Empty)?).map(|_| ())
     }
 
     /// Takes the prompt that was sent last out of the queue.
@@ -291,14 +291,14 @@ impl Core {
     /// Handles another text in the line. Text for the model gives up the suggestions and the work ahead, unless a
     /// suggestion begins with it. A command does not, because it may be about them, and neither does a prompt that was
     /// called back, because it may go away again.
-    pub(crate) fn edited(&mut self, text: &str, edit: Edit) {
+    pub(crate) fn edited(&mut self, text: &str, edit: EditKind) {
         text.clone_into(&mut self.line);
         let is_typing = self.is_typing();
-        if edit == Edit::Typed && is_typing {
+        if edit == EditKind::Typed && is_typing {
             self.drop_query();
         }
         let goes_with_it = self.controller.offered().is_some_and(|offered| offered.any_matches(text));
-        if text.is_empty() || goes_with_it || (is_typing && edit != Edit::Recalled) {
+        if text.is_empty() || goes_with_it || (is_typing && edit != EditKind::Recalled) {
             self.followup(Followup::Edited { text: text.to_owned() });
         } else {
             self.followup(Followup::Keystroke { typed: false });
@@ -311,21 +311,21 @@ impl Core {
     }
 
     /// Stops what goes on; a question about work that the user took is answered with no.
-    pub(crate) fn interrupt(&mut self) -> Result<(), Refused> {
+    pub(crate) fn interrupt(&mut self) -> Result<(), ActionError> {
         self.is_open()?;
-        match &self.doing {
-            Doing::Nothing => return Err(Refused::Stale),
-            Doing::Opening { .. } => {}
-            Doing::Turn { .. } => {
-                self.asking = None;
+        match &self.activity {
+            Activity::Idle => return Err(ActionError::Stale),
+            Activity::Opening { .. } => {}
+            Activity::Turn { .. } => {
+                self.pending_question = None;
                 self.effects.push_back(Effect::StopTurn);
             }
-            Doing::Compacting(_) => {
+            Activity::Compacting(_) => {
                 self.drop_compacting();
                 return Ok(());
             }
-            Doing::Accept(taken) => self.effects.push_back(Effect::Abort(taken.speculation.clone())),
-            Doing::Ask(_) => {
+            Activity::Accepting(taken) => self.effects.push_back(Effect::Abort(taken.speculation.clone())),
+            Activity::AwaitingAnswer(_) => {
                 self.decline();
                 return Ok(());
             }
@@ -335,20 +335,20 @@ impl Core {
     }
 
     /// Forgets what was said.
-    pub(crate) fn clear(&mut self) -> Result<(), Refused> {
+    pub(crate) fn clear(&mut self) -> Result<(), ActionError> {
         self.is_open()?;
         if self.is_busy() {
-            return Err(Refused::Busy);
+            return Err(ActionError::Busy);
         }
         self.forget_suggestion();
         self.drop_summary_ahead();
         self.conversation.clear();
-        self.shortening = Shortening::new(self.options.window);
+        self.compaction = CompactionState::new(self.options.window);
         self.log.clear();
         let (rules, tools) = (self.engine.host.gate_context(), self.engine.offered_tools());
         self.withheld = tools.into_iter().map(|tool| tool.name).filter(|name| rules.excludes(name)).collect();
         self.offer_tools();
-        if matches!(self.keeping.header, Header::Written) {
+        if matches!(self.session_file.header, HeaderState::Written) {
             self.effects.push_back(Effect::KeepSession(session::cleared()));
         }
         Ok(())
@@ -364,22 +364,22 @@ impl Core {
         self.drop_title();
         self.followup(Followup::Clear);
         self.queue.clear();
-        self.asking = None;
-        match std::mem::take(&mut self.doing) {
-            Doing::Nothing => {}
-            Doing::Opening { work, .. } => {
+        self.pending_question = None;
+        match std::mem::take(&mut self.activity) {
+            Activity::Idle => {}
+            Activity::Opening { work, .. } => {
                 if let Some(mut work) = work {
                     self.give_up(&mut work, Outcome::Aborted);
                 }
             }
             // The turn stays until its end is reported, because the cost is reported with it.
-            doing @ Doing::Turn { .. } => {
+            activity @ Activity::Turn { .. } => {
                 self.effects.push_back(Effect::StopTurn);
-                self.doing = doing;
+                self.activity = activity;
             }
-            Doing::Compacting(_) => self.effects.push_back(Effect::DropSummary),
-            Doing::Accept(taken) | Doing::Ask(taken) => {
-                self.drop_taken(*taken, Outcome::Aborted);
+            Activity::Compacting(_) => self.effects.push_back(Effect::DropSummary),
+            Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) => {
+                self.drop_pending_accept(*taken, Outcome::Aborted);
             }
         }
     }
@@ -387,18 +387,18 @@ impl Core {
     /// Ends the conversation at once, because the driver that did its work is gone.
     pub(crate) fn abandon(&mut self) {
         self.is_over = true;
-        self.doing = Doing::Nothing;
-        self.asking = None;
+        self.activity = Activity::Idle;
+        self.pending_question = None;
     }
 
     /// Whether the conversation is over and nothing is left to wait for.
     pub(crate) fn has_ended(&self) -> bool {
-        self.is_over && matches!(self.doing, Doing::Nothing)
+        self.is_over && matches!(self.activity, Activity::Idle)
     }
 
     /// Builds everything that there is to draw.
     pub(crate) fn view(&self) -> View {
-        let suggestion = self.controller.visible().map(|suggestion| Suggested {
+        let suggestion = self.controller.visible().map(|suggestion| ShownSuggestion {
             text: suggestion.to_string(),
             rest: suggestion.rest_after(&self.line).map(str::to_owned),
             place: self.controller.place().unwrap_or_default(),
@@ -412,8 +412,8 @@ impl Core {
             draft: self.draft.clone(),
             suggestion,
             ahead: self.ahead().map(WorkAhead::view),
-            taken: self.taken_id().map(str::to_owned),
-            question: self.asking.as_ref().map(Asking::view),
+            taken: self.pending_accept_id().map(str::to_owned),
+            question: self.pending_question.as_ref().map(PendingQuestion::view),
             is_asking: self.query.is_some(),
             unsuggested: self.unsuggested.clone(),
         }
@@ -425,24 +425,24 @@ impl Core {
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        match &self.doing {
-            Doing::Nothing if self.is_over => Phase::Ended,
-            Doing::Nothing => Phase::Idle,
+        match &self.activity {
+            Activity::Idle if self.is_over => Phase::Ended,
+            Activity::Idle => Phase::Idle,
             _ if self.interrupted || self.is_over => Phase::Stopping,
-            Doing::Opening { .. } => Phase::Opening,
-            Doing::Turn { .. } => Phase::Turn,
-            Doing::Compacting(_) => Phase::Compacting,
-            Doing::Accept(_) => Phase::Accepting,
-            Doing::Ask(_) => Phase::Asking,
+            Activity::Opening { .. } => Phase::Opening,
+            Activity::Turn { .. } => Phase::Turn,
+            Activity::Compacting(_) => Phase::Compacting,
+            Activity::Accepting(_) => Phase::Accepting,
+            Activity::AwaitingAnswer(_) => Phase::Asking,
         }
     }
 
-    fn is_open(&self) -> Result<(), Refused> {
-        if self.is_over { Err(Refused::Ended) } else { Ok(()) }
+    fn is_open(&self) -> Result<(), ActionError> {
+        if self.is_over { Err(ActionError::Ended) } else { Ok(()) }
     }
 
     fn is_busy(&self) -> bool {
-        !matches!(self.doing, Doing::Nothing)
+        !matches!(self.activity, Activity::Idle)
     }
 
     /// Whether the line holds words for the model.
@@ -456,7 +456,7 @@ impl Core {
     }
 
     /// Updates what the policy knows of the machine; called before the policy is asked.
-    fn look_at_machine(&mut self) {
+    fn update_machine(&mut self) {
         self.options.metering.set_machine(self.runtime.machine());
     }
 
@@ -471,21 +471,21 @@ impl Core {
     }
 
     /// Makes an item of how a turn ended.
-    fn tell_end(&mut self, ending: Ending) {
+    fn record_end(&mut self, ending: Ending) {
         if self.options.events {
             self.events.push(TurnEvent::Ended(ending.clone()));
         }
-        self.log.hear(self.now.ms, Origin::Turn);
+        self.log.set_source(self.now.ms, Origin::Turn);
         self.log.end_calls();
         self.log.push(Item::End { ending });
     }
 
     /// Makes an item of what a run tells.
-    fn tell(&mut self, event: Event, origin: Origin) {
+    fn record_event(&mut self, event: Event, origin: Origin) {
         if self.options.events {
-            self.events.push(TurnEvent::Told(event.clone()));
+            self.events.push(TurnEvent::Reported(event.clone()));
         }
-        self.log.hear(self.now.ms, origin);
-        self.log.tell(event);
+        self.log.set_source(self.now.ms, origin);
+        self.log.apply_event(event);
     }
 }

@@ -1,8 +1,8 @@
-mod guard;
 mod host;
-mod keeper;
-mod run;
+mod panic_guard;
+mod store_queue;
 mod task;
+mod work_listener;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
@@ -29,13 +29,13 @@ use headstart_speculation::{
 
 use tracing::{debug, warn};
 
-use self::host::{Ask, AskStep};
-pub(crate) use self::host::{Inlet, questioning};
-use self::keeper::Keeper;
-use self::run::Run;
-use self::task::{Broken, Task};
+use self::host::{ConsentQuery, StepQuery};
+pub(crate) use self::host::{HostQueries, connect_host};
+use self::store_queue::StoreQueue;
+use self::task::{Task, TaskError};
+use self::work_listener::WorkListener;
 use crate::conversation::preface;
-use crate::core::{AskedCall, Core, Effect, Report, TITLE_PROMPT, TITLE_TOKENS};
+use crate::core::{ConsentRequest, Core, Effect, Report, TITLE_PROMPT, TITLE_TOKENS};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 
@@ -50,38 +50,38 @@ pub struct Driver {
     ledger: Arc<dyn LedgerStore>,
     session: Option<Arc<dyn SessionStore>>,
     undone: Arc<UndoWatch>,
-    asks: mpsc::UnboundedReceiver<Ask>,
-    steps: mpsc::UnboundedReceiver<AskStep>,
+    consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
+    steps: mpsc::UnboundedReceiver<StepQuery>,
     /// What waits for an answer of the user, by the number of the question.
-    asked: BTreeMap<u64, oneshot::Sender<Consent>>,
-    last_ask: u64,
+    waiting_answers: BTreeMap<u64, oneshot::Sender<Consent>>,
+    last_query: u64,
     /// A question that is told after the events of its turn.
-    held_ask: Option<Ask>,
+    held_query: Option<ConsentQuery>,
     turn: Option<Foreground>,
     /// A running accept, and its result, which is told after the events of its work.
     accept: Option<Task<Result<Acceptance, AcceptError>>>,
     accept_ended: Option<Result<Acceptance, String>>,
-    runs: Vec<Run>,
+    listeners: Vec<WorkListener>,
     query: Option<Task<Report>>,
     summary: Option<Task<Report>>,
     /// A summary that is written while the user reads. Nobody waits for it.
     summary_ahead: Option<Task<Report>>,
     /// A title that is asked for. Nobody waits for it, either.
     title: Option<Task<Report>>,
-    looking: Option<BoxFuture<'static, Report>>,
-    looking_back: Option<BoxFuture<'static, UndoReport>>,
+    opening: Option<BoxFuture<'static, Report>>,
+    undo_check: Option<BoxFuture<'static, UndoReport>>,
     timer: Option<BoxFuture<'static, ()>>,
     /// The calls of the ledger and of the session that wait or run.
-    of_ledger: Keeper<Option<Habits>>,
-    of_session: Keeper<()>,
+    ledger_queue: StoreQueue<Option<Habits>>,
+    session_queue: StoreQueue<()>,
     /// Panics of the program around, in words.
-    broken: mpsc::UnboundedReceiver<String>,
+    panics: mpsc::UnboundedReceiver<String>,
     /// Failures to keep or do something, in words, so that each is told once.
-    troubles: BTreeSet<String>,
+    reported_failures: BTreeSet<String>,
     /// Work that the runtime did not take, so the driver does it.
-    beside: FuturesUnordered<BoxFuture<'static, ()>>,
+    unspawned: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Work that was given up, until its processes are gone.
-    leaving: FuturesUnordered<BoxFuture<'static, Arc<Finished>>>,
+    ending_work: FuturesUnordered<BoxFuture<'static, Arc<Finished>>>,
 }
 
 /// A turn in the foreground.
@@ -101,7 +101,7 @@ impl Driver {
         runtime: Arc<dyn Runtime>,
         (ledger, session): (Arc<dyn LedgerStore>, Option<Arc<dyn SessionStore>>),
         undone: Arc<UndoWatch>,
-        inlet: Inlet,
+        queries: HostQueries,
     ) -> Self {
         Self {
             shared,
@@ -111,28 +111,28 @@ impl Driver {
             ledger,
             session,
             undone,
-            asks: inlet.asks,
-            steps: inlet.steps,
-            asked: BTreeMap::new(),
-            last_ask: 0,
-            held_ask: None,
+            consent_queries: queries.consent_queries,
+            steps: queries.steps,
+            waiting_answers: BTreeMap::new(),
+            last_query: 0,
+            held_query: None,
             turn: None,
             accept: None,
             accept_ended: None,
-            runs: Vec::new(),
+            listeners: Vec::new(),
             query: None,
             summary: None,
             summary_ahead: None,
             title: None,
-            looking: None,
-            looking_back: None,
+            opening: None,
+            undo_check: None,
             timer: None,
-            of_ledger: Keeper::new("ledger", "what this conversation costs is not written down"),
-            of_session: Keeper::new("session", "this conversation is not kept"),
-            broken: inlet.broken,
-            troubles: BTreeSet::new(),
-            beside: FuturesUnordered::new(),
-            leaving: FuturesUnordered::new(),
+            ledger_queue: StoreQueue::new("ledger", "what this conversation costs is not written down"),
+            session_queue: StoreQueue::new("session", "this conversation is not kept"),
+            panics: queries.panics,
+            reported_failures: BTreeSet::new(),
+            unspawned: FuturesUnordered::new(),
+            ending_work: FuturesUnordered::new(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Driver {
             }
             let at_rest = self.is_at_rest();
             let is_over = at_rest && self.shared.has_ended();
-            self.shared.tell_waiting(at_rest, is_over);
+            self.shared.wake_waiters(at_rest, is_over);
             if is_over {
                 return;
             }
@@ -159,17 +159,17 @@ impl Driver {
         self.turn.is_none()
             && self.accept.is_none()
             && self.accept_ended.is_none()
-            && self.looking.is_none()
+            && self.opening.is_none()
             && self.summary.is_none()
-            && self.of_ledger.is_at_rest()
-            && self.of_session.is_at_rest()
-            && self.leaving.is_empty()
+            && self.ledger_queue.is_at_rest()
+            && self.session_queue.is_at_rest()
+            && self.ending_work.is_empty()
     }
 
     fn carry_out(&mut self, effect: Effect) {
         debug!(effect = effect.name(), "the conversation goes on");
         match effect {
-            Effect::Open { prompt } => self.looking = Some(self.look(prompt)),
+            Effect::Open { prompt } => self.opening = Some(self.open_prompt(prompt)),
             Effect::StartTurn { request, transcript, limits } => {
                 let model = Arc::clone(&self.model);
                 let (turn, events) = self.engine.turn(model, *request, transcript, limits);
@@ -184,7 +184,7 @@ impl Driver {
                 }
             }
             Effect::Reply { ask, consent } => {
-                if let Some(waits) = self.asked.remove(&ask) {
+                if let Some(waits) = self.waiting_answers.remove(&ask) {
                     // If the turn has ended by now, nobody waits for the answer.
                     let _ = waits.send(consent);
                 }
@@ -203,8 +203,8 @@ impl Driver {
             }
             Effect::LookUndone => {
                 let undone = Arc::clone(&self.undone);
-                let looking = AssertUnwindSafe(async move { undone.undo_report().await }).catch_unwind();
-                self.looking_back = Some(looking.map(Result::unwrap_or_default).boxed());
+                let check = AssertUnwindSafe(async move { undone.undo_report().await }).catch_unwind();
+                self.undo_check = Some(check.map(Result::unwrap_or_default).boxed());
             }
             Effect::UseModel(name) => self.engine.background.name = name,
             Effect::UseModels(models) => (self.model, self.engine.background) = *models,
@@ -216,8 +216,8 @@ impl Driver {
                     Some(self.sum_up(*params, model, |answer, work_ms| Report::SummedUp { answer, work_ms }));
             }
             Effect::SumUpAhead { params, model } => {
-                let told = |answer, work_ms| Report::SummedUpAhead { answer, work_ms };
-                self.summary_ahead = Some(self.sum_up(*params, model, told));
+                let report = |answer, work_ms| Report::SummedUpAhead { answer, work_ms };
+                self.summary_ahead = Some(self.sum_up(*params, model, report));
             }
             Effect::DropSummaryAhead => give_up(&mut self.summary_ahead),
             Effect::AskTitle { params } => self.title = Some(self.ask_title(*params)),
@@ -229,10 +229,10 @@ impl Driver {
                 if let Ok((speculation, driver, events)) =
                     engine.start_with_note(id, &params, &preface, &prompt)
                 {
-                    self.runs.push(Run::new(speculation.clone(), events));
+                    self.listeners.push(WorkListener::new(speculation.clone(), events));
                     self.shared.with(|core| core.report(Report::WorkStarted(speculation)));
                     // A panic of a port ends this work and nothing else.
-                    self.beside(AssertUnwindSafe(driver).catch_unwind().map(|_| ()).boxed());
+                    self.spawn_boxed(AssertUnwindSafe(driver).catch_unwind().map(|_| ()).boxed());
                 }
             }
             Effect::Accept { work, answers } => {
@@ -240,20 +240,20 @@ impl Driver {
             }
             Effect::Abort(work) => {
                 work.abort();
-                self.runs.retain(Run::is_wanted);
-                self.leaving.push(async move { work.finished().await }.boxed());
+                self.listeners.retain(WorkListener::is_wanted);
+                self.ending_work.push(async move { work.finished().await }.boxed());
             }
             Effect::Keep(pending_writes) => {
                 let ledger = Arc::clone(&self.ledger);
-                self.of_ledger.push(async move { ledger.append(pending_writes).await });
+                self.ledger_queue.push(async move { ledger.append(pending_writes).await });
             }
             Effect::ReadHabits => {
                 let ledger = Arc::clone(&self.ledger);
-                self.of_ledger.push(async move { Ok(ledger.habits().await) });
+                self.ledger_queue.push(async move { Ok(ledger.habits().await) });
             }
             Effect::KeepSession(lines) => {
                 if let Some(session) = self.session.clone() {
-                    self.of_session.push(async move { session.append(lines).await });
+                    self.session_queue.push(async move { session.append(lines).await });
                 }
             }
             Effect::WakeAt(at) => {
@@ -269,30 +269,30 @@ impl Driver {
         if self.shared.poll_effects(context).is_ready() {
             return Poll::Ready(None);
         }
-        while let Poll::Ready(Some(())) = self.beside.poll_next_unpin(context) {}
-        while let Poll::Ready(Some(_)) = self.leaving.poll_next_unpin(context) {}
+        while let Poll::Ready(Some(())) = self.unspawned.poll_next_unpin(context) {}
+        while let Poll::Ready(Some(_)) = self.ending_work.poll_next_unpin(context) {}
         if let Poll::Ready(report) = self.poll_turn(context) {
             return Poll::Ready(Some(report));
         }
         if let Poll::Ready(report) = self.poll_accept(context) {
             return Poll::Ready(Some(report));
         }
-        if let Poll::Ready(Some(AskStep { step, answer })) = self.steps.poll_next_unpin(context) {
+        if let Poll::Ready(Some(StepQuery { step, answer })) = self.steps.poll_next_unpin(context) {
             let allowed = self.shared.with(|core| core.allow_step(&step));
             // If the work below is gone by now, nobody waits for the answer.
             let _ = answer.send(allowed);
             return Poll::Ready(None);
         }
-        if let Some(looking) = &mut self.looking
-            && let Poll::Ready(report) = looking.poll_unpin(context)
+        if let Some(opening) = &mut self.opening
+            && let Poll::Ready(report) = opening.poll_unpin(context)
         {
-            self.looking = None;
+            self.opening = None;
             return Poll::Ready(Some(report));
         }
-        if let Some(looking) = &mut self.looking_back
-            && let Poll::Ready(undo_report) = looking.poll_unpin(context)
+        if let Some(check) = &mut self.undo_check
+            && let Poll::Ready(undo_report) = check.poll_unpin(context)
         {
-            self.looking_back = None;
+            self.undo_check = None;
             return Poll::Ready(Some(Report::UndoFound(undo_report)));
         }
         if let Poll::Ready(report) = self.poll_runs(context) {
@@ -309,21 +309,21 @@ impl Driver {
             && let Poll::Ready(answer) = summary.poll(context)
         {
             self.summary = None;
-            let none = |broken: Broken| Report::SummedUp { answer: Err(broken.into()), work_ms: 0 };
+            let none = |error: TaskError| Report::SummedUp { answer: Err(error.into()), work_ms: 0 };
             return Poll::Ready(Some(answer.unwrap_or_else(none)));
         }
         if let Some(summary) = &mut self.summary_ahead
             && let Poll::Ready(answer) = summary.poll(context)
         {
             self.summary_ahead = None;
-            let none = |broken: Broken| Report::SummedUpAhead { answer: Err(broken.into()), work_ms: 0 };
+            let none = |error: TaskError| Report::SummedUpAhead { answer: Err(error.into()), work_ms: 0 };
             return Poll::Ready(Some(answer.unwrap_or_else(none)));
         }
         if let Some(title) = &mut self.title
             && let Poll::Ready(answer) = title.poll(context)
         {
             self.title = None;
-            let none = |broken: Broken| Report::Titled { answer: Err(broken.into()), work_ms: 0 };
+            let none = |error: TaskError| Report::Titled { answer: Err(error.into()), work_ms: 0 };
             return Poll::Ready(Some(answer.unwrap_or_else(none)));
         }
         if let Poll::Ready(report) = self.poll_stores(context) {
@@ -345,16 +345,16 @@ impl Driver {
             {
                 return Poll::Ready(Report::TurnEvent(event));
             }
-            if let Some(Ask { call, verdict, prepared, answer, always }) = self.held_ask.take() {
-                self.last_ask += 1;
-                self.asked.insert(self.last_ask, answer);
-                let asked = AskedCall { ask: self.last_ask, call, verdict, prepared, always };
-                return Poll::Ready(Report::Asked(asked));
+            if let Some(ConsentQuery { call, verdict, prepared, answer, always }) = self.held_query.take() {
+                self.last_query += 1;
+                self.waiting_answers.insert(self.last_query, answer);
+                let request = ConsentRequest { ask: self.last_query, call, verdict, prepared, always };
+                return Poll::Ready(Report::Asked(request));
             }
             if let Some(ending) = self.turn.as_mut().and_then(|turn| turn.ended.take())
                 && let Some(Foreground { turn, .. }) = self.turn.take()
             {
-                self.asked.clear();
+                self.waiting_answers.clear();
                 return Poll::Ready(Report::TurnEnded {
                     ending,
                     transcript: turn.transcript(),
@@ -363,8 +363,8 @@ impl Driver {
                 });
             }
             // The turn may have told something since its events were looked at above; that is told first.
-            if let Poll::Ready(Some(ask)) = self.asks.poll_next_unpin(context) {
-                self.held_ask = Some(ask);
+            if let Poll::Ready(Some(ask)) = self.consent_queries.poll_next_unpin(context) {
+                self.held_query = Some(ask);
             } else if let Some(turn) = &mut self.turn
                 && let Poll::Ready(ended) = turn.task.poll(context)
             {
@@ -382,7 +382,7 @@ impl Driver {
             self.accept = None;
             self.accept_ended = Some(match ended {
                 Ok(accepted) => accepted.map_err(|error| error.to_string()),
-                Err(broken) => Err(broken.to_string()),
+                Err(error) => Err(error.to_string()),
             });
         }
         if self.accept_ended.is_none() {
@@ -396,44 +396,44 @@ impl Driver {
     }
 
     fn poll_runs(&mut self, context: &mut Context<'_>) -> Poll<Report> {
-        for place in 0..self.runs.len() {
-            if let Poll::Ready(report) = self.runs[place].poll(context) {
+        for place in 0..self.listeners.len() {
+            if let Poll::Ready(report) = self.listeners[place].poll(context) {
                 if let Report::StepStarted { step, .. } = &report {
-                    self.runs.push(Run::of_step(step.clone()));
+                    self.listeners.push(WorkListener::of_step(step.clone()));
                 }
                 return Poll::Ready(report);
             }
         }
-        self.runs.retain(|run| !run.is_over());
+        self.listeners.retain(|listener| !listener.is_over());
         Poll::Pending
     }
 
     fn poll_stores(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {
         let host = &self.engine.host;
-        let kept = if let Poll::Ready(habits) = self.of_ledger.poll(host, context) {
+        let result = if let Poll::Ready(habits) = self.ledger_queue.poll(host, context) {
             habits.map(|habits| habits.map(Report::HabitsRead))
-        } else if let Poll::Ready(kept) = self.of_session.poll(host, context) {
-            kept.map(|()| None)
-        } else if let Poll::Ready(Some(broken)) = self.broken.poll_next_unpin(context) {
-            Err(broken)
+        } else if let Poll::Ready(result) = self.session_queue.poll(host, context) {
+            result.map(|()| None)
+        } else if let Poll::Ready(Some(error)) = self.panics.poll_next_unpin(context) {
+            Err(error)
         } else {
             return Poll::Pending;
         };
-        Poll::Ready(match kept {
+        Poll::Ready(match result {
             Ok(report) => report,
             // Told once, because the next attempt would fail for the same reason.
             Err(error) => {
                 warn!(error, "something could not be kept or done");
-                self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
+                self.reported_failures.insert(error.clone()).then_some(Report::Trouble(error))
             }
         })
     }
 
     /// Looks for what the user has undone in the workspace, and for what the model reads beside a prompt.
-    fn look(&self, prompt: Option<(String, Box<CacheSafeParams>)>) -> BoxFuture<'static, Report> {
+    fn open_prompt(&self, prompt: Option<(String, Box<CacheSafeParams>)>) -> BoxFuture<'static, Report> {
         let undone = Arc::clone(&self.undone);
         let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
-        let looking = async move {
+        let opening = async move {
             let attachments = match prompt {
                 Some((prompt, params)) => {
                     host.prompt_attachments(&prompt, PromptOrigin::User, &params, &tree).await
@@ -442,11 +442,11 @@ impl Driver {
             };
             Report::Opened { undo_report: undone.undo_report().await, attachments }
         };
-        let looked = AssertUnwindSafe(looking).catch_unwind().map(|looked| match looked {
+        let looked = AssertUnwindSafe(opening).catch_unwind().map(|looked| match looked {
             Ok(report) => report,
             Err(panic) => Report::Opened {
                 undo_report: UndoReport::default(),
-                attachments: Err(Broken::of(&*panic).to_string()),
+                attachments: Err(TaskError::of(&*panic).to_string()),
             },
         });
         looked.boxed()
@@ -462,9 +462,9 @@ impl Driver {
         self.spawn(async move {
             let undo_report = undone.undo_report().await;
             let preface = preface(note.as_deref(), &undo_report);
-            let told = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
-            let told = told.as_slice();
-            let answer = generate_candidates(&background, &params, told, guards, candidates).await;
+            let message = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
+            let message = message.as_slice();
+            let answer = generate_candidates(&background, &params, message, guards, candidates).await;
             let work_ms = millis(host.now().saturating_sub(began));
             Report::QueryAnswered { request, undo_report, answer, work_ms }
         })
@@ -474,15 +474,15 @@ impl Driver {
         &self,
         params: CacheSafeParams,
         model: String,
-        told: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
+        report: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
     ) -> Task<Report> {
         let model = BackgroundModel::main(Arc::clone(&self.model), model);
-        self.ask(model, params, SUMMARY_PROMPT, u32::try_from(SUMMARY_TOKENS).ok(), told)
+        self.ask(model, params, SUMMARY_PROMPT, u32::try_from(SUMMARY_TOKENS).ok(), report)
     }
 
     fn ask_title(&self, params: CacheSafeParams) -> Task<Report> {
-        let told = |answer, work_ms| Report::Titled { answer, work_ms };
-        self.ask(self.engine.background.clone(), params, TITLE_PROMPT, Some(TITLE_TOKENS), told)
+        let report = |answer, work_ms| Report::Titled { answer, work_ms };
+        self.ask(self.engine.background.clone(), params, TITLE_PROMPT, Some(TITLE_TOKENS), report)
     }
 
     /// Asks a model for a text.
@@ -492,26 +492,26 @@ impl Driver {
         params: CacheSafeParams,
         prompt: &'static str,
         max_output_tokens: Option<u32>,
-        told: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
+        report: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
     ) -> Task<Report> {
         let host = Arc::clone(&self.engine.host);
         let began = host.now();
         self.spawn(async move {
             let query = Query { after: &[], prompt, schema: serde_json::Value::Null, max_output_tokens };
             let answer = forked_query(&model, &params, query).await;
-            told(answer, millis(host.now().saturating_sub(began)))
+            report(answer, millis(host.now().saturating_sub(began)))
         })
     }
 
     fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Task<T> {
         let (task, job) = Task::new(work);
-        self.beside(job);
+        self.spawn_boxed(job);
         task
     }
 
-    fn beside(&self, work: BoxFuture<'static, ()>) {
+    fn spawn_boxed(&self, work: BoxFuture<'static, ()>) {
         if let Some(work) = self.runtime.spawn(work) {
-            self.beside.push(work);
+            self.unspawned.push(work);
         }
     }
 }
@@ -521,29 +521,29 @@ impl Drop for Driver {
         if let Some(turn) = &self.turn {
             turn.task.stop();
         }
-        for run in &self.runs {
-            run.give_up();
+        for listener in &self.listeners {
+            listener.give_up();
         }
         self.shared.with(Core::abandon);
-        self.shared.tell_waiting(true, true);
+        self.shared.wake_waiters(true, true);
     }
 }
 
-impl From<Broken> for Ending {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Stopped => Self::Aborted,
-            Broken::Panicked(_) => Self::failed("internal", format!("the turn broke off: {broken}")),
+impl From<TaskError> for Ending {
+    fn from(error: TaskError) -> Self {
+        match error {
+            TaskError::Stopped => Self::Aborted,
+            TaskError::Panicked(_) => Self::failed("internal", format!("the turn broke off: {error}")),
         }
     }
 }
 
 /// A summary whose task broke counts as a failed query.
-impl From<Broken> for QueryError {
-    fn from(broken: Broken) -> Self {
+impl From<TaskError> for QueryError {
+    fn from(error: TaskError) -> Self {
         let error = ModelError::Other {
             code: "internal".into(),
-            message: broken.to_string(),
+            message: error.to_string(),
             retry_after: None,
             source: None,
         };

@@ -14,14 +14,14 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{GateContext, SessionRule};
 
-use crate::allowed::Allowed;
 use crate::conversation::Conversation;
 use crate::core::{Core, Effect, Now, TurnCommits, WindowUse};
-use crate::driver::{Driver, questioning};
+use crate::driver::{Driver, connect_host};
 use crate::lock::lock;
-use crate::options::{AgentOptions, Ports, UsedModels};
+use crate::options::{AgentOptions, ModelSettings, Ports};
 use crate::ports::Runtime;
-use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
+use crate::session_rules::SessionRules;
+use crate::view::{ActionError, EditKind, QuestionId, Submission, Update, UserAnswer, View};
 
 /// Begins a conversation. Returns the handle for what its user does, the future that does what follows, and the stream
 /// of changes.
@@ -37,8 +37,8 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         None => conversation,
     };
     let undone = conversation.workspace();
-    let allowed = Allowed::default();
-    let (host, runtime, inlet) = questioning(Arc::clone(&engine.host), runtime, allowed.clone());
+    let session_rules = SessionRules::default();
+    let (host, runtime, queries) = connect_host(Arc::clone(&engine.host), runtime, session_rules.clone());
     let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
     let host = Arc::clone(&engine.host);
     let core = Core::new(
@@ -46,7 +46,7 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         engine.clone(),
         Arc::clone(&runtime),
         conversation,
-        allowed.clone(),
+        session_rules.clone(),
         session.is_some(),
     );
     let shared = Arc::new(Shared {
@@ -55,14 +55,14 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         runtime: Arc::clone(&runtime),
         driver: AtomicWaker::new(),
         updates: AtomicWaker::new(),
-        waiting: Mutex::new(Some(Vec::new())),
-        has_new_waiting: AtomicBool::new(false),
+        waiters: Mutex::new(Some(Vec::new())),
+        has_new_waiter: AtomicBool::new(false),
         view: Mutex::default(),
-        allowed,
+        session_rules,
     });
-    let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, (ledger, session), undone, inlet);
-    let handle = AgentHandle { open: Arc::new(Open(Arc::clone(&shared))) };
-    (handle, driver, Updates { shared, seen: None })
+    let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, (ledger, session), undone, queries);
+    let handle = AgentHandle { open: Arc::new(CloseOnDrop(Arc::clone(&shared))) };
+    (handle, driver, Updates { shared, last_revision: None })
 }
 
 /// What handle, driver and updates share.
@@ -74,17 +74,17 @@ pub(crate) struct Shared {
     updates: AtomicWaker,
     /// The callers that wait until nothing goes on, or until the conversation is over; `None` once the driver is gone
     /// that would tell them.
-    waiting: Mutex<Option<Vec<Waiting>>>,
+    waiters: Mutex<Option<Vec<Waiter>>>,
     /// Whether a caller began to wait since the driver looked last.
-    has_new_waiting: AtomicBool,
+    has_new_waiter: AtomicBool,
     view: Mutex<Option<Arc<View>>>,
-    allowed: Allowed,
+    session_rules: SessionRules,
 }
 
 /// A caller that waits until nothing goes on.
-struct Waiting {
+struct Waiter {
     /// Whether it also waits until the conversation is over.
-    for_the_end: bool,
+    until_the_end: bool,
     /// Dropped when the wait is over, which wakes the caller.
     _tell: oneshot::Sender<()>,
 }
@@ -96,7 +96,7 @@ impl Shared {
         let now = Now { ms, unix_ms: self.runtime.unix_ms() };
         let mut core = lock(&self.core);
         let answer = act(core.at(now));
-        core.keep_metered();
+        core.save_metering();
         drop(core);
         self.driver.wake();
         self.updates.wake();
@@ -105,10 +105,10 @@ impl Shared {
 
     /// The view of the core as it is, built once for each revision.
     fn view_of(&self, core: &Core) -> Arc<View> {
-        let mut kept = lock(&self.view);
-        match &*kept {
+        let mut view = lock(&self.view);
+        match &*view {
             Some(view) if view.revision == core.revision() => Arc::clone(view),
-            _ => Arc::clone(kept.insert(Arc::new(core.view()))),
+            _ => Arc::clone(view.insert(Arc::new(core.view()))),
         }
     }
 
@@ -121,7 +121,7 @@ impl Shared {
     /// woken when there is.
     pub(crate) fn poll_effects(&self, context: &Context<'_>) -> Poll<()> {
         self.driver.register(context.waker());
-        let is_called = self.has_new_waiting.swap(false, Ordering::AcqRel) || lock(&self.core).has_effects();
+        let is_called = self.has_new_waiter.swap(false, Ordering::AcqRel) || lock(&self.core).has_effects();
         if is_called { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -131,26 +131,27 @@ impl Shared {
     }
 
     /// Ends the waits that are over. `at_rest` says that nothing is under way and nothing is left to be done.
-    pub(crate) fn tell_waiting(&self, at_rest: bool, is_over: bool) {
-        let mut waiting = lock(&self.waiting);
+    pub(crate) fn wake_waiters(&self, at_rest: bool, is_over: bool) {
+        let mut waiters = lock(&self.waiters);
         if is_over {
-            *waiting = None;
+            *waiters = None;
             self.updates.wake();
-        } else if at_rest && let Some(waiting) = &mut *waiting {
-            waiting.retain(|waiting| waiting.for_the_end);
+        } else if at_rest && let Some(waiters) = &mut *waiters {
+            waiters.retain(|waiter| waiter.until_the_end);
         }
     }
 
-    async fn wait(&self, for_the_end: bool) {
-        let (tell, told) = oneshot::channel();
-        let Some(()) = lock(&self.waiting).as_mut().map(|all| all.push(Waiting { for_the_end, _tell: tell }))
+    async fn wait(&self, until_the_end: bool) {
+        let (sender, receiver) = oneshot::channel();
+        let Some(()) =
+            lock(&self.waiters).as_mut().map(|all| all.push(Waiter { until_the_end, _tell: sender }))
         else {
             return;
         };
-        self.has_new_waiting.store(true, Ordering::Release);
+        self.has_new_waiter.store(true, Ordering::Release);
         self.driver.wake();
         // Nothing is ever sent: the end of the wait is that the sender is dropped.
-        let _ = told.await;
+        let _ = receiver.await;
     }
 }
 
@@ -161,12 +162,12 @@ impl Shared {
 /// result right after the call. A port may call a handle, because nothing is locked while a port works.
 #[derive(Clone)]
 pub struct AgentHandle {
-    open: Arc<Open>,
+    open: Arc<CloseOnDrop>,
 }
 
-struct Open(Arc<Shared>);
+struct CloseOnDrop(Arc<Shared>);
 
-impl Drop for Open {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         self.0.with(Core::close);
     }
@@ -177,17 +178,17 @@ impl AgentHandle {
         self.open.0.with(act)
     }
 
-    fn look<T>(&self, look: impl FnOnce(&Core) -> T) -> T {
-        look(&lock(&self.open.0.core))
+    fn read<T>(&self, read: impl FnOnce(&Core) -> T) -> T {
+        read(&lock(&self.open.0.core))
     }
 
     /// Everything that there is to draw.
     pub fn view(&self) -> Arc<View> {
-        self.look(|core| self.open.0.view_of(core))
+        self.read(|core| self.open.0.view_of(core))
     }
 
     /// Sends a prompt. While something goes on, it waits in the queue.
-    pub fn submit(&self, prompt: &str) -> Result<Submitted, Refused> {
+    pub fn submit(&self, prompt: &str) -> Result<Submission, ActionError> {
         self.with(|core| core.submit(prompt))
     }
 
@@ -197,13 +198,13 @@ impl AgentHandle {
     }
 
     /// Reports the text that the line holds now.
-    pub fn edited(&self, text: &str, edit: Edit) {
+    pub fn edited(&self, text: &str, edit: EditKind) {
         self.with(|core| core.edited(text, edit));
     }
 
     /// Takes the suggestion and the work behind it, as if it had been typed and sent; `shown` is what the user saw. The
     /// line is empty afterwards.
-    pub fn take(&self, shown: &str) -> Result<(), Refused> {
+    pub fn take(&self, shown: &str) -> Result<(), ActionError> {
         self.with(|core| core.take(shown))
     }
 
@@ -223,36 +224,36 @@ impl AgentHandle {
     }
 
     /// Answers a question. If the question is not asked any more, or the answer does not fit, the error is
-    /// [`Refused::Stale`].
-    pub fn answer(&self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
+    /// [`ActionError::Stale`].
+    pub fn answer(&self, question: QuestionId, answer: UserAnswer) -> Result<(), ActionError> {
         self.with(|core| core.answer(question, answer))
     }
 
-    /// What may run in turns until the conversation ends, because its user said [`Answer::Always`], oldest first.
-    pub fn allowed(&self) -> Vec<SessionRule> {
-        self.open.0.allowed.list()
+    /// What may run in turns until the conversation ends, because its user said [`UserAnswer::Always`], oldest first.
+    pub fn session_rules(&self) -> Vec<SessionRule> {
+        self.open.0.session_rules.list()
     }
 
     /// The rules by which the gate decides in this conversation: those of the host, and what is
-    /// [`allowed`](Self::allowed).
+    /// [`session_rules`](Self::session_rules).
     pub fn rules(&self) -> GateContext {
         self.open.0.host.gate_context()
     }
 
-    /// Takes back a rule that [`allowed`](Self::allowed) lists, so that the user is asked again. Returns whether it was
-    /// listed.
+    /// Takes back a rule that [`session_rules`](Self::session_rules) lists, so that the user is asked again. Returns
+    /// whether it was listed.
     pub fn ask_again(&self, rule: &SessionRule) -> bool {
-        self.open.0.allowed.remove(rule)
+        self.open.0.session_rules.remove(rule)
     }
 
     /// Sends the last prompt once more; the front end has to remove what is left of it in the line. The error is
-    /// [`Refused::Empty`] if nothing was sent yet.
-    pub fn retry(&self) -> Result<(), Refused> {
+    /// [`ActionError::Empty`] if nothing was sent yet.
+    pub fn retry(&self) -> Result<(), ActionError> {
         self.with(Core::retry)
     }
 
     /// Stops what goes on. After this no accept and no turn begins by itself; a write that has begun is completed.
-    pub fn interrupt(&self) -> Result<(), Refused> {
+    pub fn interrupt(&self) -> Result<(), ActionError> {
         self.with(Core::interrupt)
     }
 
@@ -283,12 +284,12 @@ impl AgentHandle {
     }
 
     /// Forgets what was said.
-    pub fn clear(&self) -> Result<(), Refused> {
+    pub fn clear(&self) -> Result<(), ActionError> {
         self.with(Core::clear)
     }
 
     /// Sums up what was said except for the last turns, however long it is.
-    pub fn compact(&self) -> Result<(), Refused> {
+    pub fn compact(&self) -> Result<(), ActionError> {
         self.with(Core::compact)
     }
 
@@ -338,31 +339,31 @@ impl AgentHandle {
 
     /// Asks these models from now on. What the former ones did ahead is dropped; a turn under way ends with the models
     /// that it began with.
-    pub fn use_models(&self, models: UsedModels) {
+    pub fn use_models(&self, models: ModelSettings) {
         self.with(|core| core.use_models(models));
     }
 
     /// The commits of the last turn that changed something in the workspace and was not taken back, for a host that can
     /// take commits back.
     pub fn last_commits(&self) -> Option<TurnCommits> {
-        self.look(Core::last_commits)
+        self.read(Core::last_commits)
     }
 
     /// Reports that the host has taken back these commits. The ledger is told at once, the model with the next prompt.
-    pub fn took_back(&self, turn: &TurnCommits) {
-        self.with(|core| core.took_back(turn));
+    pub fn note_commits_undone(&self, turn: &TurnCommits) {
+        self.with(|core| core.note_commits_undone(turn));
     }
 
     /// How much of what its model sees at once the conversation takes. This is counted over the whole conversation, so
     /// it should be asked for only once a turn.
     pub fn window_use(&self) -> WindowUse {
-        self.look(Core::window_use)
+        self.read(Core::window_use)
     }
 
     /// Offers other tools from now on; refused while something goes on. What runs ahead is dropped, and a provider's
     /// cache of this conversation is lost. The host has to add the tools to its rules.
     #[cfg(feature = "native")]
-    pub fn set_toolbox(&self, toolbox: headstart_toolbox::Toolbox) -> Result<(), Refused> {
+    pub fn set_toolbox(&self, toolbox: headstart_toolbox::Toolbox) -> Result<(), ActionError> {
         self.with(|core| core.set_toolbox(toolbox))
     }
 
@@ -381,19 +382,19 @@ impl AgentHandle {
     }
 
     /// Looks at what was metered. The closure must not call this handle.
-    pub fn metering<T>(&self, look: impl FnOnce(&Metering) -> T) -> T {
-        self.look(|core| look(core.metering()))
+    pub fn metering<T>(&self, read: impl FnOnce(&Metering) -> T) -> T {
+        self.read(|core| read(core.metering()))
     }
 
     /// The changes of the work that the user would take now.
     pub fn staged(&self) -> Option<ChangeSet> {
-        let work = self.look(|core| core.ahead().map(|work| work.speculation.clone()))?;
+        let work = self.read(|core| core.ahead().map(|work| work.speculation.clone()))?;
         Some(work.changes())
     }
 
     /// The prompt of the work that the user would take now.
     pub fn prompt_ahead(&self) -> Option<String> {
-        self.look(|core| core.ahead().map(|work| work.speculation.prompt().to_owned()))
+        self.read(|core| core.ahead().map(|work| work.speculation.prompt().to_owned()))
     }
 
     /// Waits until nothing goes on and nothing is left to be written.
@@ -416,7 +417,7 @@ impl AgentHandle {
 pub struct Updates {
     shared: Arc<Shared>,
     /// The revision of the update before.
-    seen: Option<u64>,
+    last_revision: Option<u64>,
 }
 
 impl Stream for Updates {
@@ -426,13 +427,13 @@ impl Stream for Updates {
         self.shared.updates.register(context.waker());
         let mut core = lock(&self.shared.core);
         let (revision, has_ended) = (core.revision(), core.has_ended());
-        if self.seen == Some(revision) {
+        if self.last_revision == Some(revision) {
             return if has_ended { Poll::Ready(None) } else { Poll::Pending };
         }
         let (items, events) = (core.log().take_changes(), core.take_events());
         let view = self.shared.view_of(&core);
         drop(core);
-        self.seen = Some(revision);
+        self.last_revision = Some(revision);
         Poll::Ready(Some(Update { items, view, events }))
     }
 }

@@ -29,13 +29,13 @@ pub enum Item {
     /// The result of the project's own check of completed work ahead.
     Check(CheckResult),
     /// Work ahead was accepted: what it changed.
-    Applied(Box<Applied>),
+    Applied(Box<AppliedWork>),
     /// Work that the user took was not applied.
-    NotTaken {
+    NotApplied {
         /// The id of the work ([`AgentHandle::changes`](crate::AgentHandle::changes)).
         id: String,
         /// Why.
-        why: NotTaken,
+        why: NotAppliedReason,
         /// Whether the prompt runs anew in the foreground.
         anew: bool,
     },
@@ -50,7 +50,7 @@ pub enum Item {
     /// Why nothing is suggested. Each reason is told once.
     NoSuggestion(NoSuggestion),
     /// The conversation was made shorter for its model, so the items above are not part of it any more as they were.
-    Compacted(Compacted),
+    Compacted(Compaction),
     /// Something could not be kept.
     Trouble {
         /// What it was, in words.
@@ -110,7 +110,7 @@ impl CallItem {
     }
 
     /// Sets the sentence by the words of the call's tool.
-    pub(crate) fn tell(&mut self, toolbox: &Toolbox) {
+    pub(crate) fn update_sentence(&mut self, toolbox: &Toolbox) {
         self.sentence = self.stage.sentence(&toolbox.wording(&self.call.name), &self.call.args);
     }
 
@@ -139,7 +139,7 @@ pub struct JudgedCall {
 
 /// How a conversation was made shorter for its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compacted {
+pub struct Compaction {
     /// How many old outputs of tools were replaced by a remark; 0 if the beginning was summed up.
     pub outputs: usize,
     /// The summary that replaces the beginning; `None` if nobody could sum it up, or if only outputs were replaced.
@@ -150,7 +150,7 @@ pub struct Compacted {
     pub after: u64,
 }
 
-impl fmt::Display for Compacted {
+impl fmt::Display for Compaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { outputs, summary, before, after } = self;
         let what = match (outputs, summary) {
@@ -165,7 +165,7 @@ impl fmt::Display for Compacted {
 
 /// What an accept changed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Applied {
+pub struct AppliedWork {
     /// The id of the work ([`AgentHandle::changes`](crate::AgentHandle::changes)).
     pub id: String,
     /// The files.
@@ -187,7 +187,7 @@ pub struct Applied {
 /// Why work that the user took was not applied.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum NotTaken {
+pub enum NotAppliedReason {
     /// The user changed what the work builds on.
     Conflict(Vec<Conflict>),
     /// A call of the work is not allowed any more.
@@ -208,7 +208,7 @@ pub enum NotTaken {
 #[non_exhaustive]
 pub enum NoSuggestion {
     /// The policy does not allow it at this time.
-    Held(SkipReason),
+    Skipped(SkipReason),
     /// The question to the model failed.
     Failed(ModelError),
 }

@@ -8,9 +8,9 @@ use headstart_tool_gate::Verdict;
 use headstart_toolbox::ContextItem;
 use serde::{Serialize, Serializer};
 
-use crate::item::{CallItem, Item, NoSuggestion, NotTaken};
+use crate::item::{CallItem, Item, NoSuggestion, NotAppliedReason};
 use crate::log::ItemChange;
-use crate::view::{Ahead, Phase, Question, Subject, View};
+use crate::view::{Phase, Question, Subject, View, WorkAheadView};
 
 /// The view without its items, which are sent as changes.
 #[derive(Serialize)]
@@ -69,12 +69,12 @@ struct AheadFields<'a> {
 struct QuestionFields<'a> {
     id: String,
     #[serde(flatten)]
-    about: AboutFields<'a>,
+    about: SubjectFields<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum AboutFields<'a> {
+enum SubjectFields<'a> {
     Call {
         call: &'a ToolCall,
         verdict: &'a Verdict,
@@ -141,7 +141,7 @@ enum ItemFields<'a> {
     },
     NotTaken {
         id: &'a str,
-        why: WhyFields<'a>,
+        why: NotAppliedFields<'a>,
         anew: bool,
     },
     Declined {
@@ -159,7 +159,7 @@ enum ItemFields<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum WhyFields<'a> {
+enum NotAppliedFields<'a> {
     Conflict { conflicts: &'a [Conflict] },
     Withdrawn { call: &'a ToolCall, verdict: &'a Verdict },
     Discarded,
@@ -219,7 +219,7 @@ fn word(phase: Phase) -> &'static str {
 }
 
 impl<'a> AheadFields<'a> {
-    fn of(ahead: &'a Ahead) -> Self {
+    fn of(ahead: &'a WorkAheadView) -> Self {
         let finished: Option<&'a Finished> = ahead.finished.as_deref();
         let ending = finished.map(|finished| &finished.ending);
         let state = match ending {
@@ -244,19 +244,20 @@ impl<'a> AheadFields<'a> {
 impl<'a> QuestionFields<'a> {
     fn of(question: &'a Question) -> Self {
         let about = match &*question.about {
-            Subject::Call(judged) => AboutFields::Call {
+            Subject::Call(judged) => SubjectFields::Call {
                 call: &judged.call,
                 verdict: &judged.verdict,
                 diff: judged.changes.as_ref().map(ChangeSet::diff),
                 always: question.always.as_ref().map(ToString::to_string),
             },
-            Subject::Changes(asks) => {
-                AboutFields::Changes { changes: asks.changes().summary(), pending_call: asks.pending_call() }
-            }
+            Subject::Changes(asks) => SubjectFields::Changes {
+                changes: asks.changes().summary(),
+                pending_call: asks.pending_call(),
+            },
             Subject::Conflicts { conflicts, changes, tokens } => {
-                AboutFields::Conflicts { conflicts, changes: changes.summary(), tokens: *tokens }
+                SubjectFields::Conflicts { conflicts, changes: changes.summary(), tokens: *tokens }
             }
-            Subject::Commits { conflicts, .. } => AboutFields::Commits { conflicts },
+            Subject::Commits { conflicts, .. } => SubjectFields::Commits { conflicts },
         };
         Self { id: question.id.to_string(), about }
     }
@@ -295,12 +296,12 @@ impl Serialize for Item {
                 saved_ms: applied.saved.map(|saved| u64::try_from(saved.as_millis()).unwrap_or(u64::MAX)),
                 ending: &applied.ending,
             },
-            Self::NotTaken { id, why, anew } => {
-                ItemFields::NotTaken { id, why: WhyFields::of(why), anew: *anew }
+            Self::NotApplied { id, why, anew } => {
+                ItemFields::NotTaken { id, why: NotAppliedFields::of(why), anew: *anew }
             }
             Self::Declined(judged) => ItemFields::Declined { call: &judged.call, verdict: &judged.verdict },
             Self::Undone { text } => note("undone", text.clone()),
-            Self::NoSuggestion(NoSuggestion::Held(hold)) => note(hold.code(), hold.to_string()),
+            Self::NoSuggestion(NoSuggestion::Skipped(skip)) => note(skip.code(), skip.to_string()),
             Self::NoSuggestion(NoSuggestion::Failed(error)) => note(error.code(), error.to_string()),
             Self::Compacted(compacted) => note("compacted", compacted.to_string()),
             Self::Trouble { text } => note("trouble", text.clone()),
@@ -310,14 +311,16 @@ impl Serialize for Item {
     }
 }
 
-impl<'a> WhyFields<'a> {
-    fn of(why: &'a NotTaken) -> Self {
+impl<'a> NotAppliedFields<'a> {
+    fn of(why: &'a NotAppliedReason) -> Self {
         match why {
-            NotTaken::Conflict(conflicts) => Self::Conflict { conflicts },
-            NotTaken::Withdrawn(judged) => Self::Withdrawn { call: &judged.call, verdict: &judged.verdict },
-            NotTaken::Discarded => Self::Discarded,
-            NotTaken::Failed { error } => Self::Failed { error },
-            NotTaken::Interrupted => Self::Interrupted,
+            NotAppliedReason::Conflict(conflicts) => Self::Conflict { conflicts },
+            NotAppliedReason::Withdrawn(judged) => {
+                Self::Withdrawn { call: &judged.call, verdict: &judged.verdict }
+            }
+            NotAppliedReason::Discarded => Self::Discarded,
+            NotAppliedReason::Failed { error } => Self::Failed { error },
+            NotAppliedReason::Interrupted => Self::Interrupted,
         }
     }
 }

@@ -94,7 +94,6 @@
 //! pool.run_until(agent.close());
 //! ```
 
-mod allowed;
 mod conversation;
 mod core;
 mod driver;
@@ -108,6 +107,7 @@ pub mod native;
 mod options;
 mod ports;
 mod session;
+mod session_rules;
 mod view;
 mod work;
 
@@ -116,13 +116,13 @@ pub use core::WindowUse;
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;
-pub use item::{Applied, CallItem, Compacted, Item, JudgedCall, NoSuggestion, NotTaken};
+pub use item::{AppliedWork, CallItem, Compaction, Item, JudgedCall, NoSuggestion, NotAppliedReason};
 pub use log::ItemChange;
-pub use options::{AfterDecline, AgentOptions, Ports, UsedModels};
+pub use options::{AfterDecline, AgentOptions, ModelSettings, Ports};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};
 pub use session::{Session, SessionError};
 pub use view::{
-    Ahead, Answer, Draft, Edit, Phase, Question, QuestionId, Refused, Subject, Submitted, Suggested,
-    TurnEvent, Update, View,
+    ActionError, Draft, EditKind, Phase, Question, QuestionId, ShownSuggestion, Subject, Submission,
+    TurnEvent, Update, UserAnswer, View, WorkAheadView,
 };
 pub use work::WorkProgress;

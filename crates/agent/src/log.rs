@@ -6,7 +6,7 @@ use headstart_forked_query::ToolCall;
 use headstart_speculation::{CallStage, CallState, Event, Origin};
 use headstart_toolbox::Toolbox;
 
-use crate::item::{Applied, CallItem, Item};
+use crate::item::{AppliedWork, CallItem, Item};
 
 /// A change in the list of items. The key of an item is its place in the conversation, counted from 0, and is never
 /// used twice.
@@ -55,12 +55,12 @@ pub(crate) struct Log {
     origin: Origin,
     /// Has the words for calls.
     toolbox: Toolbox,
-    changed: BTreeMap<usize, Change>,
+    changed: BTreeMap<usize, PendingChange>,
     cleared: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Change {
+enum PendingChange {
     Added,
     /// The answer has grown; whoever takes the changes knows this many bytes of it.
     Appended(usize),
@@ -88,7 +88,7 @@ impl Log {
     pub(crate) fn restore(&mut self, items: Vec<Item>) {
         let with_words = |mut item: Item| {
             if let Item::Call(call) = &mut item {
-                call.tell(&self.toolbox);
+                call.update_sentence(&self.toolbox);
             }
             Arc::new(item)
         };
@@ -96,13 +96,13 @@ impl Log {
     }
 
     pub(crate) fn push(&mut self, item: Item) {
-        self.changed.insert(self.first + self.items.len(), Change::Added);
+        self.changed.insert(self.first + self.items.len(), PendingChange::Added);
         self.items.push(Arc::new(item));
     }
 
     /// Takes in what a run tells. A call that is told twice, by the work that stopped at it and by the turn that goes
     /// on, becomes one item.
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn apply_event(&mut self, event: Event) {
         match event {
             Event::Text { text } => self.append(text),
             Event::ToolCall { call } => self.begin_call(call),
@@ -131,7 +131,7 @@ impl Log {
     }
 
     /// Sets the time and the origin of what is told from now on.
-    pub(crate) fn hear(&mut self, now_ms: u64, origin: Origin) {
+    pub(crate) fn set_source(&mut self, now_ms: u64, origin: Origin) {
         (self.now_ms, self.origin) = (now_ms, origin);
     }
 
@@ -206,14 +206,14 @@ impl Log {
             self.change_call(Some(key), |item| {
                 (item.stage, item.waiting, item.printed) = (CallStage::Canceled, false, None);
                 item.took = time_since(item.began_ms, now_ms);
-                item.tell(&toolbox);
+                item.update_sentence(&toolbox);
             });
         }
         self.close_call();
     }
 
     /// Calls `change` for the lists of applied files, the newest first, until it returns that it has changed one.
-    pub(crate) fn change_applied(&mut self, mut change: impl FnMut(&mut Applied) -> bool) {
+    pub(crate) fn change_applied(&mut self, mut change: impl FnMut(&mut AppliedWork) -> bool) {
         for (place, item) in self.items.iter_mut().enumerate().rev() {
             if !matches!(**item, Item::Applied(_)) {
                 continue;
@@ -221,7 +221,7 @@ impl Log {
             if let Item::Applied(applied) = Arc::make_mut(item)
                 && change(applied)
             {
-                self.changed.entry(self.first + place).or_insert(Change::Changed);
+                self.changed.entry(self.first + place).or_insert(PendingChange::Changed);
                 return;
             }
         }
@@ -243,8 +243,8 @@ impl Log {
         let changes = marks.into_iter().filter_map(|(key, change)| {
             let item = self.items.get(key - self.first)?;
             Some(match (change, &**item) {
-                (Change::Added, _) => ItemChange::Added { key, item: Arc::clone(item) },
-                (Change::Appended(known), Item::Answer { text }) => {
+                (PendingChange::Added, _) => ItemChange::Added { key, item: Arc::clone(item) },
+                (PendingChange::Appended(known), Item::Answer { text }) => {
                     ItemChange::Appended { key, text: text[known..].to_owned() }
                 }
                 _ => ItemChange::Changed { key, item: Arc::clone(item) },
@@ -257,7 +257,7 @@ impl Log {
         let key = (self.first + self.items.len()).wrapping_sub(1);
         match self.items.last_mut().map(Arc::make_mut) {
             Some(Item::Answer { text }) => {
-                self.changed.entry(key).or_insert(Change::Appended(text.len()));
+                self.changed.entry(key).or_insert(PendingChange::Appended(text.len()));
                 text.push_str(&more);
             }
             _ => self.push(Item::Answer { text: more }),
@@ -287,7 +287,7 @@ impl Log {
             && let Item::Call(item) = Arc::make_mut(item)
         {
             change(item);
-            self.changed.entry(self.first + place).or_insert(Change::Changed);
+            self.changed.entry(self.first + place).or_insert(PendingChange::Changed);
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct AgentOptions {
 }
 
 /// The models that are asked from some moment on.
-pub struct UsedModels {
+pub struct ModelSettings {
     /// The name of the conversation's model for its provider.
     pub name: String,
     /// The model of the user's turns.

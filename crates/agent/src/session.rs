@@ -77,7 +77,7 @@ pub enum SessionError {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Line {
+enum SessionLine {
     Session {
         version: u32,
         id: String,
@@ -125,14 +125,14 @@ impl Session {
             let damaged =
                 |error: serde_json::Error| SessionError::Damaged { number: number + 1, source: error.into() };
             match (session.as_mut(), serde_json::from_slice(line)) {
-                (None, Ok(Line::Session { version, id, title, model, created, workspace })) => {
+                (None, Ok(SessionLine::Session { version, id, title, model, created, workspace })) => {
                     if VERSION < version {
                         return Err(SessionError::Newer { version });
                     }
                     session = Some(Self { workspace, ..Self::new(id, title, model, created) });
                 }
                 (None, _) => return Err(SessionError::NoSession),
-                (Some(session), line) => session.take_in(line.map_err(damaged)?),
+                (Some(session), line) => session.apply(line.map_err(damaged)?),
             }
         }
         let mut session = session.ok_or(SessionError::NoSession)?;
@@ -156,29 +156,29 @@ impl Session {
         }
     }
 
-    fn take_in(&mut self, line: Line) {
+    fn apply(&mut self, line: SessionLine) {
         match line {
-            Line::Prompt { text, at, .. } => {
+            SessionLine::Prompt { text, at, .. } => {
                 self.last = at;
                 self.prompts.push(text.clone());
                 self.items.push(Item::Prompt { text });
             }
-            Line::Message { message } => {
-                self.show(&message);
+            SessionLine::Message { message } => {
+                self.add_items(&message);
                 self.history.push(message);
             }
-            Line::Title { text } => self.title = text,
-            Line::Cleared => {
+            SessionLine::Title { text } => self.title = text,
+            SessionLine::Cleared => {
                 self.history.clear();
                 self.items.clear();
             }
-            Line::Compacted { history } => self.history = history,
-            Line::Session { .. } | Line::Unknown => {}
+            SessionLine::Compacted { history } => self.history = history,
+            SessionLine::Session { .. } | SessionLine::Unknown => {}
         }
     }
 
     /// Makes items of a message. The user's words are left out, because the line of the prompt has them.
-    fn show(&mut self, message: &Message) {
+    fn add_items(&mut self, message: &Message) {
         for part in &message.parts {
             match part {
                 Part::Text { text } if message.role == Role::Model => {
@@ -213,13 +213,13 @@ impl Session {
 
     /// The line that gives a session another title.
     pub fn title_line(title: &str) -> String {
-        line(&Line::Title { text: one_line(title) })
+        line(&SessionLine::Title { text: one_line(title) })
     }
 }
 
 /// The first line of a session. An empty `workspace` means that it has none.
 pub(crate) fn header((id, workspace): (&str, &str), title: &str, model: &str, created: u64) -> String {
-    line(&Line::Session {
+    line(&SessionLine::Session {
         version: VERSION,
         id: id.to_owned(),
         title: one_line(title),
@@ -231,22 +231,22 @@ pub(crate) fn header((id, workspace): (&str, &str), title: &str, model: &str, cr
 
 /// The lines of a turn; `at` is when its prompt was sent, `ended` when it had ended.
 pub(crate) fn turn(prompt: &str, (at, ended): (u64, u64), messages: &[Message]) -> String {
-    let prompt = line(&Line::Prompt { text: prompt.to_owned(), at, ended: Some(ended) });
-    let messages = messages.iter().map(|message| line(&Line::Message { message: message.clone() }));
+    let prompt = line(&SessionLine::Prompt { text: prompt.to_owned(), at, ended: Some(ended) });
+    let messages = messages.iter().map(|message| line(&SessionLine::Message { message: message.clone() }));
     std::iter::once(prompt).chain(messages).collect()
 }
 
 /// The line after which nothing that was said before is known.
 pub(crate) fn cleared() -> String {
-    line(&Line::Cleared)
+    line(&SessionLine::Cleared)
 }
 
 /// The line after which the model has this history in place of everything before.
 pub(crate) fn compacted(history: &[Message]) -> String {
-    line(&Line::Compacted { history: history.to_vec() })
+    line(&SessionLine::Compacted { history: history.to_vec() })
 }
 
-fn line(line: &Line) -> String {
+fn line(line: &SessionLine) -> String {
     // This cannot fail: messages come from JSON, and text always is valid JSON.
     serde_json::to_string(line).map(|text| text + "\n").unwrap_or_default()
 }

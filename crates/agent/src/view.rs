@@ -6,7 +6,7 @@ use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
 use headstart_speculation::{ApprovalRequest, Ending, Event, Finished};
 use headstart_tool_gate::SessionRule;
 
-use crate::item::{Compacted, Item, JudgedCall};
+use crate::item::{Compaction, Item, JudgedCall};
 use crate::log::ItemChange;
 use crate::work::WorkProgress;
 
@@ -25,9 +25,9 @@ pub struct View {
     /// Prompts that are to be in the line again, until another draft replaces this one.
     pub draft: Option<Draft>,
     /// The suggestion on screen.
-    pub suggestion: Option<Suggested>,
+    pub suggestion: Option<ShownSuggestion>,
     /// The work that runs ahead for the suggestion.
-    pub ahead: Option<Ahead>,
+    pub ahead: Option<WorkAheadView>,
     /// The id of work that the user has taken and that is not handed over yet.
     pub taken: Option<String>,
     /// What the user is asked.
@@ -73,7 +73,7 @@ pub struct Draft {
 
 /// The suggestion on screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggested {
+pub struct ShownSuggestion {
     /// The whole text.
     pub text: String,
     /// The part that is not typed yet; `None` if the typed text is the same except for blanks or a full stop.
@@ -86,7 +86,7 @@ pub struct Suggested {
 
 /// The work that runs ahead for the suggestion on screen. It does not contain the prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Ahead {
+pub struct WorkAheadView {
     /// The id of the work.
     pub id: String,
     /// What the work has done so far.
@@ -106,7 +106,8 @@ pub struct Question {
     pub id: QuestionId,
     /// What it is about.
     pub about: Arc<Subject>,
-    /// What [`Answer::Always`] would allow until the conversation ends; `None` if such calls are asked about each time.
+    /// What [`UserAnswer::Always`] would allow until the conversation ends; `None` if such calls are asked about each
+    /// time.
     pub always: Option<SessionRule>,
 }
 
@@ -128,8 +129,8 @@ pub enum Subject {
     Call(JudgedCall),
     /// Work that the user took, in a mode that asks before a write: yes or no to all of it.
     Changes(ApprovalRequest),
-    /// Work that the user took, and what they changed meanwhile: a choice for each conflict, [`Answer::Anew`] or no.
-    /// Nothing is written before the answer.
+    /// Work that the user took, and what they changed meanwhile: a choice for each conflict, [`UserAnswer::Anew`] or
+    /// no. Nothing is written before the answer.
     Conflicts {
         /// The conflicts.
         conflicts: Vec<Conflict>,
@@ -138,8 +139,8 @@ pub enum Subject {
         /// What the work has cost in tokens, which is about what it costs to do it anew.
         tokens: u64,
     },
-    /// Work with commits that the user took, and what changed in the repository meanwhile: [`Answer::Settled`] if the
-    /// front end has kept the commits elsewhere, [`Answer::Anew`] or no.
+    /// Work with commits that the user took, and what changed in the repository meanwhile: [`UserAnswer::Settled`] if
+    /// the front end has kept the commits elsewhere, [`UserAnswer::Anew`] or no.
     Commits {
         /// The id of the work.
         work: String,
@@ -153,7 +154,7 @@ pub enum Subject {
 /// What the user says to a question.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Answer {
+pub enum UserAnswer {
     /// Yes.
     Yes,
     /// Yes to a call, and to calls like it in turns until the conversation ends; [`Question::always`] says whether this
@@ -173,7 +174,7 @@ pub enum Answer {
 
 /// How the text of the line changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edit {
+pub enum EditKind {
     /// A key put text into it.
     Typed,
     /// It was changed in another way.
@@ -184,9 +185,9 @@ pub enum Edit {
 
 /// What became of a prompt that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Submitted {
+pub enum Submission {
     /// Its turn begins.
-    Begins,
+    Started,
     /// It waits until what goes on is over.
     Queued,
 }
@@ -194,7 +195,7 @@ pub enum Submitted {
 /// Why an action of the user had no effect. A front end may ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum ActionError {
     /// The conversation is over.
     #[error("the conversation is over")]
     Ended,
@@ -230,9 +231,9 @@ pub struct Update {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
     /// Something happened.
-    Told(Event),
+    Reported(Event),
     /// The turn is over.
     Ended(Ending),
     /// The conversation was made shorter for its model.
-    Compacted(Compacted),
+    Compacted(Compaction),
 }

@@ -10,7 +10,7 @@ use headstart_tool_gate::{Behaviour, Declaration};
 use headstart_toolbox::Toolbox;
 
 use crate::item::CallItem;
-use crate::view::Ahead;
+use crate::view::WorkAheadView;
 
 /// The work behind a suggestion, with what it has told so far, and the steps on top of it.
 pub(crate) struct WorkAhead {
@@ -34,9 +34,9 @@ pub struct WorkProgress {
     /// Its calls, in order.
     pub calls: Vec<Arc<CallItem>>,
     /// How many calls only looked and have their result.
-    pub looks: usize,
+    pub read_calls: usize,
     /// Whether a call did more than look.
-    pub did_more: bool,
+    pub did_more_than_read: bool,
     /// The command that runs now.
     pub command: Option<ToolCall>,
     /// The staged changes.
@@ -60,8 +60,8 @@ impl WorkAhead {
         }
     }
 
-    pub(crate) fn report(&mut self, event: Event, toolbox: &Toolbox) {
-        self.progress.take_in(&event, toolbox, || self.speculation.changes().summary());
+    pub(crate) fn add_event(&mut self, event: Event, toolbox: &Toolbox) {
+        self.progress.apply(&event, toolbox, || self.speculation.changes().summary());
         // Events about the state of a call are left out: by the time that the others are told, the call is over.
         if !matches!(event, Event::CallState(_) | Event::CallOutput { .. }) {
             self.reported.push(event);
@@ -75,7 +75,7 @@ impl WorkAhead {
             let waits = pending.as_ref() == Some(&item.call.id);
             let item = Arc::make_mut(item);
             item.stage = if waits { CallStage::Boundary } else { CallStage::Canceled };
-            item.tell(toolbox);
+            item.update_sentence(toolbox);
         }
         self.finished = Some(finished);
     }
@@ -97,8 +97,8 @@ impl WorkAhead {
         self.above.as_mut()?.find(id)
     }
 
-    pub(crate) fn view(&self) -> Ahead {
-        Ahead {
+    pub(crate) fn view(&self) -> WorkAheadView {
+        WorkAheadView {
             id: self.speculation.id().to_owned(),
             progress: self.progress.clone(),
             finished: self.finished.clone(),
@@ -110,7 +110,7 @@ impl WorkAhead {
 
 impl WorkProgress {
     /// Takes in an event of the work; `staged` is called if the staged changes may be other ones now.
-    fn take_in(&mut self, event: &Event, toolbox: &Toolbox, staged: impl FnOnce() -> Vec<ChangeSummary>) {
+    fn apply(&mut self, event: &Event, toolbox: &Toolbox, staged: impl FnOnce() -> Vec<ChangeSummary>) {
         match event {
             Event::Text { text } => self.said.push_str(text),
             Event::ToolCall { call } => {
@@ -135,11 +135,11 @@ impl WorkProgress {
                     item.end(result.outcome.clone(), items.clone(), &toolbox.wording(&result.name));
                 }
                 match Declaration::of_ours(&result.name) {
-                    Some(tool) if tool.looks() => self.looks += 1,
+                    Some(tool) if tool.looks() => self.read_calls += 1,
                     // What a command of work ahead stages is told by the view in which it ran.
-                    Some(tool) if tool.behaviour == Behaviour::RunsCommand => self.did_more = true,
+                    Some(tool) if tool.behaviour == Behaviour::RunsCommand => self.did_more_than_read = true,
                     _ => {
-                        self.did_more = true;
+                        self.did_more_than_read = true;
                         self.staged = staged();
                     }
                 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AfterDecline, AgentHandle, AgentOptions, Answer, Edit, Ports, Refused, Runtime, Session, Subject,
-    Submitted, Window, agent,
+    ActionError, AfterDecline, AgentHandle, AgentOptions, EditKind, Ports, Runtime, Session, Subject,
+    Submission, UserAnswer, Window, agent,
 };
 use headstart_budget::ledger::{Source, read};
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
@@ -197,11 +197,11 @@ enum Said {
 }
 
 impl Said {
-    fn to(self, asked: &Subject) -> Answer {
+    fn to(self, asked: &Subject) -> UserAnswer {
         match self {
-            Self::Yes => Answer::Yes,
-            Self::Always => Answer::Always,
-            Self::No => Answer::No,
+            Self::Yes => UserAnswer::Yes,
+            Self::Always => UserAnswer::Always,
+            Self::No => UserAnswer::No,
             Self::Keep { keep } => {
                 let conflicts = match asked {
                     Subject::Conflicts { conflicts, .. } => conflicts.as_slice(),
@@ -209,10 +209,10 @@ impl Said {
                 };
                 let choices = conflicts.iter().zip(keep);
                 let choices = choices.map(|(conflict, keep)| Choice { conflict: conflict.clone(), keep });
-                Answer::Choices(choices.collect())
+                UserAnswer::Choices(choices.collect())
             }
-            Self::NoBecause { why } => Answer::NoBecause(why),
-            Self::Anew => Answer::Anew,
+            Self::NoBecause { why } => UserAnswer::NoBecause(why),
+            Self::Anew => UserAnswer::Anew,
         }
     }
 }
@@ -304,9 +304,9 @@ impl Conversing {
     /// Sends a prompt. Returns `begins`, `queued`, or the word for why it is refused.
     pub fn submit(&self, prompt: &str) -> String {
         let word = match self.agent.submit(prompt) {
-            Ok(Submitted::Begins) => "begins",
-            Ok(Submitted::Queued) => "queued",
-            Err(refused) => word(refused),
+            Ok(Submission::Started) => "begins",
+            Ok(Submission::Queued) => "queued",
+            Err(error) => word(error),
         };
         word.to_owned()
     }
@@ -315,9 +315,9 @@ impl Conversing {
     /// otherwise.
     pub fn edited(&self, text: &str, how: &str) {
         let edit = match how {
-            "typed" => Edit::Typed,
-            "recalled" => Edit::Recalled,
-            _ => Edit::Changed,
+            "typed" => EditKind::Typed,
+            "recalled" => EditKind::Recalled,
+            _ => EditKind::Changed,
         };
         self.agent.edited(text, edit);
     }
@@ -346,7 +346,7 @@ impl Conversing {
     pub fn answer(&self, question: &str, answer: &str) -> Result<Option<String>, Failure> {
         let said: Said = parse("answer", answer)?;
         let view = self.agent.view();
-        let stale = || Some(word(Refused::Stale).to_owned());
+        let stale = || Some(word(ActionError::Stale).to_owned());
         let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question);
         let Some(asked) = asked else { return Ok(stale()) };
         Ok(refusal(self.agent.answer(asked.id, said.to(&asked.about))))
@@ -354,13 +354,13 @@ impl Conversing {
 
     /// What may run for the rest of the session, as JSON.
     pub fn allowed(&self) -> String {
-        json(&self.agent.allowed().iter().map(ToString::to_string).collect::<Vec<_>>())
+        json(&self.agent.session_rules().iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     /// Takes back what was allowed in these words, so that the user is asked again. Returns whether it was allowed.
     #[wasm_bindgen(js_name = askAgain)]
     pub fn ask_again(&self, words: &str) -> bool {
-        let allowed = self.agent.allowed();
+        let allowed = self.agent.session_rules();
         let rule = allowed.iter().find(|rule| rule.to_string() == words);
         rule.is_some_and(|rule| self.agent.ask_again(rule))
     }
@@ -495,16 +495,16 @@ impl Conversing {
     }
 }
 
-fn refusal<T>(done: Result<T, Refused>) -> Option<String> {
-    done.err().map(|refused| word(refused).to_owned())
+fn refusal<T>(done: Result<T, ActionError>) -> Option<String> {
+    done.err().map(|error| word(error).to_owned())
 }
 
-fn word(refused: Refused) -> &'static str {
-    match refused {
-        Refused::Ended => "ended",
-        Refused::TooEarly => "tooEarly",
-        Refused::Busy => "busy",
-        Refused::Empty => "empty",
+fn word(error: ActionError) -> &'static str {
+    match error {
+        ActionError::Ended => "ended",
+        ActionError::TooEarly => "tooEarly",
+        ActionError::Busy => "busy",
+        ActionError::Empty => "empty",
         _ => "stale",
     }
 }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AfterDecline, AgentHandle, AgentOptions, Answer, Edit, Item, LedgerStore, Ports, Runtime, StoreError,
-    agent,
+    AfterDecline, AgentHandle, AgentOptions, EditKind, Item, LedgerStore, Ports, Runtime, StoreError,
+    UserAnswer, agent,
 };
 use headstart_budget::ledger::{Entry, Outcome, Source};
 use headstart_budget::policy::{Cap, Habits, Mode, Policy, Tariff};
@@ -171,7 +171,7 @@ impl World<'_> {
             while let Some(update) = updates.next().await {
                 if let Some(question) = &update.view.question {
                     // A question that was answered already makes the answer stale, which changes nothing.
-                    let _ = agreeing.answer(question.id, Answer::Yes);
+                    let _ = agreeing.answer(question.id, UserAnswer::Yes);
                 }
             }
         });
@@ -222,7 +222,7 @@ impl World<'_> {
                 return true;
             }
         }
-        agent.edited(&Script::prompt(turn, true), Edit::Typed);
+        agent.edited(&Script::prompt(turn, true), EditKind::Typed);
         sleep_until(sends).await;
         false
     }

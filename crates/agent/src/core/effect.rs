@@ -120,7 +120,7 @@ impl Effect {
 }
 
 /// A call of a turn that needs its user's consent.
-pub(crate) struct AskedCall {
+pub(crate) struct ConsentRequest {
     /// The number with which the turn waits for the answer.
     pub(crate) ask: u64,
     pub(crate) call: ToolCall,
@@ -138,7 +138,7 @@ pub(crate) enum Report {
         attachments: Result<Attachments, String>,
     },
     TurnEvent(Event),
-    Asked(AskedCall),
+    Asked(ConsentRequest),
     TurnEnded {
         ending: Ending,
         transcript: Transcript,

@@ -7,14 +7,14 @@ use headstart_overlay_fs::{Conflict, ConflictKind};
 use headstart_speculation::{ApprovalRequest, Consent};
 use headstart_tool_gate::SessionRule;
 
-use super::taking::Taken;
-use super::{AskedCall, Core, Doing, Effect};
+use super::accept::PendingAccept;
+use super::{Activity, ConsentRequest, Core, Effect};
 use crate::AfterDecline;
-use crate::item::{Item, JudgedCall, NotTaken};
-use crate::view::{Answer, Question, QuestionId, Refused, Subject};
+use crate::item::{Item, JudgedCall, NotAppliedReason};
+use crate::view::{ActionError, Question, QuestionId, Subject, UserAnswer};
 
 /// A question that waits for its answer.
-pub(super) struct Asking {
+pub(super) struct PendingQuestion {
     id: QuestionId,
     about: Arc<Subject>,
     /// The number with which the turn waits, if the question is about a call.
@@ -23,7 +23,7 @@ pub(super) struct Asking {
     always: Option<SessionRule>,
 }
 
-impl Asking {
+impl PendingQuestion {
     pub(super) fn view(&self) -> Question {
         Question { id: self.id, about: Arc::clone(&self.about), always: self.always.clone() }
     }
@@ -31,10 +31,10 @@ impl Asking {
 
 impl Core {
     /// Asks the user about a call of the turn that needs consent.
-    pub(super) fn asked(&mut self, asked: AskedCall) {
-        let AskedCall { ask, call, verdict, prepared, always } = asked;
+    pub(super) fn asked(&mut self, asked: ConsentRequest) {
+        let ConsentRequest { ask, call, verdict, prepared, always } = asked;
         let declines = Effect::Reply { ask, consent: Consent::Decline };
-        if !matches!(self.doing, Doing::Turn { .. }) || self.interrupted || self.is_over {
+        if !matches!(self.activity, Activity::Turn { .. }) || self.interrupted || self.is_over {
             return self.effects.push_back(declines);
         }
         let judged = JudgedCall { call, verdict, changes: prepared.changes };
@@ -45,80 +45,82 @@ impl Core {
         self.ask(Some(ask), Subject::Call(judged), always);
     }
 
-    pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: ApprovalRequest) {
+    pub(super) fn ask_about_changes(&mut self, accept: PendingAccept, asks: ApprovalRequest) {
         self.ask(None, Subject::Changes(asks), None);
-        self.doing = Doing::Ask(Box::new(taken));
+        self.activity = Activity::AwaitingAnswer(Box::new(accept));
     }
 
-    pub(super) fn ask_about_conflicts(&mut self, taken: Taken, conflicts: Vec<Conflict>) {
-        let work = &taken.speculation;
+    pub(super) fn ask_about_conflicts(&mut self, accept: PendingAccept, conflicts: Vec<Conflict>) {
+        let work = &accept.speculation;
         let about = if conflicts.iter().any(is_about_git) {
             Subject::Commits { work: work.id().to_owned(), conflicts, git: work.git() }
         } else {
             Subject::Conflicts { conflicts, changes: work.changes(), tokens: work.cost().spent_tokens() }
         };
         self.ask(None, about, None);
-        self.doing = Doing::Ask(Box::new(taken));
+        self.activity = Activity::AwaitingAnswer(Box::new(accept));
     }
 
     fn ask(&mut self, ask: Option<u64>, about: Subject, always: Option<SessionRule>) {
         let id = QuestionId(self.next_number());
-        self.asking = Some(Asking { id, about: Arc::new(about), ask, always });
+        self.pending_question = Some(PendingQuestion { id, about: Arc::new(about), ask, always });
     }
 
     /// Takes the user's answer. An answer that does not fit the question is refused, and the question stays.
-    pub(crate) fn answer(&mut self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
-        let Some(asking) = self.asking.take_if(|asking| asking.id == question) else {
-            return Err(Refused::Stale);
+    pub(crate) fn answer(&mut self, question: QuestionId, answer: UserAnswer) -> Result<(), ActionError> {
+        let Some(pending_question) =
+            self.pending_question.take_if(|pending_question| pending_question.id == question)
+        else {
+            return Err(ActionError::Stale);
         };
-        let answer = match (answer, &asking.always) {
-            (Answer::Always, Some(rule)) => {
-                self.allowed.add(rule);
-                Answer::Yes
+        let answer = match (answer, &pending_question.always) {
+            (UserAnswer::Always, Some(rule)) => {
+                self.session_rules.add(rule);
+                UserAnswer::Yes
             }
             (answer, _) => answer,
         };
-        match (&*asking.about, answer) {
-            (Subject::Call(_), answer @ (Answer::Yes | Answer::No | Answer::NoBecause(_))) => {
+        match (&*pending_question.about, answer) {
+            (Subject::Call(_), answer @ (UserAnswer::Yes | UserAnswer::No | UserAnswer::NoBecause(_))) => {
                 let consent = match answer {
-                    Answer::Yes => Consent::Run,
-                    Answer::NoBecause(why) => Consent::DeclineBecause(why),
-                    Answer::No if self.options.after_decline == AfterDecline::Stop => Consent::Stop,
+                    UserAnswer::Yes => Consent::Run,
+                    UserAnswer::NoBecause(why) => Consent::DeclineBecause(why),
+                    UserAnswer::No if self.options.after_decline == AfterDecline::Stop => Consent::Stop,
                     _ => Consent::Decline,
                 };
-                if let Some(ask) = asking.ask {
+                if let Some(ask) = pending_question.ask {
                     self.effects.push_back(Effect::Reply { ask, consent });
                 }
             }
-            (Subject::Changes(asks), Answer::Yes) => {
-                if let Some(taken) = self.asked_about() {
-                    self.accept(Taken { answers: asks.approve(), ..taken });
+            (Subject::Changes(asks), UserAnswer::Yes) => {
+                if let Some(accept) = self.take_questioned_accept() {
+                    self.accept(PendingAccept { answers: asks.approve(), ..accept });
                 }
             }
-            (Subject::Conflicts { .. }, Answer::Choices(choices)) => {
-                if let Some(taken) = self.asked_about() {
-                    let answers = taken.answers.clone().with_choices(choices);
-                    self.accept(Taken { answers, ..taken });
+            (Subject::Conflicts { .. }, UserAnswer::Choices(choices)) => {
+                if let Some(accept) = self.take_questioned_accept() {
+                    let answers = accept.answers.clone().with_choices(choices);
+                    self.accept(PendingAccept { answers, ..accept });
                 }
             }
-            (Subject::Conflicts { conflicts, .. } | Subject::Commits { conflicts, .. }, Answer::Anew) => {
-                if let Some(mut taken) = self.asked_about() {
-                    self.close_taken(&mut taken, Outcome::Conflict, 0);
-                    self.not_taken(taken, NotTaken::Conflict(conflicts.clone()));
+            (Subject::Conflicts { conflicts, .. } | Subject::Commits { conflicts, .. }, UserAnswer::Anew) => {
+                if let Some(mut accept) = self.take_questioned_accept() {
+                    self.close_pending_accept(&mut accept, Outcome::Conflict, 0);
+                    self.end_unapplied(accept, NotAppliedReason::Conflict(conflicts.clone()));
                 }
             }
-            (Subject::Commits { .. }, Answer::Settled) => {
-                if let Some(taken) = self.asked_about() {
-                    self.drop_taken(taken, Outcome::Conflict);
+            (Subject::Commits { .. }, UserAnswer::Settled) => {
+                if let Some(accept) = self.take_questioned_accept() {
+                    self.drop_pending_accept(accept, Outcome::Conflict);
                 }
             }
-            (Subject::Changes(_) | Subject::Conflicts { .. } | Subject::Commits { .. }, Answer::No) => {
-                self.asking = Some(asking);
+            (Subject::Changes(_) | Subject::Conflicts { .. } | Subject::Commits { .. }, UserAnswer::No) => {
+                self.pending_question = Some(pending_question);
                 self.decline();
             }
             _ => {
-                self.asking = Some(asking);
-                return Err(Refused::Stale);
+                self.pending_question = Some(pending_question);
+                return Err(ActionError::Stale);
             }
         }
         Ok(())
@@ -126,23 +128,23 @@ impl Core {
 
     /// Drops the work; its prompt is in the line again, before the prompts of the queue.
     pub(super) fn decline(&mut self) {
-        let Some(asking) = self.asking.take() else { return };
-        let Some(taken) = self.asked_about() else { return };
-        let outcome = match &*asking.about {
+        let Some(pending_question) = self.pending_question.take() else { return };
+        let Some(accept) = self.take_questioned_accept() else { return };
+        let outcome = match &*pending_question.about {
             Subject::Changes(_) => Outcome::Ignored,
             _ => Outcome::Conflict,
         };
-        let prompt = self.drop_taken(taken, outcome);
+        let prompt = self.drop_pending_accept(accept, outcome);
         self.queue.push_front(prompt);
-        self.unqueue();
+        self.return_queue_to_draft();
     }
 
     /// Takes the work about which the user was asked: nothing happens with it any more.
-    fn asked_about(&mut self) -> Option<Taken> {
-        match std::mem::take(&mut self.doing) {
-            Doing::Ask(taken) => Some(*taken),
+    fn take_questioned_accept(&mut self) -> Option<PendingAccept> {
+        match std::mem::take(&mut self.activity) {
+            Activity::AwaitingAnswer(accept) => Some(*accept),
             other => {
-                self.doing = other;
+                self.activity = other;
                 None
             }
         }

@@ -5,7 +5,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_followup_state::Suggestions;
 use headstart_speculation::{Speculation, Status, Step, StepAbove};
 
-use super::{Core, Doing, Effect};
+use super::{Activity, Core, Effect};
 use crate::work::WorkAhead;
 
 impl Core {
@@ -15,7 +15,7 @@ impl Core {
             return None;
         }
         let below = self.steps_up_to(&step.below)?;
-        self.look_at_machine();
+        self.update_machine();
         let allowance = self.options.metering.allow_step(self.now.unix_ms, below.len(), &step.prompt).ok()?;
         Some(StepAbove { id: self.next_id(), limits: allowance.under(self.engine.limits) })
     }
@@ -24,8 +24,8 @@ impl Core {
     fn steps_up_to(&self, id: &str) -> Option<Vec<Speculation>> {
         let offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
         let offered = offered.map(|work| (&work.speculation, 0));
-        let taken = match &self.doing {
-            Doing::Accept(taken) | Doing::Ask(taken) => Some(&taken.speculation),
+        let taken = match &self.activity {
+            Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) => Some(&taken.speculation),
             _ => None,
         };
         let accepted = self.query.as_ref().and_then(|query| query.accepted());
@@ -41,8 +41,8 @@ impl Core {
     /// Takes in a step that the engine began on top of work. If that work is gone, the step is given up too.
     pub(super) fn step_started(&mut self, below: &str, step: Speculation) {
         let step = WorkAhead::new(self.now.unix_ms, step);
-        let stands_on_taken = self.taken().is_some_and(|taken| taken.speculation.id() == below);
-        if stands_on_taken && let Some(taken) = self.taken() {
+        let stands_on_taken = self.pending_accept().is_some_and(|taken| taken.speculation.id() == below);
+        if stands_on_taken && let Some(taken) = self.pending_accept() {
             taken.above = Some(Box::new(step));
         } else if let Some(query) = self
             .query
@@ -50,7 +50,7 @@ impl Core {
             .filter(|query| query.accepted().is_some_and(|accepted| accepted.id() == below))
         {
             query.set_above(step);
-        } else if let Some(work) = self.work(below) {
+        } else if let Some(work) = self.find_work(below) {
             work.above = Some(Box::new(step));
         }
     }

@@ -2,7 +2,7 @@
 
 use headstart_forked_query::{Message, QueryAnswer, QueryError};
 
-use super::{Core, Doing, Effect};
+use super::{Activity, Core, Effect};
 
 /// A summary that is written ahead. It is for exactly these messages: if the conversation went another way, a new one
 /// is written.
@@ -16,10 +16,10 @@ impl Core {
     /// Has the summary written that the next turn is likely to need, if background work is allowed; a summary of
     /// messages that the conversation does not have any more is thrown away.
     pub(super) fn prepare_summary(&mut self) {
-        let window = self.shortening.window();
+        let window = self.compaction.window();
         let plan = window
             .and_then(|window| {
-                window.plan_ahead(&self.conversation.request(), self.shortening.token_estimate())
+                window.plan_ahead(&self.conversation.request(), self.compaction.token_estimate())
             })
             .filter(|plan| !plan.messages().is_empty());
         let Some(plan) = plan else { return self.drop_summary_ahead() };
@@ -27,11 +27,11 @@ impl Core {
             return;
         }
         self.drop_summary_ahead();
-        self.look_at_machine();
+        self.update_machine();
         if self.options.metering.may_ask(self.now.unix_ms).is_err() {
             return;
         }
-        let (params, model) = self.to_sum_up(&plan);
+        let (params, model) = self.summary_query(&plan);
         self.summary_ahead = Some(SummaryAhead { of: plan.messages().to_vec(), summary: None });
         self.effects.push_back(Effect::SumUpAhead { params, model });
     }
@@ -60,14 +60,16 @@ impl Core {
         self.options.metering.record_summary(self.now.unix_ms, usage, work_ms);
         let summary =
             answer.ok().map(|answer| answer.text.trim().to_owned()).filter(|summary| !summary.is_empty());
-        match (std::mem::take(&mut self.doing), summary) {
+        match (std::mem::take(&mut self.activity), summary) {
             // A turn waits for the summary.
-            (Doing::Compacting(compacting), Some(summary)) => {
-                self.go_on_with(&compacting.plan, summary, compacting.turn);
+            (Activity::Compacting(pending_compaction), Some(summary)) => {
+                self.continue_with_summary(&pending_compaction.plan, summary, pending_compaction.turn);
             }
-            (Doing::Compacting(compacting), None) => self.sum_up(compacting.plan, compacting.turn),
-            (doing, summary) => {
-                self.doing = doing;
+            (Activity::Compacting(pending_compaction), None) => {
+                self.sum_up(pending_compaction.plan, pending_compaction.turn)
+            }
+            (activity, summary) => {
+                self.activity = activity;
                 self.summary_ahead =
                     summary.map(|summary| SummaryAhead { of: ahead.of, summary: Some(summary) });
             }

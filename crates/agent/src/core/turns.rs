@@ -6,8 +6,8 @@ use headstart_budget::ledger::Outcome;
 use headstart_forked_query::{Role, ToolOutcome};
 use headstart_speculation::{Attachments, Cost, Ending, Limits, Transcript, UndoReport};
 
-use super::suggesting::Offer;
-use super::{Core, Doing, Effect};
+use super::suggestions::Offer;
+use super::{Activity, Core, Effect};
 use crate::AfterDecline;
 use crate::item::Item;
 use crate::view::Draft;
@@ -26,9 +26,9 @@ impl Core {
 
     /// Runs a prompt; `taken` is the suggestion that it was.
     pub(super) fn send_with(&mut self, prompt: &str, taken: Option<Offer>) {
-        self.keeping.sent_at = self.now.unix_ms;
+        self.session_file.sent_at = self.now.unix_ms;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
-        self.made.begin(prompt, &self.conversation.workspace());
+        self.commit_history.begin(prompt, &self.conversation.workspace());
         let outcome = self.outcome_if_left();
         self.leave_suggestion(outcome);
         let work = taken.and_then(|offer| {
@@ -43,15 +43,15 @@ impl Core {
     /// Looks for what the user has undone, because the model has to know it before the prompt.
     pub(super) fn open(&mut self, prompt: &str, work: Option<WorkAhead>) {
         self.offer_tools();
-        self.tell_of_tools();
+        self.announce_tools();
         let runs = work.is_none().then(|| (prompt.to_owned(), Box::new(self.conversation.params().clone())));
-        self.doing = Doing::Opening { prompt: prompt.to_owned(), work: work.map(Box::new) };
+        self.activity = Activity::Opening { prompt: prompt.to_owned(), work: work.map(Box::new) };
         self.effects.push_back(Effect::Open { prompt: runs });
         self.effects.push_back(Effect::ReadHabits);
     }
 
     pub(super) fn opened(&mut self, undo_report: UndoReport, attachments: Result<Attachments, String>) {
-        let Doing::Opening { prompt, work } = std::mem::take(&mut self.doing) else { return };
+        let Activity::Opening { prompt, work } = std::mem::take(&mut self.activity) else { return };
         if self.interrupted {
             if let Some(mut work) = work {
                 self.give_up(&mut work, Outcome::Aborted);
@@ -67,7 +67,7 @@ impl Core {
             }
             Some(work) => {
                 self.mark_undone(undo_report.clone());
-                self.conversation.tell(undo_report);
+                self.conversation.announce(undo_report);
                 self.show_undone();
                 return self.take_work(*work);
             }
@@ -90,7 +90,7 @@ impl Core {
 
     /// Shows the user, once for each prompt, what the model is told that they have undone.
     fn show_undone(&mut self) {
-        let text = self.conversation.telling().user_message();
+        let text = self.conversation.announced().user_message();
         let of_prompt =
             self.log.items().iter().rev().take_while(|item| !matches!(***item, Item::Prompt { .. }));
         let is_shown = of_prompt
@@ -107,20 +107,20 @@ impl Core {
         if transcript.pending_call().is_none() {
             self.log.close_call();
         }
-        self.make_room(prompt, transcript);
+        self.compact_if_needed(prompt, transcript);
     }
 
     /// Runs a turn, or its next part.
     pub(super) fn run_turn(&mut self, prompt: String, transcript: Transcript) {
         // The conversation grows now, so the summary would not cover all of it any more.
         self.drop_summary_ahead();
-        self.doing = Doing::Turn { prompt };
+        self.activity = Activity::Turn { prompt };
         let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
         self.effects.push_back(Effect::StartTurn { request, transcript, limits });
     }
 
     pub(super) fn turn_ended(&mut self, mut ending: Ending, mut transcript: Transcript, cost: &Cost) {
-        let Doing::Turn { prompt } = &mut self.doing else { return };
+        let Activity::Turn { prompt } = &mut self.activity else { return };
         let prompt = std::mem::take(prompt);
         if let (Ending::Boundary { .. }, AfterDecline::Stop) = (&ending, self.options.after_decline) {
             // The user declined the call, and the turn ends with it; the model is told with the next prompt.
@@ -130,7 +130,7 @@ impl Core {
             ending = Ending::Aborted;
         }
         self.options.metering.record_turn(self.now.unix_ms, cost, ending == Ending::Aborted);
-        let Some((transcript, ending)) = self.goes_on_shorter(&prompt, transcript, ending) else { return };
+        let Some((transcript, ending)) = self.continue_compacted(&prompt, transcript, ending) else { return };
         let asks = ending == Ending::Completed && self.queue.is_empty();
         self.end(prompt, transcript, ending);
         if asks && !self.is_over {
@@ -142,19 +142,19 @@ impl Core {
     /// completed, the next prompt of the queue runs; if not, the queue goes back into the line, because the user has to
     /// decide anew.
     pub(super) fn end(&mut self, prompt: String, transcript: Transcript, ending: Ending) {
-        let before = self.shortening.end_turn();
+        let before = self.compaction.end_turn();
         let is_answered =
             !before.is_empty() || transcript.messages.iter().any(|message| message.role == Role::Model);
-        self.asking = None;
-        self.doing = Doing::Nothing;
+        self.pending_question = None;
+        self.activity = Activity::Idle;
         if is_answered {
             self.keep_turn(&prompt, &[before.as_slice(), &transcript.messages].concat());
-            self.undone_is_told();
+            self.clear_undo_report();
         }
         self.conversation.conclude(transcript, &ending);
         self.keep_compacted();
         let is_completed = ending == Ending::Completed;
-        self.tell_end(ending);
+        self.record_end(ending);
         let was_interrupted = std::mem::take(&mut self.interrupted);
         if self.is_over {
             return;
@@ -171,7 +171,7 @@ impl Core {
             // The prompt got no answer, so it can be sent again unchanged.
             self.queue.push_front(prompt);
         }
-        self.unqueue();
+        self.return_queue_to_draft();
     }
 
     /// Runs the next prompt of the queue.
@@ -182,7 +182,7 @@ impl Core {
     }
 
     /// Puts the prompts of the queue back into the line.
-    pub(super) fn unqueue(&mut self) {
+    pub(super) fn return_queue_to_draft(&mut self) {
         if self.queue.is_empty() {
             return;
         }
@@ -198,7 +198,7 @@ impl Core {
             messages: 1_000,
             tokens: u64::MAX,
             time: Duration::from_secs(24 * 60 * 60),
-            window: Some(self.shortening.limit()),
+            window: Some(self.compaction.limit()),
             ..self.engine.limits
         }
     }

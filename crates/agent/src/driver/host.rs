@@ -11,12 +11,12 @@ use headstart_speculation::{
 };
 use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
 
-use super::guard::{Guard, GuardedRuntime, LastTime};
-use crate::allowed::Allowed;
+use super::panic_guard::{GuardedRuntime, LastTime, PanicGuard};
 use crate::ports::Runtime;
+use crate::session_rules::SessionRules;
 
 /// A call that waits for the user's answer. Dropping it declines.
-pub(crate) struct Ask {
+pub(crate) struct ConsentQuery {
     pub(super) call: ToolCall,
     pub(super) verdict: Verdict,
     pub(super) prepared: Prepared,
@@ -26,78 +26,85 @@ pub(crate) struct Ask {
 }
 
 /// Asks whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
-pub(crate) struct AskStep {
+pub(crate) struct StepQuery {
     pub(super) step: Step,
     pub(super) answer: oneshot::Sender<Option<StepAbove>>,
 }
 
 /// Where the questions of the engine arrive, and the panics that were caught.
-pub(crate) struct Inlet {
-    pub(super) asks: mpsc::UnboundedReceiver<Ask>,
-    pub(super) steps: mpsc::UnboundedReceiver<AskStep>,
-    pub(super) broken: mpsc::UnboundedReceiver<String>,
+pub(crate) struct HostQueries {
+    pub(super) consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
+    pub(super) steps: mpsc::UnboundedReceiver<StepQuery>,
+    pub(super) panics: mpsc::UnboundedReceiver<String>,
 }
 
 /// The program's host, except that questions go to the conversation, and that its rules include what the user has
 /// allowed for the rest of the conversation.
-struct Questioning {
+struct ConversationHost {
     host: Arc<dyn Host>,
-    allowed: Allowed,
-    guard: Guard,
+    session_rules: SessionRules,
+    panic_guard: PanicGuard,
     last: LastTime,
-    asks: mpsc::UnboundedSender<Ask>,
-    steps: mpsc::UnboundedSender<AskStep>,
+    consent_queries: mpsc::UnboundedSender<ConsentQuery>,
+    steps: mpsc::UnboundedSender<StepQuery>,
 }
 
 /// The program's host and runtime as the conversation uses them.
-pub(crate) fn questioning(
+pub(crate) fn connect_host(
     host: Arc<dyn Host>,
     runtime: Arc<dyn Runtime>,
-    allowed: Allowed,
-) -> (Arc<dyn Host>, Arc<dyn Runtime>, Inlet) {
-    let (send_asks, asks) = mpsc::unbounded();
+    session_rules: SessionRules,
+) -> (Arc<dyn Host>, Arc<dyn Runtime>, HostQueries) {
+    let (send_consent_queries, consent_queries) = mpsc::unbounded();
     let (send_steps, steps) = mpsc::unbounded();
-    let (send_broken, broken) = mpsc::unbounded();
-    let guard = Guard::new(send_broken);
-    let runtime = GuardedRuntime { runtime, guard: guard.clone(), last: LastTime::default() };
-    let host =
-        Questioning { host, allowed, guard, last: LastTime::default(), asks: send_asks, steps: send_steps };
-    (Arc::new(host), Arc::new(runtime), Inlet { asks, steps, broken })
+    let (send_panics, panics) = mpsc::unbounded();
+    let panic_guard = PanicGuard::new(send_panics);
+    let runtime = GuardedRuntime { runtime, panic_guard: panic_guard.clone(), last: LastTime::default() };
+    let host = ConversationHost {
+        host,
+        session_rules,
+        panic_guard,
+        last: LastTime::default(),
+        consent_queries: send_consent_queries,
+        steps: send_steps,
+    };
+    (Arc::new(host), Arc::new(runtime), HostQueries { consent_queries, steps, panics })
 }
 
 /// The rules that hold if the host fails to name its own: nothing may be read, and nothing written.
-fn everything_closed() -> GateContext {
+fn deny_everything() -> GateContext {
     let deny = DenyRules::from_patterns(["**"]).unwrap_or_default();
     GateContext { mode: ApprovalMode::Plan, deny, ..GateContext::default() }
 }
 
 #[async_trait]
-impl Host for Questioning {
+impl Host for ConversationHost {
     fn now(&self) -> Duration {
-        self.last.time_or_last(self.guard.call(|| self.host.now()))
+        self.last.time_or_last(self.panic_guard.catch_sync(|| self.host.now()))
     }
 
     async fn sleep(&self, time: Duration) {
-        if self.guard.wait(self.host.sleep(time)).await.is_err() {
+        if self.panic_guard.catch(self.host.sleep(time)).await.is_err() {
             // A host whose clock fails cannot measure time, so the time never comes.
             pending::<()>().await;
         }
     }
 
     fn gate_context(&self) -> GateContext {
-        let context = self.guard.call(|| self.host.gate_context()).unwrap_or_else(everything_closed);
-        self.allowed.over(context)
+        let context =
+            self.panic_guard.catch_sync(|| self.host.gate_context()).unwrap_or_else(deny_everything);
+        self.session_rules.apply_to(context)
     }
 
     async fn prompt_attachments(
         &self,
         prompt: &str,
-        whose: PromptOrigin,
+        origin: PromptOrigin,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
     ) -> Result<Attachments, String> {
-        let told = self.host.prompt_attachments(prompt, whose, conversation, tree);
-        self.guard.wait(told).await.unwrap_or_else(|broken| Err(broken.to_string()))
+        let attachments = self.host.prompt_attachments(prompt, origin, conversation, tree);
+        self.panic_guard.catch(attachments).await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     fn commit_options(&self) -> CommitOptions {
@@ -126,7 +133,7 @@ impl Host for Questioning {
 
     async fn step_above(&self, step: &Step) -> Option<StepAbove> {
         let (answer, answered) = oneshot::channel();
-        self.steps.unbounded_send(AskStep { step: step.clone(), answer }).ok()?;
+        self.steps.unbounded_send(StepQuery { step: step.clone(), answer }).ok()?;
         answered.await.ok().flatten()
     }
 
@@ -142,8 +149,8 @@ impl Host for Questioning {
         let (answer, answered) = oneshot::channel();
         let always =
             SessionRule::of(CallRef { name: &call.name, args: &call.args }, verdict, &self.gate_context());
-        let ask = Ask { call: call.clone(), verdict: verdict.clone(), prepared, always, answer };
-        if self.asks.unbounded_send(ask).is_err() {
+        let ask = ConsentQuery { call: call.clone(), verdict: verdict.clone(), prepared, always, answer };
+        if self.consent_queries.unbounded_send(ask).is_err() {
             return Consent::Stop;
         }
         answered.await.unwrap_or(Consent::Decline)
@@ -161,7 +168,7 @@ mod tests {
     fn without_rules_nothing_may_be_read() {
         let args = json!({ "file_path": "src/lib.rs" });
         let call = CallRef { name: "read_file", args: args.as_object().unwrap() };
-        let verdict = Gate::new().judge(call, &everything_closed());
+        let verdict = Gate::new().judge(call, &deny_everything());
         assert_ne!(verdict.decision, Decision::Allow, "{verdict:?}");
     }
 }

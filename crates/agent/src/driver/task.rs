@@ -9,13 +9,13 @@ use futures::future::{AbortHandle, Aborted, BoxFuture, abortable};
 
 /// Work beside the driver, which can be stopped.
 pub(super) struct Task<T> {
-    end: oneshot::Receiver<Result<T, Broken>>,
+    end: oneshot::Receiver<Result<T, TaskError>>,
     stop: AbortHandle,
 }
 
 /// Why a task did not come to its own end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum TaskError {
     /// It was stopped.
     Stopped,
     /// A port panicked, with these words.
@@ -25,16 +25,16 @@ pub(super) enum Broken {
 impl<T: Send + 'static> Task<T> {
     /// The task, and a job that has to be polled for it.
     pub(super) fn new(work: impl Future<Output = T> + Send + 'static) -> (Self, BoxFuture<'static, ()>) {
-        let (tell, end) = oneshot::channel();
+        let (sender, end) = oneshot::channel();
         let (work, stop) = abortable(AssertUnwindSafe(work).catch_unwind());
         let job = async move {
             let end = match work.await {
                 Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(panic)) => Err(Broken::of(&*panic)),
-                Err(Aborted) => Err(Broken::Stopped),
+                Ok(Err(panic)) => Err(TaskError::of(&*panic)),
+                Err(Aborted) => Err(TaskError::Stopped),
             };
             // The receiver is gone if the answer is not wanted any more.
-            let _ = tell.send(end);
+            let _ = sender.send(end);
         };
         (Self { end, stop }, job.boxed())
     }
@@ -44,20 +44,20 @@ impl<T: Send + 'static> Task<T> {
         self.stop.abort();
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Broken>> {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, TaskError>> {
         // If the job was dropped, it has been stopped.
-        self.end.poll_unpin(context).map(|end| end.unwrap_or(Err(Broken::Stopped)))
+        self.end.poll_unpin(context).map(|end| end.unwrap_or(Err(TaskError::Stopped)))
     }
 }
 
-impl Broken {
+impl TaskError {
     /// The error for a call that panicked with this.
     pub(super) fn of(panic: &(dyn Any + Send)) -> Self {
-        Self::Panicked(words_of(panic))
+        Self::Panicked(panic_message(panic))
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for TaskError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => formatter.write_str("it was stopped"),
@@ -66,7 +66,7 @@ impl fmt::Display for Broken {
     }
 }
 
-fn words_of(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
     words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
 }

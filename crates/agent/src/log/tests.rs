@@ -45,7 +45,7 @@ fn fold(known: &mut Vec<(usize, Item)>, changes: Vec<ItemChange>) {
 fn a_call_that_is_told_twice_is_one_item() {
     let mut log = Log::default();
     for event in [said("Let me look."), began("1"), began("1"), ended("1"), said("Found "), said("it.")] {
-        log.tell(event);
+        log.apply_event(event);
     }
     let kinds: Vec<_> = log.items().iter().map(|item| std::mem::discriminant(&**item)).collect();
     assert_eq!(kinds.len(), 3, "{:?}", log.items());
@@ -59,20 +59,20 @@ fn a_call_that_is_told_twice_is_one_item() {
 fn a_call_with_the_id_of_one_before_is_another_one() {
     let mut log = Log::default();
     for event in [began("1"), ended("1"), began("1"), ended("1")] {
-        log.tell(event);
+        log.apply_event(event);
     }
     assert_eq!(log.items().len(), 2);
-    log.tell(began("2"));
+    log.apply_event(began("2"));
     log.close_call();
-    log.tell(began("2"));
+    log.apply_event(began("2"));
     assert_eq!(log.items().len(), 4, "a turn that goes on with no call has another one");
 }
 
 /// Tells the log the states that the engine's own state machine `states` gives for an input.
 fn states(log: &mut Log, states: &mut CallStates, now_ms: u64, input: CallInput) {
-    log.hear(now_ms, Origin::Turn);
+    log.set_source(now_ms, Origin::Turn);
     for state in states.handle(now_ms, input).unwrap_or_default() {
-        log.tell(Event::CallState(state));
+        log.apply_event(Event::CallState(state));
     }
 }
 
@@ -92,11 +92,11 @@ fn a_call_is_an_item_from_its_first_letter_on_and_keeps_its_place() {
     states(&mut log, &mut machine, 5, CallInput::Answered(vec![call("1"), call("2")]));
     states(&mut log, &mut machine, 10, CallInput::Begun("1".into()));
     states(&mut log, &mut machine, 11, CallInput::Begun("2".into()));
-    log.tell(Event::CallOutput { id: "2".into(), end: "half".into() });
+    log.apply_event(Event::CallOutput { id: "2".into(), end: "half".into() });
     assert_eq!(call_at(&log, 1).printed.as_deref(), Some("half"));
     states(&mut log, &mut machine, 111, CallInput::Ended { id: "2".into(), failed: true });
     for event in [began("1"), ended("1"), began("2"), ended("2")] {
-        log.tell(event);
+        log.apply_event(event);
     }
     assert_eq!(log.items().len(), 2);
     let second = call_at(&log, 1);
@@ -126,8 +126,8 @@ fn what_waits_or_runs_when_a_turn_ends_is_canceled_and_the_next_run_counts_anew(
 #[test]
 fn a_call_at_which_work_stopped_goes_on_as_the_same_item() {
     let mut log = Log::default();
-    log.hear(0, Origin::Ahead);
-    log.tell(began("1"));
+    log.set_source(0, Origin::Ahead);
+    log.apply_event(began("1"));
     log.begin_run();
     let call = ToolCall { id: "1".into(), name: "grep".into(), args: serde_json::Map::new() };
     let mut machine = CallStates::new(Origin::Turn);
@@ -141,10 +141,10 @@ fn a_call_at_which_work_stopped_goes_on_as_the_same_item() {
 #[test]
 fn words_that_are_told_together_come_as_one_change() {
     let mut log = Log::default();
-    log.tell(said("a"));
+    log.apply_event(said("a"));
     log.take_changes();
-    log.tell(said("b"));
-    log.tell(said("c"));
+    log.apply_event(said("b"));
+    log.apply_event(said("c"));
     assert_eq!(log.take_changes(), [ItemChange::Appended { key: 0, text: "bc".to_owned() }]);
     assert_eq!(log.take_changes(), []);
 }
@@ -156,10 +156,10 @@ proptest! {
         let (mut log, mut known) = (Log::default(), Vec::new());
         for (number, step) in steps.into_iter().enumerate() {
             match step {
-                0 => log.tell(said(&format!("{number} "))),
-                1 => log.tell(began("1")),
-                2 => log.tell(began(&number.to_string())),
-                3 => log.tell(ended("1")),
+                0 => log.apply_event(said(&format!("{number} "))),
+                1 => log.apply_event(began("1")),
+                2 => log.apply_event(began(&number.to_string())),
+                3 => log.apply_event(ended("1")),
                 4 => log.push(Item::Prompt { text: number.to_string() }),
                 5 if number % 7 == 0 => log.clear(),
                 _ => fold(&mut known, log.take_changes()),

@@ -22,7 +22,7 @@ use crate::item::Item;
 use crate::options::{AfterDecline, AgentOptions, Ports};
 use crate::ports::{LedgerStore, NoLedger, SessionStore};
 use crate::session::Session;
-use crate::view::{Phase, Refused};
+use crate::view::{ActionError, Phase};
 
 const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.";
 /// The longest time from an answer to its suggestion on screen.
@@ -275,7 +275,7 @@ impl NativeAgent {
     }
 
     /// Sends a prompt, and waits for the end of its turn.
-    pub async fn say(&mut self, prompt: &str) -> Result<Reply, Refused> {
+    pub async fn say(&mut self, prompt: &str) -> Result<Reply, ActionError> {
         let before = self.agent.view().items.len();
         self.agent.submit(prompt)?;
         Ok(self.reply(before).await)
@@ -303,12 +303,12 @@ impl NativeAgent {
     }
 
     /// Takes a suggestion with the work that ran ahead for it, and waits until that is done and applied. The error is
-    /// [`Refused::Stale`] if the suggestion is not offered any more.
-    pub async fn take(&mut self, suggestion: &str) -> Result<Reply, Refused> {
+    /// [`ActionError::Stale`] if the suggestion is not offered any more.
+    pub async fn take(&mut self, suggestion: &str) -> Result<Reply, ActionError> {
         let view = self.agent.view();
         let offered = view.suggestion.iter().flat_map(|suggested| &suggested.all);
         if !offered.into_iter().any(|offered| offered.is_same_as(suggestion)) {
-            return Err(Refused::Stale);
+            return Err(ActionError::Stale);
         }
         // To send a suggestion is to take it. The time in which a key would come too early is not needed by a program.
         self.say(suggestion).await

@@ -49,10 +49,10 @@ fn progress_tells_looks_from_work() {
     for (events, expected) in cases {
         let mut progress = WorkProgress::default();
         for event in events {
-            progress.take_in(event, &Toolbox::standard(None), summaries);
+            progress.apply(event, &Toolbox::standard(None), summaries);
         }
-        let WorkProgress { looks, did_more, command, staged, .. } = progress;
-        assert_eq!((looks, did_more, command.is_some(), staged.len()), expected, "{events:?}");
+        let WorkProgress { read_calls, did_more_than_read, command, staged, .. } = progress;
+        assert_eq!((read_calls, did_more_than_read, command.is_some(), staged.len()), expected, "{events:?}");
     }
 }
 
@@ -61,7 +61,7 @@ fn progress_tells_looks_from_work() {
 fn what_is_staged_is_asked_for_only_where_it_may_have_changed() {
     let mut progress = WorkProgress::default();
     for event in [in_a_view(0), done("grep"), began("edit", &json!({}))] {
-        progress.take_in(&event, &Toolbox::standard(None), || panic!("{event:?} stages nothing"));
+        progress.apply(&event, &Toolbox::standard(None), || panic!("{event:?} stages nothing"));
     }
     assert_eq!(progress.tests.as_deref(), Some("4 tests pass"));
 }

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod choices;
+mod harness;
 #[cfg(feature = "native")]
 mod native;
 mod ports;
@@ -15,4 +16,3 @@ mod titles;
 mod turns;
 mod window;
 mod words;
-mod world;

@@ -3,12 +3,12 @@
 
 use std::sync::atomic::Ordering;
 
-use headstart_agent::{Compacted, Item};
+use headstart_agent::{Compaction, Item};
 use headstart_budget::policy::Mode;
 use headstart_context::Window;
 use headstart_forked_query::{Message, ModelRequest, Role};
 
-use crate::world::{Setting, World, lock, text_of};
+use crate::harness::{Harness, HarnessOptions, lock, text_of};
 
 const SEES: u64 = 8_000;
 const PROJECT: [(&str, &str); 4] = [
@@ -17,8 +17,8 @@ const PROJECT: [(&str, &str); 4] = [
     ("src/AGENTS.md", "Scripts are small.\n"),
     ("src/run.sh", "echo run\n"),
 ];
-fn compactions(world: &World) -> Vec<&Compacted> {
-    let items = world.known.values().filter_map(|item| match item {
+fn compactions(harness: &Harness) -> Vec<&Compaction> {
+    let items = harness.known.values().filter_map(|item| match item {
         Item::Compacted(compacted) => Some(compacted),
         _ => None,
     });
@@ -26,8 +26,8 @@ fn compactions(world: &World) -> Vec<&Compacted> {
 }
 
 /// The requests of turns. They are told apart by `thinking`, which requests for summaries do not ask for.
-fn turns(world: &World) -> Vec<ModelRequest> {
-    lock(&world.model.turns).iter().filter(|request| request.thinking).cloned().collect()
+fn turns(harness: &Harness) -> Vec<ModelRequest> {
+    lock(&harness.model.turns).iter().filter(|request| request.thinking).cloned().collect()
 }
 
 /// Whether the cache for the shorter request serves the longer one: same system instruction, same tools, and all
@@ -48,38 +48,39 @@ fn said_by_user(messages: &[Message]) -> Vec<String> {
 #[test]
 fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
     let window = Some(Window { tokens: SEES, ..Window::default() });
-    let setting = Setting { window, background: Mode::Always, project: &PROJECT, ..Setting::default() };
-    let mut world = World::new(&setting);
-    world.model.sees.store(SEES, Ordering::SeqCst);
+    let setting =
+        HarnessOptions { window, background: Mode::Always, project: &PROJECT, ..HarnessOptions::default() };
+    let mut harness = Harness::new(&setting);
+    harness.model.sees.store(SEES, Ordering::SeqCst);
     let words = "of this and that ".repeat(60);
     let (mut asked, mut ahead, mut compacted) = (0, 0, 0);
     // For each turn, whether its last request contains the rule for texts.
     let mut reads_rule = Vec::new();
     for turn in 0..60 {
         match turn {
-            21 => world.write("AGENTS.md", "Write in prose.\n"),
-            41 => world.write(".headstart/rules/text.md", "---\nglobs: '*.txt'\n---\nEnd no line.\n"),
+            21 => harness.write("AGENTS.md", "Write in prose.\n"),
+            41 => harness.write(".headstart/rules/text.md", "---\nglobs: '*.txt'\n---\nEnd no line.\n"),
             _ => {}
         }
-        world.model.suggest("talk about @other.txt");
-        world.say(&match turn % 4 {
+        harness.model.suggest("talk about @other.txt");
+        harness.say(&match turn % 4 {
             0 => "read notes.txt".to_owned(),
             1 => format!("talk about @src/run.sh and @notes.txt {words}"),
             2 => "edit made.txt".to_owned(),
             _ => format!("talk {words}"),
         });
-        world.pass(1_000);
+        harness.advance(1_000);
 
-        let requests = turns(&world);
+        let requests = turns(&harness);
         let new = &requests[asked..];
         let last = new.last().expect("a turn asks");
         let pairs = requests[asked.saturating_sub(1)..].windows(2);
         let losses = pairs.filter(|pair| !begins_with(&pair[1], &pair[0])).count();
-        let compactions = compactions(&world).len();
+        let compactions = compactions(&harness).len();
         assert!(losses <= compactions - compacted, "turn {turn}: {losses} losses");
         assert_eq!((&last.system, &last.tools), (&requests[0].system, &requests[0].tools), "turn {turn}");
         // A request of work ahead must begin with the whole last request of the turn.
-        for request in &lock(&world.model.ahead)[ahead..] {
+        for request in &lock(&harness.model.ahead)[ahead..] {
             assert!(begins_with(request, last), "turn {turn}");
             let prompt = said_by_user(&request.messages).pop().unwrap_or_default();
             assert!(prompt.contains("<mentioned file=\"other.txt\">\nother\n"), "{prompt}");
@@ -93,12 +94,12 @@ fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
             "turn {turn}: {said}"
         );
         let compacted_before = compacted;
-        (asked, ahead, compacted) = (requests.len(), lock(&world.model.ahead).len(), compactions);
+        (asked, ahead, compacted) = (requests.len(), lock(&harness.model.ahead).len(), compactions);
         // A summary may remove the rule from the conversation. Then the next prompt must bring it again.
         assert!(reads_rule[turn] || compacted_before < compacted, "turn {turn}: {said}");
     }
-    let summaries = compactions(&world).iter().filter(|compacted| compacted.summary.is_some()).count();
-    assert!(1 < summaries, "{:?}", compactions(&world));
+    let summaries = compactions(&harness).iter().filter(|compacted| compacted.summary.is_some()).count();
+    assert!(1 < summaries, "{:?}", compactions(&harness));
     assert!(40 < ahead, "{ahead}");
     assert!(reads_rule.contains(&false), "the rule was cut away");
 }

@@ -4,48 +4,48 @@ use headstart_agent::{Item, Session};
 use headstart_forked_query::Role;
 use headstart_tool_gate::{ToolPolicies, ToolPolicy, ToolTable};
 
-use crate::world::{Setting, World, lock, text_of};
+use crate::harness::{Harness, HarnessOptions, lock, text_of};
 
 /// A new world over what this one kept, as after it was closed or killed.
-fn again(world: World) -> World {
-    let kept = lock(&world.book.kept).clone();
-    drop(world);
-    World::new(&Setting { kept, ..Setting::default() })
+fn again(harness: Harness) -> Harness {
+    let kept = lock(&harness.store.kept).clone();
+    drop(harness);
+    Harness::new(&HarnessOptions { kept, ..HarnessOptions::default() })
 }
 
 /// A resumed conversation shows everything that was said, and its next request begins with the same messages as before.
 // Row: S7
 #[test]
 fn a_conversation_goes_on_where_it_was() {
-    let mut world = World::new(&Setting::default());
+    let mut harness = Harness::new(&HarnessOptions::default());
     for prompt in ["talk", "edit made.txt", "fail now"] {
-        world.say(prompt);
+        harness.say(prompt);
     }
-    let before = lock(&world.model.turns).last().unwrap().clone();
-    let mut world = again(world);
-    let shown = world.agent.view().items.len();
-    assert_eq!(shown, 5, "two prompts, two answers and a call: {:?}", world.agent.view().items);
-    assert!(world.known.is_empty(), "nothing of it is new");
-    world.say("talk on");
-    let request = lock(&world.model.turns).last().unwrap().clone();
+    let before = lock(&harness.model.turns).last().unwrap().clone();
+    let mut harness = again(harness);
+    let shown = harness.agent.view().items.len();
+    assert_eq!(shown, 5, "two prompts, two answers and a call: {:?}", harness.agent.view().items);
+    assert!(harness.known.is_empty(), "nothing of it is new");
+    harness.say("talk on");
+    let request = lock(&harness.model.turns).last().unwrap().clone();
     let history = &before.messages[..before.messages.len() - 1];
     assert!(request.messages.starts_with(history), "{request:?}");
     assert_eq!((request.system, request.tools), (before.system, before.tools));
     // A prompt that got no answer is not part of the conversation.
-    assert_eq!(world.prompts(), ["talk", "edit made.txt", "talk on"]);
-    let world = again(world);
-    assert_eq!(world.agent.view().items.len(), 7);
+    assert_eq!(harness.prompts(), ["talk", "edit made.txt", "talk on"]);
+    let harness = again(harness);
+    assert_eq!(harness.agent.view().items.len(), 7);
 }
 
 /// Work that was taken belongs to the session, but work that was only done ahead does not.
 #[test]
 fn work_that_was_taken_is_part_of_it_and_what_was_only_ahead_is_not() {
-    let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
-    world.model.suggest("edit other.txt");
-    world.agent.take("edit made.txt").unwrap();
-    world.pass(1_000);
-    let world = again(world);
-    let prompts: Vec<_> = world
+    let mut harness = Harness::with_suggestion(&HarnessOptions::default(), "edit made.txt");
+    harness.model.suggest("edit other.txt");
+    harness.agent.take("edit made.txt").unwrap();
+    harness.advance(1_000);
+    let harness = again(harness);
+    let prompts: Vec<_> = harness
         .agent
         .view()
         .items
@@ -61,14 +61,14 @@ fn work_that_was_taken_is_part_of_it_and_what_was_only_ahead_is_not() {
 /// What was cleared does not come back when the conversation is resumed.
 #[test]
 fn what_is_forgotten_stays_forgotten() {
-    let mut world = World::new(&Setting::default());
-    world.say("talk");
-    world.agent.clear().unwrap();
-    world.settle();
-    world.say("talk anew");
-    let mut world = again(world);
-    world.say("talk on");
-    assert_eq!(world.prompts(), ["talk anew", "talk on"]);
+    let mut harness = Harness::new(&HarnessOptions::default());
+    harness.say("talk");
+    harness.agent.clear().unwrap();
+    harness.settle();
+    harness.say("talk anew");
+    let mut harness = again(harness);
+    harness.say("talk on");
+    assert_eq!(harness.prompts(), ["talk anew", "talk on"]);
 }
 
 /// A tool that is excluded in the middle of a conversation is still offered, because another list of tools would change
@@ -76,35 +76,35 @@ fn what_is_forgotten_stays_forgotten() {
 // Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_is_offered_until_the_conversation_begins_anew() {
-    let offers = |world: &World| {
-        let turns = lock(&world.model.turns);
+    let offers = |harness: &Harness| {
+        let turns = lock(&harness.model.turns);
         turns.last().unwrap().tools.iter().any(|tool| tool.name == "grep")
     };
-    let mut world = World::new(&Setting::default());
-    world.say("talk");
+    let mut harness = Harness::new(&HarnessOptions::default());
+    harness.say("talk");
     let table = ToolTable { tools: vec![("grep".to_owned(), ToolPolicy::Exclude)], ..ToolTable::default() };
     let policies = ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
-    lock(&world.host.rules).tool_policies = policies;
-    world.agent.rules_changed();
-    world.say("talk more");
-    assert!(offers(&world), "another list is another beginning of every request");
-    world.agent.clear().unwrap();
-    world.settle();
-    world.say("talk anew");
-    assert!(!offers(&world));
+    lock(&harness.host.rules).tool_policies = policies;
+    harness.agent.rules_changed();
+    harness.say("talk more");
+    assert!(offers(&harness), "another list is another beginning of every request");
+    harness.agent.clear().unwrap();
+    harness.settle();
+    harness.say("talk anew");
+    assert!(!offers(&harness));
 }
 
 /// If the program ends in the middle of a turn, the session has the turn as far as it came.
 #[test]
 fn a_turn_that_the_end_of_the_program_interrupts_is_kept_as_far_as_it_came() {
-    let mut world = World::new(&Setting::default());
-    world.model.hold(true);
-    world.agent.submit("read notes.txt").unwrap();
-    world.settle();
-    world.model.release(false);
-    world.settle();
-    let world = world.close();
-    let session = Session::read(lock(&world.book.kept).as_bytes()).unwrap();
+    let mut harness = Harness::new(&HarnessOptions::default());
+    harness.model.hold(true);
+    harness.agent.submit("read notes.txt").unwrap();
+    harness.settle();
+    harness.model.release(false);
+    harness.settle();
+    let harness = harness.close();
+    let session = Session::read(lock(&harness.store.kept).as_bytes()).unwrap();
     assert_eq!(session.title, "read notes.txt");
     assert_eq!(session.history.len(), 3, "the prompt, the call and its result: {:?}", session.history);
 }
@@ -112,16 +112,16 @@ fn a_turn_that_the_end_of_the_program_interrupts_is_kept_as_far_as_it_came() {
 #[test]
 fn a_conversation_has_the_title_that_its_user_gave() {
     for before_the_first in [true, false] {
-        let mut world = World::new(&Setting::default());
+        let mut harness = Harness::new(&HarnessOptions::default());
         if before_the_first {
-            world.agent.set_title("the parser");
+            harness.agent.set_title("the parser");
         }
-        world.say("talk");
+        harness.say("talk");
         if !before_the_first {
-            world.agent.set_title("the parser");
+            harness.agent.set_title("the parser");
         }
-        world.settle();
-        let session = Session::read(lock(&world.book.kept).as_bytes()).unwrap();
+        harness.settle();
+        let session = Session::read(lock(&harness.store.kept).as_bytes()).unwrap();
         assert_eq!((session.title.as_str(), session.id.as_str()), ("the parser", "chat"));
     }
 }
@@ -129,28 +129,28 @@ fn a_conversation_has_the_title_that_its_user_gave() {
 /// A conversation of another workspace can go on here; the user and the model are told once that it was elsewhere.
 #[test]
 fn a_conversation_of_another_workspace_goes_on_and_both_are_told_so() {
-    let mut world = World::new(&Setting { workspace: "/elsewhere", ..Setting::default() });
-    world.say("talk");
-    let kept = lock(&world.book.kept).clone();
+    let mut harness = Harness::new(&HarnessOptions { workspace: "/elsewhere", ..HarnessOptions::default() });
+    harness.say("talk");
+    let kept = lock(&harness.store.kept).clone();
     assert!(
         kept.starts_with(r#"{"type":"session","#) && kept.contains(r#""workspace":"/elsewhere""#),
         "{kept}"
     );
-    let mut world = again(world);
-    let told = |world: &World| {
+    let mut harness = again(harness);
+    let told = |harness: &Harness| {
         let is_told = |item: &Item| matches!(item, Item::Trouble { text } if text.contains("/elsewhere") && text.contains("/work"));
-        world.agent.view().items.iter().filter(|item| is_told(item)).count()
+        harness.agent.view().items.iter().filter(|item| is_told(item)).count()
     };
-    assert_eq!(told(&world), 1, "{:?}", world.agent.view().items);
-    world.say("talk on");
-    let request = lock(&world.model.turns).last().unwrap().clone();
+    assert_eq!(told(&harness), 1, "{:?}", harness.agent.view().items);
+    harness.say("talk on");
+    let request = lock(&harness.model.turns).last().unwrap().clone();
     let last = request.messages.iter().rfind(|message| message.role == Role::User).map(text_of).unwrap();
     assert!(last.contains("/elsewhere") && last.ends_with("talk on"), "{last}");
     // Nothing is told if the session is of this workspace, or if it does not say of which it is.
     let without = kept.replace(r#","workspace":"/elsewhere""#, "");
     assert_ne!(without, kept);
     for (workspace, kept) in [("/elsewhere", kept), ("/work", without)] {
-        let world = World::new(&Setting { workspace, kept, ..Setting::default() });
-        assert_eq!(told(&world), 0);
+        let harness = Harness::new(&HarnessOptions { workspace, kept, ..HarnessOptions::default() });
+        assert_eq!(told(&harness), 0);
     }
 }

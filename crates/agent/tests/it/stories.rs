@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use headstart_agent::{Answer, Edit, Session, Subject, View};
+use headstart_agent::{EditKind, Session, Subject, UserAnswer, View};
 use headstart_budget::policy::Mode;
 use headstart_forked_query::{Model, Role};
 use headstart_overlay_fs::{Choice, Keep, MemoryTree, WorkspacePath};
@@ -22,7 +22,7 @@ use headstart_tool_gate::ApprovalMode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::world::{Obedient, Setting, World, lock, text_of};
+use crate::harness::{Harness, HarnessOptions, ScriptedModel, lock, text_of};
 
 /// How long a story waits for a view, in the time of a clock that only the test moves.
 const PATIENCE_MS: u64 = 30_000;
@@ -40,7 +40,7 @@ struct Story {
     background: String,
     recording: Recording,
     steps: Vec<Value>,
-    then: Then,
+    then: Expected,
     /// Front ends in which the story goes differently, with the reason.
     #[serde(default, rename = "without")]
     _without: BTreeMap<String, String>,
@@ -57,7 +57,7 @@ fn always() -> String {
 /// What must hold at the end.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Then {
+struct Expected {
     files: BTreeMap<String, String>,
     /// The user's messages to the model, as they are kept in the session.
     told: Vec<String>,
@@ -65,8 +65,8 @@ struct Then {
     outcomes: Vec<String>,
 }
 
-struct Player {
-    setting: Setting,
+struct StoryRunner {
+    setting: HarnessOptions,
     tree: Arc<MemoryTree>,
     recording: Recording,
     replay: Option<Arc<Replay>>,
@@ -74,12 +74,12 @@ struct Player {
     views: Map<String, Value>,
 }
 
-impl Player {
+impl StoryRunner {
     /// A conversation over the same files. The recording goes on where it was if there was a conversation before.
-    fn world(&mut self) -> World {
+    fn harness(&mut self) -> Harness {
         let recording = self.recording.clone();
         let replay = &mut self.replay;
-        World::over(&self.setting, Arc::clone(&self.tree), Arc::new(Obedient::default()), |host| {
+        Harness::over(&self.setting, Arc::clone(&self.tree), Arc::new(ScriptedModel::default()), |host| {
             let host = Arc::clone(host);
             let sleep = move |time: Duration| {
                 let host = Arc::clone(&host);
@@ -92,37 +92,37 @@ impl Player {
     }
 
     fn play(&mut self, steps: &[Value]) {
-        let mut world = self.world();
+        let mut harness = self.harness();
         for (number, step) in steps.iter().enumerate() {
             let said = step.as_object().unwrap_or_else(|| panic!("step {number} is no object: {step}"));
             let (verb, about) = said.iter().next().unwrap_or_else(|| panic!("step {number} is empty"));
             if verb == "restart" {
-                self.setting.kept = self.over(world);
-                world = self.world();
+                self.setting.kept = self.over(harness);
+                harness = self.harness();
                 continue;
             }
-            let refused = self.act(&mut world, verb, about, number);
+            let error = self.act(&mut harness, verb, about, number);
             let expected = said.get("refused").map(|why| why.as_str().unwrap().to_owned());
-            assert_eq!(refused, expected, "step {number}: {step}");
+            assert_eq!(error, expected, "step {number}: {step}");
         }
-        self.setting.kept = self.over(world);
+        self.setting.kept = self.over(harness);
     }
 
     /// Ends the conversation and returns its kept lines.
-    fn over(&mut self, world: World) -> String {
-        let world = world.close();
-        self.outcomes.extend(world.outcomes());
-        lock(&world.book.kept).clone()
+    fn over(&mut self, harness: Harness) -> String {
+        let harness = harness.close();
+        self.outcomes.extend(harness.outcomes());
+        lock(&harness.store.kept).clone()
     }
 
     /// Does a step. Returns the reason if it is refused.
-    fn act(&mut self, world: &mut World, verb: &str, about: &Value, number: usize) -> Option<String> {
+    fn act(&mut self, harness: &mut Harness, verb: &str, about: &Value, number: usize) -> Option<String> {
         let text = || about.as_str().unwrap_or_else(|| panic!("step {number}: {verb} wants a text"));
-        let agent = world.agent.clone();
+        let agent = harness.agent.clone();
         let done = match verb {
             "submit" => agent.submit(text()).map(|_| ()),
             "type" => {
-                agent.edited(text(), Edit::Typed);
+                agent.edited(text(), EditKind::Typed);
                 Ok(())
             }
             "take" => agent.take(text()),
@@ -142,7 +142,7 @@ impl Player {
             "retry" => agent.retry(),
             "answer" => {
                 let question =
-                    world.settle().question.clone().unwrap_or_else(|| panic!("step {number}: no question"));
+                    harness.settle().question.clone().unwrap_or_else(|| panic!("step {number}: no question"));
                 agent.answer(question.id, answer(about, &question.about))
             }
             "write" => {
@@ -161,46 +161,46 @@ impl Player {
                 Ok(())
             }
             "mode" => {
-                lock(&world.host.rules).mode = serde_json::from_value(about.clone()).unwrap();
+                lock(&harness.host.rules).mode = serde_json::from_value(about.clone()).unwrap();
                 agent.rules_changed();
                 Ok(())
             }
             "pass" => {
-                world.pass(about.as_u64().unwrap());
+                harness.advance(about.as_u64().unwrap());
                 Ok(())
             }
             "until" => {
-                until(world, about, number);
+                until(harness, about, number);
                 Ok(())
             }
             "view" => {
-                let seen = shown(&world.settle());
+                let seen = shown(&harness.settle());
                 self.views.insert(text().to_owned(), seen);
                 Ok(())
             }
             other => panic!("step {number}: there is no step {other:?}"),
         };
-        world.settle();
-        done.err().map(|refused| format!("{refused:?}").to_lowercase())
+        harness.settle();
+        done.err().map(|error| format!("{error:?}").to_lowercase())
     }
 }
 
-fn answer(about: &Value, asked: &Subject) -> Answer {
+fn answer(about: &Value, asked: &Subject) -> UserAnswer {
     if let Some(why) = about["no"].as_str() {
-        return Answer::NoBecause(why.to_owned());
+        return UserAnswer::NoBecause(why.to_owned());
     }
     if let Some(keep) = about["keep"].as_array() {
         let Subject::Conflicts { conflicts, .. } = asked else { panic!("the question is about {asked:?}") };
         let keep = keep.iter().map(|keep| serde_json::from_value::<Keep>(keep.clone()).unwrap());
         let choices =
             conflicts.iter().zip(keep).map(|(conflict, keep)| Choice { conflict: conflict.clone(), keep });
-        return Answer::Choices(choices.collect());
+        return UserAnswer::Choices(choices.collect());
     }
     match about.as_str() {
-        Some("yes") => Answer::Yes,
-        Some("always") => Answer::Always,
-        Some("no") => Answer::No,
-        Some("anew") => Answer::Anew,
+        Some("yes") => UserAnswer::Yes,
+        Some("always") => UserAnswer::Always,
+        Some("no") => UserAnswer::No,
+        Some("anew") => UserAnswer::Anew,
         _ => panic!("there is no answer {about}"),
     }
 }
@@ -215,15 +215,15 @@ fn mode(word: &str) -> Mode {
 }
 
 /// Lets time pass until the view has all of this.
-fn until(world: &mut World, wanted: &Value, number: usize) {
+fn until(harness: &mut Harness, wanted: &Value, number: usize) {
     for _ in 0..PATIENCE_MS / 50 {
-        let view = world.settle();
+        let view = harness.settle();
         if holds(&whole(&view), wanted) {
             return;
         }
-        world.pass(50);
+        harness.advance(50);
     }
-    panic!("step {number}: in vain for {wanted}, there is {:#}", shown(&world.settle()));
+    panic!("step {number}: in vain for {wanted}, there is {:#}", shown(&harness.settle()));
 }
 
 /// Whether a view has what is wanted: of an object the named fields, of a list its last elements; `null` stands for a
@@ -278,8 +278,9 @@ fn play(file: &Path) {
     let story: Story =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let tree = Arc::new(MemoryTree::from_files(story.files).unwrap());
-    let setting = Setting { mode: story.mode, background: mode(&story.background), ..Setting::default() };
-    let mut player = Player {
+    let setting =
+        HarnessOptions { mode: story.mode, background: mode(&story.background), ..HarnessOptions::default() };
+    let mut runner = StoryRunner {
         setting,
         tree: Arc::clone(&tree),
         recording: story.recording,
@@ -287,15 +288,15 @@ fn play(file: &Path) {
         outcomes: Vec::new(),
         views: Map::new(),
     };
-    player.play(&story.steps);
+    runner.play(&story.steps);
     let kept =
-        Session::read(player.setting.kept.as_bytes()).map(|session| session.history).unwrap_or_default();
+        Session::read(runner.setting.kept.as_bytes()).map(|session| session.history).unwrap_or_default();
     let told: Vec<_> = kept.iter().filter(|message| message.role == Role::User).map(text_of).collect();
-    let then = (files(&tree), told, player.outcomes);
+    let then = (files(&tree), told, runner.outcomes);
     assert_eq!(then, (story.then.files, story.then.told, story.then.outcomes), "{}", story.says);
 
     let kept = file.with_extension("views.json");
-    let views = written(&player.views);
+    let views = written(&runner.views);
     if std::env::var_os("STORIES").is_some_and(|what| what == "write") {
         return std::fs::write(&kept, views).unwrap();
     }

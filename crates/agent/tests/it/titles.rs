@@ -14,11 +14,11 @@ use headstart_forked_query::{
 use headstart_overlay_fs::MemoryTree;
 use serde_json::Value;
 
-use crate::world::{Obedient, Setting, World, lock, text_of};
+use crate::harness::{Harness, HarnessOptions, ScriptedModel, lock, text_of};
 
 /// A model that gives every conversation a title and makes no suggestion.
 #[derive(Default)]
-struct Titler {
+struct TitleModel {
     title: Mutex<String>,
     /// The requests to the model, except those for suggestions.
     asked: Mutex<Vec<ModelRequest>>,
@@ -27,7 +27,7 @@ struct Titler {
 }
 
 #[async_trait]
-impl Model for Titler {
+impl Model for TitleModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         let (text, wait) = if request.response_schema.is_some() {
             (r#"{"suggestion": ""}"#.to_owned(), None)
@@ -48,37 +48,37 @@ impl Model for Titler {
     }
 }
 
-fn world(setting: &Setting, title: &str) -> (World, Arc<Titler>) {
-    let titler = Arc::new(Titler { title: Mutex::new(title.to_owned()), ..Titler::default() });
+fn harness(setting: &HarnessOptions, title: &str) -> (Harness, Arc<TitleModel>) {
+    let titler = Arc::new(TitleModel { title: Mutex::new(title.to_owned()), ..TitleModel::default() });
     let fast = Arc::clone(&titler) as Arc<dyn Model>;
     let tree = Arc::new(MemoryTree::from_files([("notes.txt", "one\n")]).unwrap());
-    let model = Arc::new(Obedient::default());
+    let model = Arc::new(ScriptedModel::default());
     let main = Arc::clone(&model) as Arc<dyn Model>;
-    (World::over(setting, tree, model, |_| (main, fast)), titler)
+    (Harness::over(setting, tree, model, |_| (main, fast)), titler)
 }
 
-fn with_fast_model() -> Setting {
-    Setting { background: Mode::Always, fast: "fast", ..Setting::default() }
+fn with_fast_model() -> HarnessOptions {
+    HarnessOptions { background: Mode::Always, fast: "fast", ..HarnessOptions::default() }
 }
 
-fn title(world: &World) -> String {
-    Session::read(lock(&world.book.kept).as_bytes()).unwrap().title
+fn title(harness: &Harness) -> String {
+    Session::read(lock(&harness.store.kept).as_bytes()).unwrap().title
 }
 
 /// A fast model is asked once for a title, and the ledger has the cost.
 // Row: S7
 #[test]
 fn a_fast_model_names_the_conversation_once_and_its_cost_is_in_the_ledger() {
-    let (mut world, titler) = world(&with_fast_model(), "\"What was talked about.\"\n");
-    world.say("talk of the parser");
-    assert_eq!(title(&world), "What was talked about");
-    let first = lock(&world.book.kept).lines().next().unwrap().to_owned();
+    let (mut harness, titler) = harness(&with_fast_model(), "\"What was talked about.\"\n");
+    harness.say("talk of the parser");
+    assert_eq!(title(&harness), "What was talked about");
+    let first = lock(&harness.store.kept).lines().next().unwrap().to_owned();
     assert!(first.contains("talk of the parser"), "until then it is the beginning of the prompt: {first}");
-    let costs = world.lines("summary");
+    let costs = harness.lines("summary");
     assert_eq!((&costs[0]["model"], &costs[0]["inputTokens"]), (&Value::from("fast"), &Value::from(40)));
 
-    world.say("talk more");
-    world.say("talk on");
+    harness.say("talk more");
+    harness.say("talk on");
     let asked = lock(&titler.asked);
     let [request] = &asked[..] else { panic!("{} questions for a title", asked.len()) };
     assert_eq!((request.model.as_str(), request.tools.len(), request.thinking), ("fast", 0, false));
@@ -91,14 +91,14 @@ fn a_fast_model_names_the_conversation_once_and_its_cost_is_in_the_ledger() {
 #[test]
 fn without_a_fast_model_or_background_work_the_prompt_is_the_title() {
     for (setting, why) in [
-        (Setting { fast: "m", ..with_fast_model() }, "the model of turns does it all"),
-        (Setting { background: Mode::Off, ..with_fast_model() }, "background work is off"),
+        (HarnessOptions { fast: "m", ..with_fast_model() }, "the model of turns does it all"),
+        (HarnessOptions { background: Mode::Off, ..with_fast_model() }, "background work is off"),
     ] {
-        let (mut world, titler) = world(&setting, "A title");
-        world.say("talk of the parser");
-        world.say("talk more");
-        assert_eq!((title(&world).as_str(), lock(&titler.asked).len()), ("talk of the parser", 0), "{why}");
-        assert!(world.lines("summary").is_empty(), "{why}");
+        let (mut harness, titler) = harness(&setting, "A title");
+        harness.say("talk of the parser");
+        harness.say("talk more");
+        assert_eq!((title(&harness).as_str(), lock(&titler.asked).len()), ("talk of the parser", 0), "{why}");
+        assert!(harness.lines("summary").is_empty(), "{why}");
     }
 }
 
@@ -106,15 +106,15 @@ fn without_a_fast_model_or_background_work_the_prompt_is_the_title() {
 #[test]
 fn what_is_no_title_changes_nothing() {
     for answer in ["", " \n", "\"\"", &"word ".repeat(60)] {
-        let (mut world, titler) = world(&with_fast_model(), answer);
-        world.say("talk of the parser");
-        world.say("talk more");
+        let (mut harness, titler) = harness(&with_fast_model(), answer);
+        harness.say("talk of the parser");
+        harness.say("talk more");
         assert_eq!(
-            (title(&world).as_str(), lock(&titler.asked).len()),
+            (title(&harness).as_str(), lock(&titler.asked).len()),
             ("talk of the parser", 1),
             "{answer:?}"
         );
-        assert_eq!(world.lines("summary").len(), 1, "it was paid for");
+        assert_eq!(harness.lines("summary").len(), 1, "it was paid for");
     }
 }
 
@@ -123,24 +123,24 @@ fn what_is_no_title_changes_nothing() {
 #[test]
 fn nobody_waits_for_a_title_and_one_of_the_users_own_or_an_end_gives_it_up() {
     for by_title in [true, false] {
-        let (mut world, titler) = world(&with_fast_model(), "A title");
+        let (mut harness, titler) = harness(&with_fast_model(), "A title");
         let (release, wait) = oneshot::channel();
         *lock(&titler.wait) = Some(wait);
-        world.say("talk of the parser");
-        assert_eq!(world.say("talk more").phase, Phase::Idle);
-        assert_eq!((title(&world).as_str(), world.lines("summary").len()), ("talk of the parser", 0));
+        harness.say("talk of the parser");
+        assert_eq!(harness.say("talk more").phase, Phase::Idle);
+        assert_eq!((title(&harness).as_str(), harness.lines("summary").len()), ("talk of the parser", 0));
         if by_title {
-            world.agent.set_title("mine");
+            harness.agent.set_title("mine");
         } else {
-            world.agent.set_background(Mode::Off);
+            harness.agent.set_background(Mode::Off);
         }
-        world.settle();
+        harness.settle();
         // The request may have been given up already, so that nobody receives this.
         let _ = release.send(());
-        world.say("talk on");
-        assert_eq!(title(&world), if by_title { "mine" } else { "talk of the parser" });
-        let costs: Vec<_> = world.lines("summary").iter().map(|line| line["unmeasured"].clone()).collect();
+        harness.say("talk on");
+        assert_eq!(title(&harness), if by_title { "mine" } else { "talk of the parser" });
+        let costs: Vec<_> = harness.lines("summary").iter().map(|line| line["unmeasured"].clone()).collect();
         assert_eq!(costs, [Value::from(1)], "what it cost nobody says");
-        world.close();
+        harness.close();
     }
 }

@@ -2,38 +2,39 @@
 
 use std::sync::atomic::Ordering;
 
-use headstart_agent::{Compacted, Item, Phase, Refused, Session};
+use headstart_agent::{ActionError, Compaction, Item, Phase, Session};
 use headstart_budget::policy::{Mode, Tariff};
 use headstart_context::Window;
 use headstart_forked_query::{Message, ModelRequest, Part, Prices, Role, check_pairing};
 use headstart_speculation::Ending;
 
-use crate::world::{Setting, World, lock};
+use crate::harness::{Harness, HarnessOptions, lock};
 
 const SEES: u64 = 16_000;
 
 /// A conversation with a model that refuses requests which are too long. With `knows` the program around it knows the
 /// limit too.
-fn world(knows: bool) -> World {
+fn harness(knows: bool) -> Harness {
     let window = knows.then_some(Window { tokens: SEES, ..Window::default() });
-    let world = World::new(&Setting { window, background: Mode::Off, ..Setting::default() });
-    world.model.sees.store(SEES, Ordering::SeqCst);
+    let harness =
+        Harness::new(&HarnessOptions { window, background: Mode::Off, ..HarnessOptions::default() });
+    harness.model.sees.store(SEES, Ordering::SeqCst);
     let line = "a line of a file that is read again and again\n";
-    world.write("big.txt", &line.repeat(120));
-    world.write("huge.txt", &line.repeat(1_000));
-    world
+    harness.write("big.txt", &line.repeat(120));
+    harness.write("huge.txt", &line.repeat(1_000));
+    harness
 }
 
-fn compactions(world: &World) -> Vec<&Compacted> {
-    let items = world.known.values().filter_map(|item| match item {
+fn compactions(harness: &Harness) -> Vec<&Compaction> {
+    let items = harness.known.values().filter_map(|item| match item {
         Item::Compacted(compacted) => Some(compacted),
         _ => None,
     });
     items.collect()
 }
 
-fn last_ending(world: &World) -> &Ending {
-    let mut endings = world.known.values().filter_map(|item| match item {
+fn last_ending(harness: &Harness) -> &Ending {
+    let mut endings = harness.known.values().filter_map(|item| match item {
         Item::End { ending } => Some(ending),
         _ => None,
     });
@@ -41,8 +42,8 @@ fn last_ending(world: &World) -> &Ending {
 }
 
 /// The requests of turns. They are told apart by `thinking`, which requests for summaries do not ask for.
-fn turns(world: &World) -> Vec<ModelRequest> {
-    lock(&world.model.turns).iter().filter(|request| request.thinking).cloned().collect()
+fn turns(harness: &Harness) -> Vec<ModelRequest> {
+    lock(&harness.model.turns).iter().filter(|request| request.thinking).cloned().collect()
 }
 
 fn begins_with(longer: &[Message], shorter: &[Message]) -> bool {
@@ -52,14 +53,14 @@ fn begins_with(longer: &[Message], shorter: &[Message]) -> bool {
 /// If another model has a smaller window, the conversation is shortened in its first turn.
 #[test]
 fn another_models_window_counts_as_soon_as_it_answers() {
-    let mut world = World::new(&Setting { background: Mode::Off, ..Setting::default() });
-    world.write("big.txt", &"a line of a file that is read again and again\n".repeat(120));
-    (0..8).for_each(|_| drop(world.say("read big.txt")));
-    assert!(compactions(&world).is_empty(), "nobody knows a limit");
+    let mut harness = Harness::new(&HarnessOptions { background: Mode::Off, ..HarnessOptions::default() });
+    harness.write("big.txt", &"a line of a file that is read again and again\n".repeat(120));
+    (0..8).for_each(|_| drop(harness.say("read big.txt")));
+    assert!(compactions(&harness).is_empty(), "nobody knows a limit");
     let window = Window { tokens: 8_000, ..Window::default() };
-    world.agent.set_model("n", Tariff::new("n", Prices::default()), Some(window));
-    world.say("talk");
-    assert!(!compactions(&world).is_empty());
+    harness.agent.set_model("n", Tariff::new("n", Prices::default()), Some(window));
+    harness.say("talk");
+    assert!(!compactions(&harness).is_empty());
 }
 
 // Row: S118
@@ -89,29 +90,29 @@ const WITH_HUGE: [&str; 5] =
 
 /// Plays these prompts. At least so many `twentieths` of the requests must begin with the request before.
 fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
-    let mut world = world(true);
+    let mut harness = harness(true);
     for turn in 0..count {
-        world.say(prompts[turn % prompts.len()]);
-        assert_eq!(*last_ending(&world), Ending::Completed, "turn {turn}");
+        harness.say(prompts[turn % prompts.len()]);
+        assert_eq!(*last_ending(&harness), Ending::Completed, "turn {turn}");
     }
-    let requests = turns(&world);
+    let requests = turns(&harness);
     assert!(count < requests.len());
     let longest = requests.iter().map(|request| serde_json::to_string(request).unwrap_or_default().len() / 4);
     assert!(longest.max() <= usize::try_from(SEES).ok());
     let hits = requests.windows(2).filter(|pair| begins_with(&pair[1].messages, &pair[0].messages)).count();
     // The cache may be lost once each time the conversation is shortened, and never in between.
     let losses = requests.len() - 1 - hits;
-    assert!(losses <= compactions(&world).len(), "{losses} of {}", requests.len());
+    assert!(losses <= compactions(&harness).len(), "{losses} of {}", requests.len());
     assert!(
         requests.len() * twentieths / 20 <= hits,
         "{hits} of {} requests begin with the one before",
         requests.len()
     );
     let has_huge = prompts.contains(&"read huge.txt");
-    assert!(!has_huge || compactions(&world).iter().any(|compacted| compacted.summary.is_some()));
-    assert!(compactions(&world).iter().all(|compacted| compacted.after < compacted.before));
+    assert!(!has_huge || compactions(&harness).iter().any(|compacted| compacted.summary.is_some()));
+    assert!(compactions(&harness).iter().all(|compacted| compacted.after < compacted.before));
     // The session holds the history as the model knows it, and all prompts that were shown.
-    let kept = Session::read(lock(&world.book.kept).as_bytes()).expect("it was kept");
+    let kept = Session::read(lock(&harness.store.kept).as_bytes()).expect("it was kept");
     assert_eq!(kept.prompts.len(), count);
     let last = requests.last().expect("there are some");
     assert!(begins_with(&kept.history, &last.messages));
@@ -122,12 +123,12 @@ fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
 // Row: X23
 #[test]
 fn one_long_turn_goes_on_with_a_summary_of_itself() {
-    let mut world = world(true);
-    world.model.left.store(60, Ordering::SeqCst);
-    world.say("loop over it");
-    assert_eq!(*last_ending(&world), Ending::Completed);
-    assert!(1 < compactions(&world).len());
-    let requests = turns(&world);
+    let mut harness = harness(true);
+    harness.model.left.store(60, Ordering::SeqCst);
+    harness.say("loop over it");
+    assert_eq!(*last_ending(&harness), Ending::Completed);
+    assert!(1 < compactions(&harness).len());
+    let requests = turns(&harness);
     assert!(60 < requests.len());
     for request in &requests {
         let words = request.messages[0].parts.last();
@@ -135,7 +136,7 @@ fn one_long_turn_goes_on_with_a_summary_of_itself() {
     }
     let hits = requests.windows(2).filter(|pair| begins_with(&pair[1].messages, &pair[0].messages)).count();
     assert!(requests.len() * 8 / 10 <= hits, "{hits} of {}", requests.len());
-    let kept = Session::read(lock(&world.book.kept).as_bytes()).expect("it was kept");
+    let kept = Session::read(lock(&harness.store.kept).as_bytes()).expect("it was kept");
     assert_eq!(kept.prompts, ["loop over it"]);
     let calls = kept.items().iter().filter(|item| matches!(item, Item::Call(_))).count();
     assert_eq!(calls, 60, "the session has all of it");
@@ -146,41 +147,41 @@ fn one_long_turn_goes_on_with_a_summary_of_itself() {
 /// the window is unknown.
 #[test]
 fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
-    let mut world = world(false);
+    let mut harness = harness(false);
     for turn in 0..30 {
-        world.say("read big.txt");
-        assert_eq!(*last_ending(&world), Ending::Completed, "turn {turn}");
+        harness.say("read big.txt");
+        assert_eq!(*last_ending(&harness), Ending::Completed, "turn {turn}");
     }
-    assert!(!compactions(&world).is_empty());
+    assert!(!compactions(&harness).is_empty());
     // A prompt that cannot be shortened is refused with both numbers, and is in the line again.
     let words = "word ".repeat(20_000);
-    let view = world.say(&words);
-    let Ending::Failed { error, code, .. } = last_ending(&world) else { panic!("{view:?}") };
+    let view = harness.say(&words);
+    let Ending::Failed { error, code, .. } = last_ending(&harness) else { panic!("{view:?}") };
     assert_eq!(code.as_deref(), Some("window_exceeded"));
     assert!(error.contains("tokens") && error.contains("sees"), "{error}");
     assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some(words.as_str()));
-    world.say("talk on");
-    assert_eq!(*last_ending(&world), Ending::Completed);
+    harness.say("talk on");
+    assert_eq!(*last_ending(&harness), Ending::Completed);
 }
 
 /// The user may ask for a summary at any time when nothing else goes on, and may interrupt it.
 // Row: X23
 #[test]
 fn its_user_may_have_it_summed_up() {
-    let mut world = world(true);
-    assert_eq!(world.agent.compact(), Err(Refused::Empty));
+    let mut harness = harness(true);
+    assert_eq!(harness.agent.compact(), Err(ActionError::Empty));
     for prompt in ["talk 1", "talk 2", "talk 3", "talk 4", "talk 5", "talk 6"] {
-        world.say(prompt);
+        harness.say(prompt);
     }
-    world.model.hold(true);
-    world.agent.compact().expect("nothing goes on");
-    assert_eq!(world.settle().phase, Phase::Compacting);
-    assert_eq!(world.agent.compact(), Err(Refused::Busy));
+    harness.model.hold(true);
+    harness.agent.compact().expect("nothing goes on");
+    assert_eq!(harness.settle().phase, Phase::Compacting);
+    assert_eq!(harness.agent.compact(), Err(ActionError::Busy));
     // A prompt that is sent while the summary is written runs after it.
-    world.agent.submit("talk 7").expect("it waits");
-    world.model.hold(false);
-    world.settle();
-    let all = lock(&world.model.turns).clone();
+    harness.agent.submit("talk 7").expect("it waits");
+    harness.model.hold(false);
+    harness.settle();
+    let all = lock(&harness.model.turns).clone();
     let [.., summing, after] = &all[..] else { panic!("{all:?}") };
     assert!(!summing.thinking && summing.max_output_tokens == Some(2_000));
     assert!(begins_with(&summing.messages, &all[5].messages), "the provider has its beginning in the cache");
@@ -191,11 +192,11 @@ fn its_user_may_have_it_summed_up() {
     };
     assert!(summary.starts_with("[Summary so far") && first == "talk 3");
 
-    world.model.hold(true);
-    world.agent.compact().expect("nothing goes on");
-    world.settle();
-    world.agent.interrupt().expect("a summary is being written");
-    world.model.hold(false);
-    assert_eq!(world.settle().phase, Phase::Idle);
-    assert_eq!(compactions(&world).len(), 1);
+    harness.model.hold(true);
+    harness.agent.compact().expect("nothing goes on");
+    harness.settle();
+    harness.agent.interrupt().expect("a summary is being written");
+    harness.model.hold(false);
+    assert_eq!(harness.settle().phase, Phase::Idle);
+    assert_eq!(compactions(&harness).len(), 1);
 }

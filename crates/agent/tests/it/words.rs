@@ -8,7 +8,7 @@ use headstart_forked_query::ToolSchema;
 use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput, Wording};
 use serde_json::{Map, Value, json};
 
-use crate::world::{Setting, World, lock};
+use crate::harness::{Harness, HarnessOptions, lock};
 
 struct Deploy;
 
@@ -40,8 +40,8 @@ impl Tool for Deploy {
     }
 }
 
-fn setting() -> Setting {
-    Setting { tools: vec![Arc::new(Deploy)], ..Setting::default() }
+fn setting() -> HarnessOptions {
+    HarnessOptions { tools: vec![Arc::new(Deploy)], ..HarnessOptions::default() }
 }
 
 fn call_of<'a>(items: impl IntoIterator<Item = &'a Arc<Item>>) -> Option<CallItem> {
@@ -53,24 +53,25 @@ fn call_of<'a>(items: impl IntoIterator<Item = &'a Arc<Item>>) -> Option<CallIte
 
 #[test]
 fn work_ahead_tells_a_tool_in_its_own_words() {
-    let mut world = World::with_suggestion(&setting(), "deploy harbour");
-    let ahead = world.agent.view().ahead.clone().unwrap();
+    let mut harness = Harness::with_suggestion(&setting(), "deploy harbour");
+    let ahead = harness.agent.view().ahead.clone().unwrap();
     let calls: Vec<_> = ahead.progress.calls.iter().map(|call| call.sentence.as_str()).collect();
     assert_eq!(calls, ["sent it to harbour"]);
-    world.agent.take("deploy harbour").unwrap();
-    let view = world.settle();
+    harness.agent.take("deploy harbour").unwrap();
+    let view = harness.settle();
     assert_eq!(call_of(&view.items).unwrap().sentence, "sent it to harbour");
 }
 
 #[test]
 fn a_conversation_that_goes_on_tells_a_tool_in_its_own_words() {
-    let mut world = World::new(&setting());
-    let said = world.say("deploy harbour");
+    let mut harness = Harness::new(&setting());
+    let said = harness.say("deploy harbour");
     assert_eq!(call_of(&said.items).unwrap().sentence, "sent it to harbour");
-    let kept = lock(&world.book.kept).clone();
+    let kept = lock(&harness.store.kept).clone();
     // If the host no longer offers the tool, only its name is known.
     for (tools, sentence) in [(setting().tools, "sent it to harbour"), (Vec::new(), "used the deploy tool")] {
-        let world = World::new(&Setting { kept: kept.clone(), tools, ..Setting::default() });
-        assert_eq!(call_of(&world.agent.view().items).unwrap().sentence, sentence);
+        let harness =
+            Harness::new(&HarnessOptions { kept: kept.clone(), tools, ..HarnessOptions::default() });
+        assert_eq!(call_of(&harness.agent.view().items).unwrap().sentence, sentence);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use headstart_agent::{Ahead, WorkProgress};
+use headstart_agent::{WorkAheadView, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
 use headstart_speculation::{CheckResult, Ending, Finished, Transcript};
 use headstart_tool_gate::{Declaration, Reason, Verdict};
@@ -18,7 +18,7 @@ const MOST_CHARS: usize = 80;
 /// The row above the prompt. Its last parts are left out if it would be wider than `columns`.
 ///
 /// `ran` is how long the current command has run; `key` is the key that shows what is staged.
-pub(super) fn row(ahead: &Ahead, columns: usize, ran: Option<Duration>, key: Option<&str>) -> String {
+pub(super) fn row(ahead: &WorkAheadView, columns: usize, ran: Option<Duration>, key: Option<&str>) -> String {
     let mut parts = step(&ahead.progress, ahead.finished.as_deref(), ran);
     let word = if ahead.above_runs { "working" } else { "ready" };
     match ahead.above {
@@ -47,14 +47,14 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Durati
         None => told(command),
     });
     match finished.map(|finished| (finished, &finished.ending)) {
-        None if progress.did_more => {
+        None if progress.did_more_than_read => {
             parts.push("ahead working".to_owned());
             parts.extend(staged);
             parts.extend(running);
         }
         None => {
             parts.push("ahead looking".to_owned());
-            parts.extend((0 < progress.looks).then(|| counted(progress.looks, "read")));
+            parts.extend((0 < progress.read_calls).then(|| counted(progress.read_calls, "read")));
             parts.extend(running);
         }
         Some((finished, Ending::Completed)) => {
@@ -66,7 +66,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Durati
         }
         Some((finished, Ending::Boundary { verdict })) => {
             let call = finished.pending_call().map(|call| pending(call, verdict)).unwrap_or_default();
-            let did_something = progress.did_more || 0 < progress.looks || staged.is_some();
+            let did_something = progress.did_more_than_read || 0 < progress.read_calls || staged.is_some();
             parts.push(if did_something {
                 format!("ahead ✓ ready, then asks: {call}")
             } else {
@@ -161,15 +161,15 @@ mod tests {
     fn each_state_has_its_words() {
         let none = WorkProgress::default();
         let mut looked = none.clone();
-        looked.looks = 2;
+        looked.read_calls = 2;
         let mut edited = none.clone();
-        (edited.looks, edited.did_more, edited.staged) = (1, true, summaries());
+        (edited.read_calls, edited.did_more_than_read, edited.staged) = (1, true, summaries());
         let mut testing = edited.clone();
         testing.command = Some(call("shell", &json!({ "command": "cargo test" })));
         let mut only_testing = none.clone();
         only_testing.command.clone_from(&testing.command);
         let mut ran = none.clone();
-        ran.did_more = true;
+        ran.did_more_than_read = true;
         let commits = call("shell", &json!({ "command": "git commit -am wip" }));
         let pushes = call("shell", &json!({ "command": format!("git push {}", "x".repeat(90)) }));
         let at = |reason| Ending::Boundary { verdict: Verdict::boundary(reason, "why") };
@@ -211,9 +211,9 @@ mod tests {
             ),
         ];
         for (progress, finished, expected) in cases {
-            let mut ahead = Ahead::default();
+            let mut ahead = WorkAheadView::default();
             (ahead.progress, ahead.finished) = (progress.clone(), finished.map(Arc::new));
-            let row = |ahead: &Ahead| row(ahead, usize::MAX, None, None);
+            let row = |ahead: &WorkAheadView| row(ahead, usize::MAX, None, None);
             assert_eq!(row(&ahead), expected);
             for (above, runs, next) in
                 [(1, true, " · next step working"), (2, false, " · next 2 steps ready")]
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_command_that_runs_has_its_seconds() {
         let command = Some(call("shell", &json!({ "command": "cargo test" })));
-        let mut ahead = Ahead::default();
-        (ahead.progress.did_more, ahead.progress.command) = (true, command);
+        let mut ahead = WorkAheadView::default();
+        (ahead.progress.did_more_than_read, ahead.progress.command) = (true, command);
         for (ran, expected) in [
             (None, "ahead working · cargo test"),
             (Some(Duration::from_millis(900)), "ahead working · cargo test"),
@@ -240,8 +240,8 @@ mod tests {
 
     #[test]
     fn what_is_staged_can_be_seen_and_a_narrow_row_leaves_out_its_last_parts() {
-        let mut ahead = Ahead::default();
-        (ahead.progress.did_more, ahead.progress.staged, ahead.above) = (true, summaries(), 1);
+        let mut ahead = WorkAheadView::default();
+        (ahead.progress.did_more_than_read, ahead.progress.staged, ahead.above) = (true, summaries(), 1);
         ahead.finished = Some(Arc::new(finished(Ending::Completed, None, 38_900)));
         let whole = "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready · Ctrl-O shows it";
         assert_eq!(row(&ahead, 80, None, Some("Ctrl-O")), whole);

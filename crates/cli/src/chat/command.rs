@@ -1,4 +1,4 @@
-use headstart_agent::{Item, Phase, Refused};
+use headstart_agent::{ActionError, Item, Phase};
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
 use headstart_tool_gate::ApprovalMode;
@@ -217,7 +217,7 @@ impl Chat {
             },
             Command::Compact => match self.agent.compact() {
                 Ok(()) => Ok(()),
-                Err(Refused::Busy) => self.say_busy("/compact"),
+                Err(ActionError::Busy) => self.say_busy("/compact"),
                 Err(_) => self.face.say("there is nothing to sum up yet", Style::Dim),
             },
             Command::Diff => self.show_diff(),
@@ -283,7 +283,7 @@ impl Chat {
 
     fn retry(&mut self) -> Result<(), CliError> {
         match self.agent.retry() {
-            Err(Refused::Empty) => return self.face.say("nothing was sent yet", Style::Dim),
+            Err(ActionError::Empty) => return self.face.say("nothing was sent yet", Style::Dim),
             Err(_) => return self.say_busy("/retry"),
             Ok(()) => {}
         }
@@ -298,7 +298,7 @@ impl Chat {
     }
 
     fn on_permissions(&mut self, number: Option<usize>) -> Result<(), CliError> {
-        let allowed = self.agent.allowed();
+        let allowed = self.agent.session_rules();
         let Some(number) = number else {
             if allowed.is_empty() {
                 let none = "nothing runs without a question beyond the mode and your configuration; [a]lways in a question changes that for this session";

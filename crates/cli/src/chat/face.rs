@@ -1,7 +1,7 @@
 use std::io::{self, Stdout};
 
 use crossterm::event::Event;
-use headstart_agent::{Compacted, TurnEvent};
+use headstart_agent::{Compaction, TurnEvent};
 use headstart_speculation::Ending;
 use serde::Serialize;
 use serde_json::json;
@@ -183,8 +183,8 @@ impl Face {
     pub(super) fn write_event(&self, event: &TurnEvent) -> Result<(), CliError> {
         match event {
             _ if !self.is_json() => Ok(()),
-            TurnEvent::Told(event) => print_json(event),
-            TurnEvent::Compacted(Compacted { outputs, summary, before, after }) => print_json(&json!({
+            TurnEvent::Reported(event) => print_json(event),
+            TurnEvent::Compacted(Compaction { outputs, summary, before, after }) => print_json(&json!({
                 "type": "compacted", "outputs": outputs, "summary": summary, "before": before, "after": after,
             })),
             TurnEvent::Ended(ending) => print_json(&Finished { r#type: "finished", ending }),

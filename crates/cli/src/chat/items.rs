@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use headstart_agent::{
-    Applied, CallItem, Draft, Edit, Item, ItemChange, JudgedCall, NoSuggestion, NotTaken, Phase, Update, View,
+    AppliedWork, CallItem, Draft, EditKind, Item, ItemChange, JudgedCall, NoSuggestion, NotAppliedReason,
+    Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
@@ -105,7 +106,7 @@ impl Chat {
         let typed = Some(&*typed).filter(|text| !text.is_empty());
         let text = [draft.text.as_str()].into_iter().chain(typed).collect::<Vec<_>>().join("\n");
         self.editor.replace(&text);
-        self.agent.edited(&text, Edit::Typed);
+        self.agent.edited(&text, EditKind::Typed);
         self.drafted = Some(draft);
         self.say_typed()
     }
@@ -168,14 +169,14 @@ impl Chat {
             }
             Item::Check(checked) => self.face.say_of_turn(&[show::check_line(checked)])?,
             Item::Applied(applied) => self.show_applied(applied)?,
-            Item::NotTaken { why, anew, .. } => self.show_not_taken(why, *anew)?,
+            Item::NotApplied { why, anew, .. } => self.show_not_taken(why, *anew)?,
             Item::Declined(judged) => {
                 self.say_judged(judged)?;
                 let why = "  declined: there is no terminal to ask on; --mode says what may run";
                 self.face.say(why, Style::Removed)?;
             }
             Item::Undone { text } => self.face.say(text, Style::Dim)?,
-            Item::NoSuggestion(NoSuggestion::Held(hold)) => self.say_hold(*hold)?,
+            Item::NoSuggestion(NoSuggestion::Skipped(hold)) => self.say_hold(*hold)?,
             Item::NoSuggestion(NoSuggestion::Failed(error)) => {
                 self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
             }
@@ -354,8 +355,8 @@ impl Chat {
     }
 
     /// Shows that the work ahead was applied to the user's workspace.
-    fn show_applied(&mut self, applied: &Applied) -> Result<(), CliError> {
-        let Applied { changes, merged, git, stale, saved, ending, .. } = applied;
+    fn show_applied(&mut self, applied: &AppliedWork) -> Result<(), CliError> {
+        let AppliedWork { changes, merged, git, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             self.face.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
@@ -402,13 +403,13 @@ impl Chat {
         self.face.say(&why, Style::Dim)
     }
 
-    fn show_not_taken(&mut self, why: &NotTaken, anew: bool) -> Result<(), CliError> {
+    fn show_not_taken(&mut self, why: &NotAppliedReason, anew: bool) -> Result<(), CliError> {
         let why = match why {
-            NotTaken::Conflict(conflicts) => Some(words::conflicts(conflicts)),
-            NotTaken::Withdrawn(judged) => {
+            NotAppliedReason::Conflict(conflicts) => Some(words::conflicts(conflicts)),
+            NotAppliedReason::Withdrawn(judged) => {
                 Some(format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail))
             }
-            NotTaken::Discarded => Some("it stopped at a call that needs your consent".to_owned()),
+            NotAppliedReason::Discarded => Some("it stopped at a call that needs your consent".to_owned()),
             // The end of the turn has said the reason.
             _ => None,
         };

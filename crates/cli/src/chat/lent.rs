@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-use headstart_agent::Edit;
+use headstart_agent::EditKind;
 
 use super::Chat;
 use crate::error::CliError;
@@ -40,7 +40,7 @@ impl Chat {
                 match edited? {
                     Ok(text) if text != self.editor.whole_text() => {
                         self.editor.replace(&text);
-                        self.agent.edited(&text, Edit::Changed);
+                        self.agent.edited(&text, EditKind::Changed);
                         Ok(())
                     }
                     Ok(_) => Ok(()),

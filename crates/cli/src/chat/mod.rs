@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use futures::{FutureExt, StreamExt};
-use headstart_agent::{AgentHandle, Draft, Edit, Item, Phase, Submitted, Updates, View};
+use headstart_agent::{AgentHandle, Draft, EditKind, Item, Phase, Submission, Updates, View};
 use tokio::task::JoinHandle;
 
 use crate::config::{Config as Settings, TabKey};
@@ -404,8 +404,8 @@ impl Chat {
         match action {
             // The next frame asks for the size of the terminal itself.
             Action::None | Action::Resized(_) => {}
-            Action::Inserted => self.on_edited(Edit::Typed),
-            Action::Edited => self.on_edited(Edit::Changed),
+            Action::Inserted => self.on_edited(EditKind::Typed),
+            Action::Edited => self.on_edited(EditKind::Changed),
             Action::ClosePopup => self.close_popup(),
             Action::Submit(text) => self.on_submit(&text)?,
             Action::EditQueued => self.edit_queued(),
@@ -445,7 +445,7 @@ impl Chat {
     fn edit_queued(&mut self) {
         if let Some(text) = self.agent.take_back_queued() {
             self.editor.replace(&text);
-            self.agent.edited(&text, Edit::Recalled);
+            self.agent.edited(&text, EditKind::Recalled);
         }
     }
 
@@ -474,8 +474,8 @@ impl Chat {
         Ok(self.end_own()? || self.take_back_waiting() || self.agent.interrupt().is_ok())
     }
 
-    fn on_edited(&mut self, edit: Edit) {
-        let edit = if self.editor.is_recalled() { Edit::Recalled } else { edit };
+    fn on_edited(&mut self, edit: EditKind) {
+        let edit = if self.editor.is_recalled() { EditKind::Recalled } else { edit };
         // The list of keys is not for the model, so the suggestion stays.
         if self.editor.text() != command::KEYS {
             self.agent.edited(&self.editor.whole_text(), edit);
@@ -514,20 +514,20 @@ impl Chat {
         let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
         self.editor.replace(&suggestion.text);
         self.inserted_at = Some(Instant::now());
-        self.agent.edited(&suggestion.text, Edit::Changed);
+        self.agent.edited(&suggestion.text, EditKind::Changed);
     }
 
     /// Puts the offered first prompt into the empty line, so that it can be edited.
     fn insert_first(&mut self) {
         if let Some(first) = self.first.as_ref().filter(|_| self.editor.text().is_empty()) {
             self.editor.replace(first);
-            self.on_edited(Edit::Changed);
+            self.on_edited(EditKind::Changed);
         }
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
         if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.face.has_person()) {
-            self.agent.edited("", Edit::Changed);
+            self.agent.edited("", EditKind::Changed);
             return self.run_own(line, is_told);
         }
         // Two slashes begin a prompt that starts with a slash.
@@ -540,14 +540,14 @@ impl Chat {
         let text = escaped.unwrap_or(text);
         if let Some(command) = command {
             // The prompt is empty again, and the suggestion stays.
-            self.agent.edited("", Edit::Changed);
+            self.agent.edited("", EditKind::Changed);
             return match command {
                 Ok(command) => self.on_command(&command),
                 Err(message) => self.face.say(&message, Style::Removed),
             };
         }
         if self.waiting.takes(text) {
-            self.agent.edited("", Edit::Changed);
+            self.agent.edited("", EditKind::Changed);
             return Ok(());
         }
         self.submit(text)
@@ -558,7 +558,7 @@ impl Chat {
         self.held_back.over();
         match self.agent.submit(text) {
             // With keys, the prompt is shown above the editor until its turn begins.
-            Ok(Submitted::Queued) if !self.face.has_keys() => {
+            Ok(Submission::Queued) if !self.face.has_keys() => {
                 self.face.say(&format!("next: {text}"), Style::Dim)
             }
             _ => Ok(()),

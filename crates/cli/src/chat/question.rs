@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use headstart_agent::{Answer as Reply, CallItem, Item, JudgedCall, Question as Asked, QuestionId, Subject};
+use headstart_agent::{
+    CallItem, Item, JudgedCall, Question as Asked, QuestionId, Subject, UserAnswer as Reply,
+};
 use headstart_overlay_fs::Choice;
 use headstart_speculation::CallStage;
 

@@ -113,7 +113,7 @@ fn passages(view: &View, beside: &Beside) -> Vec<Passage> {
             Item::Applied(applied) => {
                 text(words::changes(&applied.changes, &applied.merged, applied.git.as_deref()), Style::Added)
             }
-            Item::NotTaken { .. } => text("nothing of the work ahead was applied".to_owned(), Style::Dim),
+            Item::NotApplied { .. } => text("nothing of the work ahead was applied".to_owned(), Style::Dim),
             Item::Undone { text: undone } => text(undone.clone(), Style::Dim),
             Item::Compacted(compacted) => text(compacted.to_string(), Style::Dim),
             Item::Trouble { text: trouble } => text(trouble.clone(), Style::Removed),

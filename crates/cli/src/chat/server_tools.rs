@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use headstart_agent::{Edit, Phase};
+use headstart_agent::{EditKind, Phase};
 use headstart_context::escape_mentions;
 use tokio::task::JoinHandle;
 
@@ -152,7 +152,7 @@ impl Chat {
             return self.face.say(&why, Style::Dim);
         }
         self.editor.replace(&text);
-        self.agent.edited(&text, Edit::Changed);
+        self.agent.edited(&text, EditKind::Changed);
         self.face.say(
             &format!("that is {name}, in the prompt: Enter sends it, Ctrl-C empties the prompt"),
             Style::Dim,

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use headstart_agent::{Answer as Reply, Subject};
+use headstart_agent::{Subject, UserAnswer as Reply};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeSet, Choice, Conflict, ConflictKind, Keep, WorkspacePath,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headstart_agent::{AgentHandle, UsedModels};
+use headstart_agent::{AgentHandle, ModelSettings};
 use headstart_context::Window;
 use headstart_providers::PendingRetrySender;
 
@@ -97,7 +97,7 @@ impl ModelChoice {
         let Chosen { spec, config, models } = chosen;
         let window = models.background.limits.window_tokens;
         works_here.store(config.works_here(), Ordering::Relaxed);
-        agent.use_models(UsedModels {
+        agent.use_models(ModelSettings {
             name: models.main_name.clone(),
             model: Arc::clone(&models.main),
             background: models.background.clone(),

@@ -56,7 +56,7 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone 
         let left = counted(turn.commits.len() - commits, "older change");
         return Undone::Part { files, left: format!("{left} of that turn stayed: {why}") };
     }
-    agent.took_back(&turn);
+    agent.note_commits_undone(&turn);
     let told = format!(
         "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did is not"
     );

@@ -29,8 +29,8 @@ fn whoever_goes_on_with_a_session_is_the_only_one() {
     kept(&sessions, "abc", "one");
     let (session, open) = sessions.resume(&sessions.find("a").unwrap()).unwrap();
     assert_eq!(session.title, "one");
-    for refused in [sessions.resume("abc").map(drop), sessions.remove("abc")] {
-        assert!(matches!(refused, Err(SessionsError::Open { .. })), "{refused:?}");
+    for error in [sessions.resume("abc").map(drop), sessions.remove("abc")] {
+        assert!(matches!(error, Err(SessionsError::Open { .. })), "{error:?}");
     }
     // Listing conversations takes no lock.
     assert_eq!(sessions.list().unwrap().len(), 1);

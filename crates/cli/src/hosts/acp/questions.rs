@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1::{
     ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     ToolKind,
 };
-use headstart_agent::{Answer, Item, Question, QuestionId, Subject, View};
+use headstart_agent::{Item, Question, QuestionId, Subject, UserAnswer, View};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
 
 use super::updates;
@@ -39,7 +39,7 @@ pub(super) struct Asking {
 
 /// The user's answer.
 pub(super) enum Said {
-    Answer(Answer),
+    Answer(UserAnswer),
     /// The commits of the work are to be kept beside the user's own.
     KeepCommits(Box<Commits>),
     /// The client has cancelled the question, so what runs is to be stopped.
@@ -122,25 +122,25 @@ impl Asking {
         let chosen = match answer.map(|answer| answer.outcome) {
             Ok(RequestPermissionOutcome::Cancelled) => return Said::Stop,
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
-            _ => return Said::Answer(Answer::No),
+            _ => return Said::Answer(UserAnswer::No),
         };
         // An option that was not offered does not count as an answer.
         let is_offered = self.options.iter().any(|option| option.option_id.0 == chosen);
         let all = |keep: Keep| {
             let choice = |conflict| Choice { conflict, keep };
-            Said::Answer(Answer::Choices(self.conflicts.iter().cloned().map(choice).collect()))
+            Said::Answer(UserAnswer::Choices(self.conflicts.iter().cloned().map(choice).collect()))
         };
         match (&*chosen, is_offered) {
-            (YES, true) => Said::Answer(Answer::Yes),
-            (ANEW, true) => Said::Answer(Answer::Anew),
+            (YES, true) => Said::Answer(UserAnswer::Yes),
+            (ANEW, true) => Said::Answer(UserAnswer::Anew),
             (WORK, true) => all(Keep::Work),
             (MINE, true) => all(Keep::Yours),
             (BOTH, true) => all(Keep::Markers),
-            (ALWAYS, true) => Said::Answer(Answer::Always),
-            (KEEP, true) => {
-                self.commits.map_or(Said::Answer(Answer::No), |commits| Said::KeepCommits(Box::new(commits)))
-            }
-            _ => Said::Answer(Answer::No),
+            (ALWAYS, true) => Said::Answer(UserAnswer::Always),
+            (KEEP, true) => self
+                .commits
+                .map_or(Said::Answer(UserAnswer::No), |commits| Said::KeepCommits(Box::new(commits))),
+            _ => Said::Answer(UserAnswer::No),
         }
     }
 }

@@ -12,7 +12,7 @@ use agent_client_protocol_schema::v1::{
     StopReason, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
 };
 use futures::StreamExt;
-use headstart_agent::{Answer, Item, ItemChange, Phase, QuestionId, Update, View};
+use headstart_agent::{Item, ItemChange, Phase, QuestionId, Update, UserAnswer, View};
 use headstart_budget::policy::Mode;
 use headstart_speculation::{Ending, Limit};
 use serde_json::{Value, json};
@@ -427,7 +427,7 @@ impl Session {
         }
         let Some(question) = &view.question else { return };
         let Some(asking) = Asking::of(question, view, &self.conversation.parts) else {
-            let _ = self.conversation.agent.answer(question.id, Answer::No);
+            let _ = self.conversation.agent.answer(question.id, UserAnswer::No);
             return;
         };
         if asking.is_new {
@@ -459,12 +459,12 @@ impl Session {
             Said::KeepCommits(commits) => match commits.keep() {
                 Ok(Some(way)) => {
                     self.notice(NoticeSeverity::Info, &way.told()).await;
-                    Answer::Settled
+                    UserAnswer::Settled
                 }
-                Ok(None) => Answer::Anew,
+                Ok(None) => UserAnswer::Anew,
                 Err(error) => {
                     self.notice(NoticeSeverity::Error, &error.to_string()).await;
-                    Answer::No
+                    UserAnswer::No
                 }
             },
             Said::Stop => {

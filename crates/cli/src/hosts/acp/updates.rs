@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Diff, MessageId, SessionUpdate, TextContent, ToolCall, ToolCallContent,
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, Usage,
 };
-use headstart_agent::{Applied, CallItem};
+use headstart_agent::{AppliedWork, CallItem};
 use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
@@ -126,7 +126,7 @@ fn found(item: &CallItem, workspace: &Path) -> Vec<ToolCallLocation> {
 /// Says that work ahead was accepted and applied.
 pub(super) fn applied(
     id: ToolCallId,
-    applied: &Applied,
+    applied: &AppliedWork,
     written: Option<&ChangeSet>,
     workspace: &Path,
 ) -> ToolCall {

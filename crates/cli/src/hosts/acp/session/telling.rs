@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
     Notice, NoticeSeverity, SessionUpdate, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
     ToolCallUpdateFields, ToolKind,
 };
-use headstart_agent::{CallItem, Item, NotTaken};
+use headstart_agent::{CallItem, Item, NotAppliedReason};
 use headstart_speculation::{CallStage, Origin};
 
 use super::Session;
@@ -41,7 +41,7 @@ impl Session {
                     self.notice(NoticeSeverity::Info, &told.join("\n")).await;
                 }
             }
-            Item::NotTaken { why, anew, .. } => self.on_not_taken(why, *anew).await,
+            Item::NotApplied { why, anew, .. } => self.on_not_taken(why, *anew).await,
             Item::Undone { text } => self.notice(NoticeSeverity::Info, text).await,
             Item::Compacted(compacted) => self.notice(NoticeSeverity::Info, &compacted.to_string()).await,
             Item::Trouble { text } => self.notice(NoticeSeverity::Warning, text).await,
@@ -96,14 +96,14 @@ impl Session {
         }
     }
 
-    async fn on_not_taken(&mut self, why: &NotTaken, anew: bool) {
+    async fn on_not_taken(&mut self, why: &NotAppliedReason, anew: bool) {
         let why = match why {
-            NotTaken::Conflict(conflicts) => words::conflicts(conflicts),
-            NotTaken::Withdrawn(judged) => {
+            NotAppliedReason::Conflict(conflicts) => words::conflicts(conflicts),
+            NotAppliedReason::Withdrawn(judged) => {
                 format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail)
             }
-            NotTaken::Discarded => "it stopped at a call that needs your consent".to_owned(),
-            NotTaken::Failed { error } => error.clone(),
+            NotAppliedReason::Discarded => "it stopped at a call that needs your consent".to_owned(),
+            NotAppliedReason::Failed { error } => error.clone(),
             _ => String::new(),
         };
         self.close_question_of_work(ToolCallStatus::Failed).await;

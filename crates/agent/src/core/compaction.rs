@@ -6,12 +6,12 @@ use headstart_forked_query::{
 };
 use headstart_speculation::{Cost, Ending, Limit, RequestLimit, Transcript};
 
-use super::{Core, Doing, Effect};
-use crate::item::{Compacted, Item};
-use crate::view::{Refused, TurnEvent};
+use super::{Activity, Core, Effect};
+use crate::item::{Compaction, Item};
+use crate::view::{ActionError, TurnEvent};
 
 /// How the conversation is kept short.
-pub(super) struct Shortening {
+pub(super) struct CompactionState {
     /// How much the model sees at once, as far as that is known: from the options, or from a provider that refused a
     /// request.
     window: Option<Window>,
@@ -20,30 +20,30 @@ pub(super) struct Shortening {
     /// shortened.
     absorbed: Vec<Message>,
     /// Whether the session has still to be told that the conversation was made shorter.
-    pub(super) is_unkept: bool,
+    pub(super) needs_saving: bool,
     /// Whether the provider has said in this turn that a request was too long.
     was_refused: bool,
 }
 
 /// What waits for a summary.
-pub(super) struct Compacting {
+pub(super) struct PendingCompaction {
     pub(super) plan: SummaryPlan,
     /// The turn that begins or goes on once the summary is there.
     pub(super) turn: Option<(String, Transcript)>,
 }
 
-impl Shortening {
+impl CompactionState {
     pub(super) fn new(window: Option<Window>) -> Self {
         Self {
             window,
             token_estimate: TokenEstimate::default(),
             absorbed: Vec::new(),
-            is_unkept: false,
+            needs_saving: false,
             was_refused: false,
         }
     }
 
-    pub(super) fn learn(&mut self, token_estimate: Option<TokenEstimate>) {
+    pub(super) fn set_token_estimate(&mut self, token_estimate: Option<TokenEstimate>) {
         self.token_estimate = token_estimate.unwrap_or(self.token_estimate);
     }
 
@@ -76,8 +76,8 @@ impl Shortening {
 
 impl Core {
     /// Begins a turn or its next part. If the conversation is too long for it, the conversation is made shorter first.
-    pub(super) fn make_room(&mut self, prompt: String, mut transcript: Transcript) {
-        let Some(window) = self.shortening.window else { return self.run_turn(prompt, transcript) };
+    pub(super) fn compact_if_needed(&mut self, prompt: String, mut transcript: Transcript) {
+        let Some(window) = self.compaction.window else { return self.run_turn(prompt, transcript) };
         let mut plan = self.plan(window, &transcript);
         if plan != CompactionPlan::Keep && is_whole(&transcript) {
             // What the turn itself has done so far may be what is too long.
@@ -102,25 +102,25 @@ impl Core {
     }
 
     /// Sums up what was said, because the user asked for it.
-    pub(crate) fn compact(&mut self) -> Result<(), Refused> {
+    pub(crate) fn compact(&mut self) -> Result<(), ActionError> {
         self.is_open()?;
         if self.is_busy() {
-            return Err(Refused::Busy);
+            return Err(ActionError::Busy);
         }
-        let window = self.shortening.window.unwrap_or_default();
-        match window.plan_summary(&self.conversation.request(), self.shortening.token_estimate) {
+        let window = self.compaction.window.unwrap_or_default();
+        match window.plan_summary(&self.conversation.request(), self.compaction.token_estimate) {
             CompactionPlan::Summarise(plan) => {
                 self.forget_suggestion();
                 self.sum_up(plan, None);
                 Ok(())
             }
-            _ => Err(Refused::Empty),
+            _ => Err(ActionError::Empty),
         }
     }
 
     /// If a part of a turn ended only because the conversation is too long, makes it shorter so that the turn goes on.
     /// Returns how the turn ended otherwise.
-    pub(super) fn goes_on_shorter(
+    pub(super) fn continue_compacted(
         &mut self,
         prompt: &str,
         transcript: Transcript,
@@ -133,36 +133,36 @@ impl Core {
             Ending::Exhausted { limit: Limit::Window } if is_answered(&transcript) => {}
             Ending::Failed { error, code: Some(code), .. } if code == ModelError::WINDOW_EXCEEDED => {
                 let tokens = self.tokens_with(&transcript);
-                if std::mem::replace(&mut self.shortening.was_refused, true) {
+                if std::mem::replace(&mut self.compaction.was_refused, true) {
                     let error =
                         format!("{error}; it had about {tokens} tokens when it was made shorter already");
                     return Some((transcript, Ending::failed(ModelError::WINDOW_EXCEEDED, error)));
                 }
                 // By our count this is more than the model sees at once, whatever the provider's own count is.
-                let window = self.shortening.window.unwrap_or_default();
-                let tokens = self.shortening.window.map_or(tokens, |window| window.tokens.min(tokens));
-                self.shortening.window = Some(Window { tokens, ..window });
+                let window = self.compaction.window.unwrap_or_default();
+                let tokens = self.compaction.window.map_or(tokens, |window| window.tokens.min(tokens));
+                self.compaction.window = Some(Window { tokens, ..window });
             }
             _ => return Some((transcript, ending)),
         }
         // Work ahead builds on the conversation as it was.
         self.forget_suggestion();
-        self.make_room(prompt.to_owned(), transcript);
+        self.compact_if_needed(prompt.to_owned(), transcript);
         None
     }
 
     pub(super) fn summed_up(&mut self, answer: Result<QueryAnswer, QueryError>, work_ms: u64) {
-        if !matches!(self.doing, Doing::Compacting(_)) {
+        if !matches!(self.activity, Activity::Compacting(_)) {
             return;
         }
-        let Doing::Compacting(compacting) = std::mem::take(&mut self.doing) else { return };
-        let Compacting { plan, turn } = *compacting;
+        let Activity::Compacting(pending_compaction) = std::mem::take(&mut self.activity) else { return };
+        let PendingCompaction { plan, turn } = *pending_compaction;
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
         let cost = Cost { tokens: usage, turns: 1, model_ms: work_ms, work_ms, ..Cost::default() };
         self.options.metering.record_turn(self.now.unix_ms, &cost, false);
         match answer {
             Ok(answer) if !answer.text.trim().is_empty() => {
-                return self.go_on_with(&plan, answer.text.trim().to_owned(), turn);
+                return self.continue_with_summary(&plan, answer.text.trim().to_owned(), turn);
             }
             Err(QueryError { error, .. }) if error.code() != ModelError::WINDOW_EXCEEDED => {
                 match turn {
@@ -181,27 +181,27 @@ impl Core {
 
     /// Drops the summary, because the user does not want to wait for it: the turn that would go on with it ends.
     pub(super) fn drop_compacting(&mut self) {
-        let Doing::Compacting(compacting) = std::mem::take(&mut self.doing) else { return };
+        let Activity::Compacting(pending_compaction) = std::mem::take(&mut self.activity) else { return };
         self.effects.push_back(Effect::DropSummary);
         self.drop_summary_ahead();
-        if let Some((prompt, transcript)) = compacting.turn {
+        if let Some((prompt, transcript)) = pending_compaction.turn {
             self.end(prompt, transcript, Ending::Aborted);
         }
     }
 
     fn plan(&self, window: Window, transcript: &Transcript) -> CompactionPlan {
-        window.plan(&self.conversation.request(), &transcript.messages, self.shortening.token_estimate)
+        window.plan(&self.conversation.request(), &transcript.messages, self.compaction.token_estimate)
     }
 
     fn tokens_with(&self, transcript: &Transcript) -> u64 {
         let mut request = self.conversation.request();
         request.messages.extend_from_slice(&transcript.messages);
-        self.shortening.token_estimate.tokens(&request)
+        self.compaction.token_estimate.tokens(&request)
     }
 
     /// Makes what the turn has done so far part of the conversation, so that both can be made shorter together.
     fn absorb(&mut self, transcript: Transcript) -> Transcript {
-        self.shortening.absorbed.extend_from_slice(&transcript.messages);
+        self.compaction.absorbed.extend_from_slice(&transcript.messages);
         self.conversation.absorb(transcript.messages);
         Transcript::default()
     }
@@ -209,17 +209,17 @@ impl Core {
     pub(super) fn sum_up(&mut self, plan: SummaryPlan, turn: Option<(String, Transcript)>) {
         let (is_asked, summary) = self.take_summary_ahead(plan.messages());
         if let Some(summary) = summary {
-            return self.go_on_with(&plan, summary, turn);
+            return self.continue_with_summary(&plan, summary, turn);
         }
         if !is_asked {
-            let (params, model) = self.to_sum_up(&plan);
+            let (params, model) = self.summary_query(&plan);
             self.effects.push_back(Effect::SumUp { params, model });
         }
-        self.doing = Doing::Compacting(Box::new(Compacting { plan, turn }));
+        self.activity = Activity::Compacting(Box::new(PendingCompaction { plan, turn }));
     }
 
     /// Goes on once the summary is there.
-    pub(super) fn go_on_with(
+    pub(super) fn continue_with_summary(
         &mut self,
         plan: &SummaryPlan,
         summary: String,
@@ -233,7 +233,7 @@ impl Core {
     }
 
     /// The conversation of which a summary is asked for, and the model that is asked.
-    pub(super) fn to_sum_up(&self, plan: &SummaryPlan) -> (Box<CacheSafeParams>, String) {
+    pub(super) fn summary_query(&self, plan: &SummaryPlan) -> (Box<CacheSafeParams>, String) {
         let params = self.conversation.params();
         let (system, tools) = (params.system().map(str::to_owned), params.tools().to_vec());
         let model = params.model().to_owned();
@@ -245,13 +245,13 @@ impl Core {
         let before = self.tokens_with(&Transcript::default());
         self.conversation.replace(history);
         let after = self.tokens_with(&Transcript::default());
-        let compacted = Compacted { outputs, summary, before, after };
+        let compacted = Compaction { outputs, summary, before, after };
         if self.options.events {
             self.events.push(TurnEvent::Compacted(compacted.clone()));
         }
         self.log.push(Item::Compacted(compacted));
-        self.shortening.is_unkept = true;
-        if self.shortening.absorbed.is_empty() {
+        self.compaction.needs_saving = true;
+        if self.compaction.absorbed.is_empty() {
             self.keep_compacted();
         }
     }

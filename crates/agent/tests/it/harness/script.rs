@@ -12,7 +12,7 @@ pub(super) fn call(name: &str, args: &Value) -> ModelEvent {
 
 /// The calls or the text that the last prompt asks for. After the result of its call, the model only says that it is
 /// done.
-pub(super) fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
+pub(super) fn scripted_answer(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
     let last = request.messages.last();
     let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
     let prompt = prompt.unwrap_or_default();

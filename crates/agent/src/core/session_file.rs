@@ -8,8 +8,8 @@ use crate::session::{self, Session};
 
 /// What is known of the file of the conversation.
 #[derive(Default)]
-pub(super) struct Keeping {
-    pub(super) header: Header,
+pub(super) struct SessionFileState {
+    pub(super) header: HeaderState,
     /// Whether the conversation is kept at all.
     is_kept: bool,
     /// When the prompt that is worked on was sent, in milliseconds since the Unix epoch.
@@ -34,30 +34,30 @@ pub(super) enum TitleQuery {
 }
 
 /// The first line of what is kept of the conversation.
-pub(super) enum Header {
+pub(super) enum HeaderState {
     /// It will be written with the first turn; until then the title may change.
-    ToCome {
+    Pending {
         title: Option<String>,
     },
     Written,
 }
 
-impl Default for Header {
+impl Default for HeaderState {
     fn default() -> Self {
-        Self::ToCome { title: None }
+        Self::Pending { title: None }
     }
 }
 
 impl Core {
     /// Begins with what was kept of the conversation, if it continues one.
-    pub(super) fn go_on(&mut self, is_kept: bool) {
-        self.keeping.is_kept = is_kept;
-        self.keeping.workspace = self.engine.host.gate_context().workspace;
+    pub(super) fn restore_session(&mut self, is_kept: bool) {
+        self.session_file.is_kept = is_kept;
+        self.session_file.workspace = self.engine.host.gate_context().workspace;
         let Some(session) = &self.options.restore else { return };
         self.log.restore(session.items.clone());
-        self.keeping.header = Header::Written;
-        self.keeping.title = TitleQuery::Done;
-        let here = self.keeping.workspace.clone();
+        self.session_file.header = HeaderState::Written;
+        self.session_file.title = TitleQuery::Done;
+        let here = self.session_file.workspace.clone();
         let Some(there) = session.workspace.clone().filter(|there| !here.is_empty() && *there != here) else {
             return;
         };
@@ -73,22 +73,24 @@ impl Core {
     /// Sets the title of the conversation.
     pub(crate) fn set_title(&mut self, title: &str) {
         self.drop_title();
-        match &mut self.keeping.header {
-            Header::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
-            Header::ToCome { title: known } => *known = Some(title.to_owned()),
+        match &mut self.session_file.header {
+            HeaderState::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
+            HeaderState::Pending { title: known } => *known = Some(title.to_owned()),
         }
     }
 
     /// Keeps a turn that has become part of the conversation.
     pub(super) fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
-        let at = self.keeping.sent_at;
+        let at = self.session_file.sent_at;
         let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
-        if let Header::ToCome { title } = std::mem::replace(&mut self.keeping.header, Header::Written) {
-            if title.is_none() && self.keeping.title == TitleQuery::NotYet && self.keeping.is_kept {
-                self.keeping.title = TitleQuery::Wanted;
+        if let HeaderState::Pending { title } =
+            std::mem::replace(&mut self.session_file.header, HeaderState::Written)
+        {
+            if title.is_none() && self.session_file.title == TitleQuery::NotYet && self.session_file.is_kept {
+                self.session_file.title = TitleQuery::Wanted;
             }
             let title = title.unwrap_or_else(|| prompt.to_owned());
-            let named = (self.options.id.as_str(), self.keeping.workspace.as_str());
+            let named = (self.options.id.as_str(), self.session_file.workspace.as_str());
             lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
         }
         self.effects.push_back(Effect::KeepSession(lines));
@@ -96,7 +98,7 @@ impl Core {
 
     /// If the conversation was made shorter and that is not kept yet, keeps it, behind the turns that came before.
     pub(super) fn keep_compacted(&mut self) {
-        if std::mem::take(&mut self.shortening.is_unkept) {
+        if std::mem::take(&mut self.compaction.needs_saving) {
             self.effects.push_back(Effect::KeepSession(session::compacted(self.conversation.history())));
         }
     }

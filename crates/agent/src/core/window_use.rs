@@ -14,7 +14,7 @@ pub struct WindowUse {
 
 impl Core {
     pub(crate) fn window_use(&self) -> WindowUse {
-        let tokens = self.shortening.tokens(&self.conversation.request());
-        WindowUse { tokens, window: self.shortening.window().map(|window| window.tokens) }
+        let tokens = self.compaction.tokens(&self.conversation.request());
+        WindowUse { tokens, window: self.compaction.window().map(|window| window.tokens) }
     }
 }

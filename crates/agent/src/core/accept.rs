@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
 use headstart_budget::{RunMeter, outcome_of_acceptance};
-use headstart_followup_state::{AcceptMethod, Effect as Followed, Event as Followup, Suggestion};
+use headstart_followup_state::{AcceptMethod, Effect as FollowupEffect, Event as Followup, Suggestion};
 use headstart_speculation::{
     AcceptAnswers, Acceptance, Accepted, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
 };
 
-use super::{Core, Doing, Effect};
-use crate::item::{Applied, Item, JudgedCall, NotTaken};
-use crate::view::Refused;
+use super::{Activity, Core, Effect};
+use crate::item::{AppliedWork, Item, JudgedCall, NotAppliedReason};
+use crate::view::ActionError;
 use crate::work::WorkAhead;
 
 /// Work that the user has taken and that is not handed over yet.
-pub(super) struct Taken {
+pub(super) struct PendingAccept {
     pub(super) speculation: Speculation,
     /// If the work had ended when it was taken, what it told before. This becomes items when the work is applied,
     /// because a question or a conflict may come first.
@@ -31,7 +31,7 @@ pub(super) struct Taken {
 
 impl Core {
     /// Takes the suggestion that the user sees, and the work behind it.
-    pub(crate) fn take(&mut self, shown: &str) -> Result<(), Refused> {
+    pub(crate) fn take(&mut self, shown: &str) -> Result<(), ActionError> {
         self.is_open()?;
         // Behind other words in the line the suggestion is not on screen, whatever the front end has drawn.
         let is_seen = |visible: &Suggestion| {
@@ -39,21 +39,21 @@ impl Core {
                 && (visible.rest_after(&self.line).is_some() || visible.is_same_as(&self.line))
         };
         if !self.controller.visible().is_some_and(is_seen) {
-            return Err(Refused::Stale);
+            return Err(ActionError::Stale);
         }
         if self.is_busy() {
-            return Err(Refused::Busy);
+            return Err(ActionError::Busy);
         }
         let offered = self.controller.offered().cloned();
         let effects = self.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
-        let is_taken = effects.iter().any(|effect| matches!(effect, Followed::Insert { .. }));
-        self.follow(effects, offered.as_ref(), Outcome::Aborted);
+        let is_taken = effects.iter().any(|effect| matches!(effect, FollowupEffect::Insert { .. }));
+        self.apply_followup_effects(effects, offered.as_ref(), Outcome::Aborted);
         if !is_taken {
-            return Err(Refused::TooEarly);
+            return Err(ActionError::TooEarly);
         }
         self.line.clear();
-        let taken = offered.and_then(|offered| self.take_offer(&offered, shown));
-        self.send_with(shown, taken);
+        let offer = offered.and_then(|offered| self.take_offer(&offered, shown));
+        self.send_with(shown, offer);
         Ok(())
     }
 
@@ -67,10 +67,10 @@ impl Core {
         self.log.begin_run();
         if is_live {
             for event in reported.drain(..) {
-                self.tell(event, Origin::Ahead);
+                self.record_event(event, Origin::Ahead);
             }
         }
-        self.accept(Taken {
+        self.accept(PendingAccept {
             speculation,
             reported,
             is_live,
@@ -80,109 +80,116 @@ impl Core {
         });
     }
 
-    pub(super) fn accept(&mut self, taken: Taken) {
-        let (work, answers) = (taken.speculation.clone(), taken.answers.clone());
+    pub(super) fn accept(&mut self, accept: PendingAccept) {
+        let (work, answers) = (accept.speculation.clone(), accept.answers.clone());
         self.effects.push_back(Effect::Accept { work, answers });
-        self.doing = Doing::Accept(Box::new(taken));
+        self.activity = Activity::Accepting(Box::new(accept));
     }
 
-    pub(super) fn taken(&mut self) -> Option<&mut Taken> {
-        match &mut self.doing {
-            Doing::Accept(taken) | Doing::Ask(taken) => Some(taken),
+    pub(super) fn pending_accept(&mut self) -> Option<&mut PendingAccept> {
+        match &mut self.activity {
+            Activity::Accepting(accept) | Activity::AwaitingAnswer(accept) => Some(accept),
             _ => None,
         }
     }
 
     /// The id of the work that is being taken.
-    pub(super) fn taken_id(&self) -> Option<&str> {
-        match &self.doing {
-            Doing::Opening { work: Some(work), .. } => Some(work.speculation.id()),
-            Doing::Accept(taken) | Doing::Ask(taken) => Some(taken.speculation.id()),
+    pub(super) fn pending_accept_id(&self) -> Option<&str> {
+        match &self.activity {
+            Activity::Opening { work: Some(work), .. } => Some(work.speculation.id()),
+            Activity::Accepting(accept) | Activity::AwaitingAnswer(accept) => Some(accept.speculation.id()),
             _ => None,
         }
     }
 
     pub(super) fn accepted(&mut self, accepted: Result<Acceptance, String>) {
-        let Doing::Accept(taken) = std::mem::take(&mut self.doing) else { return };
-        let mut taken = *taken;
+        let Activity::Accepting(accept) = std::mem::take(&mut self.activity) else { return };
+        let mut accept = *accept;
         let given_up = self.interrupted;
         let accepted = match accepted {
             Ok(Acceptance::NeedsApproval(asks)) if !given_up && self.options.attended => {
-                return self.ask_about_changes(taken, asks);
+                return self.ask_about_changes(accept, asks);
             }
             Ok(Acceptance::Conflict(conflicts)) if !given_up && self.options.attended => {
-                return self.ask_about_conflicts(taken, conflicts);
+                return self.ask_about_conflicts(accept, conflicts);
             }
             accepted => accepted,
         };
-        let (outcome, saved_ms) = decision(&taken, &accepted);
-        self.close_taken(&mut taken, outcome, saved_ms);
+        let (outcome, saved_ms) = ledger_outcome(&accept, &accepted);
+        self.close_pending_accept(&mut accept, outcome, saved_ms);
         match accepted {
-            Ok(Acceptance::Accepted(accepted)) => self.hand_over(taken, accepted),
-            _ if given_up => self.not_taken(taken, NotTaken::Interrupted),
-            Ok(Acceptance::Conflict(conflicts)) => self.not_taken(taken, NotTaken::Conflict(conflicts)),
+            Ok(Acceptance::Accepted(accepted)) => self.hand_over(accept, accepted),
+            _ if given_up => self.end_unapplied(accept, NotAppliedReason::Interrupted),
+            Ok(Acceptance::Conflict(conflicts)) => {
+                self.end_unapplied(accept, NotAppliedReason::Conflict(conflicts))
+            }
             Ok(Acceptance::Withdrawn { call, verdict }) => {
-                self.not_taken(
-                    taken,
-                    NotTaken::Withdrawn(Box::new(JudgedCall { call, verdict, changes: None })),
+                self.end_unapplied(
+                    accept,
+                    NotAppliedReason::Withdrawn(Box::new(JudgedCall { call, verdict, changes: None })),
                 );
             }
-            Ok(Acceptance::Discarded) => self.not_taken(taken, NotTaken::Discarded),
+            Ok(Acceptance::Discarded) => self.end_unapplied(accept, NotAppliedReason::Discarded),
             // Nothing was done ahead, so the prompt runs as if it had been typed.
             Ok(_) => {
-                let prompt = self.leave(taken);
+                let prompt = self.release_pending_accept(accept);
                 self.open(&prompt, None);
             }
-            Err(error) => self.not_taken(taken, NotTaken::Failed { error }),
+            Err(error) => self.end_unapplied(accept, NotAppliedReason::Failed { error }),
         }
     }
 
     /// Handles work of which nothing was applied. Its prompt was sent, so it is answered: it runs anew, unless the user
     /// has stopped it or the next write would fail the same way.
-    pub(super) fn not_taken(&mut self, taken: Taken, why: NotTaken) {
+    pub(super) fn end_unapplied(&mut self, accept: PendingAccept, why: NotAppliedReason) {
         let ending = match &why {
-            NotTaken::Interrupted => Some(Ending::Aborted),
-            NotTaken::Failed { error } => Some(Ending::failed("accept", error)),
+            NotAppliedReason::Interrupted => Some(Ending::Aborted),
+            NotAppliedReason::Failed { error } => Some(Ending::failed("accept", error)),
             _ => None,
         };
-        let id = taken.speculation.id().to_owned();
+        let id = accept.speculation.id().to_owned();
         // Changes that are not in the workspace can still be looked at.
-        self.keep_changes(&taken.speculation);
-        let prompt = self.leave(taken);
+        self.keep_changes(&accept.speculation);
+        let prompt = self.release_pending_accept(accept);
         let Some(ending) = ending else {
-            self.log.push(Item::NotTaken { id, why, anew: true });
+            self.log.push(Item::NotApplied { id, why, anew: true });
             return self.open(&prompt, None);
         };
         let transcript = Transcript::new(&prompt);
         self.end(prompt, transcript, ending);
-        self.log.push(Item::NotTaken { id, why, anew: false });
+        self.log.push(Item::NotApplied { id, why, anew: false });
     }
 
     /// Drops the work, tells the ledger what became of it, and returns its prompt.
-    pub(super) fn drop_taken(&mut self, mut taken: Taken, outcome: Outcome) -> String {
-        self.close_taken(&mut taken, outcome, 0);
-        self.leave(taken)
+    pub(super) fn drop_pending_accept(&mut self, mut accept: PendingAccept, outcome: Outcome) -> String {
+        self.close_pending_accept(&mut accept, outcome, 0);
+        self.release_pending_accept(accept)
     }
 
     /// Drops work whose outcome the ledger knows already, and the steps above it. Returns its prompt.
-    fn leave(&mut self, taken: Taken) -> String {
-        let prompt = taken.speculation.prompt().to_owned();
-        self.conversation.untell();
-        self.close_steps(&taken.speculation, taken.above);
-        self.effects.push_back(Effect::Abort(taken.speculation));
+    fn release_pending_accept(&mut self, accept: PendingAccept) -> String {
+        let prompt = accept.speculation.prompt().to_owned();
+        self.conversation.retract_announcement();
+        self.close_steps(&accept.speculation, accept.above);
+        self.effects.push_back(Effect::Abort(accept.speculation));
         prompt
     }
 
-    pub(super) fn close_taken(&mut self, taken: &mut Taken, outcome: Outcome, saved_ms: u64) {
-        let (meter, speculation) = (&mut taken.meter, &taken.speculation);
+    pub(super) fn close_pending_accept(
+        &mut self,
+        accept: &mut PendingAccept,
+        outcome: Outcome,
+        saved_ms: u64,
+    ) {
+        let (meter, speculation) = (&mut accept.meter, &accept.speculation);
         self.options.metering.record_run_outcome(self.now.unix_ms, meter, speculation, outcome, saved_ms);
     }
 
     /// Makes the work ahead part of the conversation; if it had stopped early, a turn goes on from there.
-    fn hand_over(&mut self, taken: Taken, accepted: Accepted) {
-        let Taken { speculation, reported, meter, above, .. } = taken;
+    fn hand_over(&mut self, accept: PendingAccept, accepted: Accepted) {
+        let PendingAccept { speculation, reported, meter, above, .. } = accept;
         for event in without_pending(reported) {
-            self.tell(event, Origin::Ahead);
+            self.record_event(event, Origin::Ahead);
         }
         let note = accepted.note();
         // Work that stopped at its first call has saved hardly anything.
@@ -190,8 +197,8 @@ impl Core {
         let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } =
             accepted;
         self.keep_changes(&speculation);
-        self.made.took(speculation.id());
-        self.log.push(Item::Applied(Box::new(Applied {
+        self.commit_history.note_work(speculation.id());
+        self.log.push(Item::Applied(Box::new(AppliedWork {
             id: speculation.id().to_owned(),
             undone: Vec::new(),
             changes,
@@ -239,11 +246,11 @@ fn without_pending(mut events: Vec<Event>) -> Vec<Event> {
 }
 
 /// The outcome and the saved time that the ledger is told after an accept.
-fn decision(taken: &Taken, accepted: &Result<Acceptance, String>) -> (Outcome, u64) {
+fn ledger_outcome(accept: &PendingAccept, accepted: &Result<Acceptance, String>) -> (Outcome, u64) {
     match accepted {
-        Ok(_) if taken.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
+        Ok(_) if accept.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
         Ok(acceptance) => match outcome_of_acceptance(acceptance) {
-            (Outcome::Accepted, saved_ms) if taken.meter.joined => (Outcome::Joined, saved_ms),
+            (Outcome::Accepted, saved_ms) if accept.meter.joined => (Outcome::Joined, saved_ms),
             other => other,
         },
         Err(_) => (Outcome::Failed, 0),

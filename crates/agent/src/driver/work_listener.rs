@@ -8,7 +8,7 @@ use headstart_speculation::{Events, Finished, Speculation, Status};
 use crate::core::Report;
 
 /// Listens to work that runs ahead.
-pub(super) struct Run {
+pub(super) struct WorkListener {
     speculation: Speculation,
     events: Option<Events>,
     finished: Option<BoxFuture<'static, Arc<Finished>>>,
@@ -16,19 +16,19 @@ pub(super) struct Run {
     above: Option<BoxFuture<'static, Option<Speculation>>>,
 }
 
-impl Run {
+impl WorkListener {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
-        Self::listening(speculation, Some(events))
+        Self::listen(speculation, Some(events))
     }
 
     /// Listens to a step that the engine started on top of another.
     pub(super) fn of_step(step: Speculation) -> Self {
         // If the events were taken elsewhere, they count as over.
         let events = step.events();
-        Self::listening(step, events)
+        Self::listen(step, events)
     }
 
-    fn listening(speculation: Speculation, events: Option<Events>) -> Self {
+    fn listen(speculation: Speculation, events: Option<Events>) -> Self {
         let below = speculation.clone();
         let above = Some(async move { below.above().await }.boxed());
         Self { speculation, events, finished: None, above }

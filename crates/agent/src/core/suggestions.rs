@@ -7,14 +7,14 @@ use headstart_budget::{
     QueryCost, QuerySuppression, RunMeter, outcome_when_given_up, outcome_when_passed_over,
 };
 use headstart_followup_state::{
-    Candidates, Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId,
+    Candidates, Config, Effect as FollowupEffect, Effects, Event as Followup, MAX_CANDIDATES, RequestId,
     Suggestion, Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
 use headstart_speculation::{Event, Finished, Limits, Origin, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
-use super::{Core, Doing, Effect};
+use super::{Activity, Core, Effect};
 use crate::item::{Item, NoSuggestion};
 use crate::work::WorkAhead;
 
@@ -36,22 +36,22 @@ pub(super) struct SuggestionQuery {
 }
 
 /// The answer to a question for a suggestion.
-struct QueryAnswer {
-    suggestions: Result<Suggestions, NotSuggested>,
+struct SuggestionAnswer {
+    suggestions: Result<Suggestions, NoSuggestionCause>,
     cost: QueryCost,
     /// The step that runs already for the suggestion, on top of the work that was accepted.
     above: Option<Box<WorkAhead>>,
 }
 
 /// Why there is nothing to suggest.
-struct NotSuggested {
+struct NoSuggestionCause {
     /// The code, as in the ledger.
     reason: String,
     /// The error, if the question failed.
     error: Option<ModelError>,
 }
 
-impl From<SuppressionReason> for NotSuggested {
+impl From<SuppressionReason> for NoSuggestionCause {
     fn from(why: SuppressionReason) -> Self {
         let reason = why.as_str().to_owned();
         let error = match why {
@@ -62,8 +62,8 @@ impl From<SuppressionReason> for NotSuggested {
     }
 }
 
-impl NotSuggested {
-    fn because(reason: &str) -> Self {
+impl NoSuggestionCause {
+    fn with_reason(reason: &str) -> Self {
         Self { reason: reason.to_owned(), error: None }
     }
 }
@@ -90,11 +90,11 @@ impl Core {
             self.unsuggested = Some(why.as_str().to_owned());
             return;
         }
-        self.look_at_machine();
-        if let Err(hold) = self.options.metering.ask_or_record(self.now.unix_ms) {
-            self.unsuggested = Some(hold.code().to_owned());
-            if self.options.metering.should_report(hold) {
-                self.log.push(Item::NoSuggestion(NoSuggestion::Held(hold)));
+        self.update_machine();
+        if let Err(skip) = self.options.metering.ask_or_record(self.now.unix_ms) {
+            self.unsuggested = Some(skip.code().to_owned());
+            if self.options.metering.should_report(skip) {
+                self.log.push(Item::NoSuggestion(NoSuggestion::Skipped(skip)));
             }
             return;
         }
@@ -143,7 +143,7 @@ impl Core {
             Err(suppressed) => (Err(suppressed.reason.into()), suppressed.usage),
         };
         let cost = QueryCost { tokens, work_ms, dropped: false };
-        self.suggest(request, QueryAnswer { suggestions, cost, above: None });
+        self.suggest(request, SuggestionAnswer { suggestions, cost, above: None });
     }
 
     pub(super) fn next_known(
@@ -156,18 +156,19 @@ impl Core {
         let Some(query) = self.query.take_if(|query| query.request == request) else { return };
         let Some((accepted, meter)) = query.accepted else { return };
         let cost = QueryCost { tokens: meter.spent_since(&accepted), ..QueryCost::default() };
-        let none = || why_none.map_or_else(|| NotSuggested::because("empty"), NotSuggested::from);
+        let none =
+            || why_none.map_or_else(|| NoSuggestionCause::with_reason("empty"), NoSuggestionCause::from);
         let unix_ms = self.now.unix_ms;
         let above = query.above.or_else(|| above.map(|step| Box::new(WorkAhead::new(unix_ms, step))));
-        self.suggest(request, QueryAnswer { suggestions: next.ok_or_else(none), cost, above });
+        self.suggest(request, SuggestionAnswer { suggestions: next.ok_or_else(none), cost, above });
     }
 
-    fn suggest(&mut self, request: RequestId, answer: QueryAnswer) {
-        let QueryAnswer { suggestions, cost, above } = answer;
+    fn suggest(&mut self, request: RequestId, answer: SuggestionAnswer) {
+        let SuggestionAnswer { suggestions, cost, above } = answer;
         let above = above.and_then(|above| self.unless_aborted(above));
         let best = suggestions.as_ref().ok().map(|all| all.best().clone());
         let shown = match suggestions {
-            Ok(_) if self.is_typing() => Err(NotSuggested::because("typing")),
+            Ok(_) if self.is_typing() => Err(NoSuggestionCause::with_reason("typing")),
             suggestions => suggestions,
         };
         let ids = self.ids_of(&shown, above.as_deref());
@@ -195,7 +196,7 @@ impl Core {
                 self.followup_at(came, Followup::suggested(request, suggestions));
                 self.followup(Followup::Wake);
             }
-            Err(NotSuggested { reason, error }) => {
+            Err(NoSuggestionCause { reason, error }) => {
                 self.attach_step(above, None);
                 self.unsuggested = Some(reason.clone());
                 self.followup(Followup::Suppressed { request, reason });
@@ -293,18 +294,23 @@ impl Core {
     fn followup_as(&mut self, ms: u64, event: Followup, outcome: Outcome) {
         let offered = self.controller.offered().cloned();
         let effects = self.controller.handle(ms, event);
-        self.follow(effects, offered.as_ref(), outcome);
+        self.apply_followup_effects(effects, offered.as_ref(), outcome);
     }
 
     /// Does what the controller asks for; `offered` is what it offered before. A caller that reports an accept takes
     /// the chosen offer itself and drops the others.
-    pub(super) fn follow(&mut self, effects: Effects, offered: Option<&Candidates>, outcome: Outcome) {
+    pub(super) fn apply_followup_effects(
+        &mut self,
+        effects: Effects,
+        offered: Option<&Candidates>,
+        outcome: Outcome,
+    ) {
         for effect in effects {
             match (effect, offered) {
-                (Followed::Show { .. }, _) => self.options.metering.note_shown(),
-                (Followed::WakeAt { at }, _) => self.effects.push_back(Effect::WakeAt(at)),
-                (Followed::StartSpeculation { suggestions }, _) => self.start_ahead(&suggestions),
-                (Followed::AbandonSpeculation, Some(offered)) => self.close_offers(offered, outcome),
+                (FollowupEffect::Show { .. }, _) => self.options.metering.note_shown(),
+                (FollowupEffect::WakeAt { at }, _) => self.effects.push_back(Effect::WakeAt(at)),
+                (FollowupEffect::StartSpeculation { suggestions }, _) => self.start_ahead(&suggestions),
+                (FollowupEffect::AbandonSpeculation, Some(offered)) => self.close_offers(offered, outcome),
                 _ => {}
             }
         }
@@ -316,14 +322,14 @@ impl Core {
         if !self.options.speculation || std::mem::take(&mut self.is_offered_by_host) {
             return;
         }
-        self.look_at_machine();
+        self.update_machine();
         let offers = self.offers.iter().zip(suggestions.iter());
         let texts: Vec<_> =
             offers.clone().map(|(offer, suggestion)| (offer.id.clone(), suggestion.as_str())).collect();
         let answers = self.options.metering.allow_runs(self.now.unix_ms, &texts, self.options.parallel);
         // Another model sees another amount at once, so the limit is not for it.
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
-        let window = is_its_own.then(|| self.shortening.limit());
+        let window = is_its_own.then(|| self.compaction.limit());
         for ((offer, suggestion), answer) in offers.zip(answers) {
             let (Some(allowance), None) = (answer, &offer.work) else { continue };
             self.effects.push_back(Effect::StartWork {
@@ -347,18 +353,18 @@ impl Core {
     }
 
     pub(super) fn work_event(&mut self, id: &str, event: Event) {
-        match self.taken() {
+        match self.pending_accept() {
             Some(taken) if taken.speculation.id() == id => {
                 if taken.is_live {
-                    self.tell(event, Origin::Ahead);
+                    self.record_event(event, Origin::Ahead);
                 } else if !matches!(event, Event::CallState(_) | Event::CallOutput { .. }) {
                     taken.reported.push(event);
                 }
             }
             _ => {
                 let toolbox = self.engine.toolbox.clone();
-                if let Some(work) = self.work(id) {
-                    work.report(event, &toolbox);
+                if let Some(work) = self.find_work(id) {
+                    work.add_event(event, &toolbox);
                 }
             }
         }
@@ -373,16 +379,16 @@ impl Core {
             if !work.meter.is_recorded() {
                 self.options.metering.record_run(unix_ms, &mut work.meter, &work.speculation);
             }
-        } else if let Some(step) = self.work(id) {
+        } else if let Some(step) = self.find_work(id) {
             step.end(finished, &toolbox);
         }
     }
 
     /// The work with this id: behind a suggestion, or a step on top of work that the user has taken.
-    pub(super) fn work(&mut self, id: &str) -> Option<&mut WorkAhead> {
+    pub(super) fn find_work(&mut self, id: &str) -> Option<&mut WorkAhead> {
         let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
-        let of_taken = match &mut self.doing {
-            Doing::Accept(taken) | Doing::Ask(taken) => taken.above.as_deref_mut(),
+        let of_taken = match &mut self.activity {
+            Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) => taken.above.as_deref_mut(),
             _ => None,
         };
         let of_query = self.query.as_mut().and_then(|query| query.above.as_deref_mut());
@@ -399,7 +405,7 @@ impl Core {
     /// An id for each suggestion; a step that runs already has its own.
     fn ids_of(
         &mut self,
-        shown: &Result<Suggestions, NotSuggested>,
+        shown: &Result<Suggestions, NoSuggestionCause>,
         above: Option<&WorkAhead>,
     ) -> [String; MAX_CANDIDATES] {
         let first = shown.as_ref().ok().map(Suggestions::best);

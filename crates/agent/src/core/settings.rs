@@ -12,24 +12,24 @@ use headstart_tool_gate::ApprovalMode;
 #[cfg(feature = "native")]
 use headstart_toolbox::Toolbox;
 
-use super::compacting::Shortening;
-use super::suggesting::Offer;
-use super::{Core, Doing, Effect};
-use crate::options::UsedModels;
+use super::compaction::CompactionState;
+use super::suggestions::Offer;
+use super::{Activity, Core, Effect};
+use crate::options::ModelSettings;
 #[cfg(feature = "native")]
-use crate::view::Refused;
+use crate::view::ActionError;
 use crate::work::WorkAhead;
 
 /// How many pieces of taken work are kept, so that their changes can be looked at.
 const MOST_APPLIED: usize = 20;
 
 /// The work that has the changes.
-pub(crate) enum Changes {
+pub(crate) enum ChangeSource {
     Running(Speculation),
     Finished(Arc<Finished>),
 }
 
-impl Changes {
+impl ChangeSource {
     pub(crate) fn changes(&self) -> ChangeSet {
         match self {
             Self::Running(speculation) => speculation.changes(),
@@ -67,10 +67,10 @@ impl Core {
 
     /// Tells the model with the user's next words that it has no tools any more, or has them again. This is needed
     /// because what the conversation says of tools stays in it.
-    pub(super) fn tell_of_tools(&mut self) {
+    pub(super) fn announce_tools(&mut self) {
         let mode = self.mode();
-        let before = std::mem::replace(&mut self.told_mode, mode);
-        match (before, self.told_mode) {
+        let before = std::mem::replace(&mut self.announced_mode, mode);
+        match (before, self.announced_mode) {
             (ApprovalMode::Chat, ApprovalMode::Chat) => {}
             (_, ApprovalMode::Chat) => self.conversation.add_note(
                 "You have no tools from now on, whatever was said of them before: answer in words.",
@@ -109,7 +109,7 @@ impl Core {
 
     /// Whether a suggestion would be asked for at this time. Asking does not change the view.
     pub(crate) fn may_ask(&mut self, unix_ms: u64) -> Result<(), SkipReason> {
-        self.look_at_machine();
+        self.update_machine();
         self.options.metering.may_ask(unix_ms)
     }
 
@@ -161,10 +161,10 @@ impl Core {
 
     /// Offers other tools from now on. Work that runs ahead was offered the former ones.
     #[cfg(feature = "native")]
-    pub(crate) fn set_toolbox(&mut self, toolbox: Toolbox) -> Result<(), Refused> {
+    pub(crate) fn set_toolbox(&mut self, toolbox: Toolbox) -> Result<(), ActionError> {
         self.is_open()?;
         if self.is_busy() {
-            return Err(Refused::Busy);
+            return Err(ActionError::Busy);
         }
         self.forget_suggestion();
         self.log.set_toolbox(toolbox.clone());
@@ -184,11 +184,11 @@ impl Core {
         self.suggest_now();
     }
 
-    pub(crate) fn use_models(&mut self, models: UsedModels) {
+    pub(crate) fn use_models(&mut self, models: ModelSettings) {
         if self.is_over {
             return;
         }
-        let UsedModels { name, model, background, window, tariff } = models;
+        let ModelSettings { name, model, background, window, tariff } = models;
         self.change_model(&name, window, tariff);
         self.engine.background = background.clone();
         self.effects.push_back(Effect::UseModels(Box::new((model, background))));
@@ -199,7 +199,7 @@ impl Core {
         self.forget_suggestion();
         self.conversation.set_model(name);
         self.options.window = window;
-        self.shortening = Shortening::new(window);
+        self.compaction = CompactionState::new(window);
         self.options.metering.set_tariff(tariff);
     }
 
@@ -247,7 +247,7 @@ impl Core {
     }
 
     /// Notes that the model now knows what the user has undone.
-    pub(super) fn undone_is_told(&mut self) {
+    pub(super) fn clear_undo_report(&mut self) {
         self.undone = UndoReport::default();
     }
 
@@ -261,20 +261,20 @@ impl Core {
     }
 
     /// The changes that the work with this id made or would make.
-    pub(crate) fn changes(&mut self, id: &str) -> Option<Changes> {
-        if let Doing::Accept(taken) | Doing::Ask(taken) = &self.doing
+    pub(crate) fn changes(&mut self, id: &str) -> Option<ChangeSource> {
+        if let Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) = &self.activity
             && taken.speculation.id() == id
         {
-            return Some(Changes::Running(taken.speculation.clone()));
+            return Some(ChangeSource::Running(taken.speculation.clone()));
         }
-        if let Some(work) = self.work(id) {
-            return Some(of_work(work));
+        if let Some(work) = self.find_work(id) {
+            return Some(source_of(work));
         }
         let applied = self.applied.iter().find(|finished| finished.id == id);
-        applied.map(|finished| Changes::Finished(Arc::clone(finished)))
+        applied.map(|finished| ChangeSource::Finished(Arc::clone(finished)))
     }
 }
 
-fn of_work(work: &WorkAhead) -> Changes {
-    Changes::Running(work.speculation.clone())
+fn source_of(work: &WorkAhead) -> ChangeSource {
+    ChangeSource::Running(work.speculation.clone())
 }

@@ -25,13 +25,13 @@ pub struct TurnCommits {
 
 /// The turns of a conversation, and where their commits begin.
 #[derive(Default)]
-pub(super) struct Made {
-    turns: Vec<Turn>,
+pub(super) struct CommitHistory {
+    turns: Vec<TurnRecord>,
     /// How many turns came before those that are remembered.
     forgotten: usize,
 }
 
-struct Turn {
+struct TurnRecord {
     prompt: String,
     /// How many commits were made before the turn.
     from: usize,
@@ -39,18 +39,18 @@ struct Turn {
     is_undone: bool,
 }
 
-impl Made {
+impl CommitHistory {
     pub(super) fn begin(&mut self, prompt: &str, watch: &Arc<UndoWatch>) {
         if self.turns.len() == MOST_TURNS {
             self.turns.remove(0);
             self.forgotten += 1;
         }
         let from = watch.commits().len();
-        self.turns.push(Turn { prompt: prompt.to_owned(), from, work: None, is_undone: false });
+        self.turns.push(TurnRecord { prompt: prompt.to_owned(), from, work: None, is_undone: false });
     }
 
     /// Notes that this work was taken in the last turn.
-    pub(super) fn took(&mut self, work: &str) {
+    pub(super) fn note_work(&mut self, work: &str) {
         if let Some(turn) = self.turns.last_mut() {
             turn.work = Some(work.to_owned());
         }
@@ -78,13 +78,13 @@ impl Made {
 impl Core {
     /// The commits of the last turn that changed something and was not taken back.
     pub(crate) fn last_commits(&self) -> Option<TurnCommits> {
-        self.made.last(&self.conversation.workspace())
+        self.commit_history.last(&self.conversation.workspace())
     }
 
     /// Notes that the host has taken back the commits of a turn.
-    pub(crate) fn took_back(&mut self, turn: &TurnCommits) {
-        let place = turn.number.checked_sub(self.made.forgotten);
-        let Some(known) = place.and_then(|place| self.made.turns.get_mut(place)) else { return };
+    pub(crate) fn note_commits_undone(&mut self, turn: &TurnCommits) {
+        let place = turn.number.checked_sub(self.commit_history.forgotten);
+        let Some(known) = place.and_then(|place| self.commit_history.turns.get_mut(place)) else { return };
         known.is_undone = true;
         if let Some(work) = &turn.work {
             self.options.metering.record_undo(self.now.unix_ms, work);

@@ -9,30 +9,30 @@ use futures::future::BoxFuture;
 use headstart_speculation::Host;
 use tracing::debug;
 
-use super::task::Broken;
+use super::task::TaskError;
 use crate::ports::StoreError;
 
 /// How long a call of a store may take. A slower call is not stopped, but nobody waits for it any more.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// The calls of one store, made one after the other.
-pub(super) struct Keeper<T> {
+pub(super) struct StoreQueue<T> {
     /// The name of the store, for the log.
     store: &'static str,
     /// What is lost if the store fails, in words.
     loss: &'static str,
     waiting: VecDeque<BoxFuture<'static, Result<T, StoreError>>>,
-    current: Option<Call<T>>,
+    current: Option<StoreCall<T>>,
 }
 
 /// A call of the store that has no answer yet.
-struct Call<T> {
+struct StoreCall<T> {
     answer: BoxFuture<'static, Result<T, StoreError>>,
     limit: BoxFuture<'static, ()>,
     is_late: bool,
 }
 
-impl<T> Keeper<T> {
+impl<T> StoreQueue<T> {
     pub(super) fn new(store: &'static str, loss: &'static str) -> Self {
         Self { store, loss, waiting: VecDeque::new(), current: None }
     }
@@ -61,7 +61,7 @@ impl<T> Keeper<T> {
         {
             let host = Arc::clone(host);
             let limit = async move { host.sleep(LIMIT).await }.boxed();
-            self.current = Some(Call { answer, limit, is_late: false });
+            self.current = Some(StoreCall { answer, limit, is_late: false });
         }
         let Some(call) = &mut self.current else { return Poll::Pending };
         if let Poll::Ready(answer) = AssertUnwindSafe(&mut call.answer).catch_unwind().poll_unpin(context) {
@@ -70,7 +70,7 @@ impl<T> Keeper<T> {
             debug!(store = self.store, kept, waiting = self.waiting.len(), "a store answered");
             return Poll::Ready(match answer {
                 Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(panic) => Err(format!("{}: {}", self.loss, Broken::of(&*panic))),
+                Err(panic) => Err(format!("{}: {}", self.loss, TaskError::of(&*panic))),
             });
         }
         if !call.is_late && call.limit.poll_unpin(context).is_ready() {

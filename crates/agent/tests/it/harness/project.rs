@@ -10,14 +10,14 @@ use headstart_speculation::Attachments;
 use headstart_tool_gate::GateContext;
 
 /// The mentioned files, and the rules that are new to the model.
-pub(super) async fn beside(
+pub(super) async fn attachments_for(
     prompt: &str,
     conversation: &CacheSafeParams,
     tree: &Arc<dyn Tree>,
     gate: &GateContext,
 ) -> Result<Attachments, String> {
     let room = mention_budget(None, conversation);
-    let resolved = resolve_mentions(prompt, tree, gate, &Nothing, room).await;
+    let resolved = resolve_mentions(prompt, tree, gate, &NoMentions, room).await;
     let resolved = resolved.map_err(|error| error.to_string())?;
     let (system, history) = (conversation.system(), conversation.history());
     let rules = ProjectRules::read(tree, gate).await;
@@ -28,10 +28,10 @@ pub(super) async fn beside(
 }
 
 /// A source of mentions that knows only files and rules.
-struct Nothing;
+struct NoMentions;
 
 #[async_trait]
-impl MentionSource for Nothing {
+impl MentionSource for NoMentions {
     async fn resolve(&self, _what: HostMention, _prompt: &str) -> Result<String, String> {
         Err("is not known here".to_owned())
     }

@@ -3,7 +3,7 @@
 
 use headstart_forked_query::{CacheSafeParams, Message, QueryAnswer, QueryError, Role};
 
-use super::keeping::TitleQuery;
+use super::session_file::TitleQuery;
 use super::{Core, Effect};
 use crate::item::Item;
 use crate::session::Session;
@@ -24,11 +24,11 @@ impl Core {
     pub(super) fn ask_for_title(&mut self) {
         let params = self.conversation.params();
         let has_fast_model = !self.engine.background.shares_cache(params);
-        let is_wanted = self.options.titles && self.keeping.title == TitleQuery::Wanted;
+        let is_wanted = self.options.titles && self.session_file.title == TitleQuery::Wanted;
         if !is_wanted || !has_fast_model || !self.controller.is_enabled() {
             return;
         }
-        self.look_at_machine();
+        self.update_machine();
         if self.options.metering.may_ask(self.now.unix_ms).is_err() {
             return;
         }
@@ -43,15 +43,15 @@ impl Core {
         let history = [shown(Role::User, prompt.unwrap_or_default()), shown(Role::Model, &answer)];
         let model = self.engine.background.name.clone();
         let params = Box::new(CacheSafeParams::new(None, Vec::new(), &history, &model));
-        self.keeping.title = TitleQuery::Asked;
+        self.session_file.title = TitleQuery::Asked;
         self.effects.push_back(Effect::AskTitle { params });
     }
 
     pub(super) fn titled(&mut self, answer: Result<QueryAnswer, QueryError>, work_ms: u64) {
-        if self.keeping.title != TitleQuery::Asked {
+        if self.session_file.title != TitleQuery::Asked {
             return;
         }
-        self.keeping.title = TitleQuery::Done;
+        self.session_file.title = TitleQuery::Done;
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
         self.options.metering.record_title(self.now.unix_ms, usage, work_ms);
         if let Some(title) = answer.ok().and_then(|answer| title_in(&answer.text)) {
@@ -61,7 +61,7 @@ impl Core {
 
     /// Stops asking a model for a title. If it was asked already, what that has cost is not known.
     pub(super) fn drop_title(&mut self) {
-        if std::mem::replace(&mut self.keeping.title, TitleQuery::Done) == TitleQuery::Asked {
+        if std::mem::replace(&mut self.session_file.title, TitleQuery::Done) == TitleQuery::Asked {
             self.effects.push_back(Effect::DropTitle);
             self.options.metering.record_dropped_title(self.now.unix_ms);
         }

@@ -1,8 +1,8 @@
 //! A world for tests: a model that does what the prompt says, a host whose clock stands still, and what a user does.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod deed;
 mod project;
+mod script;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,10 +34,10 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, Declaration, Gate, GateCont
 use headstart_toolbox::{Tool, Toolbox};
 use serde_json::{Value, json};
 
-use self::deed::{call, deed};
+use self::script::{call, scripted_answer};
 
 /// What a test may set before the conversation begins.
-pub(crate) struct Setting {
+pub(crate) struct HarnessOptions {
     pub(crate) mode: ApprovalMode,
     pub(crate) ahead_writes: AheadWrites,
     pub(crate) background: Mode,
@@ -50,8 +50,8 @@ pub(crate) struct Setting {
     pub(crate) depth: u32,
     pub(crate) store_fails: bool,
     /// How the stores of the ledger and of the session behave.
-    pub(crate) ledger: Mood,
-    pub(crate) session: Mood,
+    pub(crate) ledger: StoreBehaviour,
+    pub(crate) session: StoreBehaviour,
     /// Tools in addition to the built-in ones. All of them only read.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) workspace: &'static str,
@@ -65,7 +65,7 @@ pub(crate) struct Setting {
 
 /// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Mood {
+pub(crate) enum StoreBehaviour {
     #[default]
     Works,
     NeverAnswers,
@@ -73,11 +73,11 @@ pub(crate) enum Mood {
 }
 
 /// Behaves as the store is set to. If it does not answer, it looks again when it is woken.
-async fn act(mood: &Mutex<Mood>, wakers: &Mutex<Vec<Waker>>) {
-    futures::future::poll_fn(|context| match *lock(mood) {
-        Mood::Works => Poll::Ready(()),
-        Mood::Panics => panic!("the store panics"),
-        Mood::NeverAnswers => {
+async fn behave(behaviour: &Mutex<StoreBehaviour>, wakers: &Mutex<Vec<Waker>>) {
+    futures::future::poll_fn(|context| match *lock(behaviour) {
+        StoreBehaviour::Works => Poll::Ready(()),
+        StoreBehaviour::Panics => panic!("the store panics"),
+        StoreBehaviour::NeverAnswers => {
             lock(wakers).push(context.waker().clone());
             Poll::Pending
         }
@@ -85,7 +85,7 @@ async fn act(mood: &Mutex<Mood>, wakers: &Mutex<Vec<Waker>>) {
     .await;
 }
 
-impl Default for Setting {
+impl Default for HarnessOptions {
     fn default() -> Self {
         Self {
             mode: ApprovalMode::AutoEdit,
@@ -97,8 +97,8 @@ impl Default for Setting {
             parallel: 1,
             depth: 1,
             store_fails: false,
-            ledger: Mood::Works,
-            session: Mood::Works,
+            ledger: StoreBehaviour::Works,
+            session: StoreBehaviour::Works,
             tools: Vec::new(),
             workspace: "/work",
             fast: "m",
@@ -111,70 +111,70 @@ impl Default for Setting {
 }
 
 /// A conversation with everything around it.
-pub(crate) struct World {
+pub(crate) struct Harness {
     pool: LocalPool,
     pub(crate) agent: AgentHandle,
     updates: Option<Updates>,
-    pub(crate) model: Arc<Obedient>,
-    pub(crate) host: Arc<StillHost>,
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) host: Arc<ManualHost>,
     pub(crate) tree: Arc<MemoryTree>,
-    pub(crate) book: Arc<Book>,
+    pub(crate) store: Arc<MemoryStore>,
     /// The items as known to a reader who applied every change.
     pub(crate) known: BTreeMap<usize, Item>,
 }
 
-impl World {
-    pub(crate) fn new(setting: &Setting) -> Self {
+impl Harness {
+    pub(crate) fn new(options: &HarnessOptions) -> Self {
         let files = [("notes.txt", "one\n"), ("other.txt", "other\n")];
-        let files = files.iter().chain(setting.project).copied();
+        let files = files.iter().chain(options.project).copied();
         let tree = Arc::new(MemoryTree::from_files(files).unwrap());
-        let model = Arc::new(Obedient::default());
+        let model = Arc::new(ScriptedModel::default());
         let background = Arc::new(Background(Arc::clone(&model))) as Arc<dyn Model>;
         let asked = Arc::clone(&model) as Arc<dyn Model>;
-        Self::over(setting, tree, model, |_| (asked, background))
+        Self::over(options, tree, model, |_| (asked, background))
     }
 
     /// A conversation over these files. `models` makes the model of turns and the model of background work.
     pub(crate) fn over(
-        setting: &Setting,
+        options: &HarnessOptions,
         tree: Arc<MemoryTree>,
-        model: Arc<Obedient>,
-        models: impl FnOnce(&Arc<StillHost>) -> (Arc<dyn Model>, Arc<dyn Model>),
+        model: Arc<ScriptedModel>,
+        models: impl FnOnce(&Arc<ManualHost>) -> (Arc<dyn Model>, Arc<dyn Model>),
     ) -> Self {
-        let host = Arc::new(StillHost {
+        let host = Arc::new(ManualHost {
             rules: Mutex::new(GateContext {
-                mode: setting.mode,
-                ahead_writes: setting.ahead_writes,
-                workspace: setting.workspace.to_owned(),
-                tools: setting
+                mode: options.mode,
+                ahead_writes: options.ahead_writes,
+                workspace: options.workspace.to_owned(),
+                tools: options
                     .tools
                     .iter()
                     .map(|tool| Declaration::reads(&tool.schema().name, &[]))
                     .collect(),
                 ..GateContext::default()
             }),
-            tells_project: !setting.project.is_empty(),
-            ..StillHost::default()
+            tells_project: !options.project.is_empty(),
+            ..ManualHost::default()
         });
         let (asked, background) = models(&host);
         let engine = Engine {
-            background: BackgroundModel::main(background, setting.fast),
-            toolbox: setting.tools.iter().cloned().fold(Toolbox::standard(None), Toolbox::with),
+            background: BackgroundModel::main(background, options.fast),
+            toolbox: options.tools.iter().cloned().fold(Toolbox::standard(None), Toolbox::with),
             workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
             gate: Arc::new(Gate::new()),
             host: Arc::clone(&host) as Arc<dyn Host>,
-            limits: Limits { depth: setting.depth, candidates: setting.candidates, ..Limits::default() },
+            limits: Limits { depth: options.depth, candidates: options.candidates, ..Limits::default() },
         };
         let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
-        let entries = entries.with_background(setting.fast);
-        let policy = Policy { mode: setting.background, ..Policy::default() };
-        let kept = Mutex::new(setting.kept.clone());
-        let book = Arc::new(Book {
+        let entries = entries.with_background(options.fast);
+        let policy = Policy { mode: options.background, ..Policy::default() };
+        let kept = Mutex::new(options.kept.clone());
+        let store = Arc::new(MemoryStore {
             kept,
-            fails: AtomicBool::new(setting.store_fails),
-            ledger: Mutex::new(setting.ledger),
-            session: Mutex::new(setting.session),
-            ..Book::default()
+            fails: AtomicBool::new(options.store_fails),
+            ledger: Mutex::new(options.ledger),
+            session: Mutex::new(options.session),
+            ..MemoryStore::default()
         });
         let options = AgentOptions {
             system: if host.tells_project {
@@ -185,30 +185,30 @@ impl World {
                 "Do as you are told.".to_owned()
             },
             model: "m".to_owned(),
-            restore: (!setting.kept.is_empty()).then(|| Session::read(setting.kept.as_bytes()).unwrap()),
-            window: setting.window,
+            restore: (!options.kept.is_empty()).then(|| Session::read(options.kept.as_bytes()).unwrap()),
+            window: options.window,
             metering: Metering::new(entries, policy, Habits::default(), &[]),
             suggestions: true,
             speculation: true,
-            candidates: setting.candidates,
-            parallel: setting.parallel,
+            candidates: options.candidates,
+            parallel: options.parallel,
             titles: true,
-            attended: setting.attended,
-            after_decline: setting.after_decline,
-            events: setting.events,
+            attended: options.attended,
+            after_decline: options.after_decline,
+            events: options.events,
             id: "chat".to_owned(),
         };
         let ports = Ports {
             engine,
             model: asked,
-            runtime: Arc::new(NoThreads { panics: Arc::clone(&host.panics) }),
-            ledger: Arc::clone(&book) as Arc<dyn LedgerStore>,
-            session: Some(Arc::clone(&book) as Arc<dyn SessionStore>),
+            runtime: Arc::new(InlineRuntime { panics: Arc::clone(&host.panics) }),
+            ledger: Arc::clone(&store) as Arc<dyn LedgerStore>,
+            session: Some(Arc::clone(&store) as Arc<dyn SessionStore>),
         };
         let (agent, driver, updates) = agent(options, ports);
         let pool = LocalPool::new();
         pool.spawner().spawn_local(driver.run()).unwrap();
-        Self { pool, agent, updates: Some(updates), model, host, tree, book, known: BTreeMap::new() }
+        Self { pool, agent, updates: Some(updates), model, host, tree, store, known: BTreeMap::new() }
     }
 
     /// Lets everything happen that can happen now, and applies the updates.
@@ -249,12 +249,12 @@ impl World {
     }
 
     /// Lets this much time pass.
-    pub(crate) fn pass(&mut self, ms: u64) -> Arc<View> {
+    pub(crate) fn advance(&mut self, ms: u64) -> Arc<View> {
         for _ in 0..ms / 50 {
             self.settle();
-            self.host.pass(50);
+            self.host.advance(50);
         }
-        self.host.pass(ms % 50);
+        self.host.advance(ms % 50);
         self.settle()
     }
 
@@ -265,16 +265,16 @@ impl World {
     }
 
     /// A conversation that shows this suggestion, for which work has run ahead as far as it could.
-    pub(crate) fn with_suggestion(setting: &Setting, suggestion: &str) -> Self {
-        let mut world = Self::new(setting);
-        world.model.suggest(suggestion);
+    pub(crate) fn with_suggestion(options: &HarnessOptions, suggestion: &str) -> Self {
+        let mut harness = Self::new(options);
+        harness.model.suggest(suggestion);
         for prompt in ["talk", "talk more"] {
-            world.say(prompt);
+            harness.say(prompt);
         }
-        let view = world.pass(1_000);
+        let view = harness.advance(1_000);
         let shown = view.suggestion.as_ref().map(|shown| shown.text.as_str());
         assert_eq!(shown, suggestion.split('|').next(), "{view:?}");
-        world
+        harness
     }
 
     pub(crate) fn file(&self, name: &str) -> Option<String> {
@@ -297,7 +297,7 @@ impl World {
 
     /// The lines of the ledger that have this type, as JSON.
     pub(crate) fn lines(&self, kind: &str) -> Vec<Value> {
-        let entries = lock(&self.book.entries);
+        let entries = lock(&self.store.entries);
         let lines = entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.to_line()).unwrap());
         lines.filter(|line| line["type"] == kind).collect()
     }
@@ -320,7 +320,7 @@ impl World {
 
 /// A model that does what the prompt says: `talk`, `read`, `edit FILE`, `run`, `fail`, `panic`, `cut`, with more text.
 #[derive(Default)]
-pub(crate) struct Obedient {
+pub(crate) struct ScriptedModel {
     /// The requests of turns, in order.
     pub(crate) turns: Mutex<Vec<ModelRequest>>,
     /// The requests of work ahead.
@@ -339,7 +339,7 @@ pub(crate) struct Obedient {
     pub(crate) left: AtomicU64,
 }
 
-impl Obedient {
+impl ScriptedModel {
     /// Sets the answer to the next question for a suggestion. Several suggestions are separated by `|`.
     pub(crate) fn suggest(&self, text: &str) {
         lock(&self.suggestions).push_back(text.to_owned());
@@ -376,7 +376,7 @@ impl Obedient {
             vec![ModelEvent::Text(answer.to_string())]
         } else {
             let wants_more = |left: u64| left.checked_sub(1);
-            match deed(request)? {
+            match scripted_answer(request)? {
                 said if said.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))) => said,
                 said => match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, wants_more) {
                     // The calls differ in length, because a call that is always the same is stopped.
@@ -409,7 +409,7 @@ impl Obedient {
 }
 
 #[async_trait]
-impl Model for Obedient {
+impl Model for ScriptedModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         check_pairing(&request.messages).expect("a legal history");
         lock(&self.turns).push(request.clone());
@@ -418,7 +418,7 @@ impl Model for Obedient {
 }
 
 /// The same model, for background work.
-struct Background(Arc<Obedient>);
+struct Background(Arc<ScriptedModel>);
 
 #[async_trait]
 impl Model for Background {
@@ -435,7 +435,7 @@ impl Model for Background {
 
 /// A host with rules and with a clock that only a test moves.
 #[derive(Default)]
-pub(crate) struct StillHost {
+pub(crate) struct ManualHost {
     pub(crate) rules: Mutex<GateContext>,
     /// Whether prompts come with the project's rules and with what they mention.
     tells_project: bool,
@@ -445,8 +445,8 @@ pub(crate) struct StillHost {
     pub(crate) panics: Arc<Mutex<&'static str>>,
 }
 
-impl StillHost {
-    fn pass(&self, ms: u64) {
+impl ManualHost {
+    fn advance(&self, ms: u64) {
         let now = self.ms.fetch_add(ms, Ordering::SeqCst) + ms;
         // A dropped sender wakes the sleeper.
         lock(&self.sleepers).retain(|(until, _)| now < *until);
@@ -454,7 +454,7 @@ impl StillHost {
 }
 
 #[async_trait]
-impl Host for StillHost {
+impl Host for ManualHost {
     fn now(&self) -> Duration {
         may_panic(&self.panics, "now");
         Duration::from_millis(self.ms.load(Ordering::SeqCst))
@@ -487,7 +487,7 @@ impl Host for StillHost {
         if !self.tells_project {
             return Ok(Attachments::default());
         }
-        project::beside(prompt, conversation, tree, &self.gate_context()).await
+        project::attachments_for(prompt, conversation, tree, &self.gate_context()).await
     }
 
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
@@ -500,11 +500,11 @@ impl Host for StillHost {
 }
 
 /// A runtime that takes no tasks, so that the driver does all of the work.
-struct NoThreads {
+struct InlineRuntime {
     panics: Arc<Mutex<&'static str>>,
 }
 
-impl Runtime for NoThreads {
+impl Runtime for InlineRuntime {
     fn unix_ms(&self) -> u64 {
         may_panic(&self.panics, "unix_ms");
         1_700_000_000_000
@@ -528,28 +528,28 @@ fn may_panic(which: &Mutex<&'static str>, this: &str) {
 
 /// A ledger and a session in memory.
 #[derive(Default)]
-pub(crate) struct Book {
+pub(crate) struct MemoryStore {
     pub(crate) entries: Mutex<Vec<Entry>>,
     /// The lines of the session.
     pub(crate) kept: Mutex<String>,
     fails: AtomicBool,
-    ledger: Mutex<Mood>,
-    session: Mutex<Mood>,
+    ledger: Mutex<StoreBehaviour>,
+    session: Mutex<StoreBehaviour>,
     wakers: Mutex<Vec<Waker>>,
 }
 
-impl Book {
+impl MemoryStore {
     /// The stores answer from now on.
     pub(crate) fn answer(&self) {
-        (*lock(&self.ledger), *lock(&self.session)) = (Mood::Works, Mood::Works);
+        (*lock(&self.ledger), *lock(&self.session)) = (StoreBehaviour::Works, StoreBehaviour::Works);
         lock(&self.wakers).drain(..).for_each(Waker::wake);
     }
 }
 
 #[async_trait]
-impl LedgerStore for Book {
+impl LedgerStore for MemoryStore {
     async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
-        act(&self.ledger, &self.wakers).await;
+        behave(&self.ledger, &self.wakers).await;
         if self.fails.load(Ordering::SeqCst) {
             return Err("the disk is full".into());
         }
@@ -566,9 +566,9 @@ impl LedgerStore for Book {
 }
 
 #[async_trait]
-impl SessionStore for Book {
+impl SessionStore for MemoryStore {
     async fn append(&self, lines: String) -> Result<(), StoreError> {
-        act(&self.session, &self.wakers).await;
+        behave(&self.session, &self.wakers).await;
         if self.fails.load(Ordering::SeqCst) {
             return Err("the disk is full, too".into());
         }

@@ -6,9 +6,9 @@ use crate::lock::lock;
 
 /// What the user has allowed for the rest of the conversation. Every clone is the same list.
 #[derive(Clone, Default)]
-pub(crate) struct Allowed(Arc<Mutex<Vec<SessionRule>>>);
+pub(crate) struct SessionRules(Arc<Mutex<Vec<SessionRule>>>);
 
-impl Allowed {
+impl SessionRules {
     pub(crate) fn add(&self, rule: &SessionRule) {
         let mut rules = lock(&self.0);
         if !rules.contains(rule) {
@@ -29,7 +29,7 @@ impl Allowed {
     }
 
     /// The rules of the host together with these.
-    pub(crate) fn over(&self, context: GateContext) -> GateContext {
+    pub(crate) fn apply_to(&self, context: GateContext) -> GateContext {
         let rules = lock(&self.0);
         let policies = rules.iter().fold(None, |policies, rule| {
             Some(policies.as_ref().unwrap_or(&context.tool_policies).with_session_rule(rule))

@@ -8,39 +8,39 @@ use futures::channel::mpsc;
 use futures::future::BoxFuture;
 use headstart_budget::policy::SkipReason;
 
-use super::task::Broken;
+use super::task::TaskError;
 use crate::ports::Runtime;
 
 /// Catches panics of the program around the conversation where no task catches them, so that the conversation is not
 /// lost.
 #[derive(Clone)]
-pub(super) struct Guard {
-    broken: mpsc::UnboundedSender<String>,
+pub(super) struct PanicGuard {
+    panics: mpsc::UnboundedSender<String>,
 }
 
-impl Guard {
-    pub(super) fn new(broken: mpsc::UnboundedSender<String>) -> Self {
-        Self { broken }
+impl PanicGuard {
+    pub(super) fn new(panics: mpsc::UnboundedSender<String>) -> Self {
+        Self { panics }
     }
 
     /// The result of a call, or `None` if it panics.
-    pub(super) fn call<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
-        catch_unwind(AssertUnwindSafe(call)).map_err(|panic| self.tell(&Broken::of(&*panic))).ok()
+    pub(super) fn catch_sync<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
+        catch_unwind(AssertUnwindSafe(call)).map_err(|panic| self.report(&TaskError::of(&*panic))).ok()
     }
 
     /// The result of a future, or an error if it panics.
-    pub(super) async fn wait<T>(&self, wait: impl Future<Output = T>) -> Result<T, Broken> {
+    pub(super) async fn catch<T>(&self, wait: impl Future<Output = T>) -> Result<T, TaskError> {
         let waited = AssertUnwindSafe(wait).catch_unwind().await;
         waited.map_err(|panic| {
-            let broken = Broken::of(&*panic);
-            self.tell(&broken);
-            broken
+            let error = TaskError::of(&*panic);
+            self.report(&error);
+            error
         })
     }
 
-    fn tell(&self, broken: &Broken) {
+    fn report(&self, error: &TaskError) {
         // After the end of the conversation nobody receives this.
-        let _ = self.broken.unbounded_send(broken.to_string());
+        let _ = self.panics.unbounded_send(error.to_string());
     }
 }
 
@@ -69,22 +69,22 @@ impl LastTime {
 /// The program's runtime, behind the guard.
 pub(super) struct GuardedRuntime {
     pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) guard: Guard,
+    pub(super) panic_guard: PanicGuard,
     pub(super) last: LastTime,
 }
 
 impl Runtime for GuardedRuntime {
     fn unix_ms(&self) -> u64 {
-        self.last.or_last(self.guard.call(|| self.runtime.unix_ms()))
+        self.last.or_last(self.panic_guard.catch_sync(|| self.runtime.unix_ms()))
     }
 
     fn machine(&self) -> Option<SkipReason> {
-        self.guard.call(|| self.runtime.machine()).flatten()
+        self.panic_guard.catch_sync(|| self.runtime.machine()).flatten()
     }
 
     fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
         // If the runtime panics, the work that it took is dropped, and whoever waits for the work is told that it was
         // stopped.
-        self.guard.call(|| self.runtime.spawn(work)).flatten()
+        self.panic_guard.catch_sync(|| self.runtime.spawn(work)).flatten()
     }
 }
