@@ -1,7 +1,7 @@
 //! The conversation as a front end shows it; `npm/src/agent.ts` makes a class of it.
 
-mod keep;
-mod watch;
+mod store;
+mod update_reader;
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,10 +24,9 @@ use js_sys::Promise;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-pub use self::keep::KeepPort;
-use self::keep::{Ledger, Store};
-use self::watch::Watch;
-use crate::beside::BesidePrompts;
+pub use self::store::KeepPort;
+use self::store::{JsLedger, JsStore};
+use self::update_reader::UpdateReader;
 use crate::engine::engine;
 use crate::failure::{Failure, json};
 use crate::host::PortHost;
@@ -36,6 +35,7 @@ use crate::model::PortModel;
 use crate::options::Options;
 use crate::port::HostPort;
 use crate::promise::promise;
+use crate::prompt_attachments::AttachmentFinder;
 use crate::rules::Rules;
 use crate::tree::TreeHandle;
 
@@ -58,7 +58,7 @@ struct Settings {
     #[serde(default = "yes")]
     attended: bool,
     #[serde(default)]
-    model: Facts,
+    model: ModelFacts,
     restore: Option<String>,
     /// The lines of the project's ledger, and what was learned of the user.
     #[serde(default)]
@@ -67,13 +67,13 @@ struct Settings {
     /// A random id, which no other conversation has.
     id: String,
     keeps_session: bool,
-    beside: BesideSettings,
+    beside: AttachmentSettings,
 }
 
 /// What is sent along with prompts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct BesideSettings {
+struct AttachmentSettings {
     /// The names of the mentions that callbacks can tell about.
     mentions: Vec<String>,
     /// Whether the project's rules are sent to the model.
@@ -83,7 +83,7 @@ struct BesideSettings {
 /// What is known of a model besides its name.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Facts {
+struct ModelFacts {
     /// Whether its tokens cost nothing.
     #[serde(default)]
     free: bool,
@@ -102,7 +102,7 @@ struct PriceFields {
     cache_write: Option<Money>,
 }
 
-impl Facts {
+impl ModelFacts {
     fn tariff(&self, model: &str) -> Tariff {
         let price = self.price.as_ref().map(|given| {
             let price = Price::new(given.input, given.cached.unwrap_or(given.input), given.output);
@@ -145,9 +145,9 @@ fn one() -> usize {
 }
 
 /// The tasks of the page or the process.
-struct Tasks;
+struct JsRuntime;
 
-impl Runtime for Tasks {
+impl Runtime for JsRuntime {
     fn unix_ms(&self) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -168,11 +168,11 @@ impl Runtime for Tasks {
 #[wasm_bindgen]
 pub struct Conversing {
     agent: AgentHandle,
-    watch: Rc<Watch>,
+    update_reader: Rc<UpdateReader>,
     host: PortHost,
-    beside: Arc<BesidePrompts>,
+    beside: Arc<AttachmentFinder>,
     tree: Arc<dyn Tree>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<JsLedger>,
     /// The names of the developer's own tools.
     own_tools: Vec<String>,
 }
@@ -180,7 +180,7 @@ pub struct Conversing {
 /// The user's answer to a question.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
-enum Said {
+enum AnswerFields {
     Yes,
     /// Yes to a call, and to calls like it for the rest of the session.
     Always,
@@ -196,8 +196,8 @@ enum Said {
     Anew,
 }
 
-impl Said {
-    fn to(self, asked: &Subject) -> UserAnswer {
+impl AnswerFields {
+    fn into_answer(self, asked: &Subject) -> UserAnswer {
         match self {
             Self::Yes => UserAnswer::Yes,
             Self::Always => UserAnswer::Always,
@@ -234,10 +234,10 @@ impl Conversing {
         let restore = restore.map_err(|error| Failure::input("restore", error.to_string()))?;
         let own_tools = parse::<Options>("", options)?.tools.into_iter().map(|tool| tool.name).collect();
         let (mut engine, host) = engine(options, rules, port, tree)?;
-        let beside = Arc::new(BesidePrompts {
+        let beside = Arc::new(AttachmentFinder {
             callbacks: Arc::clone(&host.callbacks),
             toolbox: engine.toolbox.clone(),
-            told: BesidePrompts::callbacks_of(&settings.beside.mentions)?,
+            kinds: AttachmentFinder::parse_mention_kinds(&settings.beside.mentions)?,
             rules: settings.beside.rules,
             window: Mutex::new(settings.model.window),
         });
@@ -248,8 +248,8 @@ impl Conversing {
         let policy = Policy { mode: settings.background.into(), ..Policy::default() };
         let habits = settings.habits.filter(Habits::is_valid).unwrap_or_default();
         let past = read(settings.ledger.as_bytes()).entries;
-        let store = Arc::new(Store::new(keep));
-        let ledger = Arc::new(Ledger::new(Arc::clone(&store), habits));
+        let store = Arc::new(JsStore::new(keep));
+        let ledger = Arc::new(JsLedger::new(Arc::clone(&store), habits));
         let options = AgentOptions {
             system: settings.system,
             model: settings.model_name,
@@ -270,13 +270,21 @@ impl Conversing {
         let ports = Ports {
             engine,
             model: Arc::new(PortModel { callbacks, priority: Priority::Foreground }) as Arc<dyn Model>,
-            runtime: Arc::new(Tasks),
+            runtime: Arc::new(JsRuntime),
             ledger: Arc::clone(&ledger) as _,
             session: settings.keeps_session.then_some(store as _),
         };
         let (agent, driver, updates) = agent(options, ports);
         js_sys::futures::spawn_local(driver.run());
-        Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, beside, tree, ledger, own_tools })
+        Ok(Self {
+            agent,
+            update_reader: Rc::new(UpdateReader::new(updates)),
+            host,
+            beside,
+            tree,
+            ledger,
+            own_tools,
+        })
     }
 
     /// Everything that there is to draw, as JSON: `{"view", "items"}`.
@@ -292,23 +300,23 @@ impl Conversing {
 
     /// What has changed since the last call, as JSON: `{"view", "items"}`; nothing if nothing has changed.
     pub fn update(&self) -> Option<String> {
-        self.watch.take()
+        self.update_reader.take()
     }
 
     /// Waits until something has changed. The answer says whether more may change later.
     pub fn changed(&self) -> Promise {
-        let watch = Rc::clone(&self.watch);
-        promise(Box::pin(async move { Ok(watch.changed().await.into()) }))
+        let update_reader = Rc::clone(&self.update_reader);
+        promise(Box::pin(async move { Ok(update_reader.changed().await.into()) }))
     }
 
     /// Sends a prompt. Returns `begins`, `queued`, or the word for why it is refused.
     pub fn submit(&self, prompt: &str) -> String {
-        let word = match self.agent.submit(prompt) {
+        let error_code = match self.agent.submit(prompt) {
             Ok(Submission::Started) => "begins",
             Ok(Submission::Queued) => "queued",
-            Err(error) => word(error),
+            Err(error) => error_code(error),
         };
-        word.to_owned()
+        error_code.to_owned()
     }
 
     /// Reports the text that the line holds now; `how` is `typed`, `recalled`, or another word if it was changed
@@ -325,7 +333,7 @@ impl Conversing {
     /// Takes the suggestion that the user sees. Returns the word for why it is refused, if it is.
     #[wasm_bindgen(js_name = takeSuggestion)]
     pub fn take_suggestion(&self, shown: &str) -> Option<String> {
-        refusal(self.agent.take(shown))
+        error_code_of(self.agent.take(shown))
     }
 
     /// Shows the next of several suggestions, or the previous one.
@@ -344,12 +352,12 @@ impl Conversing {
 
     /// Answers a question; `answer` is JSON. Returns the word for why it is refused, if it is.
     pub fn answer(&self, question: &str, answer: &str) -> Result<Option<String>, Failure> {
-        let said: Said = parse("answer", answer)?;
+        let fields: AnswerFields = parse("answer", answer)?;
         let view = self.agent.view();
-        let stale = || Some(word(ActionError::Stale).to_owned());
+        let stale = || Some(error_code(ActionError::Stale).to_owned());
         let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question);
         let Some(asked) = asked else { return Ok(stale()) };
-        Ok(refusal(self.agent.answer(asked.id, said.to(&asked.about))))
+        Ok(error_code_of(self.agent.answer(asked.id, fields.into_answer(&asked.about))))
     }
 
     /// What may run for the rest of the session, as JSON.
@@ -367,12 +375,12 @@ impl Conversing {
 
     /// Forgets what was said. Returns the word for why it is refused, if it is.
     pub fn clear(&self) -> Option<String> {
-        refusal(self.agent.clear())
+        error_code_of(self.agent.clear())
     }
 
     /// Sums up what was said except for the last turns. Returns the word for why it is refused, if it is.
     pub fn compact(&self) -> Option<String> {
-        refusal(self.agent.compact())
+        error_code_of(self.agent.compact())
     }
 
     /// Sets the title of the conversation, if the conversation is kept.
@@ -383,12 +391,12 @@ impl Conversing {
 
     /// Sends the last prompt once more. Returns the word for why it is refused, if it is.
     pub fn retry(&self) -> Option<String> {
-        refusal(self.agent.retry())
+        error_code_of(self.agent.retry())
     }
 
     /// Stops what goes on. Returns the word for why it is refused, if it is.
     pub fn interrupt(&self) -> Option<String> {
-        refusal(self.agent.interrupt())
+        error_code_of(self.agent.interrupt())
     }
 
     /// Sets other rules, in JSON, and what happens to edits of work ahead. The mode is not set here, because it is
@@ -435,7 +443,7 @@ impl Conversing {
     /// Reports that the callbacks ask another model from now on; `facts` is what is known of it, in JSON.
     #[wasm_bindgen(js_name = setModel)]
     pub fn set_model(&self, name: &str, facts: &str) -> Result<(), Failure> {
-        let facts: Facts = parse("facts", facts)?;
+        let facts: ModelFacts = parse("facts", facts)?;
         self.beside.set_window(facts.window);
         self.agent.set_model(name, facts.tariff(name), facts.window());
         Ok(())
@@ -495,11 +503,11 @@ impl Conversing {
     }
 }
 
-fn refusal<T>(done: Result<T, ActionError>) -> Option<String> {
-    done.err().map(|error| word(error).to_owned())
+fn error_code_of<T>(done: Result<T, ActionError>) -> Option<String> {
+    done.err().map(|error| error_code(error).to_owned())
 }
 
-fn word(error: ActionError) -> &'static str {
+fn error_code(error: ActionError) -> &'static str {
     match error {
         ActionError::Ended => "ended",
         ActionError::TooEarly => "tooEarly",

@@ -8,11 +8,11 @@ use futures::task::AtomicWaker;
 
 /// Work that may be dropped at any time, even by code that it calls itself: whoever waits for it then gets nothing.
 pub(crate) struct Cancellable<W: ?Sized> {
-    work: RefCell<State<W>>,
+    work: RefCell<WorkState<W>>,
     waker: AtomicWaker,
 }
 
-enum State<W: ?Sized> {
+enum WorkState<W: ?Sized> {
     Waits(Pin<Box<W>>),
     /// The work is being polled at this moment, and will be put back.
     Polled,
@@ -21,12 +21,12 @@ enum State<W: ?Sized> {
 
 impl<W: ?Sized> Cancellable<W> {
     pub(crate) fn new(work: Pin<Box<W>>) -> Rc<Self> {
-        Rc::new(Self { work: RefCell::new(State::Waits(work)), waker: AtomicWaker::new() })
+        Rc::new(Self { work: RefCell::new(WorkState::Waits(work)), waker: AtomicWaker::new() })
     }
 
     /// Drops the work at once, or, if this is called during a poll of the work, when that poll is over.
     pub(crate) fn cancel(&self) {
-        let work = self.work.replace(State::Gone);
+        let work = self.work.replace(WorkState::Gone);
         drop(work);
         self.waker.wake();
     }
@@ -38,18 +38,18 @@ impl<W: ?Sized> Cancellable<W> {
     ) -> Option<T> {
         poll_fn(|context| {
             self.waker.register(context.waker());
-            let mut work = match self.work.replace(State::Polled) {
-                State::Waits(work) => work,
-                State::Polled | State::Gone => {
-                    self.work.replace(State::Gone);
+            let mut work = match self.work.replace(WorkState::Polled) {
+                WorkState::Waits(work) => work,
+                WorkState::Polled | WorkState::Gone => {
+                    self.work.replace(WorkState::Gone);
                     return Poll::Ready(None);
                 }
             };
             let polled = poll(work.as_mut(), context);
-            if matches!(*self.work.borrow(), State::Gone) {
+            if matches!(*self.work.borrow(), WorkState::Gone) {
                 return Poll::Ready(None);
             }
-            self.work.replace(State::Waits(work));
+            self.work.replace(WorkState::Waits(work));
             polled.map(Some)
         })
         .await

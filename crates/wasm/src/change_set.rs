@@ -98,34 +98,34 @@ pub fn change_set_then(below: &str, above: &str) -> Result<String, Failure> {
 /// The options that the caller sets for a commit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(crate) struct CommitChoice {
-    stale_reads: Option<StaleReadsChoice>,
-    merge: Option<MergeChoice>,
+pub(crate) struct CommitOptionFields {
+    stale_reads: Option<StaleReadsOption>,
+    merge: Option<MergeOption>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum StaleReadsChoice {
+enum StaleReadsOption {
     Conflict,
     Warn,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum MergeChoice {
+enum MergeOption {
     Text,
     Never,
 }
 
-impl CommitChoice {
+impl CommitOptionFields {
     pub(crate) fn options(&self) -> CommitOptions {
         let stale_reads = match self.stale_reads {
-            Some(StaleReadsChoice::Warn) => StaleReads::Warn,
-            Some(StaleReadsChoice::Conflict) | None => StaleReads::Conflict,
+            Some(StaleReadsOption::Warn) => StaleReads::Warn,
+            Some(StaleReadsOption::Conflict) | None => StaleReads::Conflict,
         };
         let merge = match self.merge {
-            Some(MergeChoice::Never) => Merge::Never,
-            Some(MergeChoice::Text) | None => Merge::Text,
+            Some(MergeOption::Never) => Merge::Never,
+            Some(MergeOption::Text) | None => Merge::Text,
         };
         CommitOptions { stale_reads, merge, repeated: false }
     }
@@ -134,7 +134,7 @@ impl CommitChoice {
 /// How a commit ended, as JSON.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Outcome {
+enum CommitFields {
     Committed { merged: Vec<WorkspacePath>, stale_reads: Vec<Conflict> },
     Conflict { conflicts: Vec<Conflict> },
 }
@@ -143,13 +143,13 @@ enum Outcome {
 #[wasm_bindgen]
 pub fn commit(tree: TreeHandle, changes: &str, options: &str) -> Result<Promise, Failure> {
     let (workspace, changes) = (tree.workspace()?, read(changes)?);
-    let options = parse::<CommitChoice>("options", options)?.options();
+    let options = parse::<CommitOptionFields>("options", options)?.options();
     Ok(promise(Box::pin(async move {
         let outcome = match workspace.commit(&changes, options).await? {
             CommitOutcome::Committed(committed) => {
-                Outcome::Committed { merged: committed.merged, stale_reads: committed.stale_reads }
+                CommitFields::Committed { merged: committed.merged, stale_reads: committed.stale_reads }
             }
-            CommitOutcome::Conflict(conflicts) => Outcome::Conflict { conflicts },
+            CommitOutcome::Conflict(conflicts) => CommitFields::Conflict { conflicts },
         };
         Ok(json(&outcome).into())
     })))

@@ -1,7 +1,7 @@
 //! Search over a project's files, and a model's two tools for it. This is a separate module, which a page fetches when
 //! it searches.
 
-mod kept;
+mod live_index;
 mod staged_tree;
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use self::kept::{Kept, Most};
+use self::live_index::{IndexLimits, LiveIndex};
 use self::staged_tree::StagedTree;
 use crate::failure::{Failure, json};
 use crate::input::parse;
@@ -28,10 +28,10 @@ use crate::tree_port::{PortTree, TreePort};
 
 /// The index of a tree of the host.
 #[wasm_bindgen]
-pub struct CodeIndexHandle(Arc<Searched>);
+pub struct CodeIndexHandle(Arc<SearchService>);
 
-struct Searched {
-    kept: Arc<Kept>,
+struct SearchService {
+    live_index: Arc<LiveIndex>,
     search: ProjectSearch,
     tools: Vec<Arc<dyn Tool>>,
     rules: GateContext,
@@ -72,11 +72,11 @@ struct HitFields<'a> {
     lines: (u32, u32),
     score: f32,
     symbol: Option<&'a str>,
-    why: Vec<WhyFields<'a>>,
+    why: Vec<MatchFields<'a>>,
 }
 
 #[derive(Serialize)]
-struct WhyFields<'a> {
+struct MatchFields<'a> {
     term: &'a str,
     field: &'static str,
     part: f32,
@@ -88,52 +88,52 @@ impl CodeIndexHandle {
     #[wasm_bindgen(constructor)]
     pub fn new(tree: TreePort, rules: &str, most: &str) -> Result<Self, Failure> {
         let rules = parse::<Rules>("", rules)?.into_context("")?;
-        let most: Most = parse("", most)?;
-        let kept = Arc::new(Kept::new(Arc::new(PortTree::new(tree)), rules.deny.clone(), &most));
-        let search = ProjectSearch::new(Arc::clone(&kept) as Arc<dyn ProjectIndex>);
+        let most: IndexLimits = parse("", most)?;
+        let live_index = Arc::new(LiveIndex::new(Arc::new(PortTree::new(tree)), rules.deny.clone(), &most));
+        let search = ProjectSearch::new(Arc::clone(&live_index) as Arc<dyn ProjectIndex>);
         let tools = search.tools();
-        Ok(Self(Arc::new(Searched { kept, search, tools, rules })))
+        Ok(Self(Arc::new(SearchService { live_index, search, tools, rules })))
     }
 
     /// Has all files looked at in the next steps.
     pub fn look(&self) {
-        self.0.kept.look();
+        self.0.live_index.request_scan();
     }
 
     /// Reports that what is at the path or below may have changed. Searches take this into account from now on.
     pub fn changed(&self, text: &str) -> Result<(), Failure> {
-        self.0.kept.changed(path(text)?);
+        self.0.live_index.changed(path(text)?);
         Ok(())
     }
 
     /// Does a part of the work, which takes some milliseconds. The answer says whether there is more.
     pub fn step(&self) -> Promise {
-        let kept = Arc::clone(&self.0.kept);
-        promise(Box::pin(async move { Ok(JsValue::from_bool(kept.step().await?)) }))
+        let live_index = Arc::clone(&self.0.live_index);
+        promise(Box::pin(async move { Ok(JsValue::from_bool(live_index.step().await?)) }))
     }
 
     /// Reports that the path has this content; `definitions` is JSON.
     pub fn put(&self, text: &str, content: Vec<u8>, definitions: Option<String>) -> Result<Promise, Failure> {
-        let (kept, path) = (Arc::clone(&self.0.kept), path(text)?);
+        let (live_index, path) = (Arc::clone(&self.0.live_index), path(text)?);
         let definitions = definitions.map(|text| parse("definitions", &text)).transpose()?.map(symbols);
         Ok(promise(Box::pin(async move {
-            kept.put(&path, content, definitions).await?;
+            live_index.put(&path, content, definitions).await?;
             Ok(JsValue::UNDEFINED)
         })))
     }
 
     /// Reports that nothing is at the path any more, nor below it.
     pub fn remove(&self, text: &str) -> Result<Promise, Failure> {
-        let (kept, path) = (Arc::clone(&self.0.kept), path(text)?);
+        let (live_index, path) = (Arc::clone(&self.0.live_index), path(text)?);
         Ok(promise(Box::pin(async move {
-            kept.remove(&path).await;
+            live_index.remove(&path).await;
             Ok(JsValue::UNDEFINED)
         })))
     }
 
     /// The progress of the index, as JSON.
     pub fn progress(&self) -> String {
-        json(&self.0.kept.progress())
+        json(&self.0.live_index.progress())
     }
 
     /// Searches. The answer is the JSON text of a list of hits; `staged` is the JSON text of a change set.
@@ -142,19 +142,16 @@ impl CodeIndexHandle {
         let below = below.as_deref().map(path).transpose()?;
         let staged =
             staged.map_or_else(|| Ok(ChangeSet::default()), |text| parse("options.staged", &text))?;
-        let usual = Budget::default();
-        let hits = limit.map_or(usual.hits, |limit| limit as usize);
-        let (searched, query) = (Arc::clone(&self.0), query.to_owned());
+        let defaults = Budget::default();
+        let hits = limit.map_or(defaults.hits, |limit| limit as usize);
+        let (service, query) = (Arc::clone(&self.0), query.to_owned());
         Ok(promise(Box::pin(async move {
-            let view = Overlay::from_change_set(searched.kept.files(), Quota::default(), &staged)?;
-            let budget = Budget { hits, ..usual };
+            let view = Overlay::from_change_set(service.live_index.files(), Quota::default(), &staged)?;
+            let budget = Budget { hits, ..defaults };
             let (view, limits) = (Arc::new(view), Limits::default());
-            let context = searched.context(&view, &limits);
-            let hits = searched
-                .search
-                .hits(&query, below, budget, context)
-                .await
-                .map_err(|error| failure(&error))?;
+            let context = service.context(&view, &limits);
+            let hits =
+                service.search.hits(&query, below, budget, context).await.map_err(|error| failure(&error))?;
             Ok(json(&hits.iter().map(HitFields::of).collect::<Vec<_>>()).into())
         })))
     }
@@ -170,26 +167,26 @@ impl CodeIndexHandle {
         let args: Map<String, Value> = parse("args", args)?;
         let staged: ChangeSet = parse("staged", staged)?;
         let view: Arc<dyn Tree> = Arc::new(StagedTree { tree: PortTree::new(view), staged });
-        let (searched, name) = (Arc::clone(&self.0), name.to_owned());
+        let (service, name) = (Arc::clone(&self.0), name.to_owned());
         Ok(promise(Box::pin(async move {
-            let tool = searched.tools.iter().find(|tool| tool.schema().name == name);
+            let tool = service.tools.iter().find(|tool| tool.schema().name == name);
             let tool = tool.ok_or_else(|| Failure::input("name", format!("there is no tool {name:?}")))?;
             let (view, limits) = (Arc::new(Overlay::new(view, Quota::default())), Limits::default());
-            let output = tool.run(&args, searched.context(&view, &limits)).await;
+            let output = tool.run(&args, service.context(&view, &limits)).await;
             let (text, items) = output.map_err(|error| failure(&error))?.into_parts();
-            Ok(json(&Answer { text, items }).into())
+            Ok(json(&ToolAnswer { text, items }).into())
         })))
     }
 }
 
 /// The answer of a tool: the text that the model reads, and its parts.
 #[derive(Serialize)]
-struct Answer {
+struct ToolAnswer {
     text: String,
     items: Vec<ContextItem>,
 }
 
-impl Searched {
+impl SearchService {
     fn context<'a>(&'a self, view: &'a Arc<Overlay>, limits: &'a Limits) -> ToolContext<'a> {
         ToolContext { view, gate: &self.rules, limits, hardened: None, consented: false, attended: false }
     }
@@ -198,7 +195,8 @@ impl Searched {
 impl<'a> HitFields<'a> {
     fn of(hit: &'a Hit) -> Self {
         let Hit { path, lines, score, symbol, why, .. } = hit;
-        let why = why.iter().map(|MatchReason { term, field, part }| WhyFields { term, field, part: *part });
+        let why =
+            why.iter().map(|MatchReason { term, field, part }| MatchFields { term, field, part: *part });
         Self { path, lines: *lines, score: *score, symbol: symbol.as_deref(), why: why.collect() }
     }
 }

@@ -42,7 +42,7 @@ pub struct EngineHandle {
 /// The beginning of a turn: exactly one of the two.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Next {
+struct TurnStart {
     prompt: Option<String>,
     transcript: Option<Transcript>,
 }
@@ -68,9 +68,9 @@ impl EngineHandle {
         let plan_mode = self.engine.host.gate_context().mode == ApprovalMode::Plan;
         let guards = Guards { turn: TurnEnd::Completed, plan_mode };
         Ok(SuggestionHandle(Cancellable::new(Box::pin(async move {
-            let guess = generate_candidates(&background, &params, &[], guards, candidates as usize).await;
-            json(&match &guess {
-                Ok(Generated { suggestions, usage }) => Guess::Made {
+            let result = generate_candidates(&background, &params, &[], guards, candidates as usize).await;
+            json(&match &result {
+                Ok(Generated { suggestions, usage }) => SuggestionFields::Made {
                     suggestion: suggestions.best(),
                     others: suggestions.others(),
                     usage: *usage,
@@ -80,7 +80,7 @@ impl EngineHandle {
                         SuppressionReason::QueryFailed(error) => Some(error),
                         _ => None,
                     };
-                    Guess::None {
+                    SuggestionFields::None {
                         suppressed: reason.as_str(),
                         usage: *usage,
                         error: failure.map(ToString::to_string),
@@ -112,7 +112,7 @@ impl EngineHandle {
     /// Begins a turn in the foreground. `next` is JSON: `{"prompt"}` or `{"transcript"}`.
     pub fn turn(&self, conversation: &str, next: &str) -> Result<TurnHandle, Failure> {
         let Conversation { system, messages } = Conversation::parse(conversation)?;
-        let Next { prompt, transcript } = parse("next", next)?;
+        let TurnStart { prompt, transcript } = parse("next", next)?;
         let transcript = match (prompt, transcript) {
             (Some(prompt), None) if prompt.trim().is_empty() => {
                 return Err(Failure::input("next.prompt", "is empty"));
@@ -134,7 +134,7 @@ impl EngineHandle {
             response_schema: None,
             max_output_tokens: None,
         };
-        let host = PortHost { not_asked: Arc::default(), ..self.host.clone() };
+        let host = PortHost { consent_failure: Arc::default(), ..self.host.clone() };
         let engine = Engine { host: Arc::new(host.clone()), ..self.engine.clone() };
         let callbacks = Arc::clone(&self.host.callbacks);
         let model = PortModel { callbacks, priority: Priority::Foreground };
@@ -176,7 +176,7 @@ pub(crate) fn engine(
         rules: Arc::new(Mutex::new(rules)),
         commit: options.commit.options(),
         at_boundary: options.at_boundary.into(),
-        not_asked: Arc::default(),
+        consent_failure: Arc::default(),
         beside: None,
     };
     let model = PortModel { callbacks, priority: Priority::Background };
@@ -194,7 +194,7 @@ pub(crate) fn engine(
 /// The result of a query for a suggestion.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Guess<'a> {
+enum SuggestionFields<'a> {
     Made {
         suggestion: &'a Suggestion,
         others: &'a [Suggestion],

@@ -11,9 +11,9 @@ use crate::promise::promise;
 
 /// The events of a run, for one reader at a time.
 #[derive(Clone)]
-pub(crate) struct Told(Rc<Cancellable<Events>>);
+pub(crate) struct EventReader(Rc<Cancellable<Events>>);
 
-impl Told {
+impl EventReader {
     pub(crate) fn new(events: Events) -> Self {
         Self(Cancellable::new(Box::pin(events)))
     }

@@ -21,12 +21,12 @@ struct Fields {
 impl Conversation {
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         let Fields { system, messages } = parse("conversation", text)?;
-        let messages = parse_history(&messages.to_string()).map_err(|error| of_history(&error))?;
+        let messages = parse_history(&messages.to_string()).map_err(|error| history_failure(&error))?;
         Ok(Self { system, messages })
     }
 }
 
-fn of_history(error: &HistoryError) -> Failure {
+fn history_failure(error: &HistoryError) -> Failure {
     let (entry, part) = match error {
         HistoryError::Entry { entry, part, .. } => (Some(entry), *part),
         HistoryError::Pairing(

@@ -7,10 +7,10 @@ use headstart_overlay_fs::{CommitOptions, Tree};
 use headstart_speculation::{AtBoundary, Attachments, Consent, Host, PromptOrigin};
 use headstart_tool_gate::{ApprovalMode, GateContext, Verdict};
 
-use crate::beside::BesidePrompts;
 use crate::clock;
 use crate::failure::json;
 use crate::port::Callbacks;
+use crate::prompt_attachments::AttachmentFinder;
 
 /// The developer's program as the engine needs it.
 #[derive(Clone)]
@@ -21,9 +21,9 @@ pub(crate) struct PortHost {
     pub(crate) commit: CommitOptions,
     pub(crate) at_boundary: AtBoundary,
     /// Why the user could not be asked; each turn has its own.
-    pub(crate) not_asked: Arc<Mutex<Option<String>>>,
+    pub(crate) consent_failure: Arc<Mutex<Option<String>>>,
     /// What is sent along with prompts, in a conversation; an engine without a conversation has none.
-    pub(crate) beside: Option<Arc<BesidePrompts>>,
+    pub(crate) beside: Option<Arc<AttachmentFinder>>,
 }
 
 #[async_trait]
@@ -33,7 +33,7 @@ impl Host for PortHost {
     }
 
     async fn sleep(&self, time: Duration) {
-        self.callbacks.sleep(time).rung().await;
+        self.callbacks.sleep(time).elapsed().await;
     }
 
     fn gate_context(&self) -> GateContext {
@@ -51,7 +51,7 @@ impl Host for PortHost {
         tree: &Arc<dyn Tree>,
     ) -> Result<Attachments, String> {
         let Some(beside) = &self.beside else { return Ok(Attachments::default()) };
-        beside.of_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
+        beside.for_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
     }
 
     fn commit_options(&self) -> CommitOptions {
@@ -63,14 +63,14 @@ impl Host for PortHost {
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {
-        let answer = self.callbacks.consent(&json(call), &json(verdict)).only().await;
+        let answer = self.callbacks.consent(&json(call), &json(verdict)).single().await;
         match answer.as_deref() {
             Ok("run") => Consent::Run,
             Ok("stop") => Consent::Stop,
             Ok(_) => Consent::Decline,
             Err(failure) => {
-                let mut not_asked = self.not_asked.lock().unwrap_or_else(PoisonError::into_inner);
-                *not_asked = Some(failure.message.clone());
+                let mut consent_failure = self.consent_failure.lock().unwrap_or_else(PoisonError::into_inner);
+                *consent_failure = Some(failure.message.clone());
                 Consent::Stop
             }
         }

@@ -5,16 +5,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Error;
 
 use crate::failure::Failure;
-use crate::words::in_words;
+use crate::serde_messages::explain_error;
 
 /// Reads a JSON text that the facade made of the argument `name`.
 pub(crate) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| of_serde(name, text, &error, &|text| serde_json::from_str::<T>(text).err()))
+        .map_err(|error| serde_failure(name, text, &error, &|text| serde_json::from_str::<T>(text).err()))
 }
 
-/// The failure for an error of serde; `again` reads another text of the same type.
-fn of_serde(name: &str, text: &str, error: &Error, again: &dyn Fn(&str) -> Option<Error>) -> Failure {
+/// The failure for an error of serde; `reparse` reads another text of the same type.
+fn serde_failure(name: &str, text: &str, error: &Error, reparse: &dyn Fn(&str) -> Option<Error>) -> Failure {
     let path = join(name, &json_path(text, error));
     let message = error.to_string();
     if text.as_bytes().get(error.column()) == Some(&b':')
@@ -40,13 +40,13 @@ fn of_serde(name: &str, text: &str, error: &Error, again: &dyn Fn(&str) -> Optio
         _ => (before, found.split([',', '}', ']']).next().unwrap_or_default()),
     };
     let probe = format!("{before}\"\"");
-    let told = again(&probe).and_then(|error| {
-        let told = error.to_string();
-        let (_, words) = told.split_once("``, expected ")?;
+    let result = reparse(&probe).and_then(|error| {
+        let result = error.to_string();
+        let (_, words) = result.split_once("``, expected ")?;
         let path = join(name, &json_path(&probe, &error));
         Some(wrong(path, &format!("invalid type: {found}, expected {words}")))
     });
-    told.unwrap_or_else(|| wrong(path, &message))
+    result.unwrap_or_else(|| wrong(path, &message))
 }
 
 /// The failure for what serde says of the value at `path`.
@@ -59,7 +59,7 @@ pub(crate) fn wrong(path: String, message: &str) -> Failure {
     }
     match message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         Some(field) => Failure::input(join(&path, field), "is missing"),
-        None => Failure::input(path, in_words(message)),
+        None => Failure::input(path, explain_error(message)),
     }
 }
 

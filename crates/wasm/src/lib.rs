@@ -46,7 +46,7 @@
 mod failure;
 mod input;
 mod panic;
-mod words;
+mod serde_messages;
 
 // Reads what JavaScript gives, field by field.
 #[cfg(feature = "engine")]
@@ -78,8 +78,6 @@ mod code_index;
 #[cfg(feature = "engine")]
 mod agent;
 #[cfg(feature = "engine")]
-mod beside;
-#[cfg(feature = "engine")]
 mod cancel;
 #[cfg(feature = "engine")]
 mod change_set;
@@ -105,6 +103,8 @@ mod options;
 mod overlay;
 #[cfg(feature = "engine")]
 mod port;
+#[cfg(feature = "engine")]
+mod prompt_attachments;
 #[cfg(feature = "engine")]
 mod recorded;
 #[cfg(feature = "engine")]

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::failure::json;
 
 #[derive(Serialize)]
-struct Start<'a> {
+struct MentionFields<'a> {
     /// In UTF-16 units, as JavaScript counts.
     at: usize,
     word: &'a str,
@@ -15,5 +15,5 @@ struct Start<'a> {
 #[wasm_bindgen(js_name = mentionStart)]
 pub fn mention_start(text: &str) -> Option<String> {
     let MentionStart { at, word } = start_of(text)?;
-    Some(json(&Start { at: text[..at].encode_utf16().count(), word }))
+    Some(json(&MentionFields { at: text[..at].encode_utf16().count(), word }))
 }

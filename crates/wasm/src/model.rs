@@ -35,7 +35,7 @@ impl Model for PortModel {
 
 async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
     let answer = answers.next().await;
-    let in_words = |Failure { code, message, retry_after_ms, .. }| ModelError::Other {
+    let to_model_error = |Failure { code, message, retry_after_ms, .. }| ModelError::Other {
         code,
         message,
         retry_after: retry_after_ms.map(Duration::from_millis),
@@ -43,12 +43,12 @@ async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
     };
     match answer {
         Ok(text) => Some(event_from_json(&text?).map_err(|failure| {
-            in_words(Failure {
+            to_model_error(Failure {
                 message: format!("the model gave an event that is none: {}", failure.message),
                 ..failure
             })
         })),
-        Err(failure) => Some(Err(in_words(failure))),
+        Err(failure) => Some(Err(to_model_error(failure))),
     }
 }
 

@@ -5,7 +5,7 @@ use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::AheadWrites;
 use serde::Deserialize;
 
-use crate::change_set::CommitChoice;
+use crate::change_set::CommitOptionFields;
 use crate::failure::Failure;
 use crate::overlay::QuotaOptions;
 
@@ -28,19 +28,19 @@ pub(crate) struct Options {
     #[serde(default)]
     pub(crate) reads: Vec<Option<Vec<String>>>,
     #[serde(default)]
-    limits: LimitOptions,
+    limits: LimitFields,
     #[serde(default)]
-    pub(crate) at_boundary: BoundaryChoice,
+    pub(crate) at_boundary: BoundaryOption,
     /// What happens to edits of work ahead in a mode that asks.
     #[serde(default)]
     pub(crate) ahead_writes: AheadWrites,
     #[serde(default)]
-    pub(crate) commit: CommitChoice,
+    pub(crate) commit: CommitOptionFields,
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum BoundaryChoice {
+pub(crate) enum BoundaryOption {
     #[default]
     Commit,
     Discard,
@@ -48,7 +48,7 @@ pub(crate) enum BoundaryChoice {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-struct LimitOptions {
+struct LimitFields {
     turns: Option<u64>,
     messages: Option<u64>,
     tokens: Option<u64>,
@@ -60,7 +60,7 @@ struct LimitOptions {
 
 impl Options {
     pub(crate) fn limits(&self) -> Result<Limits, Failure> {
-        let LimitOptions { turns, messages, tokens, time_ms, depth, candidates, staged } = &self.limits;
+        let LimitFields { turns, messages, tokens, time_ms, depth, candidates, staged } = &self.limits;
         let usual = Limits::default();
         let number = |given: &Option<u64>| given.map(|given| u32::try_from(given).unwrap_or(u32::MAX));
         let count = |given: &Option<u64>| given.map(|given| usize::try_from(given).unwrap_or(usize::MAX));
@@ -86,11 +86,11 @@ impl Options {
     }
 }
 
-impl From<BoundaryChoice> for AtBoundary {
-    fn from(choice: BoundaryChoice) -> Self {
+impl From<BoundaryOption> for AtBoundary {
+    fn from(choice: BoundaryOption) -> Self {
         match choice {
-            BoundaryChoice::Commit => Self::Commit,
-            BoundaryChoice::Discard => Self::Discard,
+            BoundaryOption::Commit => Self::Commit,
+            BoundaryOption::Discard => Self::Discard,
         }
     }
 }

@@ -21,7 +21,7 @@ use headstart_workspace_path::WorkspacePath;
 
 /// Packs a verdict; `command` is the text in which its effects lie, if JavaScript wants to know their places.
 pub(crate) fn verdict(verdict: &Verdict, command: Option<&str>) -> String {
-    let units = command.map(Units::of);
+    let units = command.map(Utf16Offsets::of);
     let Verdict { decision, reason, detail, effects, reads, writes, hardened } = verdict;
     let mut packed = Packed(String::with_capacity(256));
     packed.text(decision.as_str());
@@ -84,7 +84,7 @@ impl Packed {
         }
     }
 
-    fn effect(&mut self, effect: &Effect, units: Option<&Units>) {
+    fn effect(&mut self, effect: &Effect, units: Option<&Utf16Offsets>) {
         self.text(effect.kind.as_str());
         self.text(&effect.detail);
         self.optional(effect.span, |packed, (from, to)| {
@@ -135,13 +135,13 @@ impl Packed {
 }
 
 /// Converts offsets in UTF-8 to offsets in UTF-16, in which JavaScript counts.
-struct Units {
+struct Utf16Offsets {
     /// For each character with different numbers of units and bytes: where it ends, and by how much the offsets behind
     /// it differ.
     shifts: Vec<(usize, usize)>,
 }
 
-impl Units {
+impl Utf16Offsets {
     fn of(text: &str) -> Self {
         let mut shift = 0;
         let mut shifts = Vec::new();
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn offsets_count_as_javascript_does() {
         let text = "a语b😀c\u{e9}";
-        let units = Units::of(text);
+        let units = Utf16Offsets::of(text);
         for (byte, _) in text.char_indices().chain([(text.len(), ' ')]) {
             assert_eq!(units.at(byte), text[..byte].encode_utf16().count(), "{byte}");
         }

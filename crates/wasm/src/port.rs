@@ -136,12 +136,12 @@ impl Answers {
     }
 
     /// The only answer.
-    pub(crate) async fn only(mut self) -> Result<String, Failure> {
+    pub(crate) async fn single(mut self) -> Result<String, Failure> {
         self.next().await.map(Option::unwrap_or_default)
     }
 
     /// Waits for the answer of a timer, which is empty.
-    pub(crate) async fn rung(mut self) {
+    pub(crate) async fn elapsed(mut self) {
         // A timer does not fail.
         let _ = self.next().await;
     }

@@ -31,7 +31,7 @@ impl RecordedHandle {
     /// `recording` is JSON; `speed` is how many times faster than recorded it plays; `clock` does the waiting.
     #[wasm_bindgen(constructor)]
     pub fn new(recording: &str, speed: f64, clock: ClockPort) -> Result<Self, Failure> {
-        let recording = Recording::parse(recording).map_err(|error| of_recording(&error))?;
+        let recording = Recording::parse(recording).map_err(|error| recording_failure(&error))?;
         if speed.is_nan() || speed <= 0.0 {
             return Err(Failure::input("options.speed", format!("must be more than 0, and is {speed}")));
         }
@@ -42,7 +42,7 @@ impl RecordedHandle {
         let scaled = move |time: Duration| {
             // A time that cannot be represented is longer than a life, so it does not matter how long it is.
             let time = Duration::try_from_secs_f64(time.as_secs_f64() / speed).unwrap_or(Duration::MAX);
-            clock.sleep(time).rung().boxed()
+            clock.sleep(time).elapsed().boxed()
         };
         Ok(Self(Replay::new(recording, Arc::new(scaled))))
     }
@@ -50,8 +50,8 @@ impl RecordedHandle {
     /// Begins the next answer.
     pub fn stream(&self, request: &str) -> Result<AnswerHandle, Failure> {
         let request = request_from_json(request)?;
-        let asked = self.0.stream(&request).now_or_never();
-        let events = asked.expect("works because a recording is there at once")?;
+        let stream = self.0.stream(&request).now_or_never();
+        let events = stream.expect("works because a recording is there at once")?;
         Ok(AnswerHandle(Cancellable::new(events)))
     }
 }
@@ -75,7 +75,7 @@ impl AnswerHandle {
     }
 }
 
-fn of_recording(error: &RecordingError) -> Failure {
+fn recording_failure(error: &RecordingError) -> Failure {
     match error {
         RecordingError::Shape { path, message, .. } => {
             let path = if path.starts_with("its ") { "" } else { path };

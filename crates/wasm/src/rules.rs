@@ -47,11 +47,11 @@ impl Rules {
         let workspace = self.workspace.unwrap_or_else(|| WORKSPACE.to_owned());
         check_workspace(name, &workspace)?;
         let rules = self.deny.iter().cloned().map(DenyRule);
-        let deny = DenyRules::new(rules).map_err(|error| of_gate(name, &error, &self.deny))?;
+        let deny = DenyRules::new(rules).map_err(|error| gate_failure(name, &error, &self.deny))?;
         let deny = if self.deny_defaults == Some(false) { deny.with_secrets_open() } else { deny };
         #[cfg(feature = "shell")]
         let policies = headstart_tool_gate::Policies::new(self.policies, [])
-            .map_err(|error| of_gate(name, &error, &self.deny))?;
+            .map_err(|error| gate_failure(name, &error, &self.deny))?;
         Ok(GateContext {
             // This is set where an engine is made; the gate by itself has no work ahead.
             ahead_writes: AheadWrites::Boundary,
@@ -86,7 +86,7 @@ fn check_workspace(name: &str, workspace: &str) -> Result<(), Failure> {
     ))
 }
 
-fn of_gate(name: &str, error: &GateError, deny: &[String]) -> Failure {
+fn gate_failure(name: &str, error: &GateError, deny: &[String]) -> Failure {
     let path = match error {
         GateError::DenyRule { pattern, .. } => {
             let index = deny.iter().position(|rule| rule == pattern);

@@ -13,49 +13,49 @@ use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::events::Told;
+use crate::events::EventReader;
 use crate::failure::json;
 use crate::promise::promise;
 
 /// A prompt that runs ahead.
 #[wasm_bindgen]
-pub struct SpeculationHandle(Rc<Held>);
+pub struct SpeculationHandle(Rc<HeldSpeculation>);
 
 /// What the handle and each of its promises hold. When all of them are gone, nobody can take the work any more, so it
 /// is given up.
-struct Held {
+struct HeldSpeculation {
     speculation: Speculation,
-    told: Option<Told>,
+    events: Option<EventReader>,
     accepted: Cell<bool>,
     /// What the user is asked about, until they answer.
-    asked: RefCell<Option<ApprovalRequest>>,
+    approval_request: RefCell<Option<ApprovalRequest>>,
     /// Whether JavaScript has a handle of the step above.
     has_given_above: Cell<bool>,
 }
 
-impl Held {
+impl HeldSpeculation {
     /// Gives up the work. An abort would also abort the step above, so nothing is aborted if this work was accepted and
     /// JavaScript has the step above.
-    fn give_up(&self) {
+    fn abort_unless_accepted(&self) {
         if !(self.accepted.get() && self.has_given_above.get()) {
             self.speculation.abort();
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldSpeculation {
     fn drop(&mut self) {
-        self.give_up();
+        self.abort_unless_accepted();
     }
 }
 
 impl SpeculationHandle {
     pub(crate) fn new(speculation: Speculation, events: Option<Events>) -> Self {
-        Self(Rc::new(Held {
+        Self(Rc::new(HeldSpeculation {
             speculation,
-            told: events.map(Told::new),
+            events: events.map(EventReader::new),
             accepted: Cell::new(false),
-            asked: RefCell::default(),
+            approval_request: RefCell::default(),
             has_given_above: Cell::new(false),
         }))
     }
@@ -96,36 +96,37 @@ impl SpeculationHandle {
     /// The next event, as JSON; nothing at the end.
     #[wasm_bindgen(js_name = nextEvent)]
     pub fn next_event(&self) -> Promise {
-        match &self.0.told {
-            Some(told) => told.next(),
+        match &self.0.events {
+            Some(events) => events.next(),
             None => Promise::resolve(&JsValue::UNDEFINED),
         }
     }
 
     /// Waits for the end of the work. The answer is a record of it as JSON, and the text of its change set.
     pub fn finished(&self) -> Promise {
-        let held = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.0);
         promise(Box::pin(async move {
-            let finished = held.speculation.finished().await;
-            Ok(Array::of2(&json(&Record::of(&finished)).into(), &json(&finished.changes).into()).into())
+            let finished = shared.speculation.finished().await;
+            Ok(Array::of2(&json(&FinishedFields::of(&finished)).into(), &json(&finished.changes).into())
+                .into())
         }))
     }
 
     /// Waits for the suggestions for what comes after. The answer is a JSON list, best first.
     pub fn next(&self) -> Promise {
-        let held = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.0);
         promise(Box::pin(async move {
-            let next = held.speculation.next().await;
+            let next = shared.speculation.next().await;
             Ok(json(&next.as_deref().unwrap_or_default()).into())
         }))
     }
 
     /// Waits for the step above. The answer is a handle, or nothing.
     pub fn above(&self) -> Promise {
-        let held = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.0);
         promise(Box::pin(async move {
-            let Some(above) = held.speculation.above().await else { return Ok(JsValue::UNDEFINED) };
-            held.has_given_above.set(true);
+            let Some(above) = shared.speculation.above().await else { return Ok(JsValue::UNDEFINED) };
+            shared.has_given_above.set(true);
             let events = above.events();
             Ok(SpeculationHandle::new(above, events).into())
         }))
@@ -134,18 +135,19 @@ impl SpeculationHandle {
     /// Hands over the work; the answer is the outcome as JSON. `agreed` says that the user said yes to what the last
     /// accept asked about.
     pub fn accept(&self, agreed: bool) -> Promise {
-        let held = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.0);
         // A yes counts once, and only for what was asked.
-        let asked = held.asked.take().filter(|_| agreed);
-        let answers = asked.map_or_else(AcceptAnswers::default, |asked| asked.approve());
+        let approval_request = shared.approval_request.take().filter(|_| agreed);
+        let answers = approval_request
+            .map_or_else(AcceptAnswers::default, |approval_request| approval_request.approve());
         promise(Box::pin(async move {
-            let acceptance = held.speculation.accept_with(&answers).await?;
+            let acceptance = shared.speculation.accept_with(&answers).await?;
             match &acceptance {
-                Acceptance::Accepted(_) => held.accepted.set(true),
-                Acceptance::NeedsApproval(asks) => *held.asked.borrow_mut() = Some(asks.clone()),
+                Acceptance::Accepted(_) => shared.accepted.set(true),
+                Acceptance::NeedsApproval(asks) => *shared.approval_request.borrow_mut() = Some(asks.clone()),
                 _ => {}
             }
-            Ok(json(&Outcome::of(&acceptance)).into())
+            Ok(json(&AcceptanceFields::of(&acceptance)).into())
         }))
     }
 
@@ -156,9 +158,9 @@ impl SpeculationHandle {
 
     /// Closes the handle: work that was not taken is given up.
     pub fn close(&self) {
-        self.0.give_up();
-        if let Some(told) = &self.0.told {
-            told.close();
+        self.0.abort_unless_accepted();
+        if let Some(events) = &self.0.events {
+            events.close();
         }
     }
 }
@@ -166,7 +168,7 @@ impl SpeculationHandle {
 /// How the work ended; its change set crosses as a separate text.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Record<'a> {
+struct FinishedFields<'a> {
     id: &'a str,
     prompt: &'a str,
     ending: &'a Ending,
@@ -176,7 +178,7 @@ struct Record<'a> {
     pending_call: Option<&'a ToolCall>,
 }
 
-impl<'a> Record<'a> {
+impl<'a> FinishedFields<'a> {
     fn of(finished: &'a Finished) -> Self {
         let Finished { id, prompt, ending, transcript, cost, .. } = finished;
         Self { id, prompt, ending, transcript, cost, pending_call: finished.pending_call() }
@@ -186,7 +188,7 @@ impl<'a> Record<'a> {
 /// The outcome of an accept.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Outcome<'a> {
+enum AcceptanceFields<'a> {
     Accepted {
         changes: &'a [ChangeSummary],
         merged: &'a [WorkspacePath],
@@ -215,7 +217,7 @@ enum Outcome<'a> {
     Nothing,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> AcceptanceFields<'a> {
     fn of(acceptance: &'a Acceptance) -> Self {
         match acceptance {
             Acceptance::Accepted(accepted) => {

@@ -9,18 +9,18 @@ use js_sys::Promise;
 use serde::Deserialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::beside::tell_rules;
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::input::parse;
 use crate::port::HostPort;
 use crate::promise::promise;
+use crate::prompt_attachments::report_rules;
 use crate::tree::TreeHandle;
 
 /// Where a conversation works, as its host found out; empty fields are left out.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-struct Given {
+struct SurroundingsFields {
     folder: String,
     system: String,
     date: String,
@@ -39,14 +39,14 @@ pub fn system_text(
     port: HostPort,
     tree: TreeHandle,
 ) -> Result<Promise, Failure> {
-    let Given { folder, system, date, git_status } = parse("surroundings", surroundings)?;
+    let SurroundingsFields { folder, system, date, git_status } = parse("surroundings", surroundings)?;
     let (engine, host) = engine(options, rules, port, tree)?;
     Ok(promise(Box::pin(async move {
         let tree = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
         let gate = host.gate_context();
         let read = if reads_rules { Some(ProjectRules::read(&tree, &gate).await) } else { None };
         if let Some(read) = &read {
-            tell_rules(&host.callbacks, read.rules(), Vec::new(), read.problems());
+            report_rules(&host.callbacks, read.rules(), Vec::new(), read.problems());
         }
         let git = SessionEnvironment::git_of(&git_status, &gate.deny);
         let surroundings =

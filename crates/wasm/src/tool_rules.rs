@@ -15,7 +15,8 @@ pub(crate) type Table = BTreeMap<String, Value>;
 
 /// Tools that an engine may have besides those of the gate and of its developer. They are known so that one table can
 /// serve every program.
-static ELSEWHERE: [&Declaration; 4] = [&ours::CODEBASE, &ours::REPO_MAP, &ours::FETCH_URL, &ours::SEARCH_WEB];
+static OTHER_TOOLS: [&Declaration; 4] =
+    [&ours::CODEBASE, &ours::REPO_MAP, &ours::FETCH_URL, &ours::SEARCH_WEB];
 
 /// The declarations of the tools that are not the gate's own and that every engine may have.
 pub(crate) fn declarations() -> Vec<Declaration> {
@@ -27,7 +28,7 @@ pub(crate) fn declarations() -> Vec<Declaration> {
 /// Both tables, checked; `tools` are the names of the developer's own tools.
 pub(crate) fn policies(user: Table, project: Table, tools: &[String]) -> Result<ToolPolicies, Failure> {
     let declared = declarations();
-    let known = declared.iter().chain(ELSEWHERE).map(|tool| &*tool.name);
+    let known = declared.iter().chain(OTHER_TOOLS).map(|tool| &*tool.name);
     let known: Vec<_> = known.chain(tools.iter().map(String::as_str)).collect();
     let tables = (table(USER, user)?, table(PROJECT, project)?);
     ToolPolicies::new(tables.0, tables.1, &known).map_err(|error| failure(&error))

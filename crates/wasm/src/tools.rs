@@ -23,10 +23,10 @@ use crate::port::{Answers, Callbacks};
 use crate::tool_rules;
 
 /// The character before a text that a command has printed; no JSON begins with it.
-const PRINTED: char = '+';
+const OUTPUT_PREFIX: char = '+';
 
 /// How much of the end of a command's output is told, in bytes.
-const TOLD_BYTES: usize = 4 * 1024;
+const TAIL_BYTES: usize = 4 * 1024;
 
 /// The developer's runner for commands.
 pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
@@ -34,7 +34,7 @@ pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
 /// [`CommandRequest`] in JSON, after its probes were answered.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Request {
+struct CommandFields {
     command: String,
     directory: String,
     environment: BTreeMap<String, String>,
@@ -47,9 +47,9 @@ struct Request {
 /// [`CommandOutput`] in JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Ran {
+struct RunnerOutput {
     output: String,
-    #[serde(default = "went_well")]
+    #[serde(default = "success_code")]
     exit_code: Option<i32>,
     #[serde(default)]
     timed_out: bool,
@@ -59,14 +59,14 @@ struct Ran {
 
 /// The default for an exit code that is left out; `null` says that a signal ended the command.
 #[expect(clippy::unnecessary_wraps, reason = "a default of serde has the type of its field")]
-fn went_well() -> Option<i32> {
+fn success_code() -> Option<i32> {
     Some(0)
 }
 
 #[async_trait]
 impl CommandRunner for PortRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        self.run_heard(&request, None).await
+        self.run_command(&request, None).await
     }
 
     async fn run_streaming(
@@ -74,22 +74,22 @@ impl CommandRunner for PortRunner {
         request: CommandRequest,
         output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
-        self.run_heard(&request, Some(output_sink)).await
+        self.run_command(&request, Some(output_sink)).await
     }
 }
 
 impl PortRunner {
-    async fn run_heard(
+    async fn run_command(
         &self,
         request: &CommandRequest,
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         // The developer's own clock comes first, because the developer has what was printed so far.
-        let patience = request.time_limit.saturating_add(Duration::from_secs(1));
-        match select(pin!(self.answer(request, output_sink)), pin!(self.0.sleep(patience).rung())).await {
+        let deadline = request.time_limit.saturating_add(Duration::from_secs(1));
+        match select(pin!(self.answer(request, output_sink)), pin!(self.0.sleep(deadline).elapsed())).await {
             Either::Left((answer, _)) => {
-                let ran: Ran = parse("output", &answer?).map_err(failed)?;
-                let Ran { output, exit_code, timed_out, truncated } = ran;
+                let ran: RunnerOutput = parse("output", &answer?).map_err(tool_error)?;
+                let RunnerOutput { output, exit_code, timed_out, truncated } = ran;
                 Ok(CommandOutput { output, exit_code, timed_out, truncated })
             }
             Either::Right(_) => Ok(CommandOutput {
@@ -111,13 +111,13 @@ impl PortRunner {
         loop {
             match request.command.prove(&probes) {
                 Ok(proven) => {
-                    let request = json(&Request::of(request, proven));
-                    return last_of(self.0.command(&request), output_sink).await.map_err(failed);
+                    let request = json(&CommandFields::of(request, proven));
+                    return final_answer(self.0.command(&request), output_sink).await.map_err(tool_error);
                 }
                 Err(Unproven::Unmet(need)) => return Err(ToolError::of(need)),
                 Err(Unproven::Look(probe)) => {
-                    let answer = self.0.look(&json(&probe)).only().await.map_err(failed)?;
-                    let seen: Probed = parse("look", &answer).map_err(failed)?;
+                    let answer = self.0.look(&json(&probe)).single().await.map_err(tool_error)?;
+                    let seen: Probed = parse("look", &answer).map_err(tool_error)?;
                     probes.add(probe, seen);
                 }
             }
@@ -126,24 +126,27 @@ impl PortRunner {
 }
 
 /// The last of the answers; those before it are what the command has printed so far.
-async fn last_of(mut answers: Answers, output_sink: Option<&dyn PartialOutput>) -> Result<String, Failure> {
+async fn final_answer(
+    mut answers: Answers,
+    output_sink: Option<&dyn PartialOutput>,
+) -> Result<String, Failure> {
     loop {
         let answer = answers.next().await?.unwrap_or_default();
-        let Some(printed) = answer.strip_prefix(PRINTED) else { return Ok(answer) };
+        let Some(printed) = answer.strip_prefix(OUTPUT_PREFIX) else { return Ok(answer) };
         if let Some(output_sink) = output_sink {
-            output_sink.printed(end_of(printed));
+            output_sink.printed(tail(printed));
         }
     }
 }
 
 /// The end of a text, as much as is told.
-fn end_of(printed: &str) -> &str {
-    let least = printed.len().saturating_sub(TOLD_BYTES);
+fn tail(printed: &str) -> &str {
+    let least = printed.len().saturating_sub(TAIL_BYTES);
     let from = (least..printed.len()).find(|&at| printed.is_char_boundary(at)).unwrap_or(printed.len());
     &printed[from..]
 }
 
-impl Request {
+impl CommandFields {
     fn of(request: &CommandRequest, proven: ProvenCommand<'_>) -> Self {
         let consented = request.environment == CommandEnvironment::User;
         // A home that does not exist has no configuration that could name a program.
@@ -174,7 +177,7 @@ struct PortTool {
 
 /// The answer of a developer's tool: a text, or items.
 #[derive(Deserialize)]
-struct Answer {
+struct ToolAnswer {
     text: Option<String>,
     #[serde(default)]
     items: Vec<ContextItem>,
@@ -195,8 +198,8 @@ impl Tool for PortTool {
             let view = OverlayHandle::of(Arc::clone(context.view));
             self.callbacks.tool(self.number, &json(args), view)
         };
-        let answer = answers.only().await.map_err(failed)?;
-        let Answer { text, items } = parse("output", &answer).map_err(failed)?;
+        let answer = answers.single().await.map_err(tool_error)?;
+        let ToolAnswer { text, items } = parse("output", &answer).map_err(tool_error)?;
         Ok(text.map_or_else(|| ToolOutput::of(items), ToolOutput::Text))
     }
 }
@@ -245,14 +248,14 @@ fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
         return Err("is empty".to_owned());
     }
     // Otherwise the gate would judge the built-in tool while another one runs.
-    let is_told_of = || tool_rules::declarations().iter().any(|tool| tool.name == name);
-    if Declaration::built_in(name).is_some() || is_told_of() {
+    let is_declared = || tool_rules::declarations().iter().any(|tool| tool.name == name);
+    if Declaration::built_in(name).is_some() || is_declared() {
         return Err(format!("{name:?} is a built-in tool, or another name of one; take another name"));
     }
     if names.insert(name.to_owned()) { Ok(()) } else { Err(format!("there are two tools {name:?}")) }
 }
 
 /// The failure, in words for the model.
-fn failed(failure: Failure) -> ToolError {
+fn tool_error(failure: Failure) -> ToolError {
     ToolError::failed(failure.message)
 }

@@ -18,9 +18,9 @@ use crate::tree_port::{PortTree, TreePort};
 ///
 /// In JavaScript, `treeOf` (for reading) and `workspaceOf` in `npm/src/tree.ts` make one of what the developer gave.
 #[wasm_bindgen]
-pub struct TreeHandle(Inner);
+pub struct TreeHandle(TreeKind);
 
-enum Inner {
+enum TreeKind {
     Workspace(Arc<dyn Workspace>),
     Tree(Arc<dyn Tree>),
 }
@@ -29,38 +29,38 @@ enum Inner {
 impl TreeHandle {
     /// The host's own tree.
     pub fn port(port: TreePort) -> Self {
-        Self(Inner::Workspace(Arc::new(PortTree::new(port))))
+        Self(TreeKind::Workspace(Arc::new(PortTree::new(port))))
     }
 }
 
 impl TreeHandle {
     pub(crate) fn writable(tree: Arc<dyn Workspace>) -> Self {
-        Self(Inner::Workspace(tree))
+        Self(TreeKind::Workspace(tree))
     }
 
     pub(crate) fn readable(tree: Arc<dyn Tree>) -> Self {
-        Self(Inner::Tree(tree))
+        Self(TreeKind::Tree(tree))
     }
 
     /// The tree, for reading.
     pub(crate) fn tree(self) -> Arc<dyn Tree> {
         match self.0 {
-            Inner::Workspace(workspace) => workspace,
-            Inner::Tree(tree) => tree,
+            TreeKind::Workspace(workspace) => workspace,
+            TreeKind::Tree(tree) => tree,
         }
     }
 
     /// The workspace, for commits.
     pub(crate) fn workspace(self) -> Result<Arc<dyn Workspace>, Failure> {
         match self.0 {
-            Inner::Workspace(workspace) => Ok(workspace),
-            Inner::Tree(_) => Err(Failure::input("tree", "it can only be read; give a tree with `write`")),
+            TreeKind::Workspace(workspace) => Ok(workspace),
+            TreeKind::Tree(_) => Err(Failure::input("tree", "it can only be read; give a tree with `write`")),
         }
     }
 }
 
 #[derive(Serialize)]
-struct Described {
+struct MetadataFields {
     kind: EntryKind,
     size: u64,
     executable: bool,
@@ -69,12 +69,12 @@ struct Described {
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct EntryFields {
     name: String,
     kind: EntryKind,
 }
 
-/// A [`Described`] in JSON; `None` if nothing is there.
+/// A [`MetadataFields`] in JSON; `None` if nothing is there.
 pub(crate) fn metadata_json(
     found: Result<Metadata, TreeError>,
     modified: impl FnOnce(&Metadata) -> Option<i64>,
@@ -82,18 +82,18 @@ pub(crate) fn metadata_json(
     match found {
         Ok(found) => {
             let Metadata { kind, len: size, executable, .. } = found;
-            Ok(Some(json(&Described { kind, size, executable, modified: modified(&found) })))
+            Ok(Some(json(&MetadataFields { kind, size, executable, modified: modified(&found) })))
         }
         Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A list of [`Entry`] in JSON.
+/// A list of [`EntryFields`] in JSON.
 pub(crate) fn list_json(entries: Vec<DirEntry>, folder: &WorkspacePath) -> Result<String, Failure> {
     let mut named = Vec::with_capacity(entries.len());
     for DirEntry { name, kind } in entries {
-        named.push(Entry { name: String::from_utf8(name).map_err(|_| unnamed(folder))?, kind });
+        named.push(EntryFields { name: String::from_utf8(name).map_err(|_| unnamed(folder))?, kind });
     }
     Ok(json(&named))
 }
@@ -117,7 +117,7 @@ impl MemoryHandle {
 
     /// The same files as a tree.
     pub fn tree(&self) -> TreeHandle {
-        TreeHandle(Inner::Workspace(self.0.clone()))
+        TreeHandle(TreeKind::Workspace(self.0.clone()))
     }
 
     /// As `metadata` of the port.
@@ -128,26 +128,26 @@ impl MemoryHandle {
 
     /// The content of a file.
     pub fn read(&self, text: &str) -> Result<Uint8Array, Failure> {
-        Ok(Uint8Array::from(&*at_once(self.0.read(&path(text)?))?))
+        Ok(Uint8Array::from(&*ready(self.0.read(&path(text)?))?))
     }
 
     /// The names in a folder.
     pub fn list(&self, text: &str) -> Result<String, Failure> {
         let path = path(text)?;
-        list_json(at_once(self.0.list(&path))?, &path)
+        list_json(ready(self.0.list(&path))?, &path)
     }
 
     /// Where a link points.
     #[wasm_bindgen(js_name = readLink)]
     pub fn read_link(&self, text: &str) -> Result<String, Failure> {
         let path = path(text)?;
-        link_text(at_once(self.0.read_link(&path))?, &path)
+        link_text(ready(self.0.read_link(&path))?, &path)
     }
 
     /// Writes a file, new or in place of an existing one. Without `executable` that bit stays as it was.
     pub fn write(&self, text: &str, content: Vec<u8>, executable: Option<bool>) -> Result<(), Failure> {
         let path = path(text)?;
-        self.folders_above(&path)?;
+        self.check_parents(&path)?;
         match self.look(&path) {
             Ok(found) if found.kind == EntryKind::Directory => {
                 return Err(TreeError::IsADirectory { path }.into());
@@ -168,14 +168,14 @@ impl MemoryHandle {
     /// Makes a folder, and missing ones above it, where nothing is.
     #[wasm_bindgen(js_name = createDir)]
     pub fn create_dir(&self, text: &str) -> Result<(), Failure> {
-        let path = self.free(text)?;
+        let path = self.vacant_path(text)?;
         self.0.make_dir(&path);
         Ok(())
     }
 
     /// Makes a link where nothing is.
     pub fn symlink(&self, text: &str, target: &str) -> Result<(), Failure> {
-        let path = self.free(text)?;
+        let path = self.vacant_path(text)?;
         self.0.link(&path, target);
         Ok(())
     }
@@ -184,8 +184,8 @@ impl MemoryHandle {
     pub fn remove(&self, text: &str) -> Result<(), Failure> {
         let path = path(text)?;
         let found = self.look(&path)?;
-        let is_kept = found.kind == EntryKind::Directory
-            && (path.is_root() || !at_once(self.0.list(&path))?.is_empty());
+        let is_kept =
+            found.kind == EntryKind::Directory && (path.is_root() || !ready(self.0.list(&path))?.is_empty());
         if is_kept {
             let reason = "it is a folder that is not empty, or the root".to_owned();
             return Err(TreeError::Unsupported { path, reason }.into());
@@ -197,13 +197,13 @@ impl MemoryHandle {
 
 impl MemoryHandle {
     fn look(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
-        at_once(self.0.metadata(path))
+        ready(self.0.metadata(path))
     }
 
     /// A path at which something can be made.
-    fn free(&self, text: &str) -> Result<WorkspacePath, Failure> {
+    fn vacant_path(&self, text: &str) -> Result<WorkspacePath, Failure> {
         let path = path(text)?;
-        self.folders_above(&path)?;
+        self.check_parents(&path)?;
         match self.look(&path) {
             Err(TreeError::NotFound { .. }) => Ok(path),
             Ok(_) => Err(TreeError::AlreadyExists { path }.into()),
@@ -212,7 +212,7 @@ impl MemoryHandle {
     }
 
     /// Refuses a path that would need a folder in place of a file or link.
-    fn folders_above(&self, path: &WorkspacePath) -> Result<(), TreeError> {
+    fn check_parents(&self, path: &WorkspacePath) -> Result<(), TreeError> {
         let above = std::iter::successors(path.parent(), WorkspacePath::parent);
         for folder in above {
             match self.look(&folder) {
@@ -227,6 +227,6 @@ impl MemoryHandle {
     }
 }
 
-fn at_once<T>(answer: impl Future<Output = T>) -> T {
+fn ready<T>(answer: impl Future<Output = T>) -> T {
     answer.now_or_never().expect("works because a tree in memory waits for nothing")
 }

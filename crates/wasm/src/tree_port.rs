@@ -70,13 +70,13 @@ pub(crate) struct PortTree {
 }
 
 /// What a callback of the host answered.
-enum Answer {
+enum PortAnswer {
     Bytes(Vec<u8>),
     Text(String),
 }
 
 #[derive(Deserialize)]
-struct Looked {
+struct PortMetadata {
     kind: EntryKind,
     size: u64,
     executable: bool,
@@ -84,7 +84,7 @@ struct Looked {
 }
 
 #[derive(Deserialize)]
-struct Refused {
+struct PortError {
     code: String,
     message: String,
     /// The path of a commit to which the error belongs.
@@ -100,7 +100,7 @@ impl PortTree {
         &self,
         callback: &'static str,
         path: &WorkspacePath,
-    ) -> BoxFuture<'static, Result<Answer, TreeError>> {
+    ) -> BoxFuture<'static, Result<PortAnswer, TreeError>> {
         self.ask_with(callback, path, JsValue::UNDEFINED, false)
     }
 
@@ -110,25 +110,25 @@ impl PortTree {
         path: &WorkspacePath,
         content: JsValue,
         executable: bool,
-    ) -> BoxFuture<'static, Result<Answer, TreeError>> {
+    ) -> BoxFuture<'static, Result<PortAnswer, TreeError>> {
         let promise = path.as_str().map(|path| self.port.ask(callback, path, content, executable));
         let path = path.clone();
         Box::pin(SendWrapper::new(async move {
             let promise = promise.ok_or_else(|| unnamed(&path))?;
             match promise.await {
                 Ok(answer) => match answer.dyn_into::<Uint8Array>() {
-                    Ok(bytes) => Ok(Answer::Bytes(bytes.to_vec())),
-                    Err(other) => Ok(Answer::Text(other.as_string().unwrap_or_default())),
+                    Ok(bytes) => Ok(PortAnswer::Bytes(bytes.to_vec())),
+                    Err(other) => Ok(PortAnswer::Text(other.as_string().unwrap_or_default())),
                 },
-                Err(refused) => Err(refusal(&path, &refused)),
+                Err(rejected) => Err(port_error(&path, &rejected)),
             }
         }))
     }
 }
 
 /// The value of a JSON text of the port.
-fn parse<'a, T: Deserialize<'a>>(path: &WorkspacePath, answer: &'a Answer) -> Result<T, TreeError> {
-    let text = if let Answer::Text(text) = answer { text } else { "" };
+fn parse<'a, T: Deserialize<'a>>(path: &WorkspacePath, answer: &'a PortAnswer) -> Result<T, TreeError> {
+    let text = if let PortAnswer::Text(text) = answer { text } else { "" };
     serde_json::from_str(text).map_err(|error| io(path, error.to_string()))
 }
 
@@ -136,9 +136,9 @@ fn io(path: &WorkspacePath, message: String) -> TreeError {
     TreeError::failed(path.clone(), message)
 }
 
-fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
-    let text = refused.as_string().unwrap_or_default();
-    let Ok(Refused { code, message, path: named }) = serde_json::from_str(&text) else {
+fn port_error(path: &WorkspacePath, rejected: &JsValue) -> TreeError {
+    let text = rejected.as_string().unwrap_or_default();
+    let Ok(PortError { code, message, path: named }) = serde_json::from_str(&text) else {
         return io(path, "the tree failed".to_owned());
     };
     let path = named.and_then(|named| WorkspacePath::parse(&named).ok()).unwrap_or_else(|| path.clone());
@@ -153,7 +153,7 @@ fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
     }
 }
 
-impl Looked {
+impl PortMetadata {
     fn metadata(&self) -> Metadata {
         let &Self { kind, size, executable, modified } = self;
         let len = if kind == EntryKind::Directory { 0 } else { size };
@@ -178,14 +178,14 @@ impl Looked {
 impl Tree for PortTree {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         let answer = self.ask("metadata", path).await?;
-        let looked: Option<Looked> = parse(path, &answer)?;
+        let looked: Option<PortMetadata> = parse(path, &answer)?;
         Ok(looked.ok_or_else(|| TreeError::NotFound { path: path.clone() })?.metadata())
     }
 
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.ask("read", path).await? {
-            Answer::Bytes(bytes) => Ok(bytes),
-            Answer::Text(_) => Err(io(path, "read gave no bytes".to_owned())),
+            PortAnswer::Bytes(bytes) => Ok(bytes),
+            PortAnswer::Text(_) => Err(io(path, "read gave no bytes".to_owned())),
         }
     }
 
@@ -217,14 +217,14 @@ impl Tree for PortTree {
 impl Writer for PortTree {
     async fn write(&self, path: &WorkspacePath, content: &[u8], executable: bool) -> Result<(), TreeError> {
         // The content is copied, because the host must not keep a view of this module's memory.
-        let asked = self.ask_with("write", path, Uint8Array::from(content).into(), executable);
-        asked.await.map(|_| ())
+        let answer = self.ask_with("write", path, Uint8Array::from(content).into(), executable);
+        answer.await.map(|_| ())
     }
 
     async fn symlink(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), TreeError> {
         let target = std::str::from_utf8(target).map_err(|_| unnamed(path))?;
-        let asked = self.ask_with("symlink", path, target.into(), false);
-        asked.await.map(|_| ())
+        let answer = self.ask_with("symlink", path, target.into(), false);
+        answer.await.map(|_| ())
     }
 
     async fn create_dir(&self, path: &WorkspacePath) -> Result<(), TreeError> {
@@ -241,8 +241,8 @@ impl AtomicWriter for PortTree {
     async fn make(&self, steps: Vec<Step>) -> Result<Vec<WorkspacePath>, TreeError> {
         let batch = SendWrapper::new(self.port.batch());
         for Step { path, before, after, moved_from } in steps {
-            let (kind_before, before, _) = crossing(&path, before)?;
-            let (kind_after, after, executable) = crossing(&path, after)?;
+            let (kind_before, before, _) = entry_to_js(&path, before)?;
+            let (kind_after, after, executable) = entry_to_js(&path, after)?;
             let text = path.as_str().ok_or_else(|| unnamed(&path))?;
             let moved_from = moved_from.as_ref().and_then(WorkspacePath::as_str).unwrap_or_default();
             batch.add(text, kind_before, before.take(), kind_after, after.take(), executable, moved_from);
@@ -250,14 +250,14 @@ impl AtomicWriter for PortTree {
         let root = WorkspacePath::root();
         let promise = batch.commit();
         match SendWrapper::new(async move { promise.await }).await {
-            Ok(answer) => parse(&root, &Answer::Text(answer.as_string().unwrap_or_default())),
-            Err(refused) => Err(refusal(&root, &refused)),
+            Ok(answer) => parse(&root, &PortAnswer::Text(answer.as_string().unwrap_or_default())),
+            Err(rejected) => Err(port_error(&root, &rejected)),
         }
     }
 }
 
 /// The kind of an entry as JavaScript names it, its content, and its executable bit.
-fn crossing(
+fn entry_to_js(
     path: &WorkspacePath,
     entry: Option<Entry>,
 ) -> Result<(&'static str, SendWrapper<JsValue>, bool), TreeError> {
@@ -274,9 +274,9 @@ fn crossing(
 }
 
 /// A place in the queue, which is given up when this is dropped.
-struct Place(SendWrapper<Turn>);
+struct QueueSlot(SendWrapper<Turn>);
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.0.release();
     }
@@ -285,8 +285,8 @@ impl Drop for Place {
 #[async_trait]
 impl Workspace for PortTree {
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        let place = Place(SendWrapper::new(self.port.turn()));
-        let ready = SendWrapper::new(js_sys::futures::JsFuture::from(place.0.ready()));
+        let slot = QueueSlot(SendWrapper::new(self.port.turn()));
+        let ready = SendWrapper::new(js_sys::futures::JsFuture::from(slot.0.ready()));
         // This promise never rejects.
         let _ = SendWrapper::new(async move { ready.take().await.is_ok() }).await;
         if self.port.is_atomic() {

@@ -11,7 +11,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::cancel::Cancellable;
-use crate::events::Told;
+use crate::events::EventReader;
 use crate::failure::json;
 use crate::host::PortHost;
 use crate::promise::promise;
@@ -20,13 +20,13 @@ use crate::promise::promise;
 #[wasm_bindgen]
 pub struct TurnHandle {
     work: Rc<Cancellable<dyn Future<Output = Ending>>>,
-    told: Told,
+    events: EventReader,
     finished: Shared<oneshot::Receiver<String>>,
 }
 
 /// How the turn ended.
 #[derive(Serialize)]
-struct Record {
+struct TurnFields {
     ending: Ending,
     transcript: Transcript,
     cost: Cost,
@@ -42,15 +42,15 @@ impl TurnHandle {
         let waited = Rc::clone(&work);
         js_sys::futures::spawn_local(async move {
             let mut ending = waited.wait(Future::poll).await.unwrap_or(Ending::Aborted);
-            let not_asked = host.not_asked.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(message) = not_asked {
+            let consent_failure = host.consent_failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(message) = consent_failure {
                 ending = Ending::failed("consent", format!("consent could not be asked for: {message}"));
             }
-            let record = Record { ending, transcript: turn.transcript(), cost: turn.cost() };
+            let record = TurnFields { ending, transcript: turn.transcript(), cost: turn.cost() };
             // The receiver is gone if nobody wants to know.
             let _ = send.send(json(&record));
         });
-        Self { work, told: Told::new(events), finished: finished.shared() }
+        Self { work, events: EventReader::new(events), finished: finished.shared() }
     }
 }
 
@@ -59,7 +59,7 @@ impl TurnHandle {
     /// The next event, as JSON; nothing at the end.
     #[wasm_bindgen(js_name = nextEvent)]
     pub fn next_event(&self) -> Promise {
-        self.told.next()
+        self.events.next()
     }
 
     /// Waits for the end. The answer is a record of it as JSON.
@@ -76,6 +76,6 @@ impl TurnHandle {
     /// Closes the handle: the turn is interrupted.
     pub fn close(&self) {
         self.work.cancel();
-        self.told.close();
+        self.events.close();
     }
 }

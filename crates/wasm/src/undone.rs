@@ -14,7 +14,7 @@ use crate::promise::promise;
 use crate::tree::TreeHandle;
 
 /// How many looks are remembered, so that their news can be told.
-const LOOKS: usize = 8;
+const MAX_REPORTS: usize = 8;
 
 /// A tree that recognizes its commits, so that it notices when their user undoes them.
 #[wasm_bindgen]
@@ -27,7 +27,7 @@ pub struct WatchHandle {
 /// The news, as data and in words.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct UndoFields<'a> {
     undone: &'a [RestoredFile],
     redone: &'a [RestoredFile],
     note: &'a str,
@@ -60,8 +60,8 @@ impl WatchHandle {
             let look = found.last().map_or(0, |(look, _)| look.wrapping_add(1));
             let UndoReport { undone, redone } = &news;
             let (note, for_user) = (&*news.note(), &*news.user_message());
-            let told = json(&Told { undone, redone, note, for_user, look });
-            if found.len() == LOOKS {
+            let told = json(&UndoFields { undone, redone, note, for_user, look });
+            if found.len() == MAX_REPORTS {
                 found.remove(0);
             }
             found.push((look, news));

@@ -19,7 +19,7 @@ pub struct WireHandle {
 /// A request to send, without what JavaScript already has: the beginning of the URL and the key.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Encoded {
+struct RequestFields {
     path: String,
     query: Option<&'static str>,
     headers: Vec<(&'static str, &'static str)>,
@@ -31,7 +31,7 @@ struct Encoded {
 /// The part of a provider that JavaScript has to know.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Described<'a> {
+struct ProviderFields<'a> {
     base_url: &'a str,
     /// Endings that people copy along with a base URL.
     endings: &'static [&'static str],
@@ -61,7 +61,7 @@ impl WireHandle {
     pub fn describe(&self) -> String {
         let Provider { base_url, wire, key, .. } = &self.provider;
         let (endings, accept) = (wire.base_url_endings(), wire.accept());
-        json(&Described { base_url, endings, accept, needs_key: *key == KeyNeed::Required })
+        json(&ProviderFields { base_url, endings, accept, needs_key: *key == KeyNeed::Required })
     }
 
     /// The same provider at an address that was checked.
@@ -88,7 +88,13 @@ impl WireHandle {
             KeyHeader::Named(name) => (name, ""),
         };
         let body = String::from_utf8(wire.encode(&request)).expect("works because it is JSON");
-        Ok(json(&Encoded { path: wire.path(&request.model), query: wire.query(), headers, key_header, body }))
+        Ok(json(&RequestFields {
+            path: wire.path(&request.model),
+            query: wire.query(),
+            headers,
+            key_header,
+            body,
+        }))
     }
 
     /// A decoder for the answer to `request`; no error will contain `key`.
@@ -100,27 +106,34 @@ impl WireHandle {
     /// The failure in an answer with this status.
     pub fn refused(&self, status: u16, retry_after_ms: Option<f64>, body: &str, key: &str) -> String {
         let wait = retry_after_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-        told(self.provider.status_error(status, wait, body, key))
+        failure_json(self.provider.status_error(status, wait, body, key))
     }
 
     /// The failure if something other than the provider answers.
     pub fn stranger(&self, answered: &str, key: &str) -> String {
-        told(self.provider.wrong_server_error(answered, key))
+        failure_json(self.provider.wrong_server_error(answered, key))
     }
 
     /// The failure if nothing answers.
     pub fn unreachable(&self, url: &str, why: &str, key: &str) -> String {
-        told(self.provider.unreachable_error(url, why, key))
+        failure_json(self.provider.unreachable_error(url, why, key))
     }
 
     /// The failure if nothing came for this long.
     pub fn silent(&self, ms: u32) -> String {
-        told(ModelError::Timeout { provider: self.provider.label(), after: Duration::from_millis(ms.into()) })
+        failure_json(ModelError::Timeout {
+            provider: self.provider.label(),
+            after: Duration::from_millis(ms.into()),
+        })
     }
 
     /// The failure of a host that has not set up the provider.
     pub fn misconfigured(&self, message: String) -> String {
-        told(ModelError::Misconfigured { provider: self.provider.name.clone(), message, source: None })
+        failure_json(ModelError::Misconfigured {
+            provider: self.provider.name.clone(),
+            message,
+            source: None,
+        })
     }
 }
 
@@ -136,7 +149,7 @@ impl From<Provider> for WireHandle {
     }
 }
 
-fn told(error: ModelError) -> String {
+fn failure_json(error: ModelError) -> String {
     Failure::from(error).to_json()
 }
 
@@ -158,13 +171,13 @@ impl DecoderHandle {
     /// The events in the next bytes, as a JSON text. If something goes wrong after them, `failure` has it.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         let events = self.decoder.bytes(bytes);
-        self.tell(events)
+        self.events_json(events)
     }
 
     /// The events at the end of the stream.
     pub fn end(&mut self) -> String {
         let events = self.decoder.end();
-        self.tell(events)
+        self.events_json(events)
     }
 
     /// What went wrong; it is returned once.
@@ -192,7 +205,7 @@ impl DecoderHandle {
         steps
     }
 
-    fn tell(&mut self, events: Vec<Result<ModelEvent, ModelError>>) -> String {
+    fn events_json(&mut self, events: Vec<Result<ModelEvent, ModelError>>) -> String {
         let mut text = String::from("[");
         for event in events {
             match event.map(event_to_json) {

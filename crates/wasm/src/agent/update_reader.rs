@@ -9,55 +9,55 @@ use serde::Serialize;
 use crate::failure::json;
 
 /// The changes of a conversation. One caller may wait for them, while another takes them without waiting.
-pub(crate) struct Watch {
+pub(crate) struct UpdateReader {
     updates: RefCell<Updates>,
     /// The waker of the caller that waits. The updates know only one waker, so a look in between has to use this one.
-    waiting: RefCell<Waker>,
+    waiting_waker: RefCell<Waker>,
     /// What was found while a caller waited.
-    found: RefCell<Option<Update>>,
+    pending: RefCell<Option<Update>>,
     /// Whether something was taken of which the waiting caller has not been told.
-    was_taken: Cell<bool>,
+    taken_unreported: Cell<bool>,
     has_ended: Cell<bool>,
 }
 
 #[derive(Serialize)]
-struct Fields<'a> {
+struct UpdateFields<'a> {
     view: &'a View,
     items: &'a [ItemChange],
 }
 
-impl Watch {
+impl UpdateReader {
     pub(crate) fn new(updates: Updates) -> Self {
         Self {
             updates: RefCell::new(updates),
-            waiting: RefCell::new(Waker::noop().clone()),
-            found: RefCell::default(),
-            was_taken: Cell::new(false),
+            waiting_waker: RefCell::new(Waker::noop().clone()),
+            pending: RefCell::default(),
+            taken_unreported: Cell::new(false),
             has_ended: Cell::new(false),
         }
     }
 
     /// Takes what has changed, as JSON.
     pub(crate) fn take(&self) -> Option<String> {
-        let waker = self.waiting.borrow().clone();
-        let update = self.found.take().or_else(|| match self.poll(&mut Context::from_waker(&waker)) {
+        let waker = self.waiting_waker.borrow().clone();
+        let update = self.pending.take().or_else(|| match self.poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(update) => update,
             Poll::Pending => None,
         })?;
-        self.was_taken.set(true);
-        Some(json(&Fields { view: &update.view, items: &update.items }))
+        self.taken_unreported.set(true);
+        Some(json(&UpdateFields { view: &update.view, items: &update.items }))
     }
 
     /// Waits until something has changed; `false` if nothing will change any more.
     pub(crate) async fn changed(&self) -> bool {
         poll_fn(|context| {
-            self.waiting.replace(context.waker().clone());
-            if self.was_taken.take() || self.found.borrow().is_some() {
+            self.waiting_waker.replace(context.waker().clone());
+            if self.taken_unreported.take() || self.pending.borrow().is_some() {
                 return Poll::Ready(true);
             }
             self.poll(context).map(|update| {
                 let is_there = update.is_some();
-                self.found.replace(update);
+                self.pending.replace(update);
                 is_there
             })
         })

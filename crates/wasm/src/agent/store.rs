@@ -30,40 +30,40 @@ extern "C" {
 }
 
 /// Makes [`KeepPort`] `Send`, as the ports have to be. This is sound because there is one thread.
-pub(crate) struct Store(SendWrapper<KeepPort>);
+pub(crate) struct JsStore(SendWrapper<KeepPort>);
 
-impl Store {
+impl JsStore {
     pub(crate) fn new(port: KeepPort) -> Self {
         Self(SendWrapper::new(port))
     }
 }
 
 #[async_trait]
-impl SessionStore for Store {
+impl SessionStore for JsStore {
     async fn append(&self, lines: String) -> Result<(), StoreError> {
         let answer = Answers::new(self.0.session(&lines));
-        answer.only().await.map(drop).map_err(|failure| failure.message.into())
+        answer.single().await.map(drop).map_err(|failure| failure.message.into())
     }
 }
 
 /// The ledger. The developer keeps it, and the costs are summed up here for display.
-pub(crate) struct Ledger {
-    store: Arc<Store>,
-    kept: Mutex<Kept>,
+pub(crate) struct JsLedger {
+    store: Arc<JsStore>,
+    state: Mutex<LedgerState>,
 }
 
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct LedgerState {
     habits: Habits,
     /// The cost of runs whose outcome is not known yet, by their ids.
     open: BTreeMap<String, Usage>,
-    costs: Costs,
+    costs: ConversationCosts,
 }
 
 /// What a conversation has cost.
 #[derive(Serialize, Default, Clone, Copy)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Costs {
+pub(crate) struct ConversationCosts {
     /// The user's own turns, including work ahead that they took.
     turns: Usage,
     /// Work ahead that was not taken.
@@ -79,26 +79,26 @@ pub(crate) struct Costs {
     money: Option<Money>,
 }
 
-impl Ledger {
-    pub(crate) fn new(store: Arc<Store>, habits: Habits) -> Self {
-        Self { store, kept: Mutex::new(Kept { habits, ..Kept::default() }) }
+impl JsLedger {
+    pub(crate) fn new(store: Arc<JsStore>, habits: Habits) -> Self {
+        Self { store, state: Mutex::new(LedgerState { habits, ..LedgerState::default() }) }
     }
 
-    pub(crate) fn costs(&self) -> Costs {
-        let kept = self.kept();
-        let mut costs = kept.costs;
-        for usage in kept.open.values() {
+    pub(crate) fn costs(&self) -> ConversationCosts {
+        let state = self.state();
+        let mut costs = state.costs;
+        for usage in state.open.values() {
             costs.ahead += *usage;
         }
         costs
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, LedgerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl LedgerState {
     fn observe(&mut self, entry: &Entry) {
         let costs = &mut self.costs;
         let mut pay = |money: Option<Money>| {
@@ -142,16 +142,16 @@ impl Kept {
 }
 
 #[async_trait]
-impl LedgerStore for Ledger {
+impl LedgerStore for JsLedger {
     async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
         let (lines, habits) = {
-            let mut kept = self.kept();
-            pending_writes.entries.iter().for_each(|entry| kept.observe(entry));
-            pending_writes.habit_updates.iter().for_each(|update| kept.habits.apply(update));
+            let mut state = self.state();
+            pending_writes.entries.iter().for_each(|entry| state.observe(entry));
+            pending_writes.habit_updates.iter().for_each(|update| state.habits.apply(update));
             let lines: String = pending_writes.entries.iter().map(Entry::to_line).collect();
-            (lines, json(&kept.habits))
+            (lines, json(&state.habits))
         };
         let answer = Answers::new(self.store.0.ledger(&lines, &habits));
-        answer.only().await.map(|_| None).map_err(|failure| failure.message.into())
+        answer.single().await.map(|_| None).map_err(|failure| failure.message.into())
     }
 }

@@ -1,19 +1,19 @@
-//! Turns messages of serde about a value into the words of JavaScript. An error of `serde_json` has no fields that say what was
-//! expected and what was found, so its message is read; a test below holds every form that a message can have.
+//! Turns messages of serde about a value into the words of JavaScript. An error of `serde_json` has no fields that say
+//! what was expected and what was found, so its message is read; a test below holds every form that a message can have.
 
 /// A message of serde without its place; a message from elsewhere stays as it is.
-pub(crate) fn in_words(message: &str) -> String {
+pub(crate) fn explain_error(message: &str) -> String {
     // The value may contain any text, but what is expected cannot.
-    let told = message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected "));
-    if let Some((found, expected)) = told {
+    let parts = message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected "));
+    if let Some((found, expected)) = parts {
         // Otherwise the message is about a length: a list stands in place of an object.
         let found = found.split_once(": ").map_or("an array", |(_, found)| value(found));
-        return format!("must be {}, and is {}", expectation(expected), shortened(found));
+        return format!("must be {}, and is {}", expectation(expected), truncate(found));
     }
-    if let Some((word, words)) = about(message, "unknown variant `") {
-        return format!("must be {}, and is \"{}\"", expectation(words), shortened(word));
+    if let Some((word, words)) = split_expected(message, "unknown variant `") {
+        return format!("must be {}, and is \"{}\"", expectation(words), truncate(word));
     }
-    match about(message, "unknown field `") {
+    match split_expected(message, "unknown field `") {
         Some((_, fields)) => {
             let fields = expectation(fields.strip_prefix("one of ").unwrap_or(fields));
             format!("is not a known field; known are {fields}")
@@ -23,7 +23,7 @@ pub(crate) fn in_words(message: &str) -> String {
 }
 
 /// An unknown name, and the known ones.
-fn about<'a>(message: &'a str, what: &str) -> Option<(&'a str, &'a str)> {
+fn split_expected<'a>(message: &'a str, what: &str) -> Option<(&'a str, &'a str)> {
     message.strip_prefix(what)?.rsplit_once("`, expected ")
 }
 
@@ -56,7 +56,7 @@ fn value(found: &str) -> &str {
 }
 
 /// As much of a text as a message needs.
-fn shortened(text: &str) -> String {
+fn truncate(text: &str) -> String {
     const CHARS: usize = 60;
     match text.char_indices().nth(CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_others_say_stays_as_it_is() {
         for message in ["", "is empty", "Invalid symbol 63, offset 0.", "`role` is missing"] {
-            assert_eq!(in_words(message), message);
+            assert_eq!(explain_error(message), message);
         }
     }
 }

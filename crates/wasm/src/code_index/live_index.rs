@@ -25,7 +25,7 @@ const CHANGED_AT_ONCE: usize = 64;
 /// How much of a project is indexed; what is left out is reported.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(super) struct Most {
+pub(super) struct IndexLimits {
     max_files: Option<u32>,
     max_bytes: Option<u64>,
 }
@@ -46,37 +46,37 @@ pub(super) struct Progress {
 }
 
 /// An index in memory that follows a tree of the host in small steps.
-pub(super) struct Kept {
+pub(super) struct LiveIndex {
     files: Arc<dyn Tree>,
     deny: DenyRules,
     most_files: usize,
     most_bytes: u64,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
     /// Held during each change of the index, including everything for which the change waits: so of two answers about
     /// one path, the later one counts.
     turn: Turn<CutContents>,
 }
 
 #[derive(Default)]
-struct State {
+struct LiveState {
     index: MemoryIndex,
     /// A number that changes with each change of the index.
     generation: u64,
     /// Whether all files have to be looked at, and whether they were at least once.
-    must_look: bool,
-    looked: bool,
+    must_scan: bool,
+    scanned: bool,
     /// Files that are new or have changed since, as they were seen at the look.
     waiting: VecDeque<(WorkspacePath, Fingerprint)>,
     /// Paths of which the host said that they changed, each with the number of that report.
     changed: BTreeMap<WorkspacePath, u64>,
-    words: u64,
+    last_report: u64,
     /// The fingerprint of each file before it was read.
     seen: HashMap<WorkspacePath, Fingerprint>,
     notes: Vec<String>,
 }
 
-impl Kept {
-    pub(super) fn new(files: Arc<dyn Tree>, deny: DenyRules, most: &Most) -> Self {
+impl LiveIndex {
+    pub(super) fn new(files: Arc<dyn Tree>, deny: DenyRules, most: &IndexLimits) -> Self {
         Self {
             files,
             deny,
@@ -87,38 +87,38 @@ impl Kept {
         }
     }
 
-    pub(super) fn look(&self) {
-        self.state().must_look = true;
+    pub(super) fn request_scan(&self) {
+        self.state().must_scan = true;
     }
 
     pub(super) fn changed(&self, path: WorkspacePath) {
         let mut state = self.state();
-        state.words += 1;
-        let word = state.words;
-        state.changed.insert(path, word);
+        state.last_report += 1;
+        let report = state.last_report;
+        state.changed.insert(path, report);
     }
 
     /// Does a part of the work; returns whether there is more.
     pub(super) async fn step(&self) -> Result<bool, TreeError> {
         let mut cut = self.turn.lock().await;
-        let (changed, must_look) = {
+        let (changed, must_scan) = {
             let state = self.state();
             let changed: Vec<_> = state.changed.clone().into_iter().take(CHANGED_AT_ONCE).collect();
-            (changed, state.must_look)
+            (changed, state.must_scan)
         };
         if !changed.is_empty() {
-            self.follow(changed, &mut cut).await;
-        } else if must_look {
-            self.state().must_look = false;
-            if let Err(error) = self.look_at_all().await {
-                self.state().must_look = true;
+            self.update_paths(changed, &mut cut).await;
+        } else if must_scan {
+            self.state().must_scan = false;
+            if let Err(error) = self.scan_all().await {
+                self.state().must_scan = true;
                 return Err(error);
             }
         } else {
-            self.read_on().await;
+            self.read_batch().await;
         }
         let state = self.state();
-        Ok(state.must_look || !state.changed.is_empty() || !state.waiting.is_empty())
+        Ok(state.must_scan || !state.changed.is_empty() || !state.waiting.is_empty())
     }
 
     /// Sets the content of a path, whatever the tree says of it, until a change of the path is reported.
@@ -133,7 +133,7 @@ impl Kept {
         let given = Overlay::new(Arc::clone(&self.files), Quota::default());
         given.write(path, content.clone()).await?;
         let staged = ChangeSet { reads: Vec::new(), ..given.change_set() };
-        let delta = Delta::of(&given, &staged, &BTreeSet::new(), &self.closes(), &mut cut).await;
+        let delta = Delta::of(&given, &staged, &BTreeSet::new(), &self.is_closed(), &mut cut).await;
         let mut state = self.state();
         if state.index.content(path).is_none() && self.room(&state) == 0 {
             state.too_many(self.most_files);
@@ -168,11 +168,11 @@ impl Kept {
     }
 
     /// Updates the index to what is at these paths now.
-    async fn follow(&self, changed: Vec<(WorkspacePath, u64)>, cut: &mut CutContents) {
+    async fn update_paths(&self, changed: Vec<(WorkspacePath, u64)>, cut: &mut CutContents) {
         let kinds =
             changed.iter().map(|(path, _)| async { Some(self.files.metadata(path).await.ok()?.kind) });
         let kinds = join_all(kinds).await;
-        let must_look =
+        let must_scan =
             kinds.contains(&Some(EntryKind::Directory)) || changed.iter().any(|(path, _)| is_rule_file(path));
         let mut paths = BTreeSet::new();
         {
@@ -189,23 +189,23 @@ impl Kept {
             }
         }
         let none = ChangeSet::default();
-        let delta = Delta::of(self.files.as_ref(), &none, &paths, &self.closes(), cut).await;
+        let delta = Delta::of(self.files.as_ref(), &none, &paths, &self.is_closed(), cut).await;
         let mut state = self.state();
         delta.write_to(&mut state.index);
         state.generation += 1;
-        state.must_look |= must_look;
-        for (path, word) in changed {
+        state.must_scan |= must_scan;
+        for (path, report) in changed {
             state.seen.remove(&path);
             // The path may have changed again in the meantime.
-            if state.changed.get(&path) == Some(&word) {
+            if state.changed.get(&path) == Some(&report) {
                 state.changed.remove(&path);
             }
         }
     }
 
     /// Finds the files that have to be read, and removes those that are gone.
-    async fn look_at_all(&self) -> Result<(), TreeError> {
-        let mut found = project_files(self.files.as_ref(), &self.closes()).await?;
+    async fn scan_all(&self) -> Result<(), TreeError> {
+        let mut found = project_files(self.files.as_ref(), &self.is_closed()).await?;
         let all = found.files.len();
         let mut bytes = 0;
         let fits = found.files.iter().take(self.most_files).take_while(|(_, seen)| {
@@ -222,9 +222,9 @@ impl Kept {
                 "{fits} of {all} files are indexed, the first by name: more would be too many {limit}"
             ));
         }
-        let there: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
+        let present: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
         let known: Vec<_> = state.index.catalogue().paths().cloned().collect();
-        for path in known.iter().filter(|path| !there.contains(path)) {
+        for path in known.iter().filter(|path| !present.contains(path)) {
             state.index.remove(path);
             state.seen.remove(path);
         }
@@ -232,12 +232,12 @@ impl Kept {
         let waiting = found.files.into_iter().filter(is_new).collect();
         state.waiting = waiting;
         state.generation += 1;
-        state.looked = true;
+        state.scanned = true;
         Ok(())
     }
 
     /// Reads some of the files that wait.
-    async fn read_on(&self) {
+    async fn read_batch(&self) {
         let batch = self.batch();
         let reads = batch.iter().map(|(path, seen)| async {
             if LARGEST_FILE < seen.len {
@@ -278,24 +278,24 @@ impl Kept {
     }
 
     /// How many more files the index may take.
-    fn room(&self, state: &State) -> usize {
+    fn room(&self, state: &LiveState) -> usize {
         self.most_files.saturating_sub(state.index.catalogue().paths().count())
     }
 
-    fn closes(&self) -> impl Fn(&WorkspacePath) -> bool + Sync {
+    fn is_closed(&self) -> impl Fn(&WorkspacePath) -> bool + Sync {
         |path| self.deny.closes(path, false)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LiveState> {
         // There is one thread, and a panic ends it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LiveState {
     /// In hundredths, rounded down, so that it is 100 only if no file waits.
     fn percent(&self) -> u64 {
-        if !self.looked {
+        if !self.scanned {
             return 0;
         }
         let (indexed, files) = self.counts();
@@ -319,7 +319,7 @@ impl State {
 }
 
 #[async_trait]
-impl ProjectIndex for Kept {
+impl ProjectIndex for LiveIndex {
     fn files(&self) -> Arc<dyn Tree> {
         Arc::clone(&self.files)
     }

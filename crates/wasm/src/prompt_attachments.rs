@@ -20,14 +20,14 @@ use crate::input::parse;
 use crate::port::Callbacks;
 
 /// How many files and folders are offered by their names.
-const MOST_PATHS: usize = 20_000;
+const MAX_PATHS: usize = 20_000;
 
 /// Finds what is sent along with prompts.
-pub(crate) struct BesidePrompts {
+pub(crate) struct AttachmentFinder {
     pub(crate) callbacks: Arc<Callbacks>,
     pub(crate) toolbox: Toolbox,
     /// What the developer's callbacks can tell about.
-    pub(crate) told: Vec<HostMention>,
+    pub(crate) kinds: Vec<HostMention>,
     /// Whether the project's rules are sent to the model.
     pub(crate) rules: bool,
     /// How many tokens the model sees at once.
@@ -36,14 +36,14 @@ pub(crate) struct BesidePrompts {
 
 /// The project's rules that are sent along with a prompt, for display.
 #[derive(Serialize)]
-struct RulesTold {
-    rules: Vec<RuleTold>,
+struct RulesFields {
+    rules: Vec<RuleFields>,
     gone: Vec<String>,
     problems: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct RuleTold {
+struct RuleFields {
     path: String,
     text: String,
 }
@@ -56,9 +56,9 @@ struct Mentionable {
     words: &'static str,
 }
 
-impl BesidePrompts {
+impl AttachmentFinder {
     /// The kinds of mentions that callbacks can tell about, from their names.
-    pub(crate) fn callbacks_of(told: &[String]) -> Result<Vec<HostMention>, Failure> {
+    pub(crate) fn parse_mention_kinds(kinds: &[String]) -> Result<Vec<HostMention>, Failure> {
         let known = || HostMention::ALL.map(HostMention::name).join(", ");
         let of_name = |name: &String| {
             HostMention::of_name(name).ok_or_else(|| {
@@ -68,7 +68,7 @@ impl BesidePrompts {
                 )
             })
         };
-        told.iter().map(of_name).collect()
+        kinds.iter().map(of_name).collect()
     }
 
     pub(crate) fn set_window(&self, window: Option<u64>) {
@@ -76,7 +76,7 @@ impl BesidePrompts {
     }
 
     /// What the model reads with a prompt; the error says what could not be found out.
-    pub(crate) async fn of_prompt(
+    pub(crate) async fn for_prompt(
         &self,
         prompt: &str,
         whose: PromptOrigin,
@@ -87,7 +87,7 @@ impl BesidePrompts {
         let window = *self.window.lock().unwrap_or_else(PoisonError::into_inner);
         let by_tools =
             ToolMentionSource { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOrigin::User };
-        let source = Source { beside: self, by_tools };
+        let source = PromptMentionSource { beside: self, by_tools };
         let room = mention_budget(window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
         let ResolvedMentions { text, images, read } = resolved.map_err(|error| error.to_string())?;
@@ -109,18 +109,18 @@ impl BesidePrompts {
     ) -> Option<String> {
         let rules = ProjectRules::read(tree, gate).await;
         let (system, history) = (conversation.system(), conversation.history());
-        let told = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
+        let sent = rules.rules_for_prompt(prompt, system, history, tree, gate).await;
         if whose == PromptOrigin::User {
-            let problems = rules.problems().iter().chain(&told.problems);
-            tell_rules(&self.callbacks, &told.rules, told.gone, problems);
+            let problems = rules.problems().iter().chain(&sent.problems);
+            report_rules(&self.callbacks, &sent.rules, sent.gone, problems);
         }
-        told.text
+        sent.text
     }
 
     /// What may be mentioned, with files and folders last: a list in JSON.
     pub(crate) async fn mentionable(&self, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
         let tells = |what: &HostMention| {
-            self.told.contains(what) || ToolMentionSource::supports(&self.toolbox, *what)
+            self.kinds.contains(what) || ToolMentionSource::supports(&self.toolbox, *what)
         };
         let outside = HostMention::ALL.into_iter().filter(tells);
         let mut all: Vec<_> = outside
@@ -131,21 +131,21 @@ impl BesidePrompts {
             mention: format!("@rule:{}", rule.name()),
             words: "a rule of the project",
         }));
-        let paths = mentions_of_paths(tree, gate, MOST_PATHS).await;
+        let paths = mentions_of_paths(tree, gate, MAX_PATHS).await;
         all.extend(paths.into_iter().map(|mention| Mentionable { mention, words: "" }));
         json(&all)
     }
 }
 
 /// Tells the developer which rules are sent to the model.
-pub(crate) fn tell_rules<'a>(
+pub(crate) fn report_rules<'a>(
     callbacks: &Callbacks,
     rules: &[Rule],
     gone: Vec<String>,
     problems: impl IntoIterator<Item = &'a RuleProblem>,
 ) {
-    let shown = RulesTold {
-        rules: rules.iter().map(|rule| RuleTold { path: rule.label(), text: rule.text.clone() }).collect(),
+    let shown = RulesFields {
+        rules: rules.iter().map(|rule| RuleFields { path: rule.label(), text: rule.text.clone() }).collect(),
         gone,
         problems: problems.into_iter().map(RuleProblem::to_string).collect(),
     };
@@ -156,19 +156,20 @@ pub(crate) fn tell_rules<'a>(
 }
 
 /// Asks the developer's callbacks first; what they cannot tell may be known by a tool.
-struct Source<'a> {
-    beside: &'a BesidePrompts,
+struct PromptMentionSource<'a> {
+    beside: &'a AttachmentFinder,
     by_tools: ToolMentionSource<'a>,
 }
 
 #[async_trait]
-impl MentionSource for Source<'_> {
+impl MentionSource for PromptMentionSource<'_> {
     async fn resolve(&self, what: HostMention, prompt: &str) -> Result<String, String> {
         let Self { beside, by_tools } = self;
-        if beside.told.contains(&what) {
-            let told = beside.callbacks.mention(what.name(), prompt, !by_tools.attended).only().await;
-            let parts = told.and_then(|told| parse::<Vec<Part>>(&format!("mentions.{}", what.name()), &told));
-            return open_parts(&parts.map_err(|failure| failure.message)?, by_tools.gate);
+        if beside.kinds.contains(&what) {
+            let answer = beside.callbacks.mention(what.name(), prompt, !by_tools.attended).single().await;
+            let parts = answer
+                .and_then(|text| parse::<Vec<MentionPart>>(&format!("mentions.{}", what.name()), &text));
+            return readable_text(&parts.map_err(|failure| failure.message)?, by_tools.gate);
         }
         if ToolMentionSource::supports(&beside.toolbox, what) {
             return by_tools.resolve(what, prompt).await;
@@ -179,15 +180,15 @@ impl MentionSource for Source<'_> {
 
 /// A part of what a callback tells.
 #[derive(Deserialize)]
-struct Part {
+struct MentionPart {
     /// The file to which the part belongs.
     path: Option<String>,
     text: String,
 }
 
 /// What of it the model may read. An editor also shows files that are closed to the model, so their parts are left out.
-fn open_parts(parts: &[Part], gate: &GateContext) -> Result<String, String> {
-    let is_open = |part: &&Part| {
+fn readable_text(parts: &[MentionPart], gate: &GateContext) -> Result<String, String> {
+    let is_open = |part: &&MentionPart| {
         let Some(path) = &part.path else { return true };
         WorkspacePath::resolve(path, &gate.workspace).is_ok_and(|path| !gate.denies(&path))
     };
