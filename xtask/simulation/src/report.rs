@@ -12,7 +12,7 @@ use headstart_forked_query::Usage;
 use crate::chart::{self, Line, Panel};
 use crate::inputs::{self, SESSIONS, TRACE, TURNS_OF_A_SESSION};
 use crate::script::Script;
-use crate::world::{Setting, Tally, Way, live};
+use crate::world::{Scenario, Strategy, Tally, simulate};
 
 const SEED: u64 = 1;
 /// The simulated hit rates, beginning with a user who never takes a suggestion.
@@ -20,13 +20,13 @@ const HIT_RATES: [f64; 6] = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9];
 /// Dollars for a million input tokens, for the sums beside the percentages.
 const PRICE: f64 = 3.0;
 const MODES: [Mode; 2] = [Mode::Auto, Mode::Always];
-const WAYS: [Way; 3] = [Way::Finished, Way::Joining, Way::TwoSteps];
+const STRATEGIES: [Strategy; 3] = [Strategy::Finished, Strategy::Joining, Strategy::TwoSteps];
 const TEXT: &str = "simulation.md";
 const CHART: &str = "simulation.svg";
 
 /// A setting and its result.
 struct Row {
-    setting: Setting,
+    scenario: Scenario,
     tally: Tally,
 }
 
@@ -53,16 +53,16 @@ pub(crate) fn check(docs: &Path) -> Result<(), String> {
 
 fn make() -> Result<[(&'static str, String); 2], String> {
     let script = Arc::new(Script::new(SEED, SESSIONS * TURNS_OF_A_SESSION));
-    let run = |way, mode, hit_rate| {
-        let setting = Setting { way, mode, hit_rate };
-        eprintln!("simulating {way:?}, {mode:?}, {:.0} %", hit_rate * 100.0);
-        Row { setting, tally: live(&script, setting) }
+    let run = |strategy, mode, hit_rate| {
+        let scenario = Scenario { strategy, mode, hit_rate };
+        eprintln!("simulating {strategy:?}, {mode:?}, {:.0} %", hit_rate * 100.0);
+        Row { scenario, tally: simulate(&script, scenario) }
     };
-    let without = run(Way::Without, Mode::Off, 0.0);
+    let without = run(Strategy::Without, Mode::Off, 0.0);
     let mut rows = Vec::new();
     for mode in MODES {
         for hit_rate in HIT_RATES {
-            rows.extend(WAYS.map(|way| run(way, mode, hit_rate)));
+            rows.extend(STRATEGIES.map(|strategy| run(strategy, mode, hit_rate)));
         }
     }
     accept(&rows)?;
@@ -72,14 +72,14 @@ fn make() -> Result<[(&'static str, String); 2], String> {
 /// Checks what the default policy promises. A page that shows less is not written.
 fn accept(rows: &[Row]) -> Result<(), String> {
     // The hit rate, the least parts that are shown and run, and the greatest part that is lost.
-    let promised =
+    let promises =
         [(0.1, 0.0, 0.0, 0.04), (0.3, 0.7, 0.4, 0.12), (0.5, 0.8, 0.8, 0.15), (0.7, 0.8, 0.85, 0.13)];
-    for (hit_rate, shown, ran, lost) in promised {
-        let is_it = |row: &&Row| {
-            let Setting { way, mode, hit_rate: found } = row.setting;
-            way == Way::Joining && mode == Mode::Auto && (found - hit_rate).abs() < 1e-9
+    for (hit_rate, shown, ran, lost) in promises {
+        let is_checked = |row: &&Row| {
+            let Scenario { strategy, mode, hit_rate: found } = row.scenario;
+            strategy == Strategy::Joining && mode == Mode::Auto && (found - hit_rate).abs() < 1e-9
         };
-        let row = rows.iter().find(is_it).ok_or("a row is missing")?;
+        let row = rows.iter().find(is_checked).ok_or("a row is missing")?;
         if row.shown() < shown || row.ran() < ran || lost < row.share() {
             let found = [row.shown(), row.ran(), row.share()].map(|part| format!("{:.1} %", 100.0 * part));
             return Err(format!("at {hit_rate}: shown, run, lost are {}", found.join(", ")));
@@ -88,21 +88,21 @@ fn accept(rows: &[Row]) -> Result<(), String> {
     Ok(())
 }
 
-fn name(way: Way) -> &'static str {
-    match way {
-        Way::Without => "without",
-        Way::Finished => "finished work only",
-        Way::Joining => "joining",
-        Way::TwoSteps => "two steps ahead",
+fn name(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Without => "without",
+        Strategy::Finished => "finished work only",
+        Strategy::Joining => "joining",
+        Strategy::TwoSteps => "two steps ahead",
     }
 }
 
-fn color(way: Way) -> &'static str {
-    match way {
-        Way::Without => "#777777",
-        Way::Finished => "#d95f02",
-        Way::Joining => "#1f6fb4",
-        Way::TwoSteps => "#1b9e77",
+fn color(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Without => "#777777",
+        Strategy::Finished => "#d95f02",
+        Strategy::Joining => "#1f6fb4",
+        Strategy::TwoSteps => "#1b9e77",
     }
 }
 
@@ -194,22 +194,24 @@ fn picture(without: &Row, rows: &[Row]) -> String {
         for mode in MODES {
             let level = measure(without);
             let mut lines = vec![Line {
-                name: name(Way::Without),
-                color: color(Way::Without),
+                name: name(Strategy::Without),
+                color: color(Strategy::Without),
                 dashed: true,
                 points: vec![(0.1, level), (0.9, level)],
             }];
-            lines.extend(WAYS.map(|way| {
+            lines.extend(STRATEGIES.map(|strategy| {
                 Line {
-                    name: name(way),
-                    color: color(way),
+                    name: name(strategy),
+                    color: color(strategy),
                     dashed: false,
                     points: rows
                         .iter()
                         .filter(|row| {
-                            row.setting.way == way && row.setting.mode == mode && 0.0 < row.setting.hit_rate
+                            row.scenario.strategy == strategy
+                                && row.scenario.mode == mode
+                                && 0.0 < row.scenario.hit_rate
                         })
-                        .map(|row| (row.setting.hit_rate, measure(row)))
+                        .map(|row| (row.scenario.hit_rate, measure(row)))
                         .collect(),
                 }
             }));
@@ -237,7 +239,7 @@ fn text(without: &Row, rows: &[Row]) -> String {
              |---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
         row(&mut text, without, without);
-        for found in rows.iter().filter(|row| row.setting.mode == mode) {
+        for found in rows.iter().filter(|row| row.scenario.mode == mode) {
             row(&mut text, found, without);
         }
     }
@@ -270,15 +272,15 @@ fn text(without: &Row, rows: &[Row]) -> String {
 
 fn row(text: &mut String, row: &Row, without: &Row) {
     let Tally { taken, joined, .. } = &row.tally;
-    let hit_rate = match row.setting.way {
-        Way::Without => String::new(),
-        _ => format!("{:.0} %", 100.0 * row.setting.hit_rate),
+    let hit_rate = match row.scenario.strategy {
+        Strategy::Without => String::new(),
+        _ => format!("{:.0} %", 100.0 * row.scenario.hit_rate),
     };
     let money = |tokens: f64| tokens * PRICE / 1e6;
     let _ = writeln!(
         text,
         "| {hit_rate} | {} | {:.0} % | {:.0} % | {taken} | {joined} | {:.1} s | {:.1} s | {:.0} % | {:.1} s | ${:.2} | {:.1} % of ${:.2} |",
-        name(row.setting.way),
+        name(row.scenario.strategy),
         100.0 * row.shown(),
         100.0 * row.ran(),
         row.mean_wait(),
@@ -300,22 +302,22 @@ fn amount(value: f64, unit: &str) -> String {
 mod tests {
     use super::*;
 
-    fn tally(way: Way, hit_rate: f64) -> Tally {
+    fn tally(strategy: Strategy, hit_rate: f64) -> Tally {
         let script = Arc::new(Script::new(7, 2 * TURNS_OF_A_SESSION));
-        live(&script, Setting { way, mode: Mode::Always, hit_rate })
+        simulate(&script, Scenario { strategy, mode: Mode::Always, hit_rate })
     }
 
     #[test]
     fn the_same_seed_is_the_same_life() {
-        assert_eq!(tally(Way::Joining, 0.5), tally(Way::Joining, 0.5));
+        assert_eq!(tally(Strategy::Joining, 0.5), tally(Strategy::Joining, 0.5));
     }
 
     #[test]
     fn who_does_nothing_ahead_waits_for_everything_and_wastes_nothing() {
-        let without = tally(Way::Without, 0.9);
+        let without = tally(Strategy::Without, 0.9);
         assert_eq!(without.wasted, Usage::default());
         assert!(without.waits.iter().all(|wait| 0.9 < *wait), "{:?}", without.waits);
-        let joining = tally(Way::Joining, 1.0);
+        let joining = tally(Strategy::Joining, 1.0);
         // Nothing is taken after the first turns of a session, because they tell too little.
         assert!(TURNS_OF_A_SESSION < joining.taken, "{joining:?}");
         let pairs = || without.waits.iter().zip(&joining.waits);
@@ -328,9 +330,9 @@ mod tests {
 
     #[test]
     fn joining_waits_no_longer_than_beginning_anew() {
-        let (finished, joining) = (tally(Way::Finished, 0.8), tally(Way::Joining, 0.8));
+        let (finished, joining) = (tally(Strategy::Finished, 0.8), tally(Strategy::Joining, 0.8));
         assert!(mean(&joining.waits) < mean(&finished.waits));
-        let two = tally(Way::TwoSteps, 0.8);
+        let two = tally(Strategy::TwoSteps, 0.8);
         assert!(mean(&two.waits) < mean(&joining.waits), "two steps have more time");
         assert!(
             weigh(joining.wasted) < weigh(two.wasted),

@@ -10,15 +10,15 @@ use crate::random::Random;
 
 /// The sessions of one user.
 pub(crate) struct Script {
-    pub(crate) turns: Vec<Turn>,
+    pub(crate) turns: Vec<ScriptedTurn>,
 }
 
 /// One request of the user.
-pub(crate) struct Turn {
+pub(crate) struct ScriptedTurn {
     /// What the model does if it is asked for this.
-    pub(crate) wanted: Task,
+    pub(crate) wanted: ScriptedTask,
     /// What the model does if it is asked for something else, because the suggestion was wrong.
-    pub(crate) unwanted: Task,
+    pub(crate) unwanted: ScriptedTask,
     /// The suggestion is what the user wants if this is below the hit rate.
     pub(crate) luck: f64,
     /// The times from the end of the previous turn to Tab, and to a typed prompt.
@@ -29,11 +29,11 @@ pub(crate) struct Turn {
 }
 
 /// The answers to one prompt. The last one makes no calls.
-pub(crate) struct Task {
-    pub(crate) answers: Vec<Answer>,
+pub(crate) struct ScriptedTask {
+    pub(crate) answers: Vec<ScriptedAnswer>,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct ScriptedAnswer {
     pub(crate) first_token: Duration,
     pub(crate) rest: Duration,
     pub(crate) tokens: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Answer {
 impl Script {
     pub(crate) fn new(seed: u64, turns: usize) -> Self {
         let mut random = Random::new(seed);
-        Self { turns: (0..turns).map(|_| Turn::draw(&mut random)).collect() }
+        Self { turns: (0..turns).map(|_| ScriptedTurn::draw(&mut random)).collect() }
     }
 
     /// The prompt of a turn: what the user wants, or something else.
@@ -53,19 +53,19 @@ impl Script {
     }
 
     /// The number of the turn that a prompt is for, and its task.
-    pub(crate) fn task(&self, prompt: &str) -> Option<(usize, &Task)> {
+    pub(crate) fn task(&self, prompt: &str) -> Option<(usize, &ScriptedTask)> {
         let turn: usize = prompt.rsplit(' ').next()?.parse().ok()?;
         let found = self.turns.get(turn)?;
         Some((turn, if prompt.starts_with("add") { &found.wanted } else { &found.unwanted }))
     }
 }
 
-impl Turn {
+impl ScriptedTurn {
     fn draw(random: &mut Random) -> Self {
         let thinking = seconds(&inputs::THINKING, random);
         Self {
-            wanted: Task::draw(random),
-            unwanted: Task::draw(random),
+            wanted: ScriptedTask::draw(random),
+            unwanted: ScriptedTask::draw(random),
             luck: random.next(),
             reading: seconds(&inputs::READING, random).min(thinking),
             thinking,
@@ -74,21 +74,21 @@ impl Turn {
     }
 }
 
-impl Task {
+impl ScriptedTask {
     fn draw(random: &mut Random) -> Self {
         let working = count(&inputs::ANSWERS_WITH_CALLS, random);
-        let mut answers: Vec<Answer> = (0..working)
+        let mut answers: Vec<ScriptedAnswer> = (0..working)
             .map(|_| {
                 let calls = count(&inputs::CALLS_OF_AN_ANSWER, random);
-                Answer::draw(random, calls)
+                ScriptedAnswer::draw(random, calls)
             })
             .collect();
-        answers.push(Answer::draw(random, 0));
+        answers.push(ScriptedAnswer::draw(random, 0));
         Self { answers }
     }
 }
 
-impl Answer {
+impl ScriptedAnswer {
     fn draw(random: &mut Random, calls: u64) -> Self {
         let time = inputs::ANSWER_TIME.draw(random);
         let rest = time * (1.0 - inputs::FIRST_TOKEN_PART);

@@ -27,7 +27,7 @@ use crate::script::Script;
 
 /// How much work is done ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Strategy {
     /// Nothing: the user types every prompt and waits for every turn.
     Without,
     /// Suggestions run ahead. Work that is not finished when the user takes it is dropped and done again.
@@ -40,8 +40,8 @@ pub(crate) enum Way {
 
 /// One cell of the report.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting {
-    pub(crate) way: Way,
+pub(crate) struct Scenario {
+    pub(crate) strategy: Strategy,
     pub(crate) mode: Mode,
     pub(crate) hit_rate: f64,
 }
@@ -100,62 +100,62 @@ impl Runtime for Program {
 
 /// The ledger of the project.
 #[derive(Default)]
-struct Book(Mutex<Vec<Entry>>);
+struct MemoryLedger(Mutex<Vec<Entry>>);
 
-impl Book {
+impl MemoryLedger {
     fn entries(&self) -> Vec<Entry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 #[async_trait]
-impl LedgerStore for Book {
+impl LedgerStore for MemoryLedger {
     async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pending_writes.entries);
         Ok(None)
     }
 }
 
-struct World<'a> {
+struct Simulation<'a> {
     script: &'a Script,
-    setting: Setting,
+    scenario: Scenario,
     program: Program,
     own: Arc<SimulatedModel>,
     background: Arc<SimulatedModel>,
-    book: Arc<Book>,
+    ledger: Arc<MemoryLedger>,
     /// What earlier sessions have taught about the user.
     habits: Habits,
     waits: Vec<f64>,
 }
 
 /// Simulates all turns of the script.
-pub(crate) fn live(script: &Arc<Script>, setting: Setting) -> Tally {
+pub(crate) fn simulate(script: &Arc<Script>, scenario: Scenario) -> Tally {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("works because a runtime without IO needs nothing from the system");
     runtime.block_on(async {
-        let mut world = World {
+        let mut simulation = Simulation {
             script,
-            setting,
+            scenario,
             program: Program { started: Instant::now() },
-            own: SimulatedModel::new(Arc::clone(script), setting.hit_rate),
-            background: SimulatedModel::new(Arc::clone(script), setting.hit_rate),
-            book: Arc::default(),
+            own: SimulatedModel::new(Arc::clone(script), scenario.hit_rate),
+            background: SimulatedModel::new(Arc::clone(script), scenario.hit_rate),
+            ledger: Arc::default(),
             habits: Habits::default(),
             waits: Vec::new(),
         };
         for first in (0..script.turns.len()).step_by(TURNS_OF_A_SESSION) {
             if first != 0 && first.is_multiple_of(SESSIONS_OF_A_DAY * TURNS_OF_A_SESSION) {
-                world.until_tomorrow().await;
+                simulation.wait_until_tomorrow().await;
             }
-            world.session(first).await;
+            simulation.session(first).await;
         }
-        world.finish()
+        simulation.finish()
     })
 }
 
-impl World<'_> {
+impl Simulation<'_> {
     /// Waits until the next day, while the user sleeps.
-    async fn until_tomorrow(&self) {
+    async fn wait_until_tomorrow(&self) {
         const DAY_MS: u64 = 86_400_000;
         let left = DAY_MS - self.program.unix_ms() % DAY_MS;
         tokio::time::sleep(Duration::from_millis(left)).await;
@@ -166,17 +166,17 @@ impl World<'_> {
         let (agent, driver, mut updates) = agent(self.options(first), self.ports());
         let driver = tokio::spawn(driver.run());
         // The user agrees to everything at once.
-        let agreeing = agent.clone();
+        let handle = agent.clone();
         let consents = tokio::spawn(async move {
             while let Some(update) = updates.next().await {
                 if let Some(question) = &update.view.question {
                     // A question that was answered already makes the answer stale, which changes nothing.
-                    let _ = agreeing.answer(question.id, UserAnswer::Yes);
+                    let _ = handle.answer(question.id, UserAnswer::Yes);
                 }
             }
         });
         for turn in first..first + TURNS_OF_A_SESSION {
-            let is_taken = turn != first && self.between(&agent, turn).await;
+            let is_taken = turn != first && self.wait_between_turns(&agent, turn).await;
             let started = Instant::now();
             if !is_taken {
                 agent.submit(&Script::prompt(turn, true)).expect("works because nothing else goes on");
@@ -199,22 +199,22 @@ impl World<'_> {
 
     /// Waits from the end of one turn to the beginning of the next. Returns whether the user took the suggestion;
     /// otherwise they have typed their prompt.
-    async fn between(&self, agent: &AgentHandle, turn: usize) -> bool {
+    async fn wait_between_turns(&self, agent: &AgentHandle, turn: usize) -> bool {
         let now = Instant::now();
         let found = &self.script.turns[turn];
-        let is_hit = found.luck < self.setting.hit_rate;
+        let is_hit = found.luck < self.scenario.hit_rate;
         let typing = found.thinking.saturating_sub(Duration::from_secs_f64(TYPING_SECONDS));
-        let (sends, types) = (now + found.thinking, now + typing.max(found.reading));
-        let mut looks = vec![types];
+        let (sends_at, types_at) = (now + found.thinking, now + typing.max(found.reading));
+        let mut checkpoints = vec![types_at];
         if is_hit {
-            looks.insert(0, now + found.reading);
+            checkpoints.insert(0, now + found.reading);
         }
-        for at in looks {
+        for at in checkpoints {
             sleep_until(at).await;
             let view = agent.view();
             let Some(shown) = view.suggestion.as_ref().filter(|_| is_hit) else { continue };
             let is_running = view.ahead.as_ref().is_some_and(|ahead| ahead.finished.is_none());
-            if is_running && self.setting.way == Way::Finished {
+            if is_running && self.scenario.strategy == Strategy::Finished {
                 agent.dismiss();
                 return false;
             }
@@ -223,13 +223,13 @@ impl World<'_> {
             }
         }
         agent.edited(&Script::prompt(turn, true), EditKind::Typed);
-        sleep_until(sends).await;
+        sleep_until(sends_at).await;
         false
     }
 
     fn options(&self, first: usize) -> AgentOptions {
         let endless = Cap { tokens: u64::MAX, money: None, time: Duration::MAX };
-        let policy = match self.setting.mode {
+        let policy = match self.scenario.mode {
             Mode::Always => Policy {
                 mode: Mode::Always,
                 turn: endless,
@@ -245,8 +245,8 @@ impl World<'_> {
             model: "simulated".into(),
             restore: None,
             window: None,
-            metering: Metering::new(entries, policy, self.habits, &self.book.entries()),
-            suggestions: self.setting.way != Way::Without,
+            metering: Metering::new(entries, policy, self.habits, &self.ledger.entries()),
+            suggestions: self.scenario.strategy != Strategy::Without,
             speculation: true,
             candidates: 1,
             parallel: 1,
@@ -263,7 +263,7 @@ impl World<'_> {
         let files = files.iter().map(|name| (name.as_str(), "fn old() {}\n"));
         let tree = MemoryTree::from_files(files).expect("works because the names are plain");
         let limits = Limits {
-            depth: if self.setting.way == Way::TwoSteps { 2 } else { 1 },
+            depth: if self.scenario.strategy == Strategy::TwoSteps { 2 } else { 1 },
             tools: ToolLimits { command_time: Duration::from_secs(900), ..ToolLimits::default() },
             ..Limits::default()
         };
@@ -279,7 +279,7 @@ impl World<'_> {
             engine,
             model: Arc::clone(&self.own) as Arc<dyn Model>,
             runtime: Arc::new(self.program),
-            ledger: Arc::clone(&self.book) as Arc<dyn LedgerStore>,
+            ledger: Arc::clone(&self.ledger) as Arc<dyn LedgerStore>,
             session: None,
         }
     }
@@ -289,7 +289,7 @@ impl World<'_> {
         let mut tally = Tally { waits: self.waits, ..Tally::default() };
         let mut runs = BTreeMap::new();
         let mut taken = Usage::default();
-        for entry in self.book.entries() {
+        for entry in self.ledger.entries() {
             match entry {
                 Entry::Suggestion(suggested) if suggested.suppressed.is_none() => tally.suggested += 1,
                 Entry::Speculation(run) => {
