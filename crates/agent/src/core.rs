@@ -227,7 +227,7 @@ impl Core {
         match report {
             Report::Opened { undo_report, attachments } => self.opened(undo_report, attachments),
             Report::TurnEvent(event) => self.record_event(event, Origin::Turn),
-            Report::Asked(asked) => self.asked(asked),
+            Report::Asked(asked) => self.consent_requested(asked),
             Report::TurnEnded { ending, transcript, cost, token_estimate } => {
                 self.compaction.set_token_estimate(token_estimate);
                 self.turn_ended(ending, transcript, &cost);

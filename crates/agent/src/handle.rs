@@ -263,7 +263,7 @@ impl AgentHandle {
     }
 
     /// Tells the model something with the user's next prompt, for example what the user has done themselves.
-    pub fn tell(&self, note: impl AsRef<str>) {
+    pub fn add_note(&self, note: impl AsRef<str>) {
         self.with(|core| core.add_note(note.as_ref()));
     }
 

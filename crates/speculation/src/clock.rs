@@ -13,9 +13,9 @@ use crate::lock::lock;
 /// One task polls the work and the clock, the work first, so the work needs no waker to tell the clock something.
 #[derive(Default)]
 pub(crate) struct Clock {
-    asking: AtomicBool,
+    is_paused: AtomicBool,
     /// The time in which the user was asked.
-    asked: Mutex<Duration>,
+    paused_time: Mutex<Duration>,
     is_up: AtomicBool,
 }
 
@@ -52,30 +52,30 @@ impl Clock {
         host.sleep(time).await;
         let mut added = Duration::ZERO;
         loop {
-            poll_fn(|_| if self.asking.load(Ordering::SeqCst) { Poll::Pending } else { Poll::Ready(()) })
+            poll_fn(|_| if self.is_paused.load(Ordering::SeqCst) { Poll::Pending } else { Poll::Ready(()) })
                 .await;
-            let asked = self.asked();
-            if asked <= added {
+            let paused = self.paused_time();
+            if paused <= added {
                 return;
             }
-            host.sleep(asked.saturating_sub(added)).await;
-            added = asked;
+            host.sleep(paused.saturating_sub(added)).await;
+            added = paused;
         }
     }
 
     /// The time in which the user was asked so far.
-    pub(crate) fn asked(&self) -> Duration {
-        *lock(&self.asked)
+    pub(crate) fn paused_time(&self) -> Duration {
+        *lock(&self.paused_time)
     }
 
     /// Waits for the user's answer.
-    pub(crate) async fn ask<T>(&self, host: &dyn Host, answer: impl Future<Output = T>) -> T {
+    pub(crate) async fn pause_during<T>(&self, host: &dyn Host, answer: impl Future<Output = T>) -> T {
         let started = host.now();
-        self.asking.store(true, Ordering::SeqCst);
+        self.is_paused.store(true, Ordering::SeqCst);
         let answer = answer.await;
         let time = host.now().saturating_sub(started);
-        *lock(&self.asked) += time;
-        self.asking.store(false, Ordering::SeqCst);
+        *lock(&self.paused_time) += time;
+        self.is_paused.store(false, Ordering::SeqCst);
         answer
     }
 }

@@ -26,7 +26,7 @@ use crate::task::TaskLog;
 use crate::transcript::CallResult;
 use crate::turn_loop::json;
 use crate::view_times::ViewTimes;
-use crate::{Ending, Host, Limit, Prepared};
+use crate::{CallPreview, Ending, Host, Limit};
 
 /// A running call. It may be polled on any thread.
 pub(crate) type CallFuture = BoxFuture<'static, Result<CallResult, StopReason>>;
@@ -55,7 +55,7 @@ pub(crate) trait CallExecutor: Send + Sync {
     async fn decide(&self, call: &ToolCall) -> CallDecision;
 
     /// Asks the user if [`decide`](Self::decide) requires it. By default there is nobody to ask.
-    async fn ask(&self, _call: &ToolCall, permit: CallPermit, _prepared: Prepared) -> CallDecision {
+    async fn ask(&self, _call: &ToolCall, permit: CallPermit, _prepared: CallPreview) -> CallDecision {
         CallDecision::Stop(permit.verdict)
     }
 
@@ -64,8 +64,8 @@ pub(crate) trait CallExecutor: Send + Sync {
 
     /// Looks at a call about which the user would be asked. If the call cannot be done, the error is what the model
     /// reads, and nobody is asked.
-    async fn prepare(&self, _call: &ToolCall, _permit: &CallPermit) -> Result<Prepared, String> {
-        Ok(Prepared::default())
+    async fn prepare(&self, _call: &ToolCall, _permit: &CallPermit) -> Result<CallPreview, String> {
+        Ok(CallPreview::default())
     }
 
     /// Runs a permitted call. The error ends the whole run.

@@ -109,7 +109,7 @@ pub trait Host: Send + Sync {
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;
 
     /// As [`consent`](Self::consent), with what is known of the call before it runs. By default that is ignored.
-    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, _prepared: Prepared) -> Consent {
+    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, _prepared: CallPreview) -> Consent {
         self.consent(call, verdict).await
     }
 }
@@ -158,7 +158,7 @@ pub enum Freshness {
 /// What is known of a call about which the user is asked.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
-pub struct Prepared {
+pub struct CallPreview {
     /// What the call would change, if it is an edit that can be made now.
     pub changes: Option<ChangeSet>,
 }

@@ -15,7 +15,7 @@ use crate::driver::Driver;
 use crate::event::EventSender;
 use crate::executor::SpeculativeExecutor;
 use crate::lock::lock;
-use crate::pipeline::next_suggestion;
+use crate::next_suggestion::next_suggestion;
 use crate::shadow::{self, ViewRunner};
 use crate::step_slot::StepSlot;
 use crate::turn_loop::{Progress, SharedProgress, TurnLoop};

@@ -210,9 +210,9 @@ impl TurnLoop<'_> {
             Err(message) => return CallDecision::Refuse(message),
         };
         self.report_call(|| CallInput::ConsentAsked(call.id.clone()));
-        let asking = self.clock.ask(self.host, self.executor.ask(call, permit, prepared));
+        let asking = self.clock.pause_during(self.host, self.executor.ask(call, permit, prepared));
         let answer = match self.clock_above {
-            Some(above) => above.ask(self.host, asking).await,
+            Some(above) => above.pause_during(self.host, asking).await,
             None => asking.await,
         };
         if matches!(answer, CallDecision::Refuse(_)) {

@@ -75,7 +75,7 @@ impl TurnLoop<'_> {
         let commits = || self.executor.is_committing();
         let limited = self.clock.limit(self.host, self.limits.time, commits, self.run_loop()).await;
         let ending = limited.unwrap_or(Ending::Exhausted { limit: Limit::Time });
-        let time = self.host.now().saturating_sub(started).saturating_sub(self.clock.asked());
+        let time = self.host.now().saturating_sub(started).saturating_sub(self.clock.paused_time());
         lock(self.progress).cost.work_ms += millis(time);
         let (code, error) = match &ending {
             Ending::Failed { code, error, .. } => (code.as_deref(), Some(error)),

@@ -16,10 +16,10 @@ thread_local! {
 #[wasm_bindgen(js_name = onPanic)]
 pub fn on_panic(listener: Function) {
     LISTENER.set(Some(listener));
-    std::panic::set_hook(Box::new(tell));
+    std::panic::set_hook(Box::new(report_panic));
 }
 
-fn tell(info: &PanicHookInfo<'_>) {
+fn report_panic(info: &PanicHookInfo<'_>) {
     let listener = LISTENER.with(|listener| listener.try_borrow().ok()?.clone());
     if let Some(listener) = listener {
         // If the listener throws, that is lost: JavaScript gets the trap that follows.

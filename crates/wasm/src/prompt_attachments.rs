@@ -91,15 +91,15 @@ impl AttachmentFinder {
         let room = mention_budget(window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
         let ResolvedMentions { text, images, read } = resolved.map_err(|error| error.to_string())?;
-        let of_rules =
-            if self.rules { self.rules_of(prompt, whose, conversation, tree, gate).await } else { None };
-        let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
+        let rules_text =
+            if self.rules { self.rules_text(prompt, whose, conversation, tree, gate).await } else { None };
+        let texts: Vec<_> = text.into_iter().chain(rules_text).collect();
         Ok(Attachments { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }
 
     /// The rules that are new to the model. The developer is told of them only if the prompt is the user's own, because
     /// work ahead may never be taken.
-    async fn rules_of(
+    async fn rules_text(
         &self,
         prompt: &str,
         whose: PromptOrigin,

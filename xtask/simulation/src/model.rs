@@ -49,7 +49,7 @@ impl SimulatedModel {
 }
 
 /// The prompt that an answer is for, and how many answers it has had.
-fn place(messages: &[Message]) -> Option<(&str, usize)> {
+fn position(messages: &[Message]) -> Option<(&str, usize)> {
     let start = messages.iter().rposition(|message| prompt_of(message).is_some())?;
     let answers = messages[start..].iter().filter(|message| message.role == Role::Model).count();
     Some((prompt_of(&messages[start])?, answers))
@@ -67,7 +67,7 @@ fn prompt_of(message: &Message) -> Option<&str> {
 }
 
 /// The prompt that an answer names. It is needed because the beginning of a long turn may have left the history.
-fn spoken_of(message: &Message) -> Option<&str> {
+fn answer_text(message: &Message) -> Option<&str> {
     message.parts.iter().find_map(|part| match part {
         Part::Text { text } => text.strip_prefix("Words on ")?.split(',').next(),
         _ => None,
@@ -100,8 +100,8 @@ impl Model for SimulatedModel {
         let unknown =
             || ModelError::Cut { provider: "a prompt that is not in the script".into(), source: None };
         if request.response_schema.is_some() {
-            let spoken_of = request.messages.iter().rev().find_map(spoken_of).ok_or_else(unknown)?;
-            let (turn, _) = self.script.task(spoken_of).ok_or_else(unknown)?;
+            let answer_text = request.messages.iter().rev().find_map(answer_text).ok_or_else(unknown)?;
+            let (turn, _) = self.script.task(answer_text).ok_or_else(unknown)?;
             let (time, text) = self.suggestion(turn);
             // The query follows right after a request with the same beginning, which is therefore cached.
             let usage = reading(&request.messages, false);
@@ -111,7 +111,7 @@ impl Model for SimulatedModel {
             self.charge(Usage { output_tokens: 15, ..Usage::default() });
             return Ok(events(vec![ModelEvent::Text(json!({ "suggestion": text }).to_string())], usage));
         }
-        let (prompt, answers) = place(&request.messages).ok_or_else(unknown)?;
+        let (prompt, answers) = position(&request.messages).ok_or_else(unknown)?;
         let (_, task) = self.script.task(prompt).ok_or_else(unknown)?;
         let usage = reading(&request.messages, answers == 0);
         self.charge(usage);

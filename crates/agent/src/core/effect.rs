@@ -10,7 +10,7 @@ use headstart_forked_query::{
     Suppressed, SuppressionReason, TokenEstimate, ToolCall,
 };
 use headstart_speculation::{
-    AcceptAnswers, Acceptance, Attachments, Consent, Cost, Ending, Event, Finished, Limits, Prepared,
+    AcceptAnswers, Acceptance, Attachments, CallPreview, Consent, Cost, Ending, Event, Finished, Limits,
     Speculation, Transcript, UndoReport,
 };
 use headstart_tool_gate::{SessionRule, Verdict};
@@ -125,7 +125,7 @@ pub(crate) struct ConsentRequest {
     pub(crate) ask: u64,
     pub(crate) call: ToolCall,
     pub(crate) verdict: Verdict,
-    pub(crate) prepared: Prepared,
+    pub(crate) prepared: CallPreview,
     /// What would be allowed if the user says yes for the rest of the conversation.
     pub(crate) always: Option<SessionRule>,
 }

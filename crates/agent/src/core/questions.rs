@@ -31,7 +31,7 @@ impl PendingQuestion {
 
 impl Core {
     /// Asks the user about a call of the turn that needs consent.
-    pub(super) fn asked(&mut self, asked: ConsentRequest) {
+    pub(super) fn consent_requested(&mut self, asked: ConsentRequest) {
         let ConsentRequest { ask, call, verdict, prepared, always } = asked;
         let declines = Effect::Reply { ask, consent: Consent::Decline };
         if !matches!(self.activity, Activity::Turn { .. }) || self.interrupted || self.is_over {

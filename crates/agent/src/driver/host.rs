@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, pending};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
-    AtBoundary, Attachments, Check, Consent, Freshness, Host, Prepared, PromptOrigin, Step, StepAbove,
+    AtBoundary, Attachments, CallPreview, Check, Consent, Freshness, Host, PromptOrigin, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
 
@@ -19,7 +19,7 @@ use crate::session_rules::SessionRules;
 pub(crate) struct ConsentQuery {
     pub(super) call: ToolCall,
     pub(super) verdict: Verdict,
-    pub(super) prepared: Prepared,
+    pub(super) prepared: CallPreview,
     /// What would be allowed if the user says yes for the rest of the conversation.
     pub(super) always: Option<SessionRule>,
     pub(super) answer: oneshot::Sender<Consent>,
@@ -142,10 +142,10 @@ impl Host for ConversationHost {
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {
-        self.consent_to(call, verdict, Prepared::default()).await
+        self.consent_to(call, verdict, CallPreview::default()).await
     }
 
-    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: Prepared) -> Consent {
+    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: CallPreview) -> Consent {
         let (answer, answered) = oneshot::channel();
         let always =
             SessionRule::of(CallRef { name: &call.name, args: &call.args }, verdict, &self.gate_context());

@@ -166,14 +166,14 @@ fn what_a_host_tells_reaches_work_that_begins_later_and_is_told_once() {
     let setting = HarnessOptions { mode: ApprovalMode::Default, ..HarnessOptions::default() };
     let mut harness = Harness::with_suggestion(&setting, "edit made.txt");
     harness.agent.dismiss();
-    harness.agent.tell("the user ran `make`");
+    harness.agent.add_note("the user ran `make`");
     harness.model.suggest("edit other.txt");
     harness.agent.suggest();
     assert!(harness.advance(1_000).ahead.is_some());
     harness.agent.take("edit other.txt").unwrap();
     let yes = harness.settle().question.clone().unwrap().id;
     // Text that is told while the work is being taken goes with the prompt after it.
-    harness.agent.tell("the user ran `make clean`");
+    harness.agent.add_note("the user ran `make clean`");
     harness.agent.answer(yes, UserAnswer::Yes).unwrap();
     harness.advance(1_000);
     harness.say("talk on");

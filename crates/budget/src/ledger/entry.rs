@@ -291,7 +291,7 @@ impl SuggestionEntry {
         if self.beside.is_some() {
             return false;
         }
-        let held = self.suppressed.as_deref().is_some_and(SkipReason::is_of_question);
+        let held = self.suppressed.as_deref().is_some_and(SkipReason::suppresses_question);
         !held || self.work.spent_tokens() != 0 || self.work.work_ms != 0 || self.work.unmeasured != 0
     }
 }

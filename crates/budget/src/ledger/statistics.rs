@@ -218,7 +218,7 @@ impl Figures {
                 self.shown += u64::from(shown);
                 self.taken += u64::from(taken);
                 if let Some(code) =
-                    suggested.suppressed.as_ref().filter(|code| SkipReason::is_of_question(code))
+                    suggested.suppressed.as_ref().filter(|code| SkipReason::suppresses_question(code))
                 {
                     *self.held.entry(code.clone()).or_default() += 1;
                 }

@@ -155,7 +155,7 @@ impl Experience {
             Entry::Turn(work) => self.apply_turn(work),
             Entry::Suggestion(suggested) => {
                 self.apply_suggestion(suggested);
-                return (None, suggested.suppressed.as_deref().is_some_and(SkipReason::is_of_question));
+                return (None, suggested.suppressed.as_deref().is_some_and(SkipReason::suppresses_question));
             }
             Entry::Speculation(speculated) => self.apply_run(speculated),
             Entry::Outcome(decision) => return (self.apply_outcome(decision), false),

@@ -31,7 +31,7 @@ impl Policy {
         let session = experience.session();
         let used_today = experience.habits().drawn_on(Day::of(now_ms));
         let day_starts_left = (self.day_starts - used_today).max(0.0);
-        let own_start = self.part_of_start(experience);
+        let own_start = self.start_fraction(experience);
         let open = session.drawn + day_starts_left;
         let starts = own_start.min(open) + f64::from(session.granted);
         let left = (starts * start + self.share * session.own - session.lost).max(0.0);
@@ -54,7 +54,7 @@ impl Policy {
 
     /// The fraction of a start with which a session begins. A user who takes nothing gets less: half when questions
     /// become rare, and half again after each further half of the patience.
-    fn part_of_start(&self, experience: &Experience) -> f64 {
+    fn start_fraction(&self, experience: &Experience) -> f64 {
         let Some(over) = experience.habits().row.checked_sub(self.questions_rare_from()) else { return 1.0 };
         let halvings = 1 + over / (self.patience / 2).max(1);
         0.5_f64.powi(i32::try_from(halvings).unwrap_or(i32::MAX)).max(MIN_START)

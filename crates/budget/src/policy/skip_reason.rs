@@ -98,7 +98,7 @@ impl SkipReason {
 
     /// Whether a code in a ledger says that no question was asked; earlier versions also used `unlikely` and `share`
     /// for that.
-    pub(crate) fn is_of_question(code: &str) -> bool {
+    pub(crate) fn suppresses_question(code: &str) -> bool {
         const CODES: [&str; 8] =
             ["backing_off", "allowance", "day_starts", "cap", "battery", "load", "unlikely", "share"];
         CODES.contains(&code)

@@ -36,21 +36,21 @@ impl History {
     }
 
     /// A turn of the user.
-    fn turn(self, tokens: u64) -> Self {
+    fn with_turn(self, tokens: u64) -> Self {
         self.line(&format!(
             r#"{{"type":"turn","at":{NOW},"model":"m","inputTokens":{tokens},"workMs":20000}}"#
         ))
     }
 
     /// A question for a suggestion that gave none.
-    fn asked(self, tokens: u64) -> Self {
+    fn with_question(self, tokens: u64) -> Self {
         self.line(&format!(
             r#"{{"type":"suggestion","id":"","at":{NOW},"model":"m","suppressed":"empty","inputTokens":{tokens}}}"#
         ))
     }
 
     /// A suggestion that ran, and what became of it.
-    fn ran(mut self, tokens: u64, outcome: &str, saved_ms: u64) -> Self {
+    fn with_run(mut self, tokens: u64, outcome: &str, saved_ms: u64) -> Self {
         self.ids += 1;
         let id = self.ids;
         self.line(&format!(
@@ -62,7 +62,7 @@ impl History {
     }
 
     /// A turn after which nothing was asked.
-    fn held(self, code: &str) -> Self {
+    fn with_skip(self, code: &str) -> Self {
         self.line(&format!(
             r#"{{"type":"suggestion","id":"h","at":{NOW},"model":"m","suppressed":"{code}"}}"#
         ))
@@ -77,7 +77,7 @@ impl History {
         self
     }
 
-    fn times(self, times: u32, add: impl Fn(Self) -> Self) -> Self {
+    fn repeated(self, times: u32, add: impl Fn(Self) -> Self) -> Self {
         (0..times).fold(self, |history, _| add(history))
     }
 
@@ -119,10 +119,15 @@ fn assert_near(found: f64, expected: f64) {
 #[test]
 fn what_runs_and_what_does_not() {
     let fresh = History::new;
-    let ignored = |times| fresh().times(times, |history| history.ran(10, "ignored", 0));
-    let dear = || fresh().turn(10_000_000).asked(100_000).times(8, |history| history.ran(10, "accepted", 10));
-    let fruitless = || dear().times(7, |history| history.ran(10, "ignored", 0));
-    let spent = || fresh().asked(150_000);
+    let ignored = |times| fresh().repeated(times, |history| history.with_run(10, "ignored", 0));
+    let dear = || {
+        fresh()
+            .with_turn(10_000_000)
+            .with_question(100_000)
+            .repeated(8, |history| history.with_run(10, "accepted", 10))
+    };
+    let fruitless = || dear().repeated(7, |history| history.with_run(10, "ignored", 0));
+    let spent = || fresh().with_question(150_000);
     let (run, tests) = ("run", "run the tests");
     let cases = [
         ("nothing is known", fresh(), tests, ["off", run, run]),
@@ -132,7 +137,7 @@ fn what_runs_and_what_does_not() {
         ("a destructive order", fresh(), "delete all files", ["off", "destructive", "destructive"]),
         ("seven were not taken", ignored(7), tests, ["off", run, run]),
         ("eight were not taken", ignored(8), tests, ["off", "row", run]),
-        ("one is taken again", ignored(8).ran(10, "accepted", 9_000), tests, ["off", run, run]),
+        ("one is taken again", ignored(8).with_run(10, "accepted", 9_000), tests, ["off", run, run]),
         ("what is left is used up", spent(), tests, ["off", "allowance", run]),
         ("a question is dearer than what a run saves", fruitless(), tests, ["off", "not_worth_it", run]),
     ];
@@ -146,9 +151,9 @@ fn what_runs_and_what_does_not() {
 #[test]
 fn only_what_was_seen_is_a_suggestion_not_taken() {
     for (outcome, row) in [("ignored", 1), ("replaced", 0), ("aborted", 0), ("accepted", 0), ("undone", 0)] {
-        assert_eq!(History::new().ran(10, outcome, 0).experience.habits().row, row, "{outcome}");
+        assert_eq!(History::new().with_run(10, outcome, 0).experience.habits().row, row, "{outcome}");
     }
-    let habits = *History::new().ran(10, "ignored", 0).ran(10, "conflict", 0).experience.habits();
+    let habits = *History::new().with_run(10, "ignored", 0).with_run(10, "conflict", 0).experience.habits();
     assert_eq!((habits.row, habits.decided), (0, 2), "who wanted it took it");
 }
 
@@ -156,15 +161,15 @@ fn only_what_was_seen_is_a_suggestion_not_taken() {
 fn the_chance_begins_at_35_percent_and_follows_the_last_twenty() {
     let chance = |history: &History| history.experience.chance();
     assert_near(chance(&History::new()), 0.35);
-    let ignored = History::new().times(200, |history| history.ran(1, "ignored", 0));
+    let ignored = History::new().repeated(200, |history| history.with_run(1, "ignored", 0));
     assert!(chance(&ignored) < 0.05);
-    let taken = ignored.times(25, |history| history.ran(1, "accepted", 0));
+    let taken = ignored.repeated(25, |history| history.with_run(1, "accepted", 0));
     assert!(0.65 < chance(&taken), "{}", chance(&taken));
-    let always = taken.times(300, |history| history.ran(1, "accepted", 0));
+    let always = taken.repeated(300, |history| history.with_run(1, "accepted", 0));
     assert_near(chance(&always), 0.9);
     // Older observations fade with the turns that pass.
-    let ignored = History::new().times(20, |history| history.ran(1, "ignored", 0));
-    let later = ignored.clone().times(100, |history| history.held("backing_off"));
+    let ignored = History::new().repeated(20, |history| history.with_run(1, "ignored", 0));
+    let later = ignored.clone().repeated(100, |history| history.with_skip("backing_off"));
     assert!(chance(&ignored) < 0.1 && 0.15 < chance(&later), "{}", chance(&later));
 }
 
@@ -172,19 +177,19 @@ fn the_chance_begins_at_35_percent_and_follows_the_last_twenty() {
 fn a_session_may_lose_its_start_and_a_share_of_its_own_turns() {
     let cases = [
         (History::new(), 150_000.0),
-        (History::new().asked(1_000), 149_000.0),
-        (History::new().turn(100_000).asked(1_000), 164_000.0),
-        (History::new().ran(50_000, "ignored", 0), 100_000.0),
+        (History::new().with_question(1_000), 149_000.0),
+        (History::new().with_turn(100_000).with_question(1_000), 164_000.0),
+        (History::new().with_run(50_000, "ignored", 0), 100_000.0),
         // The cost of work that is taken counts as the user's own.
-        (History::new().ran(50_000, "accepted", 9_000), 157_500.0),
-        (History::new().ran(500_000, "ignored", 0), 0.0),
+        (History::new().with_run(50_000, "accepted", 9_000), 157_500.0),
+        (History::new().with_run(500_000, "ignored", 0), 0.0),
     ];
     for (history, left) in cases {
         assert_near(history.remaining_budget().left, left);
     }
-    let mut granted = History::new().ran(200_000, "ignored", 0);
+    let mut granted = History::new().with_run(200_000, "ignored", 0);
     assert_eq!(granted.asks(), Ok(()), "no question has cost anything yet");
-    granted = granted.asked(5_000);
+    granted = granted.with_question(5_000);
     assert_eq!(granted.asks(), Err("allowance"));
     granted.experience.grant();
     assert_near(granted.remaining_budget().left, 95_000.0);
@@ -193,17 +198,17 @@ fn a_session_may_lose_its_start_and_a_share_of_its_own_turns() {
 
 #[test]
 fn a_run_explores_first_and_costs_what_it_is_worth_then() {
-    let begun = History::new().asked(1_000);
+    let begun = History::new().with_question(1_000);
     assert_near(begun.limit(), 149_000.0 / 2.0);
     // If little is left, a run gets the price of five questions, or all that is left except the question that follows.
-    assert_near(begun.clone().ran(141_000, "replaced", 0).limit(), 5_000.0);
-    assert_near(begun.clone().ran(146_000, "replaced", 0).limit(), 2_000.0);
-    assert_eq!(begun.clone().ran(147_000, "replaced", 0).runs("fix it"), "allowance");
-    assert_eq!(begun.clone().ran(148_500, "replaced", 0).asks(), Err("allowance"));
+    assert_near(begun.clone().with_run(141_000, "replaced", 0).limit(), 5_000.0);
+    assert_near(begun.clone().with_run(146_000, "replaced", 0).limit(), 2_000.0);
+    assert_eq!(begun.clone().with_run(147_000, "replaced", 0).runs("fix it"), "allowance");
+    assert_eq!(begun.clone().with_run(148_500, "replaced", 0).asks(), Err("allowance"));
 
     let decided = begun
-        .times(4, |history| history.ran(10, "accepted", 20_000))
-        .times(4, |history| history.ran(10, "ignored", 0));
+        .repeated(4, |history| history.with_run(10, "accepted", 20_000))
+        .repeated(4, |history| history.with_run(10, "ignored", 0));
     let habits = decided.experience.habits();
     assert!(decided.limit() < 80_000.0);
     let worth = habits.chance() * habits.saves_seconds() * 3_750.0 / (1.0 - habits.chance());
@@ -218,20 +223,22 @@ fn a_run_explores_first_and_costs_what_it_is_worth_then() {
 
 #[test]
 fn questions_get_rare_where_nothing_is_taken_and_the_start_gets_smaller() {
-    let ignored = |times| History::new().asked(100).times(times, |history| history.ran(1, "ignored", 0));
+    let ignored = |times| {
+        History::new().with_question(100).repeated(times, |history| history.with_run(1, "ignored", 0))
+    };
     // The number in a row, the turns that pass before the next question, and the part of the start that is left.
     for (row, pause, part) in
         [(11, 0, 1.0), (12, 1, 0.5), (13, 2, 0.5), (15, 8, 0.5), (16, 16, 0.25), (40, 16, 1.0 / 16.0)]
     {
-        let waiting = |turns| ignored(row).times(turns, |history| history.held("backing_off"));
+        let waiting = |turns| ignored(row).repeated(turns, |history| history.with_skip("backing_off"));
         if let Some(before) = u32::checked_sub(pause, 1) {
             assert_eq!(waiting(before).asks(), Err("backing_off"), "{row}");
         }
         assert_eq!(waiting(pause).asks(), Ok(()), "{row}");
         assert_near(ignored(row).remaining_budget().left, part * 150_000.0 - 100.0 - f64::from(row));
     }
-    assert_eq!(ignored(40).ran(1, "accepted", 1_000).asks(), Ok(()));
-    assert_eq!(ignored(40).ran(1, "aborted", 0).asks(), Err("backing_off"));
+    assert_eq!(ignored(40).with_run(1, "accepted", 1_000).asks(), Ok(()));
+    assert_eq!(ignored(40).with_run(1, "aborted", 0).asks(), Err("backing_off"));
     assert_eq!(ignored(60).in_mode(Mode::Always).asks(), Ok(()));
 }
 
@@ -263,10 +270,10 @@ fn the_sessions_of_a_day_share_three_starts_and_the_next_day_has_three_more() {
     assert_near(after.drawn_on(Day::of(NOW)), 0.8);
 
     // What a session loses within its share is not drawn from a start.
-    let rich = History::new().turn(1_000_000).asked(100_000);
+    let rich = History::new().with_turn(1_000_000).with_question(100_000);
     assert_near(rich.experience.habits().drawn_on(Day::of(NOW)), 0.0);
     // What was drawn for a run is given back if the run is then taken.
-    let taken = History::new().ran(75_000, "accepted", 1_000);
+    let taken = History::new().with_run(75_000, "accepted", 1_000);
     assert_near(taken.experience.habits().drawn_on(Day::of(NOW)), 0.0);
 }
 
@@ -282,7 +289,7 @@ fn the_start_is_tokens_or_money_whichever_is_less() {
     let none = Policy { start_money: Money::ZERO, ..Policy::default() };
     assert_near(History::with(tariff(), none).remaining_budget().start, 150_000.0);
     let none = Policy { start_tokens: 0.0, ..Policy::default() };
-    let none = History::with(tariff(), none).turn(10_000).asked(2_000);
+    let none = History::with(tariff(), none).with_turn(10_000).with_question(2_000);
     assert_eq!((none.remaining_budget().start, none.asks()), (0.0, Err("allowance")));
 }
 
@@ -305,7 +312,7 @@ fn each_of_two_models_is_judged_by_what_it_costs_itself() {
     assert_near(free(&["f"]).line(&work("f")).experience.session().lost, 0.0);
     assert_eq!(free(&["f"]).line(&work("f")).asks(), Ok(()));
     // The conversation costs nothing, but its background work does: so that is the measure, and there is no share.
-    let paid = free(&["m"]).turn(9_000_000).line(&work("f"));
+    let paid = free(&["m"]).with_turn(9_000_000).line(&work("f"));
     assert_near(paid.experience.session().lost, 1_000_000.0);
     assert_eq!((paid.remaining_budget().left, paid.asks()), (0.0, Err("allowance")));
     assert_eq!(paid.experience.tariff().money(1e6), Money::new(0.5));
@@ -352,7 +359,7 @@ fn money_and_what_is_left_limit_a_run_by_the_price_of_the_model_that_runs_it() {
     let prices =
         Prices::from_iter([("m".to_owned(), price(2.0, 0.2, 8.0)), ("f".to_owned(), price(0.5, 0.5, 1.0))]);
     let tariff = Tariff::new("m", prices).with_background("f");
-    let history = History::with(tariff, Policy::default()).turn(100_000);
+    let history = History::with(tariff, Policy::default()).with_turn(100_000);
     let cost = |history: &History| {
         history.policy.allow_run(&history.experience, "fix it", NOW).unwrap().cost.unwrap()
     };
@@ -386,7 +393,7 @@ fn every_hold_says_why_in_words_and_in_a_code() {
 
 #[test]
 fn an_outcome_that_is_told_twice_is_one_observation() {
-    let once = History::new().ran(1_000, "conflict", 0);
+    let once = History::new().with_run(1_000, "conflict", 0);
     let twice = once
         .clone()
         .line(&format!(r#"{{"type":"outcome","id":"1","at":{NOW},"outcome":"accepted","savedMs":5}}"#));
@@ -402,7 +409,7 @@ fn an_outcome_that_is_told_twice_is_one_observation() {
 
 #[test]
 fn a_step_on_top_of_others_waits_until_most_suggestions_are_taken() {
-    let taken = || History::new().times(20, |history| history.ran(10, "accepted", 15_000));
+    let taken = || History::new().repeated(20, |history| history.with_run(10, "accepted", 15_000));
     let cases = [(History::new(), 1, "unlikely"), (taken(), 1, "run"), (taken(), 2, "run")];
     for (history, below, expected) in cases {
         let run = |mode| {
@@ -420,9 +427,9 @@ fn a_step_on_top_of_others_waits_until_most_suggestions_are_taken() {
 #[test]
 fn habits_are_kept_as_numbers_and_damaged_ones_are_told() {
     let habits = *History::new()
-        .turn(1_000)
-        .ran(9_000, "accepted", 7_000)
-        .ran(9_000, "ignored", 0)
+        .with_turn(1_000)
+        .with_run(9_000, "accepted", 7_000)
+        .with_run(9_000, "ignored", 0)
         .experience
         .habits();
     let text = serde_json::to_string(&habits).unwrap();

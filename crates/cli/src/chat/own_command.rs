@@ -135,7 +135,7 @@ impl Chat {
                 if own.is_told {
                     let printed = ended.unwrap_or_else(|error| error);
                     let printed = shortened(&printed, TOLD_CHARS);
-                    self.agent.tell(format!(
+                    self.agent.add_note(format!(
                         "the user ran `{}` in a terminal here. What it printed:\n{printed}",
                         own.line
                     ));
@@ -151,7 +151,7 @@ impl Chat {
         self.face.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
         if own.is_told {
             self.agent
-                .tell(format!("the user began to run `{}` in a terminal here, and ended it.", own.line));
+                .add_note(format!("the user began to run `{}` in a terminal here, and ended it.", own.line));
         }
         Ok(true)
     }

@@ -15,7 +15,7 @@ use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, StopR
 use crate::known_contents::KnownContents;
 use crate::task::TaskLog;
 use crate::transcript::CallResult;
-use crate::{Consent, Prepared};
+use crate::{CallPreview, Consent};
 
 /// Runs the calls of a foreground turn: the user is asked where the mode does not decide, and every call's changes are
 /// committed before the next call runs.
@@ -91,9 +91,9 @@ impl CallExecutor for ForegroundExecutor {
         self.tools.deciding_policy(call, false)
     }
 
-    async fn prepare(&self, call: &ToolCall, permit: &CallPermit) -> Result<Prepared, String> {
+    async fn prepare(&self, call: &ToolCall, permit: &CallPermit) -> Result<CallPreview, String> {
         if !self.tools.toolbox.is_edit(&call.name) {
-            return Ok(Prepared::default());
+            return Ok(CallPreview::default());
         }
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let view = Arc::new(Overlay::new(base, self.quota));
@@ -102,15 +102,15 @@ impl CallExecutor for ForegroundExecutor {
             Ok(_) => {
                 let changes = view.change_set();
                 let changes = (!changes.is_empty()).then_some(changes);
-                Ok(Prepared { changes })
+                Ok(CallPreview { changes })
             }
             // The error may reveal something of a closed file, so the model reads it only after a yes.
-            Err(_) if permit.verdict.reason != Reason::WriteToolNoAuto => Ok(Prepared::default()),
+            Err(_) if permit.verdict.reason != Reason::WriteToolNoAuto => Ok(CallPreview::default()),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    async fn ask(&self, call: &ToolCall, permit: CallPermit, prepared: Prepared) -> CallDecision {
+    async fn ask(&self, call: &ToolCall, permit: CallPermit, prepared: CallPreview) -> CallDecision {
         match self.tools.host.consent_to(call, &permit.verdict, prepared).await {
             Consent::Run => CallDecision::Run(permit),
             Consent::Decline => CallDecision::Refuse("the user declined this call".into()),

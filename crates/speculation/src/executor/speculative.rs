@@ -130,7 +130,7 @@ impl SpeculativeExecutor {
             return None;
         }
         for read in &verdict.reads {
-            if self.overlay.is_staged(read) || self.goes_through_a_link(read.clone()).await {
+            if self.overlay.is_staged(read) || self.passes_through_link(read.clone()).await {
                 return Some(read.to_string());
             }
         }
@@ -144,14 +144,14 @@ impl SpeculativeExecutor {
             return None;
         }
         for read in &verdict.reads {
-            if self.goes_through_a_link(read.clone()).await {
+            if self.passes_through_link(read.clone()).await {
                 return Some(read.to_string());
             }
         }
         None
     }
 
-    async fn goes_through_a_link(&self, mut path: WorkspacePath) -> bool {
+    async fn passes_through_link(&self, mut path: WorkspacePath) -> bool {
         loop {
             if let Ok(metadata) = self.overlay.metadata(&path).await
                 && metadata.kind == EntryKind::Symlink

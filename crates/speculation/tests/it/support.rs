@@ -17,8 +17,8 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{
-    Acceptance, Accepted, AtBoundary, Check, Consent, Engine, Events, Finished, Freshness, Host, Limits,
-    Prepared, Speculation, Step, StepAbove,
+    Acceptance, Accepted, AtBoundary, CallPreview, Check, Consent, Engine, Events, Finished, Freshness, Host,
+    Limits, Speculation, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, ToolError, Toolbox};
@@ -144,7 +144,7 @@ pub(crate) struct TestHost {
     /// How long the user thinks about each question.
     pub(crate) asking_takes_ms: AtomicU64,
     /// What was known of the calls that the host was asked about.
-    pub(crate) prepared: Mutex<Vec<Prepared>>,
+    pub(crate) prepared: Mutex<Vec<CallPreview>>,
 }
 
 impl TestHost {
@@ -240,7 +240,7 @@ impl Host for TestHost {
         self.reports_call_states.load(Ordering::SeqCst)
     }
 
-    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: Prepared) -> Consent {
+    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: CallPreview) -> Consent {
         self.prepared.lock().unwrap().push(prepared);
         self.consent(call, verdict).await
     }

@@ -34,9 +34,9 @@ fn the_best_that_may_run_do_and_no_more_than_the_host_wants() {
 
 #[test]
 fn the_one_by_itself_is_judged_as_ever() {
-    let poor = History::new().turn(10_000).asked(150_000);
-    let tired = History::new().times(9, |history| history.ran(10, "ignored", 0));
-    for history in [History::new(), History::new().asked(1_000), poor, tired] {
+    let poor = History::new().with_turn(10_000).with_question(150_000);
+    let tired = History::new().repeated(9, |history| history.with_run(10, "ignored", 0));
+    for history in [History::new(), History::new().with_question(1_000), poor, tired] {
         for mode in [Mode::Off, Mode::Auto, Mode::Always] {
             let history = history.clone().in_mode(mode);
             for text in ["run the tests", "commit this", "/clear", "rm -rf /"] {
@@ -54,8 +54,10 @@ fn the_one_by_itself_is_judged_as_ever() {
 #[test]
 fn a_candidate_that_the_user_seldom_comes_to_is_not_worth_as_much() {
     // Nearly all suggestions are taken, so the second one is reached once in ten times.
-    let taken =
-        History::new().turn(1_000_000).asked(5_000).times(40, |history| history.ran(10, "accepted", 10_000));
+    let taken = History::new()
+        .with_turn(1_000_000)
+        .with_question(5_000)
+        .repeated(40, |history| history.with_run(10, "accepted", 10_000));
     let texts = ["run the tests", "commit this"];
     assert_eq!(answers(&taken, &texts[1..], 2), ["run"], "by itself it is worth it");
     assert_eq!(answers(&taken, &texts, 2), ["run", "not_worth_it"]);
@@ -65,7 +67,7 @@ fn a_candidate_that_the_user_seldom_comes_to_is_not_worth_as_much() {
 #[test]
 fn what_is_left_has_to_hold_all_of_them() {
     // There is room for one run and a half.
-    let history = History::new().asked(10_000).ran(100_000, "replaced", 0);
+    let history = History::new().with_question(10_000).with_run(100_000, "replaced", 0);
     assert_near(history.remaining_budget().left, 40_000.0);
     assert_eq!(answers(&history, &["run the tests", "verify it"], 1), ["run", "enough"]);
     assert_eq!(answers(&history, &["run the tests", "verify it"], 2), ["run", "allowance"]);
@@ -108,7 +110,7 @@ proptest! {
     ) {
         let cap = Cap { tokens, money: money.and_then(Money::new), time: Duration::from_secs(seconds) };
         let policy = Policy { turn: cap, ..mode(if is_auto { Mode::Auto } else { Mode::Always }) };
-        let history = History::with(tariff(), policy).ran(spent, "replaced", 0).asked(asked);
+        let history = History::with(tariff(), policy).with_run(spent, "replaced", 0).with_question(asked);
         let texts = ["run the tests", "commit this", "add tests", "fix it", "explain it"];
         let answers = policy.allow_candidates(&history.experience, &texts[..number], most, NOW);
         prop_assert_eq!(answers.len(), number);
