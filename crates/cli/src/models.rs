@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
 use headstart_providers::{
-    ApiKey, HttpModel, KeyNeed, Limiter, PendingRetrySender, PrefixCachingModel, Priority,
-    Provider as Service, Recorder, Recording, Replay, RetryingModel, Scrubber, TextTools, ToolRefusal,
-    ToolRefusals, WithoutImages,
+    ApiKey, HttpModel, KeyRequirement, PendingRetrySender, PrefixCachingModel, Priority, Provider as Service,
+    RateLimiter, Recorder, Recording, Replay, RetryingModel, Scrubber, TextOnlyModel, TextTools, ToolRefusal,
+    ToolRefusals,
 };
 
 use crate::config::{self, Config};
@@ -253,7 +253,7 @@ impl Opened {
         &self,
         priority: Priority,
         lane: Option<&Arc<Lane>>,
-        limiter: &Arc<Limiter>,
+        limiter: &Arc<RateLimiter>,
         waits: &PendingRetrySender,
         config: &Config,
     ) -> Arc<dyn Model> {
@@ -285,7 +285,7 @@ fn with_tools(
     }
     let support = config.per_model.get(&spec.to_string()).dialect.tools.unwrap_or_default();
     let model = Arc::new(TextTools::new(model, support, Arc::clone(refusals)));
-    if takes_images(spec, config) { model } else { Arc::new(WithoutImages::new(model)) }
+    if takes_images(spec, config) { model } else { Arc::new(TextOnlyModel::new(model)) }
 }
 
 fn takes_images(spec: &ModelSpec, config: &Config) -> bool {
@@ -363,7 +363,7 @@ fn remote(
     }
     let service = dialect::spoken(service(provider, base_url), spec, config, environment)?;
     let key = key(&service, environment)?;
-    if key.is_none() && service.key == KeyNeed::Required {
+    if key.is_none() && service.key == KeyRequirement::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
     let more = dialect::thinking(spec, config);

@@ -65,7 +65,7 @@ impl Options {
         thinking.into_iter().chain(ids).collect()
     }
 
-    pub(crate) fn without(&self, refused: &[&str]) -> Self {
+    pub(crate) fn without_parameters(&self, refused: &[&str]) -> Self {
         let mut left = self.clone();
         if refused.contains(&"thinkingConfig") {
             left.thinking = ThinkingLimit::None;

@@ -27,7 +27,7 @@ use tracing::debug;
 
 pub use extra_fields::{ExtraFields, FieldScope};
 pub use key::ApiKey;
-pub use limiter::Limiter;
+pub use limiter::RateLimiter;
 pub use prefix_caching_model::{PrefixCacheReader, PrefixCachingModel};
 pub use retrying_model::{PendingRetry, PendingRetrySender, RetryingModel, WaitCause};
 #[cfg(feature = "bedrock")]
@@ -37,7 +37,7 @@ use config_problem::ConfigProblem;
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
-use crate::{Decoder, KeyNeed, Provider, Wire};
+use crate::{Decoder, KeyRequirement, Provider, Wire};
 use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest};
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
@@ -101,7 +101,7 @@ impl HttpModel {
     /// A client of this provider; the host brings the key.
     pub fn new(provider: Provider, key: Option<ApiKey>, timeouts: Timeouts) -> Result<Self, ModelError> {
         let misconfigured = |problem: ConfigProblem| problem.into_error(&provider);
-        if key.is_none() && provider.key == KeyNeed::Required {
+        if key.is_none() && provider.key == KeyRequirement::Required {
             return Err(misconfigured(
                 format!("there is no key; set {} to one", provider.key_variable).into(),
             ));

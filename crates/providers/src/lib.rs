@@ -80,23 +80,23 @@ mod scrub;
 #[expect(dead_code, reason = "the tests of forked-query, whose file it is, use the rest")]
 #[path = "../../forked-query/src/testing.rs"]
 mod testing;
+mod text_only_model;
 mod text_tools;
 mod wire;
-mod without_images;
 
 #[cfg(feature = "bedrock")]
 pub use http::AwsKeys;
 #[cfg(feature = "http")]
 pub use http::{
-    ApiKey, ExtraFields, FieldScope, HttpModel, Limiter, PendingRetry, PendingRetrySender, PrefixCacheReader,
-    PrefixCachingModel, RetryingModel, Timeouts, WaitCause, install_tls_provider,
+    ApiKey, ExtraFields, FieldScope, HttpModel, PendingRetry, PendingRetrySender, PrefixCacheReader,
+    PrefixCachingModel, RateLimiter, RetryingModel, Timeouts, WaitCause, install_tls_provider,
 };
-pub use provider::{Header, KeyNeed, Provider};
+pub use provider::{Header, KeyRequirement, Provider};
 pub use recorder::{Clock, Recorder};
 pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError, json_path};
 pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
 pub use scrub::Scrubber;
+pub use text_only_model::TextOnlyModel;
 pub use text_tools::{TextTools, ToolRefusal, ToolRefusals, ToolSupport};
 pub use wire::{Decoder, KeyHeader, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire};
-pub use without_images::WithoutImages;

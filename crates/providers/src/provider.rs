@@ -13,7 +13,7 @@ pub struct Provider {
     /// The environment variable that holds the key.
     pub key_variable: String,
     /// Whether a key is required.
-    pub key: KeyNeed,
+    pub key: KeyRequirement,
     /// The wire format.
     pub wire: Wire,
     /// How the key is sent, if it differs from the [format's](Wire::key_header) way.
@@ -39,7 +39,7 @@ impl fmt::Debug for Header {
 
 /// Whether a provider requires a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyNeed {
+pub enum KeyRequirement {
     /// It refuses requests without one.
     Required,
     /// A key is sent if there is one.
@@ -169,7 +169,7 @@ impl Provider {
             name: name.into(),
             base_url: base_url.into(),
             key_variable: key_variable.into(),
-            key: KeyNeed::Required,
+            key: KeyRequirement::Required,
             wire,
             key_header: None,
             headers: Vec::new(),
@@ -177,7 +177,7 @@ impl Provider {
     }
 
     fn without_key(self) -> Self {
-        Self { key: KeyNeed::Optional, ..self }
+        Self { key: KeyRequirement::Optional, ..self }
     }
 }
 

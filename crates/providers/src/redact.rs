@@ -38,10 +38,10 @@ impl Redactor {
     /// Also removes this text, if it is long enough to be a secret.
     #[cfg(feature = "http")]
     pub(crate) fn with_secret(mut self, secret: &str) -> Self {
-        const LEAST_BYTES: usize = 16;
+        const MIN_BYTES: usize = 16;
         let bytes: Vec<u8> = UnescapedChars(secret).flat_map(|unit| unit.bytes()).collect();
         // All pieces have the same length, and a shorter key has no pieces.
-        if LEAST_BYTES <= bytes.len() && matches!(self.piece_bytes, 0 | PIECE_BYTES) {
+        if MIN_BYTES <= bytes.len() && matches!(self.piece_bytes, 0 | PIECE_BYTES) {
             self.piece_bytes = PIECE_BYTES;
             self.pieces.extend(bytes.windows(PIECE_BYTES).map(<[u8]>::to_vec));
         }

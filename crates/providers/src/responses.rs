@@ -63,7 +63,7 @@ impl Options {
         [effort, format, key, thoughts].into_iter().flatten().collect()
     }
 
-    pub(crate) fn without(&self, refused: &[&str]) -> Self {
+    pub(crate) fn without_parameters(&self, refused: &[&str]) -> Self {
         let mut left = self.clone();
         left.effort = self.effort.after_refusals(refused.iter().filter(|name| **name == "reasoning").count());
         if refused.contains(&"text") {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use headstart_forked_query::{ModelError, ModelEvent};
-use headstart_providers::{Decoder, KeyHeader, KeyNeed, Provider, Wire};
+use headstart_providers::{Decoder, KeyHeader, KeyRequirement, Provider, Wire};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -61,7 +61,7 @@ impl WireHandle {
     pub fn describe(&self) -> String {
         let Provider { base_url, wire, key, .. } = &self.provider;
         let (endings, accept) = (wire.base_url_endings(), wire.accept());
-        json(&ProviderFields { base_url, endings, accept, needs_key: *key == KeyNeed::Required })
+        json(&ProviderFields { base_url, endings, accept, needs_key: *key == KeyRequirement::Required })
     }
 
     /// The same provider at an address that was checked.
@@ -139,7 +139,7 @@ impl WireHandle {
 
 impl WireHandle {
     fn wire(&self) -> Wire {
-        self.provider.wire.without(&self.refused)
+        self.provider.wire.without_parameters(&self.refused)
     }
 }
 

@@ -70,19 +70,44 @@ async fn a_recording_of_two_models_has_both_in_order() {
 #[test]
 fn another_server_is_asked_in_the_dialect_that_all_speak() {
     let cases = [
-        (Provider::OpenAi, None, Service::openai().wire, KeyNeed::Required),
-        (Provider::OpenAi, Some("https://eu.api.openai.com/v1"), Service::openai().wire, KeyNeed::Optional),
+        (Provider::OpenAi, None, Service::openai().wire, KeyRequirement::Required),
+        (
+            Provider::OpenAi,
+            Some("https://eu.api.openai.com/v1"),
+            Service::openai().wire,
+            KeyRequirement::Optional,
+        ),
         (
             Provider::OpenAi,
             Some("http://localhost:8000/v1"),
             Service::compatible("", "").wire,
-            KeyNeed::Optional,
+            KeyRequirement::Optional,
         ),
         (
             Provider::OpenAi,
             Some("http://x/api.openai.com"),
             Service::compatible("", "").wire,
-            KeyNeed::Optional,
+            KeyRequirement::Optional,
+        ),
+        (
+            Provider::Anthropic,
+            Some("http://localhost:8000"),
+            Service::anthropic().wire,
+            KeyRequirement::Optional,
+        ),
+        (Provider::Gemini, None, Service::gemini().wire, KeyRequirement::Required),
+        (
+            Provider::Responses,
+            Some("https://gateway/v1"),
+            Service::responses().wire,
+            KeyRequirement::Optional,
+        ),
+        (Provider::Ollama, None, Service::ollama().wire, KeyRequirement::Optional),
+        (
+            Provider::DashScope,
+            Some("https://intl.example/v1"),
+            Service::dashscope().wire,
+            KeyRequirement::Optional,
         ),
         (Provider::Anthropic, Some("http://localhost:8000"), Service::anthropic().wire, KeyNeed::Optional),
         (Provider::Gemini, None, Service::gemini().wire, KeyNeed::Required),

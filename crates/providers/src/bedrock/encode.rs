@@ -9,7 +9,7 @@ use crate::wire::given_ids::GivenIds;
 use headstart_forked_query::{Image, ImageType, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult};
 
 /// The most stop sequences that the service accepts.
-const MOST_STOPS: usize = 4;
+const MAX_STOPS: usize = 4;
 
 /// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
@@ -34,7 +34,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         body.insert("system".into(), blocks.into());
     }
     body.insert("messages".into(), messages(&request, cache_points).into());
-    let stops = options.stop_sequences.iter().filter(|stop| !stop.trim().is_empty()).take(MOST_STOPS);
+    let stops = options.stop_sequences.iter().filter(|stop| !stop.trim().is_empty()).take(MAX_STOPS);
     let stops: Vec<_> = stops.cloned().collect();
     let mut inference = Map::new();
     if let Some(tokens) = encoding::output_limit(&request, false) {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 /// to stay away, no background request begins; a background request that is running when the user's is limited is
 /// given up, because it uses what the user lacks.
 #[derive(Debug, Default)]
-pub struct Limiter {
+pub struct RateLimiter {
     state: Mutex<LimiterState>,
     changed: Notify,
 }
@@ -31,7 +31,7 @@ struct LimiterState {
     limited_until: Option<Instant>,
 }
 
-impl Limiter {
+impl RateLimiter {
     /// The provider asked to stay away for this long.
     pub(super) fn set_retry_after(&self, delay: Duration) {
         let until = Instant::now() + delay.min(MAX_DELAY);
@@ -105,7 +105,7 @@ pub(super) struct Admission {
 /// A request of the user that backs off.
 #[derive(Debug)]
 pub(super) struct BackoffGuard {
-    limiter: Arc<Limiter>,
+    limiter: Arc<RateLimiter>,
 }
 
 impl Drop for BackoffGuard {

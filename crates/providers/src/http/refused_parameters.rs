@@ -38,7 +38,7 @@ impl RefusedParameters {
 impl RequestAttempt {
     /// The format with the options of this attempt.
     pub(super) fn wire(&self, wire: &Wire) -> Wire {
-        wire.without(&self.refused)
+        wire.without_parameters(&self.refused)
     }
 
     /// Whether to repeat the request, without what this answer refuses.

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::info;
 
-use super::limiter::{Admission, BackoffGuard, Limiter};
+use super::limiter::{Admission, BackoffGuard, RateLimiter};
 use crate::{Priority, RetryPolicy};
 use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
 
@@ -25,7 +25,7 @@ pub struct RetryingModel {
     model: Arc<dyn Model>,
     policy: RetryPolicy,
     priority: Priority,
-    limiter: Arc<Limiter>,
+    limiter: Arc<RateLimiter>,
     waits: Option<PendingRetrySender>,
 }
 
@@ -55,7 +55,7 @@ const FRAGMENT_HOLD_TIME: Duration = Duration::from_secs(1);
 
 impl RetryingModel {
     /// A model with retries for this priority.
-    pub fn new(model: Arc<dyn Model>, priority: Priority, limiter: Arc<Limiter>) -> Self {
+    pub fn new(model: Arc<dyn Model>, priority: Priority, limiter: Arc<RateLimiter>) -> Self {
         Self { model, policy: RetryPolicy::of(priority), priority, limiter, waits: None }
     }
 
@@ -180,7 +180,7 @@ impl Drop for WaitReportGuard {
 }
 
 /// The answer of background work, which ends when the provider limits the user's own turn.
-fn interruptible_stream(events: EventStream, limiter: Arc<Limiter>, admission: Admission) -> EventStream {
+fn interruptible_stream(events: EventStream, limiter: Arc<RateLimiter>, admission: Admission) -> EventStream {
     let interrupt = limiter.foreground_limited_since(admission).boxed();
     let step = |state: Option<(EventStream, _)>| async move {
         let (mut events, interrupt) = state?;

@@ -121,7 +121,7 @@ impl OutputLimit {
     }
 
     /// The first of this name and the other one that is not refused.
-    fn without(self, refused: &[&str]) -> Self {
+    fn without_parameters(self, refused: &[&str]) -> Self {
         let other = if self == Self::MaxTokens { Self::MaxCompletionTokens } else { Self::MaxTokens };
         let is_taken = |limit: &Self| limit.name().is_some_and(|name| !refused.contains(&name));
         if self == Self::Omitted {
@@ -196,10 +196,10 @@ impl WireOptions {
         plain.chain(ids).chain(goes_back.then_some(thoughts)).collect()
     }
 
-    pub(crate) fn without(&self, refused: &[&str]) -> Self {
+    pub(crate) fn without_parameters(&self, refused: &[&str]) -> Self {
         let has = |name| refused.contains(&name);
         let mut left = self.clone();
-        left.output_limit = self.output_limit.without(refused);
+        left.output_limit = self.output_limit.without_parameters(refused);
         if let ThinkingSwitch::ReasoningEffort(effort) = &self.thinking {
             let times = refused.iter().filter(|name| **name == "reasoning_effort").count();
             left.thinking = ThinkingSwitch::ReasoningEffort(effort.after_refusals(times));

@@ -16,7 +16,7 @@ impl Wire {
     /// answer. `None` if it refuses something else: the key, the model, the length of the conversation, the value of
     /// a limit.
     ///
-    /// Add it to those that were refused before and send the request again [without](Self::without) them.
+    /// Add it to those that were refused before and send the request again [without](Self::without_parameters) them.
     pub fn refused_parameter(&self, status: u16, body: &str) -> Option<&'static str> {
         if !matches!(status, 400 | 422) {
             return None;
@@ -41,20 +41,20 @@ impl Wire {
     /// the request is worth another attempt, because one that cannot be written differently would be refused for
     /// ever.
     pub fn add_refused_parameter(&self, refused: &mut Vec<&'static str>, status: u16, body: &str) -> bool {
-        let now = self.without(refused);
+        let now = self.without_parameters(refused);
         let Some(parameter) = now.refused_parameter(status, body) else { return false };
         refused.push(parameter);
-        self.without(refused) != now
+        self.without_parameters(refused) != now
     }
 
     /// The same format without the parameters that a server refused, in any order. A parameter with another name or a
     /// milder value gets that first, and is left out once that is refused too (the list then contains it twice).
     #[must_use]
-    pub fn without(&self, refused: &[&str]) -> Self {
+    pub fn without_parameters(&self, refused: &[&str]) -> Self {
         match self {
-            Self::Chat(options) => Self::Chat(options.without(refused)),
-            Self::Gemini(options) => Self::Gemini(options.without(refused)),
-            Self::Responses(options) => Self::Responses(options.without(refused)),
+            Self::Chat(options) => Self::Chat(options.without_parameters(refused)),
+            Self::Gemini(options) => Self::Gemini(options.without_parameters(refused)),
+            Self::Responses(options) => Self::Responses(options.without_parameters(refused)),
             Self::Anthropic(_) | Self::Ollama(_) => self.clone(),
             #[cfg(feature = "bedrock")]
             Self::Bedrock(_) => self.clone(),

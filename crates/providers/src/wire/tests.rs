@@ -4,7 +4,7 @@ mod requests;
 mod shared;
 mod streams;
 
-use crate::{KeyNeed, Provider};
+use crate::{KeyRequirement, Provider};
 
 /// One provider of each format and dialect.
 pub(super) fn providers() -> Vec<Provider> {
@@ -29,7 +29,7 @@ fn presets_know_their_names_and_say_no_more_than_them() {
         );
         let elsewhere = provider.clone().with_base_url("http://127.0.0.1:9/x");
         assert_eq!(elsewhere.label(), format!("{} at http://127.0.0.1:9/x", provider.name));
-        assert_eq!((elsewhere.key, &elsewhere.wire), (KeyNeed::Optional, &provider.wire));
+        assert_eq!((elsewhere.key, &elsewhere.wire), (KeyRequirement::Optional, &provider.wire));
         if provider.name != "compatible" {
             assert_eq!(provider.label(), provider.name);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use headstart_forked_query::{Model, ModelEvent, ModelRequest};
 use headstart_providers::{
-    ApiKey, Decoder, HttpModel, Limiter, Priority, Provider, RetryPolicy, RetryingModel, Timeouts,
+    ApiKey, Decoder, HttpModel, Priority, Provider, RateLimiter, RetryPolicy, RetryingModel, Timeouts,
 };
 
 use crate::server::{Server, Step, streaming_as};
@@ -129,7 +129,7 @@ impl Format {
     pub(crate) fn retrying_within(&self, server: &Server, timeouts: Timeouts) -> RetryingModel {
         let client = self.client(&server.base_url, timeouts);
         let policy = RetryPolicy { initial_delay: Duration::from_millis(5), ..RetryPolicy::FOREGROUND };
-        RetryingModel::new(Arc::new(client), Priority::Foreground, Arc::<Limiter>::default())
+        RetryingModel::new(Arc::new(client), Priority::Foreground, Arc::<RateLimiter>::default())
             .with_policy(policy)
     }
 }

@@ -1,19 +1,19 @@
 //! Tests of the HTTP client with a server on the loopback that streams, stalls, fails and closes the connection.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod asked;
 mod causes;
 mod faults;
 mod formats;
-mod habits;
 mod ids;
 mod matrix;
 mod prefix_caching;
 mod questions;
-mod refused;
+mod refused_parameters;
+mod sent_requests;
 mod server;
-mod strangers;
+mod server_quirks;
 mod thoughts;
+mod wrong_servers;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,13 +11,13 @@ type Events = Vec<Result<ModelEvent, ModelError>>;
 
 /// Answers each request with the next script, and with the last one from then on; notes when each request came. A
 /// script that begins with an error refuses the request at once.
-struct Tries {
+struct ScriptedModel {
     answers: Mutex<VecDeque<Events>>,
     asked: Mutex<Vec<Duration>>,
     start: Instant,
 }
 
-impl Tries {
+impl ScriptedModel {
     fn new(answers: impl IntoIterator<Item = Events>) -> Arc<Self> {
         let answers = Mutex::new(answers.into_iter().collect());
         Arc::new(Self { answers, asked: Mutex::default(), start: Instant::now() })
@@ -29,7 +29,7 @@ impl Tries {
 }
 
 #[async_trait]
-impl Model for Tries {
+impl Model for ScriptedModel {
     async fn stream(&self, _: &ModelRequest) -> Result<EventStream, ModelError> {
         self.asked.lock().unwrap().push(self.start.elapsed());
         let mut answers = self.answers.lock().unwrap();
@@ -72,12 +72,12 @@ async fn ask(model: &dyn Model) -> Events {
     }
 }
 
-fn foreground(tries: &Arc<Tries>, limiter: &Arc<Limiter>) -> RetryingModel {
-    RetryingModel::new(Arc::clone(tries) as Arc<_>, Priority::Foreground, Arc::clone(limiter))
+fn foreground(scripted: &Arc<ScriptedModel>, limiter: &Arc<RateLimiter>) -> RetryingModel {
+    RetryingModel::new(Arc::clone(scripted) as Arc<_>, Priority::Foreground, Arc::clone(limiter))
 }
 
-fn background(tries: &Arc<Tries>, limiter: &Arc<Limiter>) -> RetryingModel {
-    RetryingModel::new(Arc::clone(tries) as Arc<_>, Priority::Background, Arc::clone(limiter))
+fn background(scripted: &Arc<ScriptedModel>, limiter: &Arc<RateLimiter>) -> RetryingModel {
+    RetryingModel::new(Arc::clone(scripted) as Arc<_>, Priority::Background, Arc::clone(limiter))
 }
 
 /// Limits of rate and overload pass, so the request is sent again after a wait.
@@ -90,9 +90,9 @@ async fn what_passes_is_waited_for() {
         (vec![vec![Ok(usage()), Err(overloaded())], whole()], 250..=500),
     ];
     for (answers, expected) in cases {
-        let tries = Tries::new(answers.clone());
-        assert_eq!(ask(&foreground(&tries, &Arc::default())).await, whole(), "{answers:?}");
-        let asked = tries.asked_at();
+        let scripted = ScriptedModel::new(answers.clone());
+        assert_eq!(ask(&foreground(&scripted, &Arc::default())).await, whole(), "{answers:?}");
+        let asked = scripted.asked_at();
         assert_eq!(asked.len(), answers.len());
         assert!(expected.contains(asked.last().unwrap()), "{asked:?}");
     }
@@ -117,9 +117,9 @@ async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_hel
         vec![],
     ];
     for answer in cases {
-        let tries = Tries::new([answer.clone(), whole()]);
-        assert_eq!(ask(&foreground(&tries, &Arc::default())).await, answer);
-        assert_eq!(tries.asked_at(), [0], "{answer:?}");
+        let scripted = ScriptedModel::new([answer.clone(), whole()]);
+        assert_eq!(ask(&foreground(&scripted, &Arc::default())).await, answer);
+        assert_eq!(scripted.asked_at(), [0], "{answer:?}");
     }
 }
 
@@ -128,10 +128,10 @@ async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_hel
 async fn a_storm_ends() {
     for error in [limited(None), limited(Some(1)), overloaded()] {
         for (priority, tries_made) in [(Priority::Foreground, 5), (Priority::Background, 3)] {
-            let tries = Tries::new([vec![Err(error.clone())]]);
-            let model = RetryingModel::new(Arc::clone(&tries) as Arc<_>, priority, Arc::default());
+            let scripted = ScriptedModel::new([vec![Err(error.clone())]]);
+            let model = RetryingModel::new(Arc::clone(&scripted) as Arc<_>, priority, Arc::default());
             assert_eq!(ask(&model).await, [Err(error.clone())]);
-            let asked = tries.asked_at();
+            let asked = scripted.asked_at();
             assert_eq!(asked.len(), tries_made, "{asked:?}");
             assert!(*asked.last().unwrap() <= 60_000, "{asked:?}");
         }
@@ -142,8 +142,8 @@ async fn a_storm_ends() {
 #[tokio::test(start_paused = true)]
 async fn background_work_stays_behind_the_users_own_turn() {
     let limiter = Arc::default();
-    let main = Tries::new([vec![Err(limited(Some(2)))], vec![Err(limited(Some(2)))], whole()]);
-    let fast = Tries::new([whole()]);
+    let main = ScriptedModel::new([vec![Err(limited(Some(2)))], vec![Err(limited(Some(2)))], whole()]);
+    let fast = ScriptedModel::new([whole()]);
     let (admission, work) = (foreground(&main, &limiter), background(&fast, &limiter));
     let work = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -160,8 +160,8 @@ async fn background_work_stays_behind_the_users_own_turn() {
 #[tokio::test(start_paused = true)]
 async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
     let limiter = Arc::default();
-    let fast = Tries::new([vec![Err(limited(Some(20)))], whole()]);
-    let main = Tries::new([whole()]);
+    let fast = ScriptedModel::new([vec![Err(limited(Some(20)))], whole()]);
+    let main = ScriptedModel::new([whole()]);
     let (admission, work) = (foreground(&main, &limiter), background(&fast, &limiter));
     let admission = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -176,15 +176,15 @@ async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
 /// Background work gives up if it would have to wait long. It goes on after a turn, even if the turn was dropped.
 #[tokio::test(start_paused = true)]
 async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_turn_that_was_dropped() {
-    let limiter: Arc<Limiter> = Arc::default();
+    let limiter: Arc<RateLimiter> = Arc::default();
     limiter.set_retry_after(Duration::from_secs(40));
-    let fast = Tries::new([whole()]);
+    let fast = ScriptedModel::new([whole()]);
     let asked = Instant::now();
     assert_eq!(ask(&background(&fast, &limiter)).await, [Err(ModelError::Yielded)]);
     assert_eq!((asked.elapsed(), fast.asked_at().len()), (Duration::ZERO, 0));
 
     let limiter = Arc::default();
-    let main = Tries::new([vec![Err(limited(Some(10)))]]);
+    let main = ScriptedModel::new([vec![Err(limited(Some(10)))]]);
     let admission = foreground(&main, &limiter);
     let dropped = tokio::time::timeout(Duration::from_secs(1), ask(&admission)).await;
     assert!(dropped.is_err());
@@ -198,16 +198,16 @@ async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
     for priority in [Priority::Foreground, Priority::Background] {
         // One of these is longer than any clock runs.
         for seconds in [90, 3_600, u64::MAX] {
-            let limiter: Arc<Limiter> = Arc::default();
-            let refused = Tries::new([vec![Err(limited(Some(seconds)))]]);
+            let limiter: Arc<RateLimiter> = Arc::default();
+            let refused = ScriptedModel::new([vec![Err(limited(Some(seconds)))]]);
             let first = RetryingModel::new(Arc::clone(&refused) as Arc<_>, priority, Arc::clone(&limiter));
             assert_eq!(ask(&first).await, [Err(limited(Some(seconds)))]);
             assert_eq!(refused.asked_at(), [0]);
 
-            let fast = Tries::new([whole()]);
+            let fast = ScriptedModel::new([whole()]);
             assert_eq!(ask(&background(&fast, &limiter)).await, [Err(ModelError::Yielded)]);
             assert!(fast.asked_at().is_empty(), "{seconds}");
-            assert_eq!(ask(&foreground(&Tries::new([whole()]), &limiter)).await, whole());
+            assert_eq!(ask(&foreground(&ScriptedModel::new([whole()]), &limiter)).await, whole());
             tokio::time::advance(Duration::from_secs(seconds.min(24 * 60 * 60))).await;
             assert_eq!(ask(&background(&fast, &limiter)).await, whole());
         }
@@ -215,16 +215,16 @@ async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
 }
 
 /// Gives one piece and then waits this long.
-struct Slow {
+struct SlowModel {
     piece: bool,
     rest: Duration,
-    tries: Arc<Tries>,
+    scripted: Arc<ScriptedModel>,
 }
 
 #[async_trait]
-impl Model for Slow {
+impl Model for SlowModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let whole = self.tries.stream(request).await?;
+        let whole = self.scripted.stream(request).await?;
         let before = if self.piece { vec![Ok(text())] } else { Vec::new() };
         let rest = self.rest;
         let silence =
@@ -247,10 +247,10 @@ async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited(
         (true, limited(Some(3_600)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
     ] {
         let limiter = Arc::default();
-        let fast = Tries::new([whole()]);
-        let slow = Arc::new(Slow { piece, rest, tries: Arc::clone(&fast) });
+        let fast = ScriptedModel::new([whole()]);
+        let slow = Arc::new(SlowModel { piece, rest, scripted: Arc::clone(&fast) });
         let work = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
-        let main = Tries::new([vec![Err(limit.clone())], whole()]);
+        let main = ScriptedModel::new([vec![Err(limit.clone())], whole()]);
         let admission = foreground(&main, &limiter);
         let admission = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -270,20 +270,24 @@ async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited(
 /// Events that are ready help nobody else, and an old limit does not count.
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
-    let limiter: Arc<Limiter> = Arc::default();
-    let main = Tries::new([vec![Err(limited(Some(1)))], whole()]);
+    let limiter: Arc<RateLimiter> = Arc::default();
+    let main = ScriptedModel::new([vec![Err(limited(Some(1)))], whole()]);
     ask(&foreground(&main, &limiter)).await;
     for rest in [Duration::ZERO, Duration::from_secs(9)] {
-        let slow = Arc::new(Slow { piece: true, rest, tries: Tries::new([whole()]) });
+        let slow = Arc::new(SlowModel { piece: true, rest, scripted: ScriptedModel::new([whole()]) });
         let work = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
-        let other = foreground(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &Arc::default());
+        let other = foreground(&ScriptedModel::new([vec![Err(limited(Some(1)))], whole()]), &Arc::default());
         let (work, _) = tokio::join!(ask(&work), ask(&other));
         assert_eq!(work, [&[Ok(text())][..], &whole()].concat());
     }
     // Limited background work does not interrupt other background work.
-    let slow = Arc::new(Slow { piece: true, rest: Duration::from_secs(9), tries: Tries::new([whole()]) });
+    let slow = Arc::new(SlowModel {
+        piece: true,
+        rest: Duration::from_secs(9),
+        scripted: ScriptedModel::new([whole()]),
+    });
     let first = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
-    let second = background(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &limiter);
+    let second = background(&ScriptedModel::new([vec![Err(limited(Some(1)))], whole()]), &limiter);
     let (first, second) = tokio::join!(ask(&first), ask(&second));
     assert_eq!((first.last(), second), (whole().last(), whole()));
 }
@@ -293,8 +297,8 @@ async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
 async fn a_wait_is_told_while_it_lasts() {
     let waits = PendingRetrySender::default();
     let mut told = waits.subscribe();
-    let tries = Tries::new([vec![Err(limited(Some(8)))], vec![Err(overloaded())], whole()]);
-    let model = foreground(&tries, &Arc::default()).with_wait_reports(Arc::clone(&waits));
+    let scripted = ScriptedModel::new([vec![Err(limited(Some(8)))], vec![Err(overloaded())], whole()]);
+    let model = foreground(&scripted, &Arc::default()).with_wait_reports(Arc::clone(&waits));
     let asked = Instant::now();
     let watch = async {
         told.changed().await.unwrap();
@@ -310,8 +314,8 @@ async fn a_wait_is_told_while_it_lasts() {
     assert!((8.0..8.1).contains(&seconds), "{seconds}");
 
     // A request that has given up does not keep others waiting.
-    let tries = Tries::new([vec![Err(limited(Some(8)))]]);
-    let model = foreground(&tries, &Arc::default()).with_wait_reports(Arc::clone(&waits));
+    let scripted = ScriptedModel::new([vec![Err(limited(Some(8)))]]);
+    let model = foreground(&scripted, &Arc::default()).with_wait_reports(Arc::clone(&waits));
     assert!(tokio::time::timeout(Duration::from_secs(1), ask(&model)).await.is_err());
     assert_eq!(*waits.borrow(), None);
 }
@@ -320,13 +324,13 @@ async fn a_wait_is_told_while_it_lasts() {
 #[tokio::test(start_paused = true)]
 async fn a_failure_behind_the_first_letters_of_a_call_is_tried_again() {
     let letters = || Ok(ModelEvent::CallFragment { index: 0, name: "ls".into(), letters: "{".into() });
-    let tries = Tries::new([
+    let scripted = ScriptedModel::new([
         vec![letters(), letters(), Err(overloaded())],
         vec![letters(), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))],
     ]);
     let model =
-        RetryingModel::new(Arc::clone(&tries) as Arc<dyn Model>, Priority::Foreground, Arc::default());
+        RetryingModel::new(Arc::clone(&scripted) as Arc<dyn Model>, Priority::Foreground, Arc::default());
     let events: Events = model.stream(&request()).await.unwrap().collect().await;
-    assert_eq!(tries.asked_at().len(), 2);
+    assert_eq!(scripted.asked_at().len(), 2);
     assert_eq!(events, [letters(), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))]);
 }

@@ -104,7 +104,7 @@ fn what_is_refused_is_read_from_the_words_of_servers() {
 #[test]
 fn a_limit_has_two_names_and_each_is_tried_once() {
     let limit = |wire: &Wire, refused: &[&str]| {
-        let Wire::Chat(options) = wire.without(refused) else { panic!("chat completions") };
+        let Wire::Chat(options) = wire.without_parameters(refused) else { panic!("chat completions") };
         options.output_limit
     };
     let (openai, other) = (Provider::openai().wire, chat());
@@ -126,11 +126,17 @@ fn nothing_is_refused_for_ever() {
     for provider in super::super::tests::providers() {
         let mut refused = Vec::new();
         for _ in 0..20 {
-            let Some(parameter) = provider.wire.without(&refused).parameters().first().copied() else {
+            let Some(parameter) = provider.wire.without_parameters(&refused).parameters().first().copied()
+            else {
                 break;
             };
             refused.push(parameter.name);
         }
-        assert_eq!(provider.wire.without(&refused).parameters(), [], "{}: {refused:?}", provider.name);
+        assert_eq!(
+            provider.wire.without_parameters(&refused).parameters(),
+            [],
+            "{}: {refused:?}",
+            provider.name
+        );
     }
 }

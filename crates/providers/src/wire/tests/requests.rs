@@ -248,7 +248,7 @@ fn a_model_without_images_is_told_that_there_was_one() {
     let script = Script::saying("ok");
     let image = Part::Image(Image { media_type: ImageType::Png, data: "iVBORw0KGgo=".into() });
     let messages = vec![message(Role::User, [text("what is this?"), image])];
-    let model = crate::WithoutImages::new(Arc::clone(&script) as _);
+    let model = crate::TextOnlyModel::new(Arc::clone(&script) as _);
     let request = ModelRequest { messages, ..request() };
     drop(futures::executor::block_on(headstart_forked_query::Model::stream(&model, &request)).unwrap());
     let asked = script.last_request();

@@ -6,7 +6,7 @@ use crate::formats::{Format, KEY, error, formats};
 use crate::server::{Step, response, streaming_as};
 
 /// The answers of such servers, and the error that is reported for each.
-fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
+fn wrong_servers(format: &Format) -> Vec<(Vec<Step>, String)> {
     let ok = |kind: &str, body: &str| response("200 OK", &format!("content-type: {kind}\r\n"), body);
     let name = format.provider.wire.format();
     let wrong = |with: &str| format!("does not speak {name} (it answered with {with}); check the base URL");
@@ -105,7 +105,7 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
 #[tokio::test]
 async fn a_wrong_server_is_told_from_an_answer_that_was_cut() {
     for format in formats() {
-        let run = strangers(&format).into_iter().map(|(script, expected)| {
+        let run = wrong_servers(&format).into_iter().map(|(script, expected)| {
             let format = &format;
             async move {
                 let events = format.against(script.clone()).await;

@@ -5,9 +5,9 @@ use headstart_forked_query::{EventStream, Message, Model, ModelError, ModelReque
 
 /// A model without images: words replace those of the conversation, so that the conversation can go on with another
 /// model than it began with.
-pub struct WithoutImages(Arc<dyn Model>);
+pub struct TextOnlyModel(Arc<dyn Model>);
 
-impl WithoutImages {
+impl TextOnlyModel {
     /// Wraps a model.
     pub fn new(model: Arc<dyn Model>) -> Self {
         Self(model)
@@ -15,22 +15,22 @@ impl WithoutImages {
 }
 
 /// What stands for an image.
-const GONE: &str = "\n\n[an image, which you cannot see]";
+const PLACEHOLDER: &str = "\n\n[an image, which you cannot see]";
 
 #[async_trait]
-impl Model for WithoutImages {
+impl Model for TextOnlyModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         if request.messages.iter().all(|message| message.images().next().is_none()) {
             return self.0.stream(request).await;
         }
-        let messages = request.messages.iter().map(without).collect();
+        let messages = request.messages.iter().map(without_images).collect();
         self.0.stream(&ModelRequest { messages, ..request.clone() }).await
     }
 }
 
-fn without(message: &Message) -> Message {
+fn without_images(message: &Message) -> Message {
     let parts = message.parts.iter().map(|part| match part {
-        Part::Image(_) => Part::Text { text: GONE.to_owned() },
+        Part::Image(_) => Part::Text { text: PLACEHOLDER.to_owned() },
         part => part.clone(),
     });
     Message { role: message.role, parts: parts.collect() }
