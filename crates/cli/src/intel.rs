@@ -60,7 +60,7 @@ impl Intel {
                 found.into_iter().filter(|found| found.program.is_some()).filter_map(|found| found.file)
             {
                 let intel = intel.intel.clone();
-                tokio::spawn(async move { intel.begin_warm(&path).await });
+                tokio::spawn(async move { intel.warm_in_background(&path).await });
             }
         }
         Ok(Some(intel))

@@ -72,7 +72,7 @@ impl CodeIntel {
             if paths.is_empty() { touched.collect() } else { paths.iter().cloned().collect() };
         let mut asked: BTreeMap<Vec<ServerKey>, Vec<WorkspacePath>> = BTreeMap::new();
         for path in &about {
-            for keys in self.keys(path, snapshot).await {
+            for keys in self.server_keys(path, snapshot).await {
                 asked.entry(keys).or_default().push(path.clone());
             }
         }
@@ -85,7 +85,8 @@ impl CodeIntel {
         let questions = asked.into_iter().map(|(keys, of)| async move {
             let of = if paths.is_empty() { Vec::new() } else { of };
             let is_linter = keys.iter().all(|key| self.adapter(key).role == Role::Linter);
-            let answer = self.first(keys, snapshot, &Request::Diagnostics { paths: of, least }).await;
+            let answer =
+                self.first_installed(keys, snapshot, &Request::Diagnostics { paths: of, least }).await;
             (is_linter, answer)
         });
         let mut whole: Option<Delta> = None;
@@ -153,10 +154,14 @@ impl CodeIntel {
     }
 
     /// Names of the project that match a query, from the servers that run and from those for staged files.
-    pub(crate) async fn symbols_like(&self, snapshot: &Snapshot, query: &str) -> Result<Symbols, IntelError> {
+    pub(crate) async fn search_symbols(
+        &self,
+        snapshot: &Snapshot,
+        query: &str,
+    ) -> Result<Symbols, IntelError> {
         let mut keys: BTreeSet<Vec<ServerKey>> = BTreeSet::new();
         for change in &snapshot.changes.changes {
-            keys.extend(self.keys(&change.path, snapshot).await.into_iter().take(1));
+            keys.extend(self.server_keys(&change.path, snapshot).await.into_iter().take(1));
         }
         let running = self.running().into_iter().filter(|key| self.adapter(key).role == Role::Language);
         keys.extend(running.map(|key| vec![key]));
@@ -166,7 +171,7 @@ impl CodeIntel {
         let mut all = Symbols::default();
         let mut failed = None;
         for keys in keys {
-            match self.first(keys, snapshot, &Request::SymbolsLike(query.to_owned())).await {
+            match self.first_installed(keys, snapshot, &Request::SymbolsLike(query.to_owned())).await {
                 Ok(Response::Symbols(symbols)) => {
                     all.count += symbols.count;
                     all.symbols.extend(symbols.symbols);
@@ -226,9 +231,9 @@ impl CodeIntel {
     }
 
     /// As [`warm`](Self::warm), without waiting for it.
-    pub async fn begin_warm(&self, path: &WorkspacePath) {
+    pub async fn warm_in_background(&self, path: &WorkspacePath) {
         let snapshot = Snapshot::unchanged();
-        for keys in self.keys(path, &snapshot).await {
+        for keys in self.server_keys(path, &snapshot).await {
             for key in keys.into_iter().take(1) {
                 let (answer, _nobody_waits) = oneshot::channel();
                 let job = Job {
@@ -245,13 +250,13 @@ impl CodeIntel {
     /// Whether a server for a file runs.
     pub async fn is_running(&self, path: &WorkspacePath) -> bool {
         let running = self.running();
-        self.keys(path, &Snapshot::unchanged()).await.iter().flatten().any(|key| running.contains(key))
+        self.server_keys(path, &Snapshot::unchanged()).await.iter().flatten().any(|key| running.contains(key))
     }
 
     /// The name of the server that runs for a file.
     pub(crate) async fn server_of(&self, path: &WorkspacePath) -> Option<String> {
         let running = self.running();
-        let keys = self.keys(path, &Snapshot::unchanged()).await.into_iter().flatten();
+        let keys = self.server_keys(path, &Snapshot::unchanged()).await.into_iter().flatten();
         keys.filter(|key| running.contains(key)).map(|key| self.adapter(&key).name.clone()).next()
     }
 
@@ -318,14 +323,14 @@ impl CodeIntel {
         if (snapshot.closed)(path) {
             return Err(IntelError::ClosedPath { path: path.clone() });
         }
-        let mut keys = self.keys(path, snapshot).await.into_iter();
+        let mut keys = self.server_keys(path, snapshot).await.into_iter();
         let language = keys.find(|keys| keys.iter().any(|key| self.adapter(key).role == Role::Language));
         let keys = language.ok_or_else(|| self.no_server(path))?;
-        self.first(keys, snapshot, question).await
+        self.first_installed(keys, snapshot, question).await
     }
 
     /// The answer of the first of these servers that is installed.
-    async fn first(
+    async fn first_installed(
         &self,
         keys: Vec<ServerKey>,
         snapshot: &Snapshot,
@@ -354,7 +359,7 @@ impl CodeIntel {
     }
 
     /// The servers for a file: a list of alternatives for its language, and one for each linter.
-    async fn keys(&self, path: &WorkspacePath, snapshot: &Snapshot) -> Vec<Vec<ServerKey>> {
+    async fn server_keys(&self, path: &WorkspacePath, snapshot: &Snapshot) -> Vec<Vec<ServerKey>> {
         let (mut languages, mut all) = (Vec::new(), Vec::new());
         for (index, adapter) in self.settings.adapters.iter().enumerate() {
             if adapter.language(path).is_none() || (snapshot.closed)(path) {

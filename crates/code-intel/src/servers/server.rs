@@ -91,7 +91,7 @@ struct Baseline {
     diagnostics: Vec<Diagnostic>,
 }
 
-enum Event {
+enum ServerEvent {
     Job(Option<Job>),
     ConnectionError(IntelError),
     Tick,
@@ -128,10 +128,10 @@ impl Server {
         loop {
             let event = self.next_event(&mut jobs).await;
             match event {
-                Event::Job(None) => break,
-                Event::Job(Some(job)) => self.handle(job).await,
-                Event::ConnectionError(error) => self.crashed(&error),
-                Event::Tick => {}
+                ServerEvent::Job(None) => break,
+                ServerEvent::Job(Some(job)) => self.handle(job).await,
+                ServerEvent::ConnectionError(error) => self.crashed(&error),
+                ServerEvent::Tick => {}
             }
             self.check_limits().await;
         }
@@ -139,7 +139,7 @@ impl Server {
         self.update_status();
     }
 
-    async fn next_event(&mut self, jobs: &mut mpsc::UnboundedReceiver<Job>) -> Event {
+    async fn next_event(&mut self, jobs: &mut mpsc::UnboundedReceiver<Job>) -> ServerEvent {
         let looks = self.session.is_some();
         let host = self.host.clone();
         let reports = async {
@@ -152,9 +152,9 @@ impl Server {
         let (reports, time) = (std::pin::pin!(reports), std::pin::pin!(time));
         let other = select(reports, time);
         match select(jobs.next(), other).await {
-            Either::Left((job, _)) => Event::Job(job),
-            Either::Right((Either::Left((error, _)), _)) => Event::ConnectionError(error),
-            Either::Right((Either::Right(_), _)) => Event::Tick,
+            Either::Left((job, _)) => ServerEvent::Job(job),
+            Either::Right((Either::Left((error, _)), _)) => ServerEvent::ConnectionError(error),
+            Either::Right((Either::Right(_), _)) => ServerEvent::Tick,
         }
     }
 

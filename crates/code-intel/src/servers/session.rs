@@ -47,7 +47,7 @@ pub(crate) struct Session {
     answers: HashMap<i64, Result<Value, Value>>,
     documents: BTreeMap<WorkspacePath, Document>,
     /// Counts uses of documents, to find those that were not used for longest.
-    uses: u64,
+    use_count: u64,
     reports: ServerReports,
     /// The changes that it was told are on disk.
     synced: Arc<ChangeSet>,
@@ -61,7 +61,7 @@ pub(crate) struct Session {
     /// nothing changed.
     changed: Option<u64>,
     /// Whether files appeared or vanished since it last settled.
-    moved: bool,
+    file_set_changed: bool,
     /// How often it had invalidated its answers when it settled.
     settled_refreshes: u64,
     /// How many checks of the disk had begun when one was asked for; `None` if none is awaited.
@@ -161,14 +161,14 @@ impl Session {
             waiting: HashSet::new(),
             answers: HashMap::new(),
             documents: BTreeMap::new(),
-            uses: 0,
+            use_count: 0,
             reports: ServerReports::default(),
             synced: Arc::default(),
             uncertain: BTreeSet::new(),
             unsaved: false,
             unsettled: BTreeMap::new(),
             changed: None,
-            moved: false,
+            file_set_changed: false,
             settled_refreshes: 0,
             awaited_check: None,
             adapter,

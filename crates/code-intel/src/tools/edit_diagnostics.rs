@@ -49,7 +49,7 @@ impl EditDiagnostics {
 
 impl std::fmt::Debug for EditDiagnostics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AfterEdit").field("time", &self.time).finish_non_exhaustive()
+        f.debug_struct("EditDiagnostics").field("time", &self.time).finish_non_exhaustive()
     }
 }
 
@@ -60,7 +60,7 @@ impl EditObserver for EditDiagnostics {
             return None;
         }
         if !self.intel.is_running(path).await {
-            self.intel.begin_warm(path).await;
+            self.intel.warm_in_background(path).await;
             return None;
         }
         let pending = self.with(context.view, |known| known.pending.take());

@@ -101,7 +101,7 @@ async fn symbols(
     let arguments = Arguments::new(ToolKind::Symbols, args, &["path", "query"])?;
     let found: Symbols = match (arguments.text("path")?, arguments.text("query")?) {
         (Some(path), None) => intel.symbols_of(snapshot, &context.locate(path).await?).await?,
-        (None, Some(query)) => intel.symbols_like(snapshot, query).await?,
+        (None, Some(query)) => intel.search_symbols(snapshot, query).await?,
         _ => return Err(arguments.invalid("give either path or query".to_owned())),
     };
     let of_file = arguments.text("path")?.is_some();

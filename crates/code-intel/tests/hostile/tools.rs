@@ -7,7 +7,7 @@ use headstart_code_intel::{EditDiagnostics, Settings, declarations, tools};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree as _};
 use headstart_tool_gate::{DenyRule, DenyRules, GateContext, Role};
-use headstart_toolbox::{Limits, ToolContext, ToolError, ToolOutput, Toolbox};
+use headstart_toolbox::{ToolContext, ToolError, ToolLimits, ToolOutput, Toolbox};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ impl ToolSession {
     fn call(&self, name: &str, args: Value) -> Result<String, ToolError> {
         let Value::Object(args) = args else { panic!("arguments are an object") };
         let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
-        let limits = Limits::default();
+        let limits = ToolLimits::default();
         let context = ToolContext {
             view: &self.overlay,
             gate: &self.gate,

@@ -66,7 +66,7 @@ impl Session {
         for OpenText { path, text } in wanted {
             sent.extend(self.open(path, text));
         }
-        self.nudge(!differing.is_empty(), &sent);
+        self.trigger_rechecks(!differing.is_empty(), &sent);
         if save && self.unsaved {
             self.save(wanted);
         }
@@ -111,14 +111,14 @@ impl Session {
             .collect();
         self.notify("workspace/didChangeWatchedFiles", &json!({ "changes": list }));
         self.mark_changed();
-        self.moved |= changes.values().any(|change| *change != FileChange::Changed);
+        self.file_set_changed |= changes.values().any(|change| *change != FileChange::Changed);
         self.unsaved = true;
     }
 
     /// Opens a document or gives it another text; returns its path if the server had to be told.
     fn open(&mut self, path: &WorkspacePath, text: &Arc<str>) -> Option<WorkspacePath> {
-        self.uses += 1;
-        let used = self.uses;
+        self.use_count += 1;
+        let used = self.use_count;
         let uri = self.uri(path);
         if let Some(document) = self.documents.get_mut(path) {
             document.used = used;
@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// Sends open documents again if the server does not check them by itself.
-    fn nudge(&mut self, files_differ: bool, sent: &[WorkspacePath]) {
+    fn trigger_rechecks(&mut self, files_differ: bool, sent: &[WorkspacePath]) {
         let needed = files_differ || !sent.is_empty();
         if !needed || !self.adapter.nudges.contains(&RecheckTrigger::ResendOpen) {
             return;
@@ -211,7 +211,7 @@ impl Session {
         if let Some(open) = wanted.first() {
             let uri = self.uri(&open.path);
             self.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
-            self.begin_check();
+            self.expect_check();
         }
     }
 

@@ -22,7 +22,7 @@ const WATCH_DELAY: Duration = Duration::from_millis(100);
 
 impl Session {
     /// Notes that a check on disk was asked for.
-    pub(super) fn begin_check(&mut self) {
+    pub(super) fn expect_check(&mut self) {
         if self.adapter.settling == SettleSignal::Status {
             self.awaited_check = Some(self.reports.checks_begun);
         }
@@ -53,7 +53,7 @@ impl Session {
             return Ok(Some(self.not_settled(deadline)));
         }
         self.changed = None;
-        self.moved = false;
+        self.file_set_changed = false;
         self.unsettled.clear();
         Ok(None)
     }
@@ -105,13 +105,13 @@ impl Session {
                 return Ok(false);
             }
             // The server may notice a file that appeared or vanished only after it has answered.
-            let until = if self.moved { self.host.now() + SILENCE } else { self.host.now() };
+            let until = if self.file_set_changed { self.host.now() + SILENCE } else { self.host.now() };
             while self.reports.refreshes == asked_at && self.listen_once(until.min(deadline.at)).await? {}
             if self.reports.refreshes == asked_at {
                 self.settled_refreshes = asked_at;
                 return Ok(true);
             }
-            self.moved = false;
+            self.file_set_changed = false;
             if deadline.at <= self.host.now() {
                 return Ok(false);
             }

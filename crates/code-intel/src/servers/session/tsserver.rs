@@ -17,7 +17,7 @@ impl Session {
         wanted: &[OpenText],
         deadline: Deadline,
     ) -> Result<bool, IntelError> {
-        if self.moved {
+        if self.file_set_changed {
             self.listen(deadline.at.min(self.host.now() + WATCH_DELAY)).await?;
         }
         let mut earlier = None;
@@ -27,7 +27,7 @@ impl Session {
                 let Some(list) = self.of_tsserver(open, deadline).await? else { return Ok(false) };
                 answers.push(list);
             }
-            if !self.moved || earlier.as_ref() == Some(&answers) {
+            if !self.file_set_changed || earlier.as_ref() == Some(&answers) {
                 for (open, list) in wanted.iter().zip(answers) {
                     let list = Value::Array(list);
                     self.keep_raw(&open.path, &list);
