@@ -34,7 +34,7 @@ pub(crate) struct ListedTool {
     pub(crate) schema: ToolSchema,
     pub(crate) arguments: Arguments,
     /// Whether the server says that it only reads, and reaches nothing outside.
-    pub(crate) says_it_reads: bool,
+    pub(crate) claims_read_only: bool,
 }
 
 /// The tools of a list that are offered, sorted by name, and those that are not.
@@ -99,12 +99,12 @@ impl ListedTool {
         let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
         let schema = ToolSchema { name: offered, description: clean(description, MAX_TEXT), parameters };
         let hints = tool.annotations.as_ref();
-        let says_it_reads = hints.is_some_and(|hints| {
+        let claims_read_only = hints.is_some_and(|hints| {
             hints.read_only_hint == Some(true)
                 && hints.open_world_hint == Some(false)
                 && hints.destructive_hint != Some(true)
         });
-        Ok(Self { name: tool.name.to_string(), schema, arguments, says_it_reads })
+        Ok(Self { name: tool.name.to_string(), schema, arguments, claims_read_only })
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
         ];
         for (annotations, reads) in cases {
             let tool = tool(json!({ "name": "a", "inputSchema": {}, "annotations": annotations }));
-            assert_eq!(catalogue(&server(), vec![tool], true).0[0].says_it_reads, reads, "{annotations}");
+            assert_eq!(catalogue(&server(), vec![tool], true).0[0].claims_read_only, reads, "{annotations}");
         }
     }
 

@@ -39,8 +39,8 @@ impl ServerTool {
     }
 
     /// Whether the server says that it only reads, and reaches nothing outside.
-    pub fn says_it_reads(&self) -> bool {
-        self.listed.says_it_reads
+    pub fn claims_read_only(&self) -> bool {
+        self.listed.claims_read_only
     }
 
     /// Whether the user lets it run ahead of them: they trust what the server says about its tools, it says that this
@@ -52,7 +52,7 @@ impl ServerTool {
             Connect::Command { .. } => true,
             Connect::Http { ahead, .. } => ahead,
         };
-        config.trust == Trust::ReadOnlyHints && self.listed.says_it_reads && reaches
+        config.trust == Trust::ReadOnlyHints && self.listed.claims_read_only && reaches
     }
 
     fn failed(&self, cause: &str) -> ToolError {

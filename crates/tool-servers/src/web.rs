@@ -17,7 +17,7 @@ use headstart_toolbox::{Arguments, ContextItem, ItemUri, Tool, ToolContext, Tool
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "oauth")]
-pub(crate) use self::address::{Resolver, SystemResolver, is_public, places};
+pub(crate) use self::address::{Resolver, SystemResolver, is_public, permitted_addresses};
 use self::fetch::Fetcher;
 #[cfg(feature = "oauth")]
 pub(crate) use self::fetch::{client as client_to, connection_failure};
@@ -26,7 +26,7 @@ pub use self::search::{SearchConfig, SearchRequest};
 use crate::request_failure::RequestFailure;
 
 /// The most characters of a page that the model gets.
-const MOST_CHARS: usize = 20_000;
+const MAX_CHARS: usize = 20_000;
 /// The bytes of an output that are reserved for notes.
 const FOR_NOTES: usize = 3 * 1024;
 
@@ -77,7 +77,7 @@ impl Tool for FetchUrl {
             .fetch(url)
             .await
             .map_err(|cause| failed(cause.map_message(|why| format!("{url}: {why}"))))?;
-        let told = page.render(MOST_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES));
+        let told = page.render(MAX_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES));
         let address = crate::clean(&page.address, 2_000);
         let uri = Some(ItemUri::Url(address.clone()));
         Ok(ToolOutput::of([ContextItem { name: address, content: told, uri, ..ContextItem::default() }]))

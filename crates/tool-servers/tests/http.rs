@@ -13,7 +13,7 @@ use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{
     Connect, HttpTool, HttpToolConfig, ServerConfig, ServerName, ToolServers, Trust,
 };
-use headstart_toolbox::{ItemUri, Limits, Tool, ToolContext, ToolError, ToolOutput};
+use headstart_toolbox::{ItemUri, Tool, ToolContext, ToolError, ToolLimits, ToolOutput};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -197,7 +197,7 @@ async fn call_for_items(tool: &dyn Tool, attended: bool, args: Value) -> Result<
     let files = MemoryTree::from_files([("a.txt", "a\n")]).unwrap();
     let view = Arc::new(Overlay::new(Arc::new(files), Quota::default()));
     let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
-    let limits = Limits::default();
+    let limits = ToolLimits::default();
     let context =
         ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
     tool.run(args.as_object().unwrap(), context).await

@@ -9,7 +9,7 @@ use std::time::Duration;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{Connect, ServerConfig, ServerName, ToolServers, Trust};
-use headstart_toolbox::{Limits, Tool, ToolContext, ToolError, ToolOutput};
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolLimits, ToolOutput};
 use serde_json::{Value, json};
 
 fn program(name: &str) -> String {
@@ -52,7 +52,7 @@ async fn call(servers: &ToolServers, tool: &str, attended: bool, args: Value) ->
         .find(|known| known.name() == tool)
         .unwrap_or_else(|| panic!("{tool} is none of {names:?}"));
     let view = Arc::new(Overlay::new(Arc::new(MemoryTree::new()), Quota::default()));
-    let (gate, limits) = (GateContext::default(), Limits::default());
+    let (gate, limits) = (GateContext::default(), ToolLimits::default());
     let context =
         ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
     tool.run(args.as_object().unwrap(), context).await.map(ToolOutput::into_text)

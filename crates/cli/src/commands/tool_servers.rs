@@ -225,7 +225,7 @@ fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<Ex
             TriedTool {
                 name: schema.name,
                 description: schema.description,
-                says_it_reads: tool.says_it_reads(),
+                says_it_reads: tool.claims_read_only(),
                 may_run_ahead: tool.may_run_ahead(),
                 parameters: schema.parameters,
             }
@@ -235,7 +235,7 @@ fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<Ex
     }
     let mut lines = Vec::new();
     for tool in tools.tools() {
-        let ahead = match (tool.may_run_ahead(), tool.says_it_reads()) {
+        let ahead = match (tool.may_run_ahead(), tool.claims_read_only()) {
             (true, _) => "ahead",
             (false, true) => "asks (says it only reads)",
             (false, false) => "asks",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
 use url::{Host, Origin, Url, form_urlencoded};
 
-use crate::web::{Resolver, SystemResolver, client_to, is_public, places};
+use crate::web::{Resolver, SystemResolver, client_to, is_public, permitted_addresses};
 
 /// The time limit of one request of a login.
 const TIME: Duration = Duration::from_secs(20);
@@ -68,7 +68,7 @@ impl Network {
             false if here => |address| is_public(address) || address.is_loopback(),
             false => is_public,
         };
-        places(url, &*self.resolver, is_open).await
+        permitted_addresses(url, &*self.resolver, is_open).await
     }
 
     async fn ask(&self, request: OAuthHttpRequest) -> Result<http::Response<Vec<u8>>, String> {

@@ -22,7 +22,7 @@ impl CredentialFile {
 #[expect(clippy::unused_async, reason = "it has the shape of what is there with the feature")]
 pub(crate) async fn authorized(
     _config: &ServerConfig,
-    _kept: Option<&CredentialFile>,
+    _file: Option<&CredentialFile>,
 ) -> Result<Option<reqwest::Client>, String> {
     Ok(None)
 }

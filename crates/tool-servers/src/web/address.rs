@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use url::{Host, Url};
 
 /// The longest address, in bytes.
-const MOST_BYTES: usize = 8 * 1024;
+const MAX_BYTES: usize = 8 * 1024;
 
 /// Looks up the addresses of a host name.
 #[async_trait]
@@ -25,16 +25,16 @@ impl Resolver for SystemResolver {
 }
 
 /// Parses an address and checks its text; with `http`, it need not be encrypted.
-pub(super) fn parsed(text: &str, http: bool) -> Result<Url, String> {
-    if MOST_BYTES < text.len() {
-        return Err(format!("the address has more than {MOST_BYTES} bytes"));
+pub(super) fn parse_address(text: &str, http: bool) -> Result<Url, String> {
+    if MAX_BYTES < text.len() {
+        return Err(format!("the address has more than {MAX_BYTES} bytes"));
     }
     let url = Url::parse(text.trim()).map_err(|error| format!("it is no whole address: {error}"))?;
-    checked(url, http)
+    check_address(url, http)
 }
 
 /// As [`parsed`], for an address that a page named.
-pub(super) fn checked(url: Url, http: bool) -> Result<Url, String> {
+pub(super) fn check_address(url: Url, http: bool) -> Result<Url, String> {
     match url.scheme() {
         "https" => {}
         "http" if http => {}
@@ -54,7 +54,7 @@ pub(super) fn checked(url: Url, http: bool) -> Result<Url, String> {
 }
 
 /// The addresses of a host, all of which must satisfy `is_open`.
-pub(crate) async fn places(
+pub(crate) async fn permitted_addresses(
     url: &Url,
     resolver: &dyn Resolver,
     is_open: fn(&IpAddr) -> bool,

@@ -8,7 +8,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use url::Url;
 
-use super::address::{Resolver, SystemResolver, checked, is_public, parsed, places};
+use super::address::{
+    Resolver, SystemResolver, check_address, is_public, parse_address, permitted_addresses,
+};
 use super::page::{Kind, Page};
 use crate::clean;
 use crate::request_failure::RequestFailure;
@@ -47,13 +49,13 @@ impl Fetcher {
     }
 
     async fn follow(&self, address: &str) -> Result<Page, RequestFailure> {
-        let mut url = parsed(address, self.http)?;
+        let mut url = parse_address(address, self.http)?;
         for _ in 0..=self.limits.redirects {
             let answer = self.ask(&url).await?;
-            match redirected(&answer, &url)? {
+            match redirect_target(&answer, &url)? {
                 None => return self.read(url, answer).await,
                 Some(next) => {
-                    url = checked(next.clone(), self.http)
+                    url = check_address(next.clone(), self.http)
                         .map_err(|why| format!("it redirects to {next}: {why}"))?;
                 }
             }
@@ -64,7 +66,7 @@ impl Fetcher {
     /// Makes one request. The address is looked up once, and the connection goes to what was checked.
     async fn ask(&self, url: &Url) -> Result<Response, RequestFailure> {
         let at = |why: String| format!("{}: {why}", url.host_str().unwrap_or_default());
-        let places = places(url, &*self.resolver, self.is_open).await.map_err(at)?;
+        let places = permitted_addresses(url, &*self.resolver, self.is_open).await.map_err(at)?;
         let client =
             client(&places, self.http).map_err(|error| RequestFailure::new(error.to_string(), error))?;
         let accept =
@@ -106,7 +108,7 @@ impl Fetcher {
 }
 
 /// The target of a redirect, if the answer is one.
-fn redirected(answer: &Response, url: &Url) -> Result<Option<Url>, String> {
+fn redirect_target(answer: &Response, url: &Url) -> Result<Option<Url>, String> {
     if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }

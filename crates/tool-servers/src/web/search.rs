@@ -12,11 +12,11 @@ use crate::request_failure::RequestFailure;
 /// Stands for the words of a search in an address or a body.
 const QUERY: &str = "{query}";
 
-const MOST_RESULTS: usize = 5;
+const MAX_RESULTS: usize = 5;
 /// The most characters of a result's text.
-const MOST_CHARS: usize = 8_000;
+const MAX_CHARS: usize = 8_000;
 /// The most bytes of an answer that are read.
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MAX_BYTES: usize = 2 * 1024 * 1024;
 const TIME: Duration = Duration::from_secs(20);
 
 /// A web search service, and where its answers contain what.
@@ -84,8 +84,8 @@ impl Search {
         let status = answer.status();
         let mut body = Vec::new();
         while let Some(piece) = answer.chunk().await.map_err(connection_failure)? {
-            if MOST_BYTES < body.len() + piece.len() {
-                return Err(format!("the search answered more than {MOST_BYTES} bytes").into());
+            if MAX_BYTES < body.len() + piece.len() {
+                return Err(format!("the search answered more than {MAX_BYTES} bytes").into());
             }
             body.extend_from_slice(&piece);
         }
@@ -111,7 +111,7 @@ impl Search {
         let results = results.as_array().ok_or_else(|| {
             format!("the search answered no list at {pointer:?}, which `results` in [web] names")
         })?;
-        let told: Vec<_> = results.iter().take(MOST_RESULTS).map(|result| self.result(result)).collect();
+        let told: Vec<_> = results.iter().take(MAX_RESULTS).map(|result| self.result(result)).collect();
         if told.is_empty() {
             return Ok(ToolOutput::Text("[nothing was found]".to_owned()));
         }
@@ -131,7 +131,7 @@ impl Search {
         let short = |pointer: &str, most| clean(&text(pointer).replace('\n', " "), most);
         let (title, link, body) =
             (short(&self.config.title, 300), short(&self.config.link, 2_000), text(&self.config.text));
-        let shown: String = body.chars().take(MOST_CHARS).collect();
+        let shown: String = body.chars().take(MAX_CHARS).collect();
         let cut = if shown.len() < body.len() { "\n[cut]" } else { "" };
         let content = format!("{title}\n{link}\n{}{cut}", shown.trim()).trim_end().to_owned();
         let uri = Some(ItemUri::Url(link.clone()));

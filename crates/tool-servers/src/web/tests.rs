@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::address::{Resolver, is_public, parsed, places};
+use super::address::{Resolver, is_public, parse_address, permitted_addresses};
 use super::fetch::{FetchLimits, Fetcher};
 use super::page::{Kind, Page};
 use super::search::{Search, SearchConfig, SearchRequest};
@@ -176,8 +176,9 @@ async fn no_spelling_of_this_machine_is_fetched() {
         "[fe80::1]",
         "%31%32%37.0.0.1",
     ] {
-        let url = parsed(&format!("https://{host}/"), false).expect(host);
-        let refused = places(&url, &FakeResolver(Mutex::default()), is_public).await.expect_err(host);
+        let url = parse_address(&format!("https://{host}/"), false).expect(host);
+        let refused =
+            permitted_addresses(&url, &FakeResolver(Mutex::default()), is_public).await.expect_err(host);
         assert!(refused.contains("that is not fetched"), "{host}: {refused}");
     }
     // Looked up by the system's own resolver.
@@ -207,7 +208,7 @@ async fn what_is_no_plain_address_is_refused() {
         assert!(refused.contains(words), "{address}: {refused}");
     }
     let long = format!("https://example.org/{}", "a".repeat(9_000));
-    assert!(parsed(&long, false).is_err_and(|why| why.contains("8192 bytes")));
+    assert!(parse_address(&long, false).is_err_and(|why| why.contains("8192 bytes")));
 }
 
 #[tokio::test]
@@ -409,7 +410,7 @@ fn hostile_html_takes_no_longer_than_any() {
         let page = Page::of("x".to_owned(), Kind::Html, "text/html", page.as_bytes(), true).expect(&start);
         // Some seconds, for a build without optimisation on a busy machine; building a tree takes minutes.
         assert!(begun.elapsed() < Duration::from_secs(20), "{start}: {:?}", begun.elapsed());
-        assert!(page.render(super::MOST_CHARS, 100_000).chars().count() < super::MOST_CHARS + 100, "{start}");
+        assert!(page.render(super::MAX_CHARS, 100_000).chars().count() < super::MAX_CHARS + 100, "{start}");
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, WorkspacePath};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{Connect, ServerConfig, ServerName, ServerTool, ToolServers, Trust};
-use headstart_toolbox::{Limits, Tool, ToolContext, ToolError, ToolOutput};
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolLimits, ToolOutput};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ async fn call(
     attended: bool,
     args: Value,
 ) -> Result<String, ToolError> {
-    let (gate, limits) = (GateContext::default(), Limits::default());
+    let (gate, limits) = (GateContext::default(), ToolLimits::default());
     let context =
         ToolContext { view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
     tool.run(args.as_object().unwrap(), context).await.map(ToolOutput::into_text)
@@ -373,7 +373,7 @@ fn a_hint_counts_only_where_the_user_said_so(runtime: &tokio::runtime::Runtime) 
         for (trust, runs) in [(Trust::Ask, false), (Trust::ReadOnlyHints, true)] {
             let servers = ToolServers::start(vec![bench.config("hints", trust)]).await;
             let [plain, write] = [tool(&servers, 0), tool(&servers, 1)];
-            assert!(write.says_it_reads() && !plain.says_it_reads());
+            assert!(write.claims_read_only() && !plain.claims_read_only());
             assert_eq!((write.may_run_ahead(), plain.may_run_ahead()), (runs, false), "{trust:?}");
             assert_eq!(call(&write, &bench.view, false, json!({})).await.is_ok(), runs, "the second wall");
             assert!(call(&plain, &bench.view, false, json!({})).await.is_err());

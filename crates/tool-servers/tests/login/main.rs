@@ -14,7 +14,7 @@ use std::sync::Arc;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{Connect, LoginClient, PendingLogin, ServerConfig, StoredLogin, ToolServers};
-use headstart_toolbox::{Limits, Tool, ToolContext, ToolOutput};
+use headstart_toolbox::{Tool, ToolContext, ToolLimits, ToolOutput};
 use serde_json::Map;
 
 use self::login_web::{TestServer, browse};
@@ -36,7 +36,7 @@ async fn call(servers: &ToolServers) -> Result<String, String> {
         return Err(servers.start_reports()[0].tools.clone().unwrap_err());
     };
     let view = Arc::new(Overlay::new(Arc::new(MemoryTree::default()), Quota::default()));
-    let (gate, limits) = (GateContext::default(), Limits::default());
+    let (gate, limits) = (GateContext::default(), ToolLimits::default());
     let context = ToolContext {
         view: &view,
         gate: &gate,
