@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headstart_overlay_fs::{DirEntry, EntryKind, IgnoreRules, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
 
-use crate::clean::clean_line;
+use crate::sanitize::sanitize_line;
 
 /// The most lines in total.
 const LINES: usize = 60;
@@ -60,7 +60,7 @@ pub async fn file_overview(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
                 queue.push_back(folders.len() - 1);
                 folders.len() - 1
             });
-            let name = clean_line(&String::from_utf8_lossy(&entry.name), 80);
+            let name = sanitize_line(&String::from_utf8_lossy(&entry.name), 80);
             folders[index].shown.push(Entry { name, is_folder, folder });
         }
     }

@@ -76,10 +76,10 @@
 //!   reading, the limit and what tools answer; what only an editor knows comes through a callback of `AgentOptions`.
 //!   A list of what may be mentioned never contains what the gate closes.
 
-mod clean;
 mod file_overview;
 mod mentions;
 mod rules;
+mod sanitize;
 mod session_environment;
 mod system;
 mod tool_caller;

@@ -1,21 +1,21 @@
 //! What a prompt names with an `@`, and what the model is sent for it.
 
 mod budget;
+mod completion;
 mod parse;
 mod paths;
 mod resolve;
 mod tool_source;
-mod write;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 
 pub use self::budget::mention_budget;
+pub use self::completion::{MentionStart, mention_of_path, mention_of_resource, mention_start};
 pub use self::parse::{Mention, escape_mentions, mentions};
 pub use self::paths::mentions_of_paths;
 pub use self::resolve::{ResolvedMentions, resolve_mentions};
 pub use self::tool_source::ToolMentionSource;
-pub use self::write::{MentionStart, mention_of_path, mention_of_resource, mention_start};
 
 /// Mentions that only the program around a conversation can resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

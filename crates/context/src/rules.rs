@@ -13,16 +13,16 @@ pub(crate) use self::fences::without_fences;
 pub use self::files::FilePatterns;
 pub use self::prompt_rules::PromptRules;
 pub use self::read::FOLDER as RULES_FOLDER;
-pub(crate) use self::read::{Reader, text_in};
+pub(crate) use self::read::{GatedReader, text_in};
 pub use self::tools::{create_rule_tool, request_rule_tool, rule_declarations};
-use crate::clean::clean_line;
+use crate::sanitize::sanitize_line;
 
 /// A longer file is not read, in bytes.
 pub(crate) const FILE_BYTES: u64 = 64 * 1024;
 /// The most files of a folder of rules that are read.
-pub(crate) const MOST_FILES: usize = 256;
+pub(crate) const MAX_FILES: usize = 256;
 /// The most tokens of all rules in a conversation.
-pub(crate) const MOST_TOKENS: usize = 16_000;
+pub(crate) const MAX_TOKENS: usize = 16_000;
 
 /// A rule of the project.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub struct RuleProblem {
 
 impl std::fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", clean_line(&self.path.to_string(), 200), clean_line(&self.message, 500))
+        write!(f, "{}: {}", sanitize_line(&self.path.to_string(), 200), sanitize_line(&self.message, 500))
     }
 }
 
@@ -79,9 +79,9 @@ impl ProjectRules {
     }
 
     /// The rule of this name. The error lists the names that exist, in words for a model and a user.
-    pub(crate) fn named(&self, name: &str) -> Result<&Rule, String> {
+    pub(crate) fn find_rule(&self, name: &str) -> Result<&Rule, String> {
         self.rules.iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            let names: Vec<_> = self.rules.iter().map(|rule| clean_line(&rule.name(), 80)).collect();
+            let names: Vec<_> = self.rules.iter().map(|rule| sanitize_line(&rule.name(), 80)).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("there is no such rule; the rules are: {known}")
         })

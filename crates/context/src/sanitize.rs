@@ -3,13 +3,13 @@ use std::fmt::Write as _;
 /// A project's text as both a model and the user should see it: without control characters except tab and line end,
 /// with `\n` as line end, and with characters that hide or reorder text written as their numbers, because a file
 /// could use them to tell a model what its reader does not see.
-pub(crate) fn clean(text: &str) -> String {
+pub(crate) fn sanitize(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for sign in text.trim_start_matches('\u{feff}').replace("\r\n", "\n").chars() {
         match sign {
             '\n' | '\t' => cleaned.push(sign),
             '\r' => cleaned.push('\n'),
-            _ if hides(sign) => {
+            _ if is_deceptive(sign) => {
                 let _ = write!(cleaned, "<U+{:04X}>", u32::from(sign));
             }
             _ if sign.is_control() => {}
@@ -19,9 +19,9 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// As [`clean`], in one line of at most `longest` characters.
-pub(crate) fn clean_line(text: &str, longest: usize) -> String {
-    let line = clean(text).replace(['\n', '\t'], " ");
+/// As [`sanitize`], in one line of at most `longest` characters.
+pub(crate) fn sanitize_line(text: &str, longest: usize) -> String {
+    let line = sanitize(text).replace(['\n', '\t'], " ");
     match line.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
@@ -29,7 +29,7 @@ pub(crate) fn clean_line(text: &str, longest: usize) -> String {
 }
 
 /// The beginning of a text with at most this many bytes, without cutting a character in two.
-pub(crate) fn head(text: &str, most: usize) -> &str {
+pub(crate) fn truncate(text: &str, most: usize) -> &str {
     let ends = (0..=most.min(text.len())).rev();
     ends.filter(|end| text.is_char_boundary(*end)).map(|end| &text[..end]).next().unwrap_or_default()
 }
@@ -37,7 +37,7 @@ pub(crate) fn head(text: &str, most: usize) -> &str {
 /// Whether a character hides or reorders text: marks of direction, characters without width (except joiners within
 /// emoji), fillers that look like a space or like nothing, and the tags and selectors that can encode a whole
 /// invisible text (except the two that choose how an emoji looks).
-fn hides(sign: char) -> bool {
+fn is_deceptive(sign: char) -> bool {
     matches!(sign,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
@@ -63,9 +63,9 @@ mod tests {
             ("für 日本 👩\u{200d}💻", "für 日本 👩\u{200d}💻"),
         ];
         for (text, expected) in cases {
-            assert_eq!(clean(text), expected);
+            assert_eq!(sanitize(text), expected);
         }
-        assert_eq!(clean_line("ab\ncd", 4), "ab c…");
-        assert_eq!(["", "a", "aü", "aüb"].map(|text| head(text, 2)), ["", "a", "a", "a"]);
+        assert_eq!(sanitize_line("ab\ncd", 4), "ab c…");
+        assert_eq!(["", "a", "aü", "aüb"].map(|text| truncate(text, 2)), ["", "a", "a", "a"]);
     }
 }

@@ -3,10 +3,10 @@ use std::fmt::Write as _;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::DenyRules;
 
-use crate::clean::clean_line;
+use crate::sanitize::sanitize_line;
 
 /// The most changed files that are named.
-const MOST_CHANGED: usize = 10;
+const MAX_CHANGED: usize = 10;
 
 /// Where a session works, as its host found it at the beginning. Empty fields are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,11 +41,11 @@ impl SessionEnvironment {
         };
         let changed: Vec<_> = lines.filter(|line| 3 < line.len()).collect();
         if changed.is_empty() {
-            return clean_line(&format!("{branch}; no changed files"), 300);
+            return sanitize_line(&format!("{branch}; no changed files"), 300);
         }
-        let named = changed.iter().filter(|line| may_be_named(line, deny)).take(MOST_CHANGED);
-        let named: Vec<_> = named.map(|line| clean_line(line.trim(), 120)).collect();
-        let mut text = clean_line(&branch, 300);
+        let named = changed.iter().filter(|line| may_be_named(line, deny)).take(MAX_CHANGED);
+        let named: Vec<_> = named.map(|line| sanitize_line(line.trim(), 120)).collect();
+        let mut text = sanitize_line(&branch, 300);
         let _ = write!(text, "; changed: {}", named.join(", "));
         if named.len() < changed.len() {
             let _ = write!(text, " ({} in all)", changed.len());
@@ -65,7 +65,7 @@ impl SessionEnvironment {
             None => branch,
         };
         let is_changed = lines.any(|line| 3 < line.len() && !line.starts_with('['));
-        Some(clean_line(branch, 80) + if is_changed { "*" } else { "" })
+        Some(sanitize_line(branch, 80) + if is_changed { "*" } else { "" })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -73,7 +73,7 @@ impl SessionEnvironment {
             [("Folder", &self.folder), ("System", &self.system), ("Date", &self.date), ("Git", &self.git)];
         let mut text = String::new();
         for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
-            let _ = writeln!(text, "{name}: {}", clean_line(value, 2_000));
+            let _ = writeln!(text, "{name}: {}", sanitize_line(value, 2_000));
         }
         if !self.files.is_empty() {
             let _ = writeln!(text, "Files (not all; ls and glob show the rest):\n{}", self.files.trim_end());

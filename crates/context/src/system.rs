@@ -4,8 +4,8 @@ use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::ours;
 
 use crate::SessionEnvironment;
-use crate::clean::clean_line;
 use crate::rules::{ProjectRules, Rule, RuleScope};
+use crate::sanitize::sanitize_line;
 
 /// What applies to every project and every set of tools.
 const ABOUT: &str = "You are a coding agent. You work in the user's project through tools.
@@ -92,5 +92,5 @@ fn about(rule: &Rule) -> String {
         RuleScope::Always | RuleScope::Folder(_) | RuleScope::OnRequest => String::new(),
     };
     let said = [files.as_str(), rule.description.as_deref().unwrap_or_default()];
-    clean_line(&said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; "), 300)
+    sanitize_line(&said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; "), 300)
 }

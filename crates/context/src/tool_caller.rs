@@ -6,7 +6,7 @@ use std::time::Duration;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason, ours};
-use headstart_toolbox::{Limits, ToolContext, ToolOutput, Toolbox};
+use headstart_toolbox::{ToolContext, ToolLimits, ToolOutput, Toolbox};
 use serde_json::Value;
 
 /// On whose behalf, and over which tree, a tool is called.
@@ -40,7 +40,7 @@ impl ToolCaller<'_> {
             return Err(format!("may not be asked for: {}", verdict.detail));
         }
         let view = Arc::new(Overlay::new(Arc::clone(self.tree), Quota::default()));
-        let limits = Limits { command_time: self.time, ..Limits::default() };
+        let limits = ToolLimits { command_time: self.time, ..ToolLimits::default() };
         let context = ToolContext {
             view: &view,
             gate,

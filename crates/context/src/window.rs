@@ -5,7 +5,7 @@ mod summary_plan;
 
 use headstart_forked_query::{Message, ModelRequest, Role, TokenEstimate};
 
-use self::outputs::{cut_old, shorten};
+use self::outputs::{remove_old_outputs, shorten_outputs};
 pub use self::summary_plan::{SUMMARY_PROMPT, SUMMARY_TOKENS, SummaryPlan};
 
 /// A model's window, and the size from which a conversation is shortened.
@@ -65,7 +65,7 @@ pub enum CompactionPlan {
 impl Window {
     /// The most tokens that a request may have.
     pub fn max_request_tokens(&self) -> u64 {
-        share(self.tokens, u64::from(self.compact_at.clamp(1, 100)))
+        percent_of(self.tokens, u64::from(self.compact_at.clamp(1, 100)))
     }
 
     /// What to do before `request`, which contains the conversation so far, is sent with the messages `next` behind
@@ -80,8 +80,8 @@ impl Window {
         if count.tokens(history) <= self.max_request_tokens() {
             return CompactionPlan::Keep;
         }
-        let (cut, outputs) = cut_old(history, last_answer(history));
-        if 0 < outputs && count.tokens(&cut) <= share(self.max_request_tokens(), 60) {
+        let (cut, outputs) = remove_old_outputs(history, last_answer(history));
+        if 0 < outputs && count.tokens(&cut) <= percent_of(self.max_request_tokens(), 60) {
             return CompactionPlan::Cut { history: cut, outputs };
         }
         self.shortest_plan(&count)
@@ -92,11 +92,11 @@ impl Window {
     pub fn plan_ahead(&self, request: &ModelRequest, estimate: TokenEstimate) -> Option<SummaryPlan> {
         let count = TokenCount { request, next: &[], estimate };
         let history = &request.messages;
-        if count.tokens(history) <= share(self.max_request_tokens(), 90) {
+        if count.tokens(history) <= percent_of(self.max_request_tokens(), 90) {
             return None;
         }
-        let (cut, outputs) = cut_old(history, last_answer(history));
-        if 0 < outputs && count.tokens(&cut) <= share(self.max_request_tokens(), 60) {
+        let (cut, outputs) = remove_old_outputs(history, last_answer(history));
+        if 0 < outputs && count.tokens(&cut) <= percent_of(self.max_request_tokens(), 60) {
             return None;
         }
         match self.shortest_plan(&count) {
@@ -114,7 +114,9 @@ impl Window {
     fn shortest_plan(&self, count: &TokenCount<'_>) -> CompactionPlan {
         let history = &count.request.messages;
         let Some(plan) = self.summary_plan(count) else {
-            return match shorten(history, |shorter| count.tokens(shorter) <= self.max_request_tokens()) {
+            return match shorten_outputs(history, |shorter| {
+                count.tokens(shorter) <= self.max_request_tokens()
+            }) {
                 Some(history) => CompactionPlan::Cut { history, outputs: 1 },
                 None => CompactionPlan::TooLong { tokens: count.tokens(history) },
             };
@@ -126,7 +128,7 @@ impl Window {
         if fits(plan.kept()) {
             return CompactionPlan::Summarise(plan);
         }
-        match shorten(plan.kept(), fits) {
+        match shorten_outputs(plan.kept(), fits) {
             Some(kept) => CompactionPlan::Summarise(plan.with_kept(kept)),
             None => CompactionPlan::TooLong { tokens: count.tokens(&plan.with_longest_summary()) },
         }
@@ -160,11 +162,11 @@ impl Window {
         let history = &count.request.messages;
         let room = self.tokens.saturating_sub(SUMMARY_TOKENS + 500);
         let fits = |messages: &[Message]| count.tokens_of(messages) <= room;
-        let mut ends = whole_steps(history).rev().take_while(|end| start <= *end);
+        let mut ends = step_ends(history).rev().take_while(|end| start <= *end);
         if let Some(end) = ends.find(|end| fits(&history[..*end])) {
             return history[..end].to_vec();
         }
-        let (cut, _) = cut_old(history, start);
+        let (cut, _) = remove_old_outputs(history, start);
         let from = (0..start).find(|from| cut[*from].role == Role::User && fits(&cut[*from..start]));
         from.map_or_else(Vec::new, |from| cut[from..start].to_vec())
     }
@@ -183,12 +185,12 @@ impl TokenCount<'_> {
     }
 
     fn tokens_of(&self, messages: &[Message]) -> u64 {
-        self.estimate.tokens(&ModelRequest { messages: messages.to_vec(), ..bare(self.request) })
+        self.estimate.tokens(&ModelRequest { messages: messages.to_vec(), ..without_messages(self.request) })
     }
 }
 
 /// A request without its messages.
-fn bare(request: &ModelRequest) -> ModelRequest {
+fn without_messages(request: &ModelRequest) -> ModelRequest {
     ModelRequest {
         model: request.model.clone(),
         system: request.system.clone(),
@@ -206,7 +208,7 @@ fn last_answer(history: &[Message]) -> usize {
 }
 
 /// The indices before which a conversation may end, because no call before them lacks its result.
-fn whole_steps(history: &[Message]) -> impl DoubleEndedIterator<Item = usize> {
+fn step_ends(history: &[Message]) -> impl DoubleEndedIterator<Item = usize> {
     (1..=history.len()).filter(|end| {
         history.get(*end).is_none_or(|next| next.role != Role::Tool)
             && (history[*end - 1].role != Role::Model || history[*end - 1].tool_calls().next().is_none())
@@ -214,6 +216,6 @@ fn whole_steps(history: &[Message]) -> impl DoubleEndedIterator<Item = usize> {
 }
 
 /// A percentage of a number of tokens.
-fn share(tokens: u64, hundredths: u64) -> u64 {
+fn percent_of(tokens: u64, hundredths: u64) -> u64 {
     u64::try_from(u128::from(tokens) * u128::from(hundredths) / 100).unwrap_or(u64::MAX)
 }

@@ -3,7 +3,7 @@ use headstart_forked_query::{CacheSafeParams, ModelRequest, TokenEstimate};
 use crate::Window;
 
 /// The room for mentions if the model's window is not known, in bytes.
-const MOST_BYTES: u64 = 256 * 1024;
+const MAX_BYTES: u64 = 256 * 1024;
 
 /// How many bytes the mentions of the next prompt may have: half of what the conversation leaves of the model's
 /// window.
@@ -24,7 +24,7 @@ pub fn mention_budget(window: Option<u64>, conversation: &CacheSafeParams) -> us
         (Window { tokens, ..Window::default() }.max_request_tokens().saturating_sub(spent)).saturating_mul(7)
             / 4
     });
-    usize::try_from(left.min(MOST_BYTES)).unwrap_or(usize::MAX)
+    usize::try_from(left.min(MAX_BYTES)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
 
 use super::{Mention, MentionError, MentionSource, ReadPaths, mentions};
-use crate::clean::{clean_line, head};
-use crate::rules::{ProjectRules, Reader, text_in, without_fences};
+use crate::rules::{GatedReader, ProjectRules, text_in, without_fences};
+use crate::sanitize::{sanitize_line, truncate};
 
 /// A longer file is not read for a mention, in bytes.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -60,7 +60,7 @@ pub async fn resolve_mentions(
     source: &dyn MentionSource,
     room: usize,
 ) -> Result<ResolvedMentions, MentionError> {
-    let reader = Reader::new(tree, gate);
+    let reader = GatedReader::new(tree, gate);
     let mut read = ReadPaths::new();
     let mut resolved = Vec::new();
     for mention in mentions(prompt) {
@@ -115,7 +115,7 @@ async fn resolve_path(
     written: &str,
     lines: Option<(usize, usize)>,
     is_sure: bool,
-    reader: &Reader<'_>,
+    reader: &GatedReader<'_>,
     gate: &GateContext,
     read: &mut ReadPaths,
 ) -> Result<Option<ResolvedMention>, String> {
@@ -206,7 +206,7 @@ async fn resolve_rule(
     gate: &GateContext,
 ) -> Result<ResolvedMention, String> {
     let rules = ProjectRules::read(tree, gate).await;
-    let rule = rules.named(name)?;
+    let rule = rules.find_rule(name)?;
     Ok(ResolvedMention::text(format!("rule=\"{}\"", name_of(&rule.path)), rule.text.clone()))
 }
 
@@ -215,7 +215,7 @@ fn name_of(path: &WorkspacePath) -> String {
 }
 
 fn fence_name(text: &str) -> String {
-    clean_line(text, 4_096).replace('"', "'").replace(['<', '>'], "_")
+    sanitize_line(text, 4_096).replace('"', "'").replace(['<', '>'], "_")
 }
 
 fn render(resolved: &[ResolvedMention], room: usize) -> String {
@@ -224,7 +224,7 @@ fn render(resolved: &[ResolvedMention], room: usize) -> String {
     for ResolvedMention { source_attributes, text: whole, .. } in resolved {
         // A mentioned text can neither end its fence nor pass for a rule of the project.
         let safe = without_fences(whole).replace("</mentioned", "<\\/mentioned");
-        let shown = head(&safe, most);
+        let shown = truncate(&safe, most);
         let _ = writeln!(text, "<mentioned {source_attributes}>\n{}", shown.trim_end_matches('\n'));
         if shown.len() < safe.len() {
             let _ = writeln!(

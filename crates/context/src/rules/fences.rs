@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use headstart_forked_query::{Message, Part, Role};
 use headstart_overlay_fs::WorkspacePath;
 
-use crate::clean::clean_line;
+use crate::sanitize::sanitize_line;
 
 const OPEN: &str = "<project-rules file=\"";
 const CLOSE: &str = "</project-rules>";
 
 /// A file's name within a fence.
 pub(crate) fn label(path: &WorkspacePath) -> String {
-    clean_line(&path.to_string(), 4_096).replace('"', "'").replace('<', "(").replace('>', ")")
+    sanitize_line(&path.to_string(), 4_096).replace('"', "'").replace('<', "(").replace('>', ")")
 }
 
 /// A text in a fence that names its file. No text can end its own fence, or begin another one.

@@ -7,7 +7,7 @@ use regex_lite::{Regex, RegexBuilder};
 /// The largest compiled expression, in bytes.
 const REGEX_BYTES: usize = 256 * 1024;
 /// The most patterns of one rule.
-const MOST_PATTERNS: usize = 64;
+const MAX_PATTERNS: usize = 64;
 
 /// The files to which a rule applies: those whose path matches one of the patterns (any path, if there are none) and
 /// whose text matches the expression, if there is one.
@@ -22,9 +22,9 @@ pub struct FilePatterns {
 
 impl FilePatterns {
     pub(super) fn new(patterns: Vec<String>, regex: Option<&str>) -> Result<Self, String> {
-        if MOST_PATTERNS < patterns.len() {
+        if MAX_PATTERNS < patterns.len() {
             return Err(format!(
-                "globs: there are {} patterns, and at most {MOST_PATTERNS} count; join them with braces",
+                "globs: there are {} patterns, and at most {MAX_PATTERNS} count; join them with braces",
                 patterns.len()
             ));
         }
@@ -43,16 +43,16 @@ impl FilePatterns {
     }
 
     /// Whether the path matches, so that at most the text remains to be checked.
-    pub(super) fn fits_path(&self, path: &WorkspacePath) -> bool {
+    pub(super) fn matches_path(&self, path: &WorkspacePath) -> bool {
         self.globs.is_empty() || self.globs.iter().any(|glob| glob.is_match(path.as_bytes()))
     }
 
     /// Whether the text has to be checked.
-    pub(super) fn needs_text(&self) -> bool {
+    pub(super) fn needs_content(&self) -> bool {
         self.regex.is_some()
     }
 
-    pub(super) fn fits_text(&self, text: &str) -> bool {
+    pub(super) fn matches_content(&self, text: &str) -> bool {
         self.regex.as_ref().is_none_or(|regex| regex.is_match(text))
     }
 }

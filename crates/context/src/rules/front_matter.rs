@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::{FilePatterns, RuleScope};
-use crate::clean::{clean, clean_line};
+use crate::sanitize::{sanitize, sanitize_line};
 
 /// What stands above a rule, between two lines of `---`.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -96,14 +96,14 @@ pub(super) struct RuleDraft<'a> {
 
 /// The text of a rule's file, from which the same rule is read again. The error says what would be read otherwise.
 pub(super) fn write(rule: &RuleDraft<'_>) -> Result<String, String> {
-    let text = clean(rule.text);
+    let text = sanitize(rule.text);
     let text = text.trim();
     if text.is_empty() {
         return Err("the rule is empty".to_owned());
     }
     let mut front = FrontMatter { always: rule.always.then_some(true), ..FrontMatter::default() };
     let mut file = String::new();
-    front.description = rule.description.map(|description| clean_line(description, 300).trim().to_owned());
+    front.description = rule.description.map(|description| sanitize_line(description, 300).trim().to_owned());
     front.description.take_if(|description| description.is_empty());
     if let Some(description) = &front.description {
         let _ = writeln!(file, "description: \"{description}\"");

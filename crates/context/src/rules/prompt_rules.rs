@@ -8,17 +8,17 @@ use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{Behaviour, GateContext};
 
 use super::fences::{fenced, known_rules, label, without_fences};
-use super::read::Reader;
-use super::{MOST_TOKENS, ProjectRules, Rule, RuleProblem, RuleScope, tokens};
+use super::read::GatedReader;
+use super::{MAX_TOKENS, ProjectRules, Rule, RuleProblem, RuleScope, tokens};
 
 /// The most files that a conversation touched for which rules are looked up; the last ones count.
-const MOST_TOUCHED: usize = 256;
+const MAX_TOUCHED: usize = 256;
 /// The most folders in which rules are looked up.
-const MOST_FOLDERS: usize = 256;
+const MAX_FOLDERS: usize = 256;
 /// The most words of a prompt that are tried as paths.
-const MOST_MENTIONED: usize = 64;
+const MAX_MENTIONED: usize = 64;
 /// The most files that are read for one rule's expression.
-const MOST_SEARCHED: usize = 64;
+const MAX_SEARCHED: usize = 64;
 /// The longest of these files, in bytes.
 const SEARCHED_BYTES: u64 = 256 * 1024;
 
@@ -49,7 +49,7 @@ impl ProjectRules {
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
     ) -> PromptRules {
-        let reader = Reader::new(tree, gate);
+        let reader = GatedReader::new(tree, gate);
         let known = known_rules(system, messages);
         let mentioned = mentioned(prompt, &reader, gate).await;
         let touched: Vec<_> = mentioned.into_iter().chain(touched(messages, gate)).collect();
@@ -73,7 +73,7 @@ impl ProjectRules {
         let folders = read.chain(touched.iter().flat_map(Touched::folders));
         let mut folders: Vec<_> = folders
             .filter(|folder| !folder.is_root() && seen.insert(folder.clone()))
-            .take(MOST_FOLDERS)
+            .take(MAX_FOLDERS)
             .collect();
         // A rule for a larger folder comes before one for a smaller.
         folders.sort();
@@ -96,9 +96,9 @@ impl ProjectRules {
                 Some(_) => " changed=\"the text before counts no more\"",
                 None => "",
             };
-            if MOST_TOKENS < spent + rule.tokens() {
+            if MAX_TOKENS < spent + rule.tokens() {
                 let message = format!(
-                    "is not told: the rules of this conversation would come to more than {MOST_TOKENS} tokens"
+                    "is not told: the rules of this conversation would come to more than {MAX_TOKENS} tokens"
                 );
                 prompt_rules.problems.push(RuleProblem { path: rule.path.clone(), message });
                 continue;
@@ -152,11 +152,11 @@ fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
         let path = declared.only_path(&call.args).filter(|_| is_of_file)?;
         WorkspacePath::resolve(path, &gate.workspace).ok()
     });
-    paths.filter(|path| seen.insert(path.clone())).take(MOST_TOUCHED).map(Touched::file).collect()
+    paths.filter(|path| seen.insert(path.clone())).take(MAX_TOUCHED).map(Touched::file).collect()
 }
 
 /// The files and folders that a prompt names and that exist.
-async fn mentioned(prompt: &str, reader: &Reader<'_>, gate: &GateContext) -> Vec<Touched> {
+async fn mentioned(prompt: &str, reader: &GatedReader<'_>, gate: &GateContext) -> Vec<Touched> {
     let ends = |sign: char| sign.is_whitespace() || "\"'`()<>,;|".contains(sign);
     let mut seen = BTreeSet::new();
     let words =
@@ -166,7 +166,7 @@ async fn mentioned(prompt: &str, reader: &Reader<'_>, gate: &GateContext) -> Vec
     let paths = words
         .filter(|word| word.contains(['/', '.']))
         .filter_map(|word| WorkspacePath::resolve(word, &gate.workspace).ok());
-    let paths: Vec<_> = paths.filter(|path| seen.insert(path.clone())).take(MOST_MENTIONED).collect();
+    let paths: Vec<_> = paths.filter(|path| seen.insert(path.clone())).take(MAX_MENTIONED).collect();
     let mut mentioned = Vec::new();
     for path in paths {
         if let Ok(Some((_, kind, _))) = reader.find(&path).await {
@@ -176,15 +176,16 @@ async fn mentioned(prompt: &str, reader: &Reader<'_>, gate: &GateContext) -> Vec
     mentioned
 }
 
-async fn applies_to(rule: &Rule, touched: &[Touched], reader: &Reader<'_>) -> bool {
+async fn applies_to(rule: &Rule, touched: &[Touched], reader: &GatedReader<'_>) -> bool {
     let RuleScope::Files(files) = &rule.applies else { return false };
-    let mut fitting = touched.iter().filter(|touched| !touched.is_folder && files.fits_path(&touched.path));
-    if !files.needs_text() {
+    let mut fitting =
+        touched.iter().filter(|touched| !touched.is_folder && files.matches_path(&touched.path));
+    if !files.needs_content() {
         return fitting.next().is_some();
     }
-    for touched in fitting.take(MOST_SEARCHED) {
+    for touched in fitting.take(MAX_SEARCHED) {
         if let Some(text) = reader.content(&touched.path, SEARCHED_BYTES).await
-            && files.fits_text(&text)
+            && files.matches_content(&text)
         {
             return true;
         }

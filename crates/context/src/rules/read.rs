@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use headstart_overlay_fs::{EntryKind, Overlay, Quota, Tree, TreeError, WorkspacePath};
 use headstart_tool_gate::GateContext;
-use headstart_toolbox::{Limits, ToolContext};
+use headstart_toolbox::{ToolContext, ToolLimits};
 
-use super::{FILE_BYTES, MOST_FILES, MOST_TOKENS, ProjectRules, Rule, RuleProblem, RuleScope, front_matter};
-use crate::clean::{clean, clean_line};
+use super::{FILE_BYTES, MAX_FILES, MAX_TOKENS, ProjectRules, Rule, RuleProblem, RuleScope, front_matter};
+use crate::sanitize::{sanitize, sanitize_line};
 
 /// The files that may hold a folder's rules. The first that exists counts: our own name, then those of other
 /// products.
@@ -17,18 +17,18 @@ pub const FOLDER: &str = ".headstart/rules";
 
 /// Reads files of a tree as the session permits: links are followed within the workspace only, and closed files are
 /// not read.
-pub(crate) struct Reader<'a> {
+pub(crate) struct GatedReader<'a> {
     view: Arc<Overlay>,
     gate: &'a GateContext,
-    limits: Limits,
+    limits: ToolLimits,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> GatedReader<'a> {
     /// A reader of what a conversation sees. Reads are not noted: if a rule changes meanwhile, the model is told, and
     /// it is no conflict.
     pub(crate) fn new(tree: &Arc<dyn Tree>, gate: &'a GateContext) -> Self {
         let view = Arc::new(Overlay::new(Arc::clone(tree), Quota::default()));
-        Self { view, gate, limits: Limits::default() }
+        Self { view, gate, limits: ToolLimits::default() }
     }
 
     /// The path without links and the length of a file, if one is there that may be read.
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         }
         let bytes = self.view.read(&real).await.map_err(|error| error.to_string())?;
         match String::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Ok(Some(clean(&text))),
+            Ok(text) if !text.contains('\0') => Ok(Some(sanitize(&text))),
             _ => Err("is not a text in UTF-8 and is not read".to_owned()),
         }
     }
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
             .take(most)
             .map(|entry| {
                 let slash = if entry.kind == EntryKind::Directory { "/" } else { "" };
-                format!("{}{slash}", clean_line(&String::from_utf8_lossy(&entry.name), 200))
+                format!("{}{slash}", sanitize_line(&String::from_utf8_lossy(&entry.name), 200))
             })
             .collect();
         if most < open.len() {
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
             Ok(applies) => {
                 let about =
                     [front.name, front.description].into_iter().flatten().collect::<Vec<_>>().join(": ");
-                let description = Some(clean_line(&about, 200)).filter(|about| !about.is_empty());
+                let description = Some(sanitize_line(&about, 200)).filter(|about| !about.is_empty());
                 Some(Rule { path: path.clone(), description, applies, text: text.to_owned() })
             }
             Err(problem) => {
@@ -175,7 +175,7 @@ impl ProjectRules {
     /// A file that is too long, not text or a link out of the workspace is reported in [`problems`](Self::problems),
     /// and the others count.
     pub async fn read(tree: &Arc<dyn Tree>, gate: &GateContext) -> Self {
-        let reader = Reader::new(tree, gate);
+        let reader = GatedReader::new(tree, gate);
         let mut read = Self::default();
         match reader.of_folder(&WorkspacePath::root()).await {
             Ok(rule) => read.rules.extend(rule),
@@ -187,7 +187,7 @@ impl ProjectRules {
         read
     }
 
-    async fn add_folder(&mut self, reader: &Reader<'_>) {
+    async fn add_folder(&mut self, reader: &GatedReader<'_>) {
         let Ok(folder) = WorkspacePath::parse(FOLDER) else { return };
         let real = match reader.find(&folder).await {
             Ok(Some((real, EntryKind::Directory, _))) => real,
@@ -212,12 +212,12 @@ impl ProjectRules {
             .into_iter()
             .filter(|entry| entry.kind != EntryKind::Directory && entry.name.ends_with(b".md"));
         let names: Vec<_> = names.collect();
-        if MOST_FILES < names.len() {
+        if MAX_FILES < names.len() {
             let message =
-                format!("holds {} files, of which the first {MOST_FILES} by name count", names.len());
+                format!("holds {} files, of which the first {MAX_FILES} by name count", names.len());
             self.problems.push(RuleProblem { path: folder.clone(), message });
         }
-        for entry in names.into_iter().take(MOST_FILES) {
+        for entry in names.into_iter().take(MAX_FILES) {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
             let (rule, problems) = reader.with_front_matter(path).await;
             self.rules.extend(rule);
@@ -227,7 +227,7 @@ impl ProjectRules {
 
     /// Drops rules for everything that exceed the limit of a request.
     fn keep_to_limit(&mut self) {
-        let mut left = MOST_TOKENS;
+        let mut left = MAX_TOKENS;
         let (rules, problems) = (&mut self.rules, &mut self.problems);
         rules.retain(|rule| {
             if rule.applies != RuleScope::Always {
@@ -239,7 +239,7 @@ impl ProjectRules {
                 None => problems.push(RuleProblem {
                     path: rule.path.clone(),
                     message: format!(
-                        "is left out: with it the rules for all files come to more than {MOST_TOKENS} tokens; shorten them, or give \
+                        "is left out: with it the rules for all files come to more than {MAX_TOKENS} tokens; shorten them, or give \
                          some of them globs"
                     ),
                 }),

@@ -14,7 +14,7 @@ use super::read::FOLDER;
 use super::{FILE_BYTES, ProjectRules, without_fences};
 
 /// The most letters of a rule's name.
-const MOST_LETTERS: usize = 64;
+const MAX_LETTERS: usize = 64;
 
 /// `request_rule`, which reads a rule by its name.
 pub fn request_rule_tool() -> Arc<dyn Tool> {
@@ -55,7 +55,7 @@ impl Tool for RequestRule {
         // Read through the view, so that the work depends on what it was told.
         let tree: Arc<dyn Tree> = Arc::clone(context.view) as _;
         let rules = ProjectRules::read(&tree, context.gate).await;
-        let rule = rules.named(name).map_err(ToolError::failed)?;
+        let rule = rules.find_rule(name).map_err(ToolError::failed)?;
         Ok(without_fences(&rule.text).into())
     }
 }
@@ -94,7 +94,7 @@ impl Tool for CreateRule {
         let name = arguments.required_text("name")?;
         if !is_slug(name) {
             let wanted = format!(
-                "the argument name must be 1 to {MOST_LETTERS} small letters, digits and hyphens, not {name:?}"
+                "the argument name must be 1 to {MAX_LETTERS} small letters, digits and hyphens, not {name:?}"
             );
             return Err(arguments.invalid(&wanted));
         }
@@ -124,7 +124,7 @@ impl Tool for CreateRule {
 
 fn is_slug(name: &str) -> bool {
     let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
-    (1..=MOST_LETTERS).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('-')
+    (1..=MAX_LETTERS).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('-')
 }
 
 /// The patterns; models sometimes write a single one as a text.

@@ -3,13 +3,13 @@
 use headstart_forked_query::{Message, Part, ToolOutcome, ToolResult};
 use serde_json::Value;
 
-use crate::clean::head;
+use crate::sanitize::truncate;
 
 /// A shorter output is kept, because a remark in its place would save nothing.
 const SHORT_BYTES: usize = 2 * 1024;
 
 /// The conversation with a remark in the place of every long output before `end`, and the number of these.
-pub(super) fn cut_old(history: &[Message], end: usize) -> (Vec<Message>, usize) {
+pub(super) fn remove_old_outputs(history: &[Message], end: usize) -> (Vec<Message>, usize) {
     let mut history = history.to_vec();
     let mut count = 0;
     for result in history[..end].iter_mut().flat_map(results) {
@@ -27,20 +27,23 @@ pub(super) fn cut_old(history: &[Message], end: usize) -> (Vec<Message>, usize) 
 
 /// The conversation with outputs shortened as little as possible: the limit for each is the largest with which it
 /// fits.
-pub(super) fn shorten(history: &[Message], fits: impl Fn(&[Message]) -> bool) -> Option<Vec<Message>> {
+pub(super) fn shorten_outputs(
+    history: &[Message],
+    fits: impl Fn(&[Message]) -> bool,
+) -> Option<Vec<Message>> {
     let most =
         std::iter::successors(Some(64 * 1024_usize), |most| Some(most / 2).filter(|most| 256 <= *most));
-    most.map(|most| at_most(history, most)).find(|shorter| fits(shorter))
+    most.map(|most| limit_outputs(history, most)).find(|shorter| fits(shorter))
 }
 
-fn at_most(history: &[Message], most: usize) -> Vec<Message> {
+fn limit_outputs(history: &[Message], most: usize) -> Vec<Message> {
     let mut history = history.to_vec();
     for result in history.iter_mut().flat_map(results) {
         let text = text_of(&result.outcome);
         if text.len() <= most {
             continue;
         }
-        let head = head(&text, most);
+        let head = truncate(&text, most);
         let lines = text.lines().count();
         let text = format!(
             "{head}\n[cut: these are the first {} bytes of {lines} lines, for more does not fit into what you see at once; ask for a part]",

@@ -2,8 +2,8 @@
 
 use headstart_forked_query::{Message, Part, Role};
 
-use crate::clean::{clean, head};
 use crate::rules::without_fences;
+use crate::sanitize::{sanitize, truncate};
 
 /// The most tokens of a summary.
 pub const SUMMARY_TOKENS: u64 = 2_000;
@@ -54,9 +54,9 @@ impl SummaryPlan {
     /// The conversation with a summary. It stands before the first words of the user that stay, in the same message,
     /// because some servers refuse two messages of the user in a row.
     pub fn with_summary(&self, summary: &str) -> Vec<Message> {
-        let summary = clean(&without_fences(summary.trim())).replace(CLOSE, "");
+        let summary = sanitize(&without_fences(summary.trim())).replace(CLOSE, "");
         // Some providers let a model write more than the limit of a request.
-        self.with_replacement(head(&summary, SUMMARY_BYTES))
+        self.with_replacement(truncate(&summary, SUMMARY_BYTES))
     }
 
     /// The conversation with the longest possible summary.

@@ -7,7 +7,7 @@ use headstart_context::{ProjectRules, RuleScope, create_rule_tool, request_rule_
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{CallRef, Decision, DenyRules, Gate, GateContext, Reason};
-use headstart_toolbox::{Limits, ToolContext, ToolOutput, Toolbox};
+use headstart_toolbox::{ToolContext, ToolLimits, ToolOutput, Toolbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ impl Project {
         let context = ToolContext {
             view: &self.view,
             gate: &self.gate,
-            limits: &Limits::default(),
+            limits: &ToolLimits::default(),
             hardened: None,
             consented: false,
             attended: true,
