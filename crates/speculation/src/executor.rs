@@ -14,7 +14,7 @@ use headstart_tool_gate::{
     Reason, Verdict, ours,
 };
 use headstart_toolbox::{
-    Limits as ToolLimits, PriorGitChanges, ToolContext, ToolError, Toolbox, ViewCallOutput, ViewId,
+    PriorGitChanges, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput, ViewId,
 };
 
 use tracing::{Span, debug, debug_span, trace};

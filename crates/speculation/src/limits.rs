@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use headstart_forked_query::{ModelRequest, Money, Price, TokenEstimate};
 use headstart_overlay_fs::Quota;
-use headstart_toolbox::Limits as ToolLimits;
+use headstart_toolbox::ToolLimits;
 
 use crate::{Cost, Limit};
 

@@ -8,8 +8,8 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
-    Limits as ToolLimits, PriorGitChanges, TestSummary, Tier, ToolContext, ToolError, Toolbox,
-    ViewCallOutput, ViewCost, ViewId, ViewOutput,
+    PriorGitChanges, TestSummary, Tier, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput,
+    ViewCost, ViewId, ViewOutput,
 };
 
 use crate::base_view::BaseView;

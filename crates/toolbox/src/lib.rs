@@ -10,14 +10,14 @@
 //! use headstart_forked_query::ToolCall;
 //! use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
 //! use headstart_tool_gate::GateContext;
-//! use headstart_toolbox::{Limits, ToolContext, Toolbox};
+//! use headstart_toolbox::{ToolLimits, ToolContext, Toolbox};
 //! use serde_json::{Value, json};
 //!
 //! # futures::executor::block_on(async {
 //! let files = MemoryTree::from_files([("src/lib.rs", "pub fn old() {}\n")])?;
 //! let view = Arc::new(Overlay::new(Arc::new(files), Quota::default()));
 //! let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
-//! let limits = Limits::default();
+//! let limits = ToolLimits::default();
 //! let context =
 //!     ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: false, attended: true };
 //! let toolbox = Toolbox::standard(None);
@@ -117,7 +117,7 @@ pub use command::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess,
 };
 pub use items::{ContextItem, ItemUri, ToolOutput};
-pub use limits::Limits;
+pub use limits::ToolLimits;
 #[cfg(feature = "more")]
 pub use more::{
     BackgroundOutput, BackgroundRunner, BackgroundState, CommittedFile, Repository, RepositoryStatus,

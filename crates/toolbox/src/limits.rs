@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// How much a tool may return or search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ToolLimits {
     /// Bytes of one tool's output. The rest is cut, with a note that says so. Notes come in addition.
     pub output_bytes: usize,
     /// Lines of a file that `read_file` returns at once.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub command_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for ToolLimits {
     fn default() -> Self {
         Self {
             output_bytes: 32 * 1024,
@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ToolLimits {
     /// Limits for a model with a window of this many tokens: what a search finds takes at most half of it, at 512
     /// tokens for each place.
     #[must_use]

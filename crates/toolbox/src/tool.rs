@@ -7,7 +7,7 @@ use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
 use crate::location::{locate, locate_for_write};
-use crate::{Limits, ToolError, ToolOutput, Wording};
+use crate::{ToolError, ToolLimits, ToolOutput, Wording};
 
 /// What a tool works with, and the rules for it.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct ToolContext<'a> {
     /// Links are resolved before a rule is checked, so that a second name of a path opens nothing.
     pub gate: &'a GateContext,
     /// The limits of the call.
-    pub limits: &'a Limits,
+    pub limits: &'a ToolLimits,
     /// How the gate wants a command to run, if its plain form is not enough.
     pub hardened: Option<&'a Hardened>,
     /// Whether the user approved exactly this call: then a command runs in the user's own environment.

@@ -66,7 +66,7 @@ impl Toolbox {
     }
 
     /// Adds a tool of the host, which replaces one that answers to the same name. Its output, including that of an
-    /// error, is cut at [`Limits::output_bytes`](crate::Limits::output_bytes).
+    /// error, is cut at [`ToolLimits::output_bytes`](crate::ToolLimits::output_bytes).
     #[must_use]
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
         let schema = tool.schema();

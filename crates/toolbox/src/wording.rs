@@ -2,7 +2,7 @@ use headstart_tool_gate::{Declaration, Words};
 use serde_json::{Map, Value};
 
 /// The most characters of an argument in a sentence.
-const MOST_CHARS: usize = 80;
+const MAX_CHARS: usize = 80;
 
 /// How the user is told of a tool and its calls. `{name}` stands for the argument of that name, `{one|other}` for the
 /// first of several that is given.
@@ -87,7 +87,7 @@ fn escape_argument(text: &str) -> String {
     };
     let mut shown = String::new();
     for (place, c) in text.chars().enumerate() {
-        if place == MOST_CHARS {
+        if place == MAX_CHARS {
             shown.push('…');
             break;
         }

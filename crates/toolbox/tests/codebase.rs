@@ -16,8 +16,8 @@ use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    AvailableModels, ContextItem, IndexCoverage, IndexState, IndexWork, ItemUri, Limits, ProjectIndex,
-    ToolContext, ToolError, Toolbox, codebase_tools,
+    AvailableModels, ContextItem, IndexCoverage, IndexState, IndexWork, ItemUri, ProjectIndex, ToolContext,
+    ToolError, ToolLimits, Toolbox, codebase_tools,
 };
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ struct Bench {
     kept: Arc<TestIndex>,
     view: Arc<Overlay>,
     gate: GateContext,
-    limits: Limits,
+    limits: ToolLimits,
     toolbox: Toolbox,
     consented: bool,
     attended: bool,
@@ -162,7 +162,7 @@ impl Bench {
             kept,
             view,
             gate: GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() },
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
             toolbox: tools.into_iter().fold(Toolbox::standard(None), Toolbox::with),
             consented: false,
             attended: false,

@@ -10,7 +10,7 @@ use headstart_code_index::{Budget, Hit, MatchReason, Symbol, SymbolKind};
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
-use headstart_toolbox::{ContextItem, Limits, ProjectIndex, ProjectSearch, Tool, ToolContext, ToolError};
+use headstart_toolbox::{ContextItem, ProjectIndex, ProjectSearch, Tool, ToolContext, ToolError, ToolLimits};
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -148,7 +148,7 @@ impl CodeIndexHandle {
         Ok(promise(Box::pin(async move {
             let view = Overlay::from_change_set(service.live_index.files(), Quota::default(), &staged)?;
             let budget = Budget { hits, ..defaults };
-            let (view, limits) = (Arc::new(view), Limits::default());
+            let (view, limits) = (Arc::new(view), ToolLimits::default());
             let context = service.context(&view, &limits);
             let hits =
                 service.search.hits(&query, below, budget, context).await.map_err(|error| failure(&error))?;
@@ -171,7 +171,7 @@ impl CodeIndexHandle {
         Ok(promise(Box::pin(async move {
             let tool = service.tools.iter().find(|tool| tool.schema().name == name);
             let tool = tool.ok_or_else(|| Failure::input("name", format!("there is no tool {name:?}")))?;
-            let (view, limits) = (Arc::new(Overlay::new(view, Quota::default())), Limits::default());
+            let (view, limits) = (Arc::new(Overlay::new(view, Quota::default())), ToolLimits::default());
             let output = tool.run(&args, service.context(&view, &limits)).await;
             let (text, items) = output.map_err(|error| failure(&error))?.into_parts();
             Ok(json(&ToolAnswer { text, items }).into())
@@ -187,7 +187,7 @@ struct ToolAnswer {
 }
 
 impl SearchService {
-    fn context<'a>(&'a self, view: &'a Arc<Overlay>, limits: &'a Limits) -> ToolContext<'a> {
+    fn context<'a>(&'a self, view: &'a Arc<Overlay>, limits: &'a ToolLimits) -> ToolContext<'a> {
         ToolContext { view, gate: &self.rules, limits, hardened: None, consented: false, attended: false }
     }
 }

@@ -18,7 +18,7 @@ use headstart_forked_query::{BackgroundModel, Model, Prices, ToolCall, Usage};
 use headstart_overlay_fs::MemoryTree;
 use headstart_speculation::{Consent, Ending, Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
-use headstart_toolbox::{Limits as ToolLimits, Toolbox};
+use headstart_toolbox::{ToolLimits, Toolbox};
 use tokio::time::{Instant, sleep_until};
 
 use crate::inputs::{FILES, SESSIONS_OF_A_DAY, TURNS_OF_A_SESSION, TYPING_SECONDS};

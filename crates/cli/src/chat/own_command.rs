@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_speculation::Host;
-use headstart_toolbox::{Limits, PartialOutput, ToolContext, ToolOutput};
+use headstart_toolbox::{PartialOutput, ToolContext, ToolLimits, ToolOutput};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -87,7 +87,7 @@ impl Chat {
         };
         let (send, news) = mpsc::unbounded_channel();
         let (engine, gate) = (self.parts.engine.clone(), self.parts.host.gate_context());
-        let limits = Limits { command_time: TIME, ..engine.limits.tools };
+        let limits = ToolLimits { command_time: TIME, ..engine.limits.tools };
         let mut work = JoinSet::new();
         work.spawn(async move {
             let view = Arc::new(Overlay::new(engine.workspace as Arc<dyn Tree>, Quota::default()));

@@ -2,7 +2,7 @@ use headstart_forked_query::{BackgroundModel, CacheSafeParams, Query, QueryError
 use serde_json::{Value, json};
 
 /// The most words that are used.
-const MOST_WORDS: usize = 16;
+const MAX_WORDS: usize = 16;
 /// The length of a usable word in bytes.
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 2..=40;
 /// The most bytes of a query that are sent.
@@ -59,7 +59,7 @@ fn read(answer: &Value) -> Option<String> {
             words.push(word);
         }
     }
-    words.truncate(MOST_WORDS);
+    words.truncate(MAX_WORDS);
     (!words.is_empty()).then(|| words.join(" "))
 }
 
@@ -86,6 +86,6 @@ mod tests {
         for (answer, expected) in cases {
             assert_eq!(read(&answer).as_deref(), expected, "{answer}");
         }
-        assert_eq!(read(&json!({"words": many})).unwrap().split(' ').count(), MOST_WORDS);
+        assert_eq!(read(&json!({"words": many})).unwrap().split(' ').count(), MAX_WORDS);
     }
 }

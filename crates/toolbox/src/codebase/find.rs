@@ -20,7 +20,7 @@ use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// The number of places that are found, of which [`Limits::places`](crate::Limits::places) are shown. A model that
+/// The number of places that are found, of which [`ToolLimits::places`](crate::ToolLimits::places) are shown. A model that
 /// reranks gets twice as many.
 const CANDIDATES: usize = 25;
 const CANDIDATES_FOR_RERANKING: usize = 2 * CANDIDATES;

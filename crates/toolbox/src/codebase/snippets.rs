@@ -10,9 +10,9 @@ use crate::output::{OutputText, truncate_str};
 use crate::{ToolContext, ToolOutput};
 
 /// The most bytes of text that are shown in total. For further places the model is only told where they are.
-const MOST_TEXT: usize = 12 * 1024;
+const MAX_TEXT: usize = 12 * 1024;
 /// The most lines of one place.
-const MOST_LINES: usize = 60;
+const MAX_LINES: usize = 60;
 
 /// A place with the current content of its file.
 pub(super) struct Snippet {
@@ -67,7 +67,7 @@ impl<'a> ResultList<'a> {
     /// Shows a place.
     pub(super) async fn show(&mut self, Snippet { hit, bytes, .. }: &Snippet) {
         let text = String::from_utf8_lossy(bytes);
-        let with_text = hit.lines != (0, 0) && self.text < MOST_TEXT;
+        let with_text = hit.lines != (0, 0) && self.text < MAX_TEXT;
         // What the model gets to read counts as read by its work.
         if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != *bytes) {
             return;
@@ -156,12 +156,12 @@ fn format_entry(hit: &Hit, text: Option<&str>) -> String {
     let _ = write!(entry, "\n{fence}");
     let mut bytes = 0;
     for (count, line) in lines.iter().enumerate() {
-        if count == MOST_LINES || MOST_TEXT / 2 < bytes + line.len() {
+        if count == MAX_LINES || MAX_TEXT / 2 < bytes + line.len() {
             let _ = write!(entry, "\n{fence}\n[{} of {} lines are shown]", count, lines.len());
             return entry;
         }
         bytes += line.len();
-        let _ = write!(entry, "\n{}", truncate_str(line, MOST_TEXT / 2));
+        let _ = write!(entry, "\n{}", truncate_str(line, MAX_TEXT / 2));
     }
     let _ = write!(entry, "\n{fence}");
     entry

@@ -14,7 +14,7 @@ use crate::replacement::{error_message, replace};
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The most edits of one call.
-const MOST_EDITS: usize = 200;
+const MAX_EDITS: usize = 200;
 
 /// Replaces several texts in a file: all of them, or none.
 pub(super) struct MultiEdit;
@@ -95,8 +95,8 @@ impl Tool for MultiEdit {
 
 fn edits<'a>(arguments: &Arguments<'a>) -> Result<Vec<Edit<'a>>, ToolError> {
     let list = arguments.list("edits")?;
-    if list.is_empty() || MOST_EDITS < list.len() {
-        return Err(arguments.invalid(&format!("the argument edits must hold 1 to {MOST_EDITS} edits")));
+    if list.is_empty() || MAX_EDITS < list.len() {
+        return Err(arguments.invalid(&format!("the argument edits must hold 1 to {MAX_EDITS} edits")));
     }
     let mut edits = Vec::new();
     for (index, value) in list.iter().enumerate() {

@@ -13,11 +13,11 @@ use crate::output::OutputText;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The most lines that are shown at once.
-const MOST_LINES: usize = 5_000;
+const MAX_LINES: usize = 5_000;
 /// The most files that are compared.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 /// The most names of untracked files.
-const MOST_UNTRACKED: usize = 20;
+const MAX_UNTRACKED: usize = 20;
 /// The bytes of the output that are reserved for notes.
 const FOR_NOTES: usize = 2 * 1024;
 
@@ -206,8 +206,8 @@ impl DiffNotes {
     }
 
     fn keep_to_limit(&mut self, paths: &mut Vec<WorkspacePath>) {
-        self.left_out += paths.len().saturating_sub(MOST_FILES);
-        paths.truncate(MOST_FILES);
+        self.left_out += paths.len().saturating_sub(MAX_FILES);
+        paths.truncate(MAX_FILES);
     }
 }
 
@@ -216,7 +216,7 @@ fn render_diff(diff: &str, notes: &DiffNotes, context: ToolContext<'_>) -> ToolO
     let all = diff.lines().count();
     let mut count = 0;
     let mut has_places = true;
-    for line in diff.lines().take(MOST_LINES) {
+    for line in diff.lines().take(MAX_LINES) {
         let place = line.strip_prefix("diff --git ").map(path_in_header);
         has_places &= !matches!(place, Some(None));
         let fits = match place.flatten() {
@@ -260,8 +260,8 @@ fn path_in_header(names: &str) -> Option<WorkspacePath> {
 fn list_paths(paths: &[WorkspacePath]) -> String {
     let mut names: Vec<_> = paths.iter().map(ToString::to_string).collect();
     names.sort();
-    let more = names.len().saturating_sub(MOST_UNTRACKED);
-    names.truncate(MOST_UNTRACKED);
+    let more = names.len().saturating_sub(MAX_UNTRACKED);
+    names.truncate(MAX_UNTRACKED);
     let more = if 0 < more { format!(" and {more} more") } else { String::new() };
     crate::output::truncate_str(&names.join(", "), FOR_NOTES / 4).to_owned() + &more
 }

@@ -76,8 +76,8 @@ impl Tool for Grep {
         #[cfg(feature = "more")]
         {
             report.around = arguments.count("context")?.unwrap_or(0);
-            if MOST_AROUND < report.around {
-                return Err(arguments.invalid(&format!("the argument context must be at most {MOST_AROUND}")));
+            if MAX_AROUND < report.around {
+                return Err(arguments.invalid(&format!("the argument context must be at most {MAX_AROUND}")));
             }
         }
         if context.view.metadata(&start).await?.kind != EntryKind::Directory {
@@ -102,7 +102,7 @@ impl Tool for Grep {
 
 /// The most lines before and after a match.
 #[cfg(feature = "more")]
-const MOST_AROUND: usize = 5;
+const MAX_AROUND: usize = 5;
 
 /// The arguments, including those of a full toolbox.
 #[cfg(feature = "more")]
@@ -110,7 +110,7 @@ fn with_more(mut properties: Value) -> Value {
     properties["context"] = json!({
         "type": "integer",
         "minimum": 0,
-        "maximum": MOST_AROUND,
+        "maximum": MAX_AROUND,
         "description": "How many lines to show before and after each match; the matches of a file then stand below its name. Default: 0."
     });
     properties

@@ -119,12 +119,12 @@ fn properties() -> Value {
 
 /// The most entries of a listing with several levels.
 #[cfg(feature = "more")]
-const MOST_BELOW: usize = 200;
+const MAX_BELOW: usize = 200;
 
 #[cfg(feature = "more")]
 async fn all_below(folder: WorkspacePath, context: ToolContext<'_>) -> Result<String, ToolError> {
     let mut walk = crate::walk::Walk::new(folder.clone(), context).await?;
-    let mut listing = Listing::new(MOST_BELOW, context);
+    let mut listing = Listing::new(MAX_BELOW, context);
     while let Some(found) = walk.next().await {
         listing.add(&found.path.to_string(), found.kind);
     }

@@ -274,16 +274,16 @@ fn a_search_says_where_it_stopped() {
     session.ok("glob", json!({"pattern": "**"}));
     session.limits.matches = 2;
     session.ok("glob", json!({"pattern": "**"}));
-    session.limits = headstart_toolbox::Limits { output_bytes: 40, ..Default::default() };
+    session.limits = headstart_toolbox::ToolLimits { output_bytes: 40, ..Default::default() };
     session.ok("grep", json!({"pattern": "needle"}));
-    session.limits = headstart_toolbox::Limits { files: 4, ..Default::default() };
+    session.limits = headstart_toolbox::ToolLimits { files: 4, ..Default::default() };
     session.ok("grep", json!({"pattern": "needle$"}));
     session.ok("glob", json!({"pattern": "**/t*"}));
-    session.limits = headstart_toolbox::Limits { files: 7, ..Default::default() };
+    session.limits = headstart_toolbox::ToolLimits { files: 7, ..Default::default() };
     session.ok("glob", json!({"pattern": "**/t*"}));
-    session.limits = headstart_toolbox::Limits { file_bytes: 20, ..Default::default() };
+    session.limits = headstart_toolbox::ToolLimits { file_bytes: 20, ..Default::default() };
     session.ok("grep", json!({"pattern": "needle"}));
-    session.limits = headstart_toolbox::Limits { search_bytes: 85, ..Default::default() };
+    session.limits = headstart_toolbox::ToolLimits { search_bytes: 85, ..Default::default() };
     session.ok("grep", json!({"pattern": "needle$"}));
     insta::assert_snapshot!(session.transcript());
 }

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext, Hardened};
-use headstart_toolbox::{ContextItem, ItemUri, Limits, ToolContext, ToolError, ToolOutput, Toolbox};
+use headstart_toolbox::{ContextItem, ItemUri, ToolContext, ToolError, ToolLimits, ToolOutput, Toolbox};
 use serde_json::Value;
 
 pub(crate) const WORKSPACE: &str = "/home/ada/project";
@@ -15,7 +15,7 @@ pub(crate) const WORKSPACE: &str = "/home/ada/project";
 pub(crate) struct Session {
     pub(crate) overlay: Arc<Overlay>,
     pub(crate) gate: GateContext,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ToolLimits,
     pub(crate) toolbox: Toolbox,
     pub(crate) hardened: Option<Hardened>,
     pub(crate) consented: bool,
@@ -56,7 +56,7 @@ impl Session {
         Self {
             overlay: Arc::new(Overlay::new(base, Quota::default())),
             gate: GateContext { workspace: WORKSPACE.to_owned(), ..GateContext::default() },
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
             toolbox: Toolbox::standard(None),
             hardened: None,
             consented: false,

@@ -8,8 +8,8 @@ use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    Limits, MemoryViews, PriorGitChanges, ScriptedRun, SecretAccess, Support, Tier, Tool, ToolContext,
-    ToolError, ToolOutput, Toolbox, ViewCallOutput, ViewId,
+    MemoryViews, PriorGitChanges, ScriptedRun, SecretAccess, Support, Tier, Tool, ToolContext, ToolError,
+    ToolLimits, ToolOutput, Toolbox, ViewCallOutput, ViewId,
 };
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,7 @@ impl Bench {
             name: name.into(),
             args: args.as_object().cloned().unwrap_or_default(),
         };
-        let limits = Limits::default();
+        let limits = ToolLimits::default();
         let context = ToolContext {
             view: &self.overlay,
             gate: &self.gate,
