@@ -20,10 +20,10 @@
 //!   Only this thread writes; everything else reads snapshots. A commit names its paths to the thread before it counts
 //!   as done.
 //! - **Views belong to this program** (`src/views.rs`): `crates/shadow` implements `CommandRunner::run_in_view`. Each
-//!   command blocks a thread of the runtime, and dropping the future ends the view through its `KillHandle`. Before each
-//!   command the paths that rules close are removed from the view. They are found by a walk that also enters what git
-//!   ignores, because secrets are there. A folder whose change time is the same as at the last walk is not listed again
-//!   (`src/views/closed.rs`), so a further command only costs one look at each folder, and not one at each name.
+//!   command blocks a thread of the runtime, and dropping the future ends the view through its `KillHandle`. Before
+//!   each command the paths that rules close are removed from the view. They are found by a walk that also enters what
+//!   git ignores, because secrets are there. A folder whose change time is the same as at the last walk is not listed
+//!   again (`src/views/closed.rs`), so a further command only costs one look at each folder, and not one at each name.
 //! - **An editor's session is a task that shows a conversation** (`src/hosts/acp`). It owns one conversation, handles
 //!   the conversation's updates and the client's requests one after the other, and answers a prompt when the
 //!   conversation is at rest, so that an answer never comes before the updates that belong to it. All decisions (what a

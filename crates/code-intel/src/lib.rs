@@ -1,13 +1,13 @@
 //! Code intelligence over staged files: language servers see work that is not accepted yet, and answer questions
 //! about it.
 //!
-//! A server runs in a *language view*, which shows the project at its own path with staged files in it. [`LanguageHost`]
-//! makes views; the crate does not know how. [`CodeIntel`] is the handle to all servers, and comes with a future that
-//! drives them. Each question comes with a [`Snapshot`], the change set that it is about: one server answers for many
-//! speculations, one question after the other, and between two of them its view and its open documents are changed
-//! from one state to the other. [`CodeIntel::diagnostics`] compares with the workspace on disk, so an answer says
-//! what an edit broke and what it fixed. Renames and code actions are an [`EditPlan`], which is staged in an overlay
-//! in one step or not at all; a server's own commands are never executed.
+//! A server runs in a *language view*, which shows the project at its own path with staged files in it.
+//! [`LanguageHost`] makes views; the crate does not know how. [`CodeIntel`] is the handle to all servers, and comes
+//! with a future that drives them. Each question comes with a [`Snapshot`], the change set that it is about: one server
+//! answers for many speculations, one question after the other, and between two of them its view and its open documents
+//! are changed from one state to the other. [`CodeIntel::diagnostics`] compares with the workspace on disk, so an
+//! answer says what an edit broke and what it fixed. Renames and code actions are an [`EditPlan`], which is staged in
+//! an overlay in one step or not at all; a server's own commands are never executed.
 //!
 //! The pure half needs no server: [`compare`] finds what is new and gone, [`CheckFormat`] reads what compilers and
 //! linters print, [`LineIndex`] converts positions.

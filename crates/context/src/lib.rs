@@ -1,8 +1,8 @@
 //! What a request of a coding agent tells the model besides the user's words.
 //!
 //! [`system_text`] is the system instruction of a session: what the agent is, how its tools are used well, the
-//! project's own rules, and where it works ([`SessionEnvironment`], and [`file_overview`] for the files). It is made once, so that
-//! every request of the session begins with the same bytes and hits the provider's prefix cache.
+//! project's own rules, and where it works ([`SessionEnvironment`], and [`file_overview`] for the files). It is made
+//! once, so that every request of the session begins with the same bytes and hits the provider's prefix cache.
 //!
 //! [`ProjectRules`] reads a project's rules for agents: `AGENTS.md` (or, if there is none, the file that another
 //! product reads), and `.headstart/rules/*.md`. Rules for all files are part of the system text. Rules for some files
@@ -35,8 +35,8 @@
 //! permits that.
 //!
 //! [`resolve_mentions`] reads what a prompt names with an `@`: files, lines of files, folders and rules by itself,
-//! anything else through a [`MentionSource`], of which [`ToolMentionSource`] is one. [`mention_budget`] says how much room
-//! there is for it.
+//! anything else through a [`MentionSource`], of which [`ToolMentionSource`] is one. [`mention_budget`] says how much
+//! room there is for it.
 //!
 //! [`Window`] plans what to do with a conversation that is about to exceed its model's window: first old outputs of
 //! tools are removed, then its beginning is summarised. It only plans; whoever runs the conversation asks for the

@@ -38,8 +38,8 @@
 //! # Features
 //!
 //! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and every
-//!   server with OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` makes background work wait
-//!   for the user's own; `PrefixCachingModel` has Gemini store the beginning of a conversation. They need a tokio runtime.
+//!   server with OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` makes background work wait for
+//!   the user's own; `PrefixCachingModel` has Gemini store the beginning of a conversation. They need a tokio runtime.
 //!   Without the feature the crate is pure.
 //! * `bedrock`: models of Amazon Bedrock, whose requests are signed (`AwsKeys`) and whose answers are binary messages.
 //!

@@ -58,8 +58,8 @@ impl Provider {
         ModelError::Unreachable { url: redactor.redact(url), message, source }
     }
 
-    /// The error for a response with this status. `redactor` removes the key, because some servers show the one that they
-    /// refuse.
+    /// The error for a response with this status. `redactor` removes the key, because some servers show the one that
+    /// they refuse.
     pub(crate) fn redacted_status_error(
         &self,
         status: u16,

@@ -87,8 +87,8 @@ pub struct CommandOutput {
 /// `.git/config` names, `PAGER` or `LD_PRELOAD` another one. So, before anything runs:
 ///
 /// * With [`CommandEnvironment::Clean`] the environment is emptied first, and gets the variables of
-///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`CommandEnvironment::User`] it is the
-///   user's own.
+///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`CommandEnvironment::User`] it
+///   is the user's own.
 /// * [`CommandRequest::command`] asks, right before the command starts, what the gate cannot know about this machine:
 ///   the version of git, and what its repositories hold. The runner answers each
 ///   [`Probe`](headstart_tool_gate::Probe), with [`Probed::Unknown`](headstart_tool_gate::Probed::Unknown) if it
@@ -101,8 +101,8 @@ pub struct CommandOutput {
 ///   and `cat *` would read all of them. Without a sandbox that can hide single files, the command does not run if
 ///   the folder holds one.
 ///
-/// A runner that cannot do this answers every request with [`CommandEnvironment::Clean`] with an error. A second barrier (a
-/// sandbox without a network and without writes) is advisable all the same.
+/// A runner that cannot do this answers every request with [`CommandEnvironment::Clean`] with an error. A second
+/// barrier (a sandbox without a network and without writes) is advisable all the same.
 ///
 /// ```
 /// use async_trait::async_trait;

@@ -1,11 +1,12 @@
 //! Views on another machine: requests and answers as messages, and which answers can be trusted.
 //!
-//! Two sides exchange lines of JSON over any stream of bytes: [`ClientMessage`] one way, [`ServerMessage`] the other. The first message of each side names the
-//! version of the exchange ([`VERSION`]). The side that asks has the workspace; the other one keeps a copy of it, brought up to date by
-//! [`ClientMessage::Tree`] and the contents that it says are [missing](ServerMessage::Missing), and runs commands in views over that copy.
+//! Two sides exchange lines of JSON over any stream of bytes: [`ClientMessage`] one way, [`ServerMessage`] the other.
+//! The first message of each side names the version of the exchange ([`VERSION`]). The side that asks has the
+//! workspace; the other one keeps a copy of it, brought up to date by [`ClientMessage::Tree`] and the contents that it
+//! says are [missing](ServerMessage::Missing), and runs commands in views over that copy.
 //!
-//! Nothing here reads or writes a stream: [`LineBuffer`] splits one into messages, [`AnswerReceiver`] joins the pieces of an
-//! answer and checks it.
+//! Nothing here reads or writes a stream: [`LineBuffer`] splits one into messages, [`AnswerReceiver`] joins the pieces
+//! of an answer and checks it.
 
 mod answer_check;
 mod content_assembler;

@@ -47,7 +47,8 @@ pub struct Adapter {
     /// How it is installed, shown if it is missing.
     #[serde(default)]
     pub install: String,
-    /// The program that finds the same errors without a server, for [`DiagnosticsSource::Checks`](crate::DiagnosticsSource::Checks).
+    /// The program that finds the same errors without a server, for
+    /// [`DiagnosticsSource::Checks`](crate::DiagnosticsSource::Checks).
     #[serde(default)]
     pub check: Option<CheckCommand>,
 }

@@ -10,7 +10,8 @@ use crate::gemini::{self, CachedPrefix};
 use headstart_forked_query::{EventStream, ModelError, ModelEvent, ModelRequest, Usage};
 
 impl HttpModel {
-    /// Whether the provider can store prefixes under a name, as a [`PrefixCachingModel`](crate::PrefixCachingModel) needs.
+    /// Whether the provider can store prefixes under a name, as a [`PrefixCachingModel`](crate::PrefixCachingModel)
+    /// needs.
     pub fn supports_prefix_caching(&self) -> bool {
         self.gemini_options().is_ok()
     }

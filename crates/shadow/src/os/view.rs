@@ -29,8 +29,8 @@ use crate::{
 /// A copy-on-write view of a workspace, kept alive by the processes that were started for it.
 ///
 /// All calls block. One command runs at a time, or one program during which other files can be shown in the view
-/// ([`start_program`](Self::start_program)). [`kill_handle`](Self::kill_handle) gives a handle that ends the view from another
-/// thread, whatever the view is doing. Dropping a view ends it and discards what was written in it.
+/// ([`start_program`](Self::start_program)). [`kill_handle`](Self::kill_handle) gives a handle that ends the view from
+/// another thread, whatever the view is doing. Dropping a view ends it and discards what was written in it.
 ///
 /// # Processes
 ///

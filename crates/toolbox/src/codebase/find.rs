@@ -20,8 +20,8 @@ use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// The number of places that are found, of which [`ToolLimits::places`](crate::ToolLimits::places) are shown. A model that
-/// reranks gets twice as many.
+/// The number of places that are found, of which [`ToolLimits::places`](crate::ToolLimits::places) are shown. A model
+/// that reranks gets twice as many.
 const CANDIDATES: usize = 25;
 const CANDIDATES_FOR_RERANKING: usize = 2 * CANDIDATES;
 
