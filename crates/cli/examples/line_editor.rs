@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, Diff, Ghost, Input, InputEvent, LineEditor, LiveRow, Markdown, Palette, Screen,
-    Size, Style, TerminalGuard, Theme, Turn, View, render, sanitize,
+    Action, Consent, ConsentAnswer, Diff, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveRow,
+    Markdown, Palette, Screen, Size, Style, TerminalGuard, Theme, View, render, sanitize,
 };
 
 const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
@@ -123,9 +123,9 @@ impl Demo {
     fn take(&mut self, event: &Event) -> io::Result<bool> {
         if let (Some(consent), Event::Key(_)) = (&mut self.consent, event) {
             match consent.handle(Instant::now(), event) {
-                Some(Answer::Yes) => self.screen.print_above("you said yes", Style::Added)?,
-                Some(Answer::No) => self.screen.print_above("you said no", Style::Removed)?,
-                Some(Answer::Diff) => {
+                Some(ConsentAnswer::Yes) => self.screen.print_above("you said yes", Style::Added)?,
+                Some(ConsentAnswer::No) => self.screen.print_above("you said no", Style::Removed)?,
+                Some(ConsentAnswer::Diff) => {
                     let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,0 +1 @@\n+all of it\n";
                     self.screen.print_diff_above(&Diff::parse(patch).unnamed(), usize::MAX, "")?;
                     return Ok(true);
@@ -141,7 +141,7 @@ impl Demo {
             Action::None
             | Action::Inserted
             | Action::Edited
-            | Action::TurnGhost(Turn::Next | Turn::Previous)
+            | Action::TurnGhost(GhostDirection::Next | GhostDirection::Previous)
             | Action::DismissGhost
             | Action::ClosePopup
             | Action::Escape

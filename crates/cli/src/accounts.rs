@@ -6,7 +6,7 @@ use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{Cost, Status};
 
 use crate::clock;
-use crate::config::{Config, Flags, Keep};
+use crate::config::{Config, Flags, LedgerDetail};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::ledger::Ledger;
@@ -18,7 +18,7 @@ use crate::store::Record;
 pub(crate) fn ledger_of(context: &Context, config: &Config, workspace: &str) -> Result<Ledger, CliError> {
     match context.store() {
         Ok(store) => Ok(Ledger::of(&store, workspace, config.ledger)),
-        Err(CliError::NoStateDir) => Ok(Ledger::nowhere()),
+        Err(CliError::NoStateDir) => Ok(Ledger::without_file()),
         Err(error) => Err(error),
     }
 }
@@ -27,7 +27,7 @@ pub(crate) fn ledger_of(context: &Context, config: &Config, workspace: &str) -> 
 pub(crate) fn entries_of(context: &Context, config: &Config, source: Source) -> EntryBuilder {
     let entries = EntryBuilder::new(source, config.tariff());
     match config.ledger {
-        Keep::Prompts => entries.with_prompts(secrets::scrubber(&context.environment)),
+        LedgerDetail::Prompts => entries.with_prompts(secrets::scrubber(&context.environment)),
         _ => entries,
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::Check;
 
-use crate::config::{CheckSetting, Shadow};
+use crate::config::{CheckSetting, ShadowConfig};
 use crate::environment::Environment;
 use crate::intel::Programs;
 
@@ -25,7 +25,7 @@ pub(crate) struct Checks {
 }
 
 /// A check that is recognised by a file of the project.
-struct Known {
+struct KnownCheck {
     /// One of these files must be in the workspace's folder.
     markers: &'static [&'static str],
     /// A text that the first of these files must contain, because its name alone is not specific enough.
@@ -39,8 +39,8 @@ struct Known {
     about: &'static [&'static str],
 }
 
-const KNOWN: [Known; 5] = [
-    Known {
+const KNOWN: [KnownCheck; 5] = [
+    KnownCheck {
         markers: &["Cargo.toml"],
         says: "",
         built: &["target"],
@@ -48,7 +48,7 @@ const KNOWN: [Known; 5] = [
         arguments: "check --quiet --all-targets",
         about: &[".rs", "Cargo.toml", "Cargo.lock"],
     },
-    Known {
+    KnownCheck {
         markers: &["tsconfig.json"],
         says: "",
         built: &["node_modules"],
@@ -56,7 +56,7 @@ const KNOWN: [Known; 5] = [
         arguments: "--noEmit",
         about: &[".ts", ".tsx", ".mts", ".cts", "tsconfig.json"],
     },
-    Known {
+    KnownCheck {
         markers: &["pytest.ini", "conftest.py"],
         says: "",
         built: &[],
@@ -64,7 +64,7 @@ const KNOWN: [Known; 5] = [
         arguments: "-q",
         about: &[".py"],
     },
-    Known {
+    KnownCheck {
         markers: &["pyproject.toml"],
         says: "[tool.pytest",
         built: &[],
@@ -72,7 +72,7 @@ const KNOWN: [Known; 5] = [
         arguments: "-q",
         about: &[".py"],
     },
-    Known {
+    KnownCheck {
         markers: &["go.mod"],
         says: "",
         built: &[],
@@ -83,7 +83,7 @@ const KNOWN: [Known; 5] = [
 ];
 
 impl Checks {
-    pub(crate) fn new(workspace: &str, settings: &Shadow, environment: &Environment) -> Self {
+    pub(crate) fn new(workspace: &str, settings: &ShadowConfig, environment: &Environment) -> Self {
         Self {
             workspace: workspace.into(),
             path: environment.get("PATH").unwrap_or_default().to_owned(),
@@ -104,7 +104,7 @@ impl Checks {
         }
     }
 
-    fn line(&self, known: &Known, changed: &[WorkspacePath]) -> Option<String> {
+    fn line(&self, known: &KnownCheck, changed: &[WorkspacePath]) -> Option<String> {
         let is_about = |path: &WorkspacePath| {
             known.about.iter().any(|end| path.as_str().is_some_and(|path| path.ends_with(end)))
         };
@@ -146,7 +146,7 @@ mod tests {
         let environment: Environment =
             [(OsString::from("PATH"), programs.clone().into())].into_iter().collect();
         let line = |setting: CheckSetting, changed: &str| {
-            let settings = Shadow { check: setting, ..Shadow::default() };
+            let settings = ShadowConfig { check: setting, ..ShadowConfig::default() };
             let checks = Checks::new(work.to_str().unwrap(), &settings, &environment);
             checks.of(&[WorkspacePath::parse(changed).unwrap()]).map(|check| check.line)
         };

@@ -58,12 +58,12 @@ pub(crate) enum CliError {
     /// The text is longer than others, because a user who begins a chat may not know yet which models there are.
     #[error(
         "no model is chosen yet. {here}\nTo keep a choice: HEADSTART_MODEL{}.\n`headstart help chat` has all forms of a model.",
-        or_in(user_file.as_deref())
+        or_in_user_file(user_file.as_deref())
     )]
     NoModelForChat { here: String, user_file: Option<PathBuf> },
     #[error("replay:demo {problem}")]
     DemoModel { problem: &'static str },
-    #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in(user_file.as_deref()))]
+    #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in_user_file(user_file.as_deref()))]
     NoModel { user_file: Option<PathBuf> },
     #[error("{model} needs a key: set {variable}")]
     NoKey { model: String, variable: String },
@@ -163,7 +163,7 @@ pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NA
 pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME, bedrock:NAME or ollama:NAME \
      (openai:NAME with --base-url for any compatible server)";
 
-fn or_in(user_file: Option<&Path>) -> String {
+fn or_in_user_file(user_file: Option<&Path>) -> String {
     user_file.map(|file| format!(", or `model` in {}", file.display())).unwrap_or_default()
 }
 

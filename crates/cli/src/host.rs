@@ -22,7 +22,7 @@ use crate::views::changed_since;
 pub(crate) struct NativeHost {
     /// The clock and the rules.
     base: TokioHost,
-    asks: Mutex<Option<mpsc::UnboundedSender<Ask>>>,
+    consent_requests: Mutex<Option<mpsc::UnboundedSender<ConsentRequest>>>,
     commit_options: CommitOptions,
     at_boundary: AtBoundary,
     /// The folder in which to search for edits since a command ran in a view.
@@ -34,7 +34,7 @@ pub(crate) struct NativeHost {
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
-pub(crate) struct Ask {
+pub(crate) struct ConsentRequest {
     pub(crate) call: ToolCall,
     pub(crate) answer: oneshot::Sender<Consent>,
 }
@@ -44,7 +44,7 @@ impl NativeHost {
     pub(crate) fn unattended(rules: GateContext) -> Self {
         Self {
             base: TokioHost::new(rules),
-            asks: Mutex::default(),
+            consent_requests: Mutex::default(),
             commit_options: CommitOptions::default(),
             at_boundary: AtBoundary::default(),
             workspace: None,
@@ -67,7 +67,7 @@ impl NativeHost {
 
     /// Sets the folder in which to search for edits since a command ran in a view, and what such edits mean for an
     /// accept.
-    pub(crate) fn knowing(self, workspace: &str, freshness: Freshness) -> Self {
+    pub(crate) fn for_workspace(self, workspace: &str, freshness: Freshness) -> Self {
         Self { workspace: Some(workspace.into()), freshness, ..self }
     }
 
@@ -77,7 +77,7 @@ impl NativeHost {
     }
 
     /// Sets the project's rules, which are added to prompts.
-    pub(crate) fn telling(self, project_rules: Option<Arc<Rules>>) -> Self {
+    pub(crate) fn with_project_rules(self, project_rules: Option<Arc<Rules>>) -> Self {
         Self { project_rules, ..self }
     }
 
@@ -93,9 +93,9 @@ impl NativeHost {
     }
 
     /// From now on the receiver is asked for consent.
-    pub(crate) fn asked(&self) -> mpsc::UnboundedReceiver<Ask> {
+    pub(crate) fn consent_requests(&self) -> mpsc::UnboundedReceiver<ConsentRequest> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        *self.asks.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        *self.consent_requests.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         receiver
     }
 
@@ -181,10 +181,10 @@ impl Host for NativeHost {
     }
 
     async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
-        let asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let asks = self.consent_requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(asks) = asks else { return Consent::Stop };
         let (answer, answered) = oneshot::channel();
-        if asks.send(Ask { call: call.clone(), answer }).is_err() {
+        if asks.send(ConsentRequest { call: call.clone(), answer }).is_err() {
             return Consent::Stop;
         }
         answered.await.unwrap_or(Consent::Decline)

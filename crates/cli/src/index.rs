@@ -22,7 +22,7 @@ use headstart_tool_gate::GateContext;
 
 pub(crate) use self::models::IndexModels;
 pub(crate) use self::upkeep::Upkeep;
-use self::vectors::{Embedding, Stopped};
+use self::vectors::{VectorBuilder, VectorError};
 use crate::config::{Flags, IndexConfig};
 use crate::context::Context;
 use crate::error::CliError;
@@ -130,16 +130,16 @@ impl Index {
     /// Makes the missing vectors, until all are made or the model fails. A failure is one of the models' remarks.
     pub(crate) async fn embed(&self, models: &IndexModels) -> Result<(), CliError> {
         let Some(embedder) = models.embedder() else { return Ok(()) };
-        let mut embedding = Embedding::begin(self, embedder)?;
+        let mut embedding = VectorBuilder::begin(self, embedder)?;
         loop {
             match embedding.step().await {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return Ok(()),
-                Err(Stopped::Model(failure)) => {
+                Err(VectorError::Model(failure)) => {
                     models.no_vectors(&failure);
                     return Ok(());
                 }
-                Err(Stopped::Index(error)) => return Err(error.into()),
+                Err(VectorError::Index(error)) => return Err(error.into()),
             }
         }
     }

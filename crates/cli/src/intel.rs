@@ -3,10 +3,10 @@
 //! When a conversation begins, only a few folders are read to find out which servers are installed. No server is
 //! started before it is needed.
 
+mod detection;
 mod disk;
-mod found;
-mod place;
 mod program;
+mod server_views;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::machine::Machine;
 use crate::views::Views;
-pub(crate) use found::Found;
-use place::Servers;
+pub(crate) use detection::LanguageServer;
 pub(crate) use program::Programs;
+use server_views::Servers;
 
 /// The least memory of a machine, in bytes, on which servers are started without the user asking for that.
 const LEAST_MEMORY: u64 = 8 << 30;
@@ -48,7 +48,8 @@ impl Intel {
         let settings = &config.intel;
         let Some(views) = views.filter(|_| is_wanted(settings, environment)) else { return Ok(None) };
         let programs = Programs::new(Path::new(workspace), views.path());
-        let found = found::in_workspace(&settings.adapters, settings.mode(), &programs, Path::new(workspace));
+        let found =
+            detection::in_workspace(&settings.adapters, settings.mode(), &programs, Path::new(workspace));
         if !found.iter().any(|found| found.adapter.role == Role::Language && found.program.is_some()) {
             return Ok(None);
         }
@@ -98,7 +99,7 @@ pub(crate) fn start(
     let memory = settings.memory.bytes(Machine::of(environment).memory());
     let servers = Servers::new(Arc::clone(views), programs, deny.clone(), memory);
     let settings = Settings {
-        adapters: found::usable(&settings.adapters, settings.mode(), servers.programs()),
+        adapters: detection::usable(&settings.adapters, settings.mode(), servers.programs()),
         mode: settings.mode().for_servers(),
         max_servers: settings.servers,
         memory_limit: memory,
@@ -121,9 +122,9 @@ fn is_wanted(settings: &IntelConfig, environment: &Environment) -> bool {
 }
 
 /// The servers that the user may have, and which of them are installed.
-pub(crate) fn look(config: &Config, workspace: &Path, views: &Views) -> Vec<Found> {
+pub(crate) fn detect(config: &Config, workspace: &Path, views: &Views) -> Vec<LanguageServer> {
     let programs = Programs::new(workspace, views.path());
-    found::all(&config.intel.adapters, config.intel.mode(), &programs, workspace)
+    detection::all(&config.intel.adapters, config.intel.mode(), &programs, workspace)
 }
 
 /// The paths in the workspace that a command line names.

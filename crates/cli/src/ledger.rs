@@ -16,7 +16,7 @@ use std::time::Duration;
 use headstart_budget::ledger::{self, Entry, LedgerContents};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::config::Keep;
+use crate::config::LedgerDetail;
 use crate::error::CliError;
 use crate::file_lock::FileLock;
 use crate::output;
@@ -30,12 +30,12 @@ const PATIENCE: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     file: PathBuf,
-    keep: Keep,
+    detail: LedgerDetail,
 }
 
 impl Ledger {
     /// The ledger of a workspace, which is named by its absolute path. Touches no file.
-    pub(crate) fn of(store: &Store, workspace: &str, keep: Keep) -> Self {
+    pub(crate) fn of(store: &Store, workspace: &str, detail: LedgerDetail) -> Self {
         let name: String = Path::new(workspace)
             .file_name()
             .map(|name| {
@@ -47,12 +47,12 @@ impl Ledger {
             })
             .unwrap_or_default();
         let file = format!("{name}-{:016x}.jsonl", xxh3_64(workspace.as_bytes()));
-        Self { file: store.state_folder().join("ledgers").join(file), keep }
+        Self { file: store.state_folder().join("ledgers").join(file), detail }
     }
 
     /// A ledger without a state folder, which records nothing.
-    pub(crate) fn nowhere() -> Self {
-        Self { file: PathBuf::new(), keep: Keep::Nothing }
+    pub(crate) fn without_file() -> Self {
+        Self { file: PathBuf::new(), detail: LedgerDetail::Nothing }
     }
 
     /// The path of the file.
@@ -62,7 +62,7 @@ impl Ledger {
 
     /// Appends entries.
     pub(crate) fn append(&self, entries: &[Entry]) -> Result<(), CliError> {
-        if self.keep == Keep::Nothing || entries.is_empty() {
+        if self.detail == LedgerDetail::Nothing || entries.is_empty() {
             return Ok(());
         }
         let folder = self.file.parent().expect("works because the file is in a folder of the state folder");
@@ -124,10 +124,10 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
 
-    fn ledger(keep: Keep) -> (tempfile::TempDir, Ledger) {
+    fn ledger(detail: LedgerDetail) -> (tempfile::TempDir, Ledger) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::locate(Some(folder.path()), &Environment::default()).unwrap();
-        let ledger = Ledger::of(&store, "/home/me/my project", keep);
+        let ledger = Ledger::of(&store, "/home/me/my project", detail);
         (folder, ledger)
     }
 
@@ -144,14 +144,14 @@ mod tests {
 
     #[test]
     fn projects_of_the_same_name_have_ledgers_of_their_own() {
-        let (_folder, ledger) = ledger(Keep::Figures);
+        let (_folder, ledger) = ledger(LedgerDetail::Figures);
         let name = |ledger: &Ledger| ledger.file().file_name().unwrap().to_str().unwrap().to_owned();
         // The name must be the same in every version, because with a different hash the existing file would not be
         // found.
         assert_eq!(name(&ledger), "myproject-ed1da9a7891a756d.jsonl");
         let store = Store::locate(Some(Path::new("/s")), &Environment::default()).unwrap();
-        let others =
-            ["/srv/my project", "/", "/../.."].map(|path| name(&Ledger::of(&store, path, Keep::Figures)));
+        let others = ["/srv/my project", "/", "/../.."]
+            .map(|path| name(&Ledger::of(&store, path, LedgerDetail::Figures)));
         for other in &others {
             assert!(!other.contains('/') && *other != name(&ledger), "{other}");
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn many_writers_tear_no_line() {
-        let (_folder, ledger) = ledger(Keep::Figures);
+        let (_folder, ledger) = ledger(LedgerDetail::Figures);
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 let ledger = &ledger;
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_line_that_a_killed_process_tore_is_reported_and_costs_no_other() {
-        let (_folder, ledger) = ledger(Keep::Figures);
+        let (_folder, ledger) = ledger(LedgerDetail::Figures);
         ledger.append(&[entry("a"), entry("b")]).unwrap();
         let text = fs::read_to_string(ledger.file()).unwrap();
         fs::write(ledger.file(), &text[..text.len() - 9]).unwrap();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_where_the_user_wants_nothing_kept() {
-        let (folder, ledger) = ledger(Keep::Nothing);
+        let (folder, ledger) = ledger(LedgerDetail::Nothing);
         ledger.append(&[entry("a")]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(ledger.read().unwrap(), LedgerContents::default());

@@ -20,10 +20,10 @@
 //!   Only this thread writes; everything else reads snapshots. A commit names its paths to the thread before it counts
 //!   as done.
 //! - **Views belong to this program** (`src/views.rs`): `crates/shadow` implements `CommandRunner::run_in_view`. Each
-//!   command blocks a thread of the runtime, and dropping the future ends the view through its `KillHandle`. Before
-//!   each command the paths that rules close are removed from the view. They are found by a walk that also enters what
-//!   git ignores, because secrets are there. A folder whose change time is the same as at the last walk is not listed
-//!   again (`src/views/closed.rs`), so a further command only costs one look at each folder, and not one at each name.
+//!   command blocks a thread of the runtime, and dropping the future ends the view through its `KillHandle`. Before each
+//!   command the paths that rules close are removed from the view. They are found by a walk that also enters what git
+//!   ignores, because secrets are there. A folder whose change time is the same as at the last walk is not listed again
+//!   (`src/views/closed_paths.rs`), so a further command only costs one look at each folder, and not one at each name.
 //! - **An editor's session is a task that shows a conversation** (`src/hosts/acp`). It owns one conversation, handles
 //!   the conversation's updates and the client's requests one after the other, and answers a prompt when the
 //!   conversation is at rest, so that an answer never comes before the updates that belong to it. All decisions (what a
@@ -37,7 +37,7 @@
 //!   stays open, so nothing false enters the conversation. An agent that runs commands in a sandbox of its own without
 //!   asking finds a program of headstart's in the place of that sandbox (`stand_in`), which runs nothing before the
 //!   gate has agreed. The fork is adopted before files are committed. The decisions are made by a state machine without
-//!   IO (`relay`, `ahead`, `taking`, `permission`): lines come in, and effects come out. A line that needs no change is
+//!   IO (`relay`, `ahead`, `accept`, `permission`): lines come in, and effects come out. A line that needs no change is
 //!   passed on unchanged, and ids of sessions are replaced in place.
 //! - **A tool of headstart's server is a command of headstart's** (`src/hosts/mcp`). It runs as a separate process,
 //!   which leads its own process group. A tool and its command can therefore not differ, standard output belongs to the
@@ -55,10 +55,10 @@
 //!   and that another path of the copy has, is taken from there. A log says what the copy contains. Edits are noted
 //!   before they are made, so that after a process died in the middle the files themselves are read. A view over an
 //!   older state of the copy is ended before its next command.
-//! - **What one view built is not used by another** (`src/views/rooms.rs`, `warm.rs`). A tool that compares times would
-//!   consider files current that were built from other contents, and a test would have a wrong result. Only what was
-//!   built from the workspace on disk, in a view without staged changes, lies below all views, and each view gives
-//!   files that changed on disk since then a later time.
+//! - **What one view built is not used by another** (`src/views/view_folders.rs`, `warm_layers.rs`). A tool that
+//!   compares times would consider files current that were built from other contents, and a test would have a wrong
+//!   result. Only what was built from the workspace on disk, in a view without staged changes, lies below all views,
+//!   and each view gives files that changed on disk since then a later time.
 //! - **A command that does not use git costs nothing extra** (`src/views/repository.rs`). The state of the repository
 //!   at the start of a view is only read after a command wrote to git's folder, and only counts if the kernel's own
 //!   times show that nothing in the repository has changed since; otherwise the command is run once more. Once work has
@@ -68,9 +68,9 @@
 //! - **A command in the background depends on a pipe** (`src/runner/background.rs`). This program starts itself to wait
 //!   for the command, in the command's process group, and kills that group when the pipe is closed. The command
 //!   therefore ends however headstart ended, which neither a signal handler nor a destructor could guarantee.
-//! - **A language server's view follows the disk** (`src/intel/place.rs`). The kernel does not define what an overlay
-//!   shows of a file that was replaced below it. Before each question the workspace is therefore compared with its
-//!   state at the last one, and what has changed is written into the view. An accept of changes that the server has
+//! - **A language server's view follows the disk** (`src/intel/server_views.rs`). The kernel does not define what an
+//!   overlay shows of a file that was replaced below it. Before each question the workspace is therefore compared with
+//!   its state at the last one, and what has changed is written into the view. An accept of changes that the server has
 //!   already seen as staged is nothing new to it (`code-intel/src/servers/server.rs`), so the next edit of a turn does
 //!   not wait until the server has read the same text again.
 //! - **The bundled recording chooses its answers by the conversation** (`src/demo/story.rs`) and not by their order. In
@@ -84,6 +84,7 @@ mod checks;
 mod clock;
 mod commands;
 mod config;
+mod conflicting_commits;
 mod context;
 mod conversation;
 mod declarations;
@@ -105,9 +106,9 @@ mod lines;
 mod log;
 mod machine;
 mod mentions;
+mod model_detection;
 mod model_spec;
 mod models;
-mod offered;
 mod output;
 mod parts;
 mod process_group;
@@ -117,7 +118,6 @@ mod repository;
 mod rules;
 mod runner;
 mod secrets;
-mod seen;
 mod serve;
 mod sessions;
 mod setup;
@@ -156,8 +156,8 @@ fn main() -> ExitCode {
         return code;
     }
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == runner::TIED) {
-        return runner::tie(arguments);
+    if arguments.next().is_some_and(|first| first == runner::WATCHDOG) {
+        return runner::run_watchdog(arguments);
     }
     let environment = Environment::of_process();
     let (command, global) = match Cli::try_parse() {

@@ -4,7 +4,7 @@
 mod bedrock;
 mod dialect;
 mod one_at_a_time;
-mod tape;
+mod recording;
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +24,8 @@ use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 use crate::output;
 use crate::secrets;
-use one_at_a_time::{Lane, OneAtATime};
-use tape::{Place, Tape};
+use one_at_a_time::{OneAtATime, RequestQueue};
+use recording::{RecordingFile, RecordingPath};
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -45,7 +45,7 @@ pub(crate) struct Models {
     /// of them is a title.
     pub(crate) titles: bool,
     keepers: Vec<Arc<PrefixCachingModel>>,
-    tape: Option<Tape>,
+    recording_file: Option<RecordingFile>,
 }
 
 impl Models {
@@ -58,7 +58,7 @@ impl Models {
         let Some(main_spec) = &config.model else {
             return Err(CliError::NoModel { user_file: config::user_file(environment) });
         };
-        let place = record.map(Place::find).transpose()?;
+        let place = record.map(RecordingPath::find).transpose()?;
         let is_recording = |spec: &ModelSpec| matches!(spec, ModelSpec::Replay(_) | ModelSpec::Demo);
         #[expect(clippy::float_cmp, reason = "1 is what it is where nobody says anything")]
         if config.speed != 1.0
@@ -74,7 +74,7 @@ impl Models {
         }
         let open = |spec| open(spec, main_spec, config, environment);
         let main_name = name(main_spec);
-        let (main, keepers) = open(main_spec)?.keeping(config.requests.cache_lifetime)?;
+        let (main, keepers) = open(main_spec)?.with_cache_lifetime(config.requests.cache_lifetime)?;
         // A recording is played only once, so if both models are the same one, it is opened once.
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
         let fast = fast_spec.map(open).transpose()?;
@@ -83,14 +83,14 @@ impl Models {
         // A model without charge is limited by its machine. If both models are of that kind, the user's own turns share
         // the limit.
         let background_spec = config.fast_model.as_ref().unwrap_or(main_spec);
-        let lane = config.is_free(background_spec).then(Lane::new);
-        let users_lane = lane.as_ref().filter(|_| config.is_free(main_spec));
-        let foreground = main.asked_by(Priority::Foreground, users_lane, &limiter, &waits.0, config);
+        let queue = config.is_free(background_spec).then(RequestQueue::new);
+        let users_lane = queue.as_ref().filter(|_| config.is_free(main_spec));
+        let foreground = main.with_priority(Priority::Foreground, users_lane, &limiter, &waits.0, config);
         let takes_images = takes_images(main_spec, config);
         let tool_refusals = Arc::default();
         let foreground = with_tools(foreground, main_spec, config, &tool_refusals);
-        let ahead = |model: &Opened, limiter, spec| {
-            let model = model.asked_by(Priority::Background, lane.as_ref(), limiter, &waits.1, config);
+        let ahead = |model: &OpenedModel, limiter, spec| {
+            let model = model.with_priority(Priority::Background, queue.as_ref(), limiter, &waits.1, config);
             with_tools(model, spec, config, &tool_refusals)
         };
         let background = match fast_spec.zip(fast) {
@@ -120,7 +120,7 @@ impl Models {
             tool_refusals,
             titles: place.is_none() && !fast_spec.is_some_and(is_recording),
             keepers,
-            tape: None,
+            recording_file: None,
         };
         Ok(match place {
             Some(place) => models.recorded(place, secrets::scrubber(environment)),
@@ -137,15 +137,15 @@ impl Models {
     }
 
     /// These models, with their answers recorded for this place.
-    fn recorded(self, place: Place, secrets: Scrubber) -> Self {
+    fn recorded(self, place: RecordingPath, secrets: Scrubber) -> Self {
         let start = Instant::now();
         let recorder =
             Recorder::new(self.main).with_secrets(secrets).with_clock(Arc::new(move || start.elapsed()));
         let model = Arc::new(recorder.for_model(Arc::clone(&self.background.model)));
         let background = BackgroundModel { model, ..self.background };
         let recorder = Arc::new(recorder);
-        let tape = Some(Tape::new(place, Arc::clone(&recorder)));
-        Self { main: recorder, background, tape, ..self }
+        let recording_file = Some(RecordingFile::new(place, Arc::clone(&recorder)));
+        Self { main: recorder, background, recording_file, ..self }
     }
 
     /// A recording for all tasks, with its delays divided by `speed`.
@@ -169,7 +169,7 @@ impl Models {
             tool_refusals,
             titles: false,
             keepers: Vec::new(),
-            tape: None,
+            recording_file: None,
         }
     }
 
@@ -193,7 +193,7 @@ impl Models {
     /// Ends the models: writes the recording to the file of `--record`, if there is one, and removes what providers
     /// keep.
     pub(crate) async fn close(&self) -> Result<(), CliError> {
-        let saved = self.tape.as_ref().map_or(Ok(()), Tape::save);
+        let saved = self.recording_file.as_ref().map_or(Ok(()), RecordingFile::save);
         for keeper in &self.keepers {
             // What was not removed in time expires by itself.
             let _ = tokio::time::timeout(GOODBYE, keeper.close()).await;
@@ -204,7 +204,7 @@ impl Models {
 
 /// The model of background work by itself, for a question outside of any conversation, and whether it runs on this
 /// machine. `None` if none is named, or if it is a recording, which only answers what was recorded.
-pub(crate) fn aside(
+pub(crate) fn separate_background_model(
     config: &Config,
     environment: &Environment,
 ) -> Result<Option<(BackgroundModel, bool)>, CliError> {
@@ -216,9 +216,15 @@ pub(crate) fn aside(
         return Ok(None);
     }
     let opened = open(spec, main, config, environment)?;
-    let is_here = matches!(&opened, Opened::Remote(model) if model.is_on_this_machine());
-    let model =
-        opened.asked_by(Priority::Background, None, &Arc::default(), &PendingRetrySender::default(), config);
+    let is_here = matches!(&opened,
+ OpenedModel::Remote(model)if model.is_on_this_machine());
+    let model = opened.with_priority(
+        Priority::Background,
+        None,
+        &Arc::default(),
+        &PendingRetrySender::default(),
+        config,
+    );
     Ok(Some((BackgroundModel::main(model, name(spec)), is_here)))
 }
 
@@ -226,7 +232,7 @@ pub(crate) fn aside(
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// An opened model, before its use is known.
-enum Opened {
+enum OpenedModel {
     /// A recording, which has no limits.
     Replay(Arc<dyn Model>),
     /// A model of a provider.
@@ -235,10 +241,13 @@ enum Opened {
     Apart { turns: Arc<dyn Model>, ahead: Arc<dyn Model> },
 }
 
-impl Opened {
+impl OpenedModel {
     /// Lets Gemini store the beginning of a conversation for `lifetime`. The user's own turns create and renew it,
     /// because storage costs money; work ahead only uses it.
-    fn keeping(self, lifetime: Duration) -> Result<(Self, Vec<Arc<PrefixCachingModel>>), CliError> {
+    fn with_cache_lifetime(
+        self,
+        lifetime: Duration,
+    ) -> Result<(Self, Vec<Arc<PrefixCachingModel>>), CliError> {
         match self {
             Self::Remote(model) if model.supports_prefix_caching() && !lifetime.is_zero() => {
                 let keeper = Arc::new(PrefixCachingModel::new(*model, lifetime)?);
@@ -249,10 +258,10 @@ impl Opened {
         }
     }
 
-    fn asked_by(
+    fn with_priority(
         &self,
         priority: Priority,
-        lane: Option<&Arc<Lane>>,
+        queue: Option<&Arc<RequestQueue>>,
         limiter: &Arc<RateLimiter>,
         waits: &PendingRetrySender,
         config: &Config,
@@ -263,8 +272,8 @@ impl Opened {
             (Self::Apart { turns, .. }, Priority::Foreground) => Arc::clone(turns),
             (Self::Apart { ahead, .. }, Priority::Background) => Arc::clone(ahead),
         };
-        let model = match lane {
-            Some(lane) => Arc::new(OneAtATime::new(model, priority, lane)),
+        let model = match queue {
+            Some(queue) => Arc::new(OneAtATime::new(model, priority, queue)),
             None => model,
         };
         let retrying = RetryingModel::new(model, priority, Arc::clone(limiter));
@@ -317,15 +326,15 @@ fn open(
     main: &ModelSpec,
     config: &Config,
     environment: &Environment,
-) -> Result<Opened, CliError> {
+) -> Result<OpenedModel, CliError> {
     match spec {
-        ModelSpec::Replay(file) => replay(file, config.speed).map(Opened::Replay),
+        ModelSpec::Replay(file) => replay(file, config.speed).map(OpenedModel::Replay),
         ModelSpec::Demo => Err(CliError::DemoModel {
             problem: "answers in `headstart chat` only, as the model of a sample project",
         }),
         ModelSpec::Remote { provider, .. } => {
             let base_url = own_base_url(*provider, main, config.base_url.as_deref());
-            remote(spec, *provider, base_url, config, environment).map(Box::new).map(Opened::Remote)
+            remote(spec, *provider, base_url, config, environment).map(Box::new).map(OpenedModel::Remote)
         }
     }
 }
@@ -361,7 +370,7 @@ fn remote(
     if provider == Provider::Bedrock {
         return bedrock::open(spec, base_url, config, environment);
     }
-    let service = dialect::spoken(service(provider, base_url), spec, config, environment)?;
+    let service = dialect::with_dialect(service(provider, base_url), spec, config, environment)?;
     let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyRequirement::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });

@@ -10,11 +10,11 @@ use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{ApprovalMode, GateContext};
 use headstart_toolbox::Toolbox;
 
+use crate::conflicting_commits::ConflictingCommits;
 use crate::host::NativeHost;
 use crate::index::Upkeep;
 use crate::models;
-use crate::offered::Commits;
-use crate::remote::Places;
+use crate::remote::ViewHosts;
 use crate::tool_servers::ServerTools;
 
 /// The parts of a conversation about a workspace on this machine.
@@ -37,7 +37,7 @@ pub(crate) struct Parts {
     /// The tools of tool servers and of addresses.
     pub(crate) server_tools: Arc<ServerTools>,
     /// The views in which work ahead runs commands.
-    pub(crate) views: Places,
+    pub(crate) views: ViewHosts,
     pub(crate) workspace: PathBuf,
     /// The state folder.
     pub(crate) state: Option<PathBuf>,
@@ -50,8 +50,8 @@ impl Parts {
         id: &str,
         git: Option<&GitChange>,
         conflicts: &[Conflict],
-    ) -> Option<Commits> {
-        Commits::of(&self.workspace, self.state.as_deref(), (id, git), conflicts)
+    ) -> Option<ConflictingCommits> {
+        ConflictingCommits::of(&self.workspace, self.state.as_deref(), (id, git), conflicts)
     }
 
     /// Starts to keep the index current. Called at the beginning of each turn, so that the beginning of a chat need not

@@ -6,9 +6,9 @@
 //! would, the command does not run on this machine instead, because the user has decided where commands run ahead.
 
 mod connection;
-mod places;
 mod scan;
-mod seen;
+mod stored_scan;
+mod view_hosts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ use headstart_toolbox::exchange::{
 use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest};
 
 use crate::clock;
-use crate::config::Shadow;
+use crate::config::ShadowConfig;
 use crate::environment::Environment;
 use crate::program::program;
-use crate::views::found_none;
-use connection::{Call, Connection};
-pub(crate) use places::{Places, names_git};
-use scan::{Rules, Scan};
+use crate::views::says_no_repository;
+use connection::{Connection, RemoteCall};
+use scan::{ScanRules, WorkspaceScan};
+pub(crate) use view_hosts::{ViewHosts, names_git};
 
 /// How long no connection is tried after one has failed.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -56,31 +56,31 @@ pub(crate) struct Remote {
     quota: Quota,
     most_time: Duration,
     warm: Vec<String>,
-    connection: tokio::sync::Mutex<Known>,
+    connection: tokio::sync::Mutex<ConnectionState>,
     /// The state of the copy on the other side. Locked while the copy is updated.
-    tree: tokio::sync::Mutex<Sent>,
+    tree: tokio::sync::Mutex<SentTree>,
 }
 
 #[derive(Default)]
-struct Known {
+struct ConnectionState {
     connection: Option<Arc<Connection>>,
     failed: Option<(Instant, String)>,
 }
 
 /// What was sent to the other side.
 #[derive(Default)]
-struct Sent {
+struct SentTree {
     /// Whether the scan was read from disk, where an earlier process stored it.
     is_read: bool,
-    scan: Scan,
+    scan: WorkspaceScan,
     /// The connection's number, and the content of the copy on the other side.
-    there: Option<(u64, Manifest, ContentHash)>,
+    remote_tree: Option<(u64, Manifest, ContentHash)>,
     /// When the scan began after which everything was sent, and the rules for it.
-    began: Option<(Instant, Rules)>,
+    began: Option<(Instant, ScanRules)>,
 }
 
 /// The result of trying the connection.
-pub(crate) struct Checked {
+pub(crate) struct ConnectionCheck {
     pub(crate) program: String,
     pub(crate) tier: Tier,
     pub(crate) notes: Vec<String>,
@@ -94,7 +94,7 @@ impl Remote {
     /// The views on the machine that the user's file names; `None` if it names none.
     pub(crate) fn new(
         workspace: &Path,
-        settings: &Shadow,
+        settings: &ShadowConfig,
         quota: Quota,
         environment: &Environment,
         state: Option<&Path>,
@@ -111,7 +111,7 @@ impl Remote {
         let hello = ClientHello {
             version: VERSION,
             program: program(),
-            client: seen::client(state),
+            client: stored_scan::client(state),
             workspace: workspace.display().to_string(),
             limits,
             build: settings.build.clone(),
@@ -148,14 +148,14 @@ impl Remote {
             .changes
             .iter()
             .chain(&request.staged.changes)
-            .find(|change| Rules::new(&request.deny).close(&change.path))
+            .find(|change| ScanRules::new(&request.deny).close(&change.path))
         {
             return Err(self.no_view(&format!("{} is staged, and does not leave this machine", change.path)));
         }
         for _ in 0..MOST_TRIES {
             if let Some(mut ran) = self.try_run(&request).await? {
                 ran.began_ms = began_ms;
-                if found_none(&ran.output.output)
+                if says_no_repository(&ran.output.output)
                     && self.workspace.ancestors().any(|at| at.join(".git").exists())
                 {
                     ran.git_refused = Some("the repository is not sent to the other machine".to_owned());
@@ -169,7 +169,8 @@ impl Remote {
     /// Tries to run a command; `None` if the workspace changed meanwhile.
     async fn try_run(&self, request: &ViewRequest) -> Result<Option<ViewOutput>, ToolError> {
         let connection = self.connect().await.map_err(|why| self.no_view(&why))?;
-        let Some(tree) = self.bring(&connection, &request.deny).await.map_err(|why| self.no_view(&why))?
+        let Some(tree) =
+            self.update_copy(&connection, &request.deny).await.map_err(|why| self.no_view(&why))?
         else {
             return Ok(None);
         };
@@ -180,15 +181,15 @@ impl Remote {
         if MAX_LINE_BYTES < line.len() {
             return Err(self.no_view("so many paths are staged that they are no message"));
         }
-        let ends = EndOnDrop { connection: &connection, view: Some(&request.view) };
+        let ends = EndViewGuard { connection: &connection, view: Some(&request.view) };
         let started = Instant::now();
         let taken = self.finish(&mut call, line, &limited).await;
         ends.disarm();
         let mut ran = match taken {
             Ok(Some(ran)) => ran,
             Ok(None) => return Ok(None),
-            Err(Failed::ServerMessage(error)) => return Err(error),
-            Err(Failed::Wrong(why)) => {
+            Err(CommandFailure::ServerMessage(error)) => return Err(error),
+            Err(CommandFailure::Wrong(why)) => {
                 let why = format!("it said what no view gives: {why}");
                 connection.end(&why);
                 return Err(self.no_view(&why));
@@ -200,14 +201,14 @@ impl Remote {
 
     async fn finish(
         &self,
-        call: &mut Call,
+        call: &mut RemoteCall,
         line: Vec<u8>,
         request: &ViewRequest,
-    ) -> Result<Option<ViewOutput>, Failed> {
-        call.send(line).await.map_err(|why| self.told(&why))?;
+    ) -> Result<Option<ViewOutput>, CommandFailure> {
+        call.send(line).await.map_err(|why| self.failure(&why))?;
         let mut answer = AnswerReceiver::new(self.quota);
         loop {
-            let told = call.next(request.time_limit + GRACE).await.map_err(|why| self.told(&why))?;
+            let told = call.next(request.time_limit + GRACE).await.map_err(|why| self.failure(&why))?;
             match told {
                 ServerMessage::Missing { hashes, .. } => {
                     let contents: BTreeMap<ContentHash, &Content> = request
@@ -222,36 +223,40 @@ impl Remote {
                         .collect();
                     for hash in hashes {
                         let unknown =
-                            || Failed::Wrong(format!("it asks for {hash}, which no staged file has"));
+                            || CommandFailure::Wrong(format!("it asks for {hash}, which no staged file has"));
                         let content = contents.get(&hash).ok_or_else(unknown)?;
-                        call.content(content).await.map_err(|why| self.told(&why))?;
+                        call.content(content).await.map_err(|why| self.failure(&why))?;
                     }
                 }
                 ServerMessage::Content { hash, bytes, more, .. } => {
-                    answer.push_content(hash, &bytes, more).map_err(Failed::Wrong)?;
+                    answer.push_content(hash, &bytes, more).map_err(CommandFailure::Wrong)?;
                 }
                 ServerMessage::Ran(ran) => {
                     if request.output_limit.saturating_add(1_000) < ran.output.len() {
-                        return Err(Failed::Wrong("it printed more than it was asked to keep".to_owned()));
+                        return Err(CommandFailure::Wrong(
+                            "it printed more than it was asked to keep".to_owned(),
+                        ));
                     }
                     return match answer.into_output(*ran, request).await {
                         Ok(ran) => Ok(Some(ran)),
                         Err(AnswerError::Quota(error) | AnswerError::Tree(error)) => {
-                            Err(Failed::ServerMessage(error.into()))
+                            Err(CommandFailure::ServerMessage(error.into()))
                         }
-                        Err(error) => Err(Failed::Wrong(error.to_string())),
+                        Err(error) => Err(CommandFailure::Wrong(error.to_string())),
                     };
                 }
                 ServerMessage::Failed { failure, why, .. } => return self.failed(failure, &why),
-                _ => return Err(Failed::Wrong("a message that is no answer to a command".to_owned())),
+                _ => {
+                    return Err(CommandFailure::Wrong("a message that is no answer to a command".to_owned()));
+                }
             }
         }
     }
 
-    fn failed<T>(&self, failure: Failure, why: &str) -> Result<Option<T>, Failed> {
+    fn failed<T>(&self, failure: Failure, why: &str) -> Result<Option<T>, CommandFailure> {
         let why: String =
             why.chars().take(1_000).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
-        Err(Failed::ServerMessage(match failure {
+        Err(CommandFailure::ServerMessage(match failure {
             Failure::TreeChanged => return Ok(None),
             Failure::NoView => self.no_view(&why),
             Failure::Call => ToolError::failed(why),
@@ -259,8 +264,8 @@ impl Remote {
         }))
     }
 
-    fn told(&self, why: &str) -> Failed {
-        Failed::ServerMessage(self.no_view(why))
+    fn failure(&self, why: &str) -> CommandFailure {
+        CommandFailure::ServerMessage(self.no_view(why))
     }
 
     fn no_view(&self, why: &str) -> ToolError {
@@ -273,7 +278,7 @@ impl Remote {
         if let Ok(known) = self.connection.try_lock()
             && let Some(connection) = &known.connection
         {
-            connection.tell(ClientMessage::End { view: view.as_str().to_owned() });
+            connection.notify(ClientMessage::End { view: view.as_str().to_owned() });
         }
     }
 
@@ -281,7 +286,7 @@ impl Remote {
     pub(crate) async fn build(&self, deny: &DenyRules, lines: &[String]) -> Result<WarmResult, String> {
         for _ in 0..MOST_TRIES {
             let connection = self.connect().await?;
-            let Some(tree) = self.bring(&connection, deny).await? else { continue };
+            let Some(tree) = self.update_copy(&connection, deny).await? else { continue };
             let mut call = connection.call();
             let warm = WarmRequest { id: call.id(), tree, lines: lines.to_vec() };
             call.send(encode_line(&ClientMessage::Warm(warm))).await?;
@@ -296,14 +301,14 @@ impl Remote {
     }
 
     /// Connects, and updates the copy on the other machine.
-    pub(crate) async fn check(&self, deny: &DenyRules) -> Result<Checked, String> {
+    pub(crate) async fn check(&self, deny: &DenyRules) -> Result<ConnectionCheck, String> {
         let connection = self.connect().await?;
         for _ in 0..MOST_TRIES {
-            if self.bring(&connection, deny).await?.is_some() {
+            if self.update_copy(&connection, deny).await?.is_some() {
                 let sent = self.tree.lock().await;
                 let is_file =
                     |(_, standing): &(_, &ManifestEntry)| matches!(standing, ManifestEntry::File { .. });
-                return Ok(Checked {
+                return Ok(ConnectionCheck {
                     program: connection.program().to_owned(),
                     tier: connection.tier(),
                     notes: connection.notes().to_vec(),
@@ -332,7 +337,7 @@ impl Remote {
         match Connection::open(&self.command, &self.workspace, &self.environment, &self.hello).await {
             Ok(connection) => {
                 let connection = Arc::new(connection);
-                *known = Known { connection: Some(Arc::clone(&connection)), failed: None };
+                *known = ConnectionState { connection: Some(Arc::clone(&connection)), failed: None };
                 Ok(connection)
             }
             Err(why) => {
@@ -344,11 +349,15 @@ impl Remote {
 
     /// Updates the copy on the other side to the files on disk here. Returns its hash, or `None` if a file changed
     /// meanwhile.
-    async fn bring(&self, connection: &Connection, deny: &DenyRules) -> Result<Option<ContentHash>, String> {
+    async fn update_copy(
+        &self,
+        connection: &Connection,
+        deny: &DenyRules,
+    ) -> Result<Option<ContentHash>, String> {
         let asked = Instant::now();
-        let rules = Rules::new(deny);
+        let rules = ScanRules::new(deny);
         let mut sent = self.tree.lock().await;
-        if let (Some((began, by)), Some((number, _, digest))) = (&sent.began, &sent.there)
+        if let (Some((began, by)), Some((number, _, digest))) = (&sent.began, &sent.remote_tree)
             && asked <= *began
             && *by == rules
             && *number == connection.number()
@@ -357,10 +366,10 @@ impl Remote {
             return Ok(Some(*digest));
         }
         if !std::mem::replace(&mut sent.is_read, true) {
-            sent.scan = seen::read(self.state.as_deref(), &self.workspace);
+            sent.scan = stored_scan::read(self.state.as_deref(), &self.workspace);
         }
         let before = std::mem::take(&mut sent.scan);
-        let there = match sent.there.take() {
+        let there = match sent.remote_tree.take() {
             Some((number, manifest, digest)) if number == connection.number() => Some((manifest, digest)),
             _ => {
                 let digest = before.manifest.digest();
@@ -382,9 +391,9 @@ impl Remote {
         }
         if sent.scan.manifest != before.manifest {
             let (state, workspace, scan) = (self.state.clone(), self.workspace.clone(), sent.scan.clone());
-            tokio::task::spawn_blocking(move || seen::write(state.as_deref(), &workspace, &scan));
+            tokio::task::spawn_blocking(move || stored_scan::write(state.as_deref(), &workspace, &scan));
         }
-        sent.there = Some((connection.number(), sent.scan.manifest.clone(), digest));
+        sent.remote_tree = Some((connection.number(), sent.scan.manifest.clone(), digest));
         sent.began = Some((began, rules));
         Ok(Some(digest))
     }
@@ -393,13 +402,13 @@ impl Remote {
     async fn send(
         &self,
         connection: &Connection,
-        scan: &mut Scan,
+        scan: &mut WorkspaceScan,
         digest: ContentHash,
-        there: Option<(Manifest, ContentHash)>,
+        remote_tree: Option<(Manifest, ContentHash)>,
     ) -> Result<bool, String> {
         let mut call = connection.call();
-        let since = there.as_ref().map(|(_, digest)| *digest);
-        let edits = scan.manifest.edits_since(&there.map(|(manifest, _)| manifest).unwrap_or_default());
+        let since = remote_tree.as_ref().map(|(_, digest)| *digest);
+        let edits = scan.manifest.edits_since(&remote_tree.map(|(manifest, _)| manifest).unwrap_or_default());
         for line in lines_of(call.id(), since, digest, edits) {
             call.send(line).await?;
         }
@@ -437,7 +446,7 @@ impl Remote {
 }
 
 /// Why a command had no result.
-enum Failed {
+enum CommandFailure {
     /// An error for the user or the model.
     ServerMessage(ToolError),
     /// The other side broke the protocol, so it is no longer trusted.
@@ -472,26 +481,26 @@ fn lines_of(
 }
 
 /// Ends the view if the future that waits for its command is dropped.
-struct EndOnDrop<'a> {
+struct EndViewGuard<'a> {
     connection: &'a Connection,
     view: Option<&'a ViewId>,
 }
 
-impl EndOnDrop<'_> {
+impl EndViewGuard<'_> {
     fn disarm(mut self) {
         self.view = None;
     }
 }
 
-impl Drop for EndOnDrop<'_> {
+impl Drop for EndViewGuard<'_> {
     fn drop(&mut self) {
         if let Some(view) = self.view {
-            self.connection.tell(ClientMessage::End { view: view.as_str().to_owned() });
+            self.connection.notify(ClientMessage::End { view: view.as_str().to_owned() });
         }
     }
 }
 
-impl Call {
+impl RemoteCall {
     async fn content(&self, content: &Content) -> Result<(), String> {
         for (bytes, more) in content_pieces(content) {
             self.send(encode_line(&ClientMessage::Content {

@@ -25,7 +25,7 @@ pub(crate) struct GitRepository {
 
 /// The kind of question.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum QueryKind {
     /// Only names, for which git may have to compare files that a rule closes.
     Names,
     /// Content of files.
@@ -40,7 +40,7 @@ impl GitRepository {
     async fn git(
         &self,
         words: &[&str],
-        asked: Asked,
+        asked: QueryKind,
         rules: &GateContext,
     ) -> Result<CommandOutput, ToolError> {
         let failed = |message: String| ToolError::failed(message);
@@ -53,8 +53,8 @@ impl GitRepository {
             return Err(failed(format!("git may not be asked: {}", verdict.detail)));
         }
         let secrets = match asked {
-            Asked::Names => SecretAccess::Open,
-            Asked::Content => SecretAccess::of(&rules.deny),
+            QueryKind::Names => SecretAccess::Open,
+            QueryKind::Content => SecretAccess::of(&rules.deny),
         };
         let request = CommandRequest {
             command: ConditionalCommand::allowed(&line, verdict.hardened.as_ref()),
@@ -79,7 +79,7 @@ impl GitRepository {
 impl Repository for GitRepository {
     async fn status(&self, rules: &GateContext) -> Result<Option<RepositoryStatus>, ToolError> {
         let words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"];
-        let done = self.git(&words, Asked::Names, rules).await?;
+        let done = self.git(&words, QueryKind::Names, rules).await?;
         if done.exit_code == Some(0) {
             return Ok(Some(status_of(&done.output)));
         }
@@ -100,13 +100,13 @@ impl Repository for GitRepository {
         words.extend(indexed.then_some("--cached"));
         words.extend(["HEAD", "--"]);
         words.extend(names.iter().map(String::as_str));
-        let done = self.git(&words, Asked::Content, rules).await?;
+        let done = self.git(&words, QueryKind::Content, rules).await?;
         if done.exit_code == Some(0) { Ok(done.output) } else { Err(refused(&done)) }
     }
 
     async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<CommittedFile, ToolError> {
         let name = format!("HEAD:./{path}");
-        let done = self.git(&["cat-file", "blob", &name], Asked::Content, rules).await?;
+        let done = self.git(&["cat-file", "blob", &name], QueryKind::Content, rules).await?;
         Ok(match done.exit_code {
             // Output that is not text contains these characters in place of its bytes.
             Some(0) if done.output.contains(['\0', '\u{fffd}']) => CommittedFile::Binary,

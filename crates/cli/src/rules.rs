@@ -35,11 +35,11 @@ const GIT_TIME: Duration = Duration::from_secs(1);
 pub(crate) struct Rules {
     /// The file of the hashes; `None` without a state folder, in which case every session shows the rules.
     shown: Option<PathBuf>,
-    told: Mutex<Notices>,
+    told: Mutex<RuleNotices>,
 }
 
 #[derive(Default)]
-struct Notices {
+struct RuleNotices {
     /// The hashes of the rules whose text was shown.
     shown: BTreeSet<u64>,
     /// The problems that were reported.
@@ -54,7 +54,7 @@ impl Rules {
         let text = shown.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
         // A line that is not a hash is ignored; at worst a rule is shown again.
         let known = text.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect();
-        Self { shown, told: Mutex::new(Notices { shown: known, ..Notices::default() }) }
+        Self { shown, told: Mutex::new(RuleNotices { shown: known, ..RuleNotices::default() }) }
     }
 
     /// The system text of a session. The user is told which rules it contains.
@@ -151,7 +151,7 @@ impl Rules {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Notices> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, RuleNotices> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

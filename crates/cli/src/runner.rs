@@ -1,8 +1,8 @@
 //! Commands of the shell tool, run by the system's bash.
 
 mod background;
+mod bounded_output;
 mod clean_environment;
-mod kept_output;
 mod machine;
 
 use std::collections::BTreeMap;
@@ -30,12 +30,12 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
-pub(crate) use background::{Background, TIED, tie};
+pub(crate) use background::{BackgroundCommands, WATCHDOG, run_watchdog};
+use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::clean_environment;
-use kept_output::KeptOutput;
 
 use crate::process_group::Group;
-use crate::remote::Places;
+use crate::remote::ViewHosts;
 use crate::signals::Signals;
 use machine::InstalledGit;
 
@@ -66,7 +66,7 @@ pub(crate) struct BashRunner {
     confiner: Option<PathBuf>,
     git: InstalledGit,
     /// The views in which commands that write run.
-    views: Places,
+    views: ViewHosts,
 }
 
 impl BashRunner {
@@ -82,7 +82,7 @@ impl BashRunner {
     }
 
     /// This runner with views for commands that write.
-    pub(crate) fn with_views(self, views: Places) -> Self {
+    pub(crate) fn with_views(self, views: ViewHosts) -> Self {
         Self { views, ..self }
     }
 
@@ -91,7 +91,7 @@ impl BashRunner {
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         let clean = clean_environment(&users, &root);
-        Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: Places::default() }
+        Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: ViewHosts::default() }
     }
 
     /// The folder on disk. Neither a link nor a change made meanwhile can lead out of the workspace.
@@ -130,7 +130,7 @@ impl BashRunner {
 }
 
 /// A command that is ready to be started.
-struct Ready {
+struct PreparedCommand {
     process: Command,
     /// A temporary folder, which is removed when the command has ended.
     scratch: TempDir,
@@ -138,7 +138,7 @@ struct Ready {
 
 impl BashRunner {
     /// The process for a request, after everything that its verdict depends on was checked.
-    async fn ready(&self, request: &CommandRequest) -> Result<Ready, ToolError> {
+    async fn prepare(&self, request: &CommandRequest) -> Result<PreparedCommand, ToolError> {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.environment);
         let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean).await;
@@ -163,13 +163,13 @@ impl BashRunner {
             }
         };
         process.current_dir(directory).env_clear().envs(environment).stdin(Stdio::null());
-        Ok(Ready { process, scratch })
+        Ok(PreparedCommand { process, scratch })
     }
 
     /// Runs a command with the output of this process and as a part of its process group, so that ending the group also
     /// ends the command. A signal that asks this process to end is passed on. The limits of the request do not apply.
     pub(crate) async fn run_attached(&self, request: &CommandRequest) -> Result<ExitStatus, ToolError> {
-        let mut ready = self.ready(request).await?;
+        let mut ready = self.prepare(request).await?;
         let mut signals = Signals::new().map_err(not_started)?;
         let mut child = ready.process.spawn().map_err(not_started)?;
         loop {
@@ -207,7 +207,7 @@ fn lost(error: io::Error) -> ToolError {
 #[async_trait]
 impl CommandRunner for BashRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        self.run_heard(request, None).await
+        self.run_with_listener(request, None).await
     }
 
     async fn run_streaming(
@@ -215,7 +215,7 @@ impl CommandRunner for BashRunner {
         request: CommandRequest,
         output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
-        self.run_heard(request, Some(output_sink)).await
+        self.run_with_listener(request, Some(output_sink)).await
     }
 
     fn views(&self) -> Support {
@@ -232,16 +232,17 @@ impl CommandRunner for BashRunner {
 }
 
 impl BashRunner {
-    async fn run_heard(
+    async fn run_with_listener(
         &self,
         request: CommandRequest,
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
-        let ready = self.ready(&request).await?;
+        let ready = self.prepare(&request).await?;
         let mut running = start(ready.process).map_err(not_started)?;
-        let done =
-            running.finish(deadline, KeptOutput::new(request.output_limit), Told::to(output_sink)).await?;
+        let done = running
+            .finish(deadline, BoundedOutput::new(request.output_limit), OutputListener::to(output_sink))
+            .await?;
         match Confinement::refusal(done.exit_code, &done.output) {
             Some(reason) if request.environment == CommandEnvironment::Clean => Err(ToolError::failed(
                 format!("the command was not run: it cannot be confined here: {reason}"),
@@ -252,7 +253,7 @@ impl BashRunner {
 }
 
 /// A running command. Dropping this ends its whole process group.
-struct Running {
+struct RunningCommand {
     // This comes first, so that the group is ended while no other process can have its leader's id.
     group: Group,
     child: Child,
@@ -261,7 +262,7 @@ struct Running {
 
 /// Takes the builder by value, because it holds this process's write ends of the pipe. They must be closed, or the pipe
 /// would never end.
-fn start(mut process: Command) -> io::Result<Running> {
+fn start(mut process: Command) -> io::Result<RunningCommand> {
     let (reader, writer) = io::pipe()?;
     // Standard output and standard error share a pipe, so that the output stays in order.
     process.stdout(writer.try_clone()?).stderr(writer).process_group(0).kill_on_drop(true);
@@ -269,7 +270,7 @@ fn start(mut process: Command) -> io::Result<Running> {
     let group = Group::of(&child).ok_or_else(|| io::Error::other("the process has no id"))?;
     drop(process);
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    Ok(Running { group, child, output })
+    Ok(RunningCommand { group, child, output })
 }
 
 /// Looks for bash in the system's folders first, and in `PATH` only if they have none.
@@ -281,12 +282,12 @@ fn find_bash(path: &OsStr) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-impl Running {
+impl RunningCommand {
     async fn finish(
         &mut self,
         deadline: Option<Instant>,
-        mut kept: KeptOutput,
-        mut told: Told<'_>,
+        mut kept: BoundedOutput,
+        mut told: OutputListener<'_>,
     ) -> Result<CommandOutput, ToolError> {
         let Self { group, child, output } = self;
         let mut buffer = vec![0; 64 * 1024];
@@ -308,10 +309,10 @@ impl Running {
                     0 => open = false,
                     length => {
                         kept.push(&buffer[..length]);
-                        told.more();
+                        told.note_output();
                     }
                 },
-                () = told.is_due() => told.tell(&kept),
+                () = told.until_due() => told.notify(&kept),
                 () = &mut alarm => {
                     if status.is_some() {
                         break;
@@ -329,30 +330,30 @@ impl Running {
 }
 
 /// A listener that is told of the output while the command runs.
-struct Told<'a> {
+struct OutputListener<'a> {
     output_sink: Option<&'a dyn PartialOutput>,
     /// When the listener is told next, if there is new output.
     due: Option<Instant>,
     last: Option<Instant>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> OutputListener<'a> {
     fn to(output_sink: Option<&'a dyn PartialOutput>) -> Self {
         Self { output_sink, due: None, last: None }
     }
 
-    fn more(&mut self) {
+    fn note_output(&mut self) {
         if self.output_sink.is_some() && self.due.is_none() {
             let now = Instant::now();
             self.due = Some(self.last.map_or(now, |last| now.max(last + TOLD_EVERY)));
         }
     }
 
-    fn is_due(&self) -> impl Future<Output = ()> + use<> {
+    fn until_due(&self) -> impl Future<Output = ()> + use<> {
         wait_until(self.due)
     }
 
-    fn tell(&mut self, kept: &KeptOutput) {
+    fn notify(&mut self, kept: &BoundedOutput) {
         (self.due, self.last) = (None, Some(Instant::now()));
         if let Some(output_sink) = self.output_sink {
             output_sink.printed(&kept.end(TOLD_BYTES));

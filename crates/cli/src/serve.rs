@@ -24,13 +24,13 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use crate::config::{Flags, Shadow};
+use crate::config::{Flags, ShadowConfig};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::program::program;
 use crate::views::Views;
-use calls::Call;
-use copy::Copy;
+use calls::ServedCall;
+use copy::WorkspaceCopy;
 pub(crate) use copy::{all as all_copies, remove as remove_copy};
 
 /// The time limit for the first message.
@@ -47,22 +47,22 @@ const MOST_WAITING: usize = 64;
 const MOST_KEPT: usize = 256 << 20;
 
 /// The data that all calls of a connection share.
-struct Session {
+struct ServeSession {
     workspace: String,
     tree: PathBuf,
-    copy: Mutex<Copy>,
+    copy: Mutex<WorkspaceCopy>,
     views: Arc<Views>,
-    settings: Shadow,
+    settings: ShadowConfig,
     quota: headstart_overlay_fs::Quota,
     out: mpsc::Sender<Vec<u8>>,
-    kept: Mutex<Kept>,
+    kept: Mutex<ContentCache>,
     /// The state of the copy when each view was last used.
-    lies_over: Mutex<BTreeMap<ViewId, ContentHash>>,
+    view_bases: Mutex<BTreeMap<ViewId, ContentHash>>,
 }
 
 /// Contents that were received or sent, the newest last.
 #[derive(Default)]
-struct Kept {
+struct ContentCache {
     contents: BTreeMap<ContentHash, Content>,
     order: std::collections::VecDeque<ContentHash>,
     bytes: usize,
@@ -77,7 +77,7 @@ pub(crate) async fn serve(
     let (out, waiting) = mpsc::channel(MOST_WAITING);
     let mut tasks = JoinSet::new();
     tasks.spawn(write(waiting, output));
-    let mut asked = Asked { input, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
+    let mut asked = RequestReader { input, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
     let served = answer(context, &mut asked, out, &mut tasks).await;
     if served.is_err() {
         // The last message may not have been written yet, and it tells the client more than the end of the stream does.
@@ -88,7 +88,7 @@ pub(crate) async fn serve(
 
 async fn answer(
     context: &Context,
-    asked: &mut Asked<impl AsyncRead + Unpin>,
+    asked: &mut RequestReader<impl AsyncRead + Unpin>,
     out: mpsc::Sender<Vec<u8>>,
     tasks: &mut JoinSet<()>,
 ) -> Result<(), CliError> {
@@ -98,17 +98,17 @@ async fn answer(
         Ok(ClientMessage::Hello(hello)) => hello,
         other => {
             // Tells the client which version is spoken here.
-            let none = told_hello(None, vec!["there is no view for this version".to_owned()], None);
+            let none = hello_message(None, vec!["there is no view for this version".to_owned()], None);
             let _ = out.send(encode_line(&none)).await;
             let why =
                 other.err().map_or("the first message is no greeting".to_owned(), |error| error.to_string());
             return Err(CliError::Unavailable(why));
         }
     };
-    let session = match Session::open(context, hello, out.clone()) {
+    let session = match ServeSession::open(context, hello, out.clone()) {
         Ok(session) => Arc::new(session),
         Err(error) => {
-            let _ = out.send(encode_line(&told_hello(None, vec![error.to_string()], None))).await;
+            let _ = out.send(encode_line(&hello_message(None, vec![error.to_string()], None))).await;
             return Err(error);
         }
     };
@@ -118,7 +118,7 @@ async fn answer(
             tokio::time::sleep(ALIVE).await;
         }
     });
-    let mut calls = Calls::new(Arc::clone(&session));
+    let mut calls = RunningCalls::new(Arc::clone(&session));
     let ended = loop {
         match asked.next(SILENCE).await {
             Ok(Some(line)) => match decode_line(&line) {
@@ -141,22 +141,22 @@ async fn answer(
     ended
 }
 
-fn told_hello(tier: Option<Tier>, notes: Vec<String>, tree: Option<ContentHash>) -> ServerMessage {
+fn hello_message(tier: Option<Tier>, notes: Vec<String>, tree: Option<ContentHash>) -> ServerMessage {
     ServerMessage::Hello { version: VERSION, program: program(), tier, notes, tree }
 }
 
-impl Session {
+impl ServeSession {
     fn open(context: &Context, hello: ClientHello, out: mpsc::Sender<Vec<u8>>) -> Result<Self, CliError> {
         let store = context.store()?;
         let state = store.state_folder();
         // The project's own configuration file is part of what the client sends, and the client has already asked the
         // user about it.
         let config = context.config(&Flags::default(), state)?;
-        let settings = lowered(config.shadow, &hello);
+        let settings = with_client_limits(config.shadow, &hello);
         let failed = |error: std::io::Error| {
             CliError::Unavailable(format!("the copy of the workspace cannot be kept: {error}"))
         };
-        let copy = Copy::open(state, &hello, settings.copy_bytes).map_err(failed)?;
+        let copy = WorkspaceCopy::open(state, &hello, settings.copy_bytes).map_err(failed)?;
         let tree = copy.tree();
         let quota = config.limits.staged;
         let views = Views::new(&tree, &settings, quota, &context.environment, Some(state));
@@ -170,7 +170,7 @@ impl Session {
             quota,
             out,
             kept: Mutex::default(),
-            lies_over: Mutex::default(),
+            view_bases: Mutex::default(),
         })
     }
 
@@ -183,8 +183,8 @@ impl Session {
         let digest =
             digest.map_err(|error| CliError::Unavailable(format!("the copy cannot be read: {error}")))?;
         let hello = match self.views.support() {
-            Support::Views { tier } => told_hello(Some(*tier), self.views.notes().to_vec(), Some(digest)),
-            Support::None { why } => told_hello(None, vec![why.clone()], None),
+            Support::Views { tier } => hello_message(Some(*tier), self.views.notes().to_vec(), Some(digest)),
+            Support::None { why } => hello_message(None, vec![why.clone()], None),
         };
         self.send(&hello).await;
         Ok(())
@@ -197,7 +197,7 @@ impl Session {
 }
 
 /// The settings with the smaller limit of both sides.
-fn lowered(mut settings: Shadow, hello: &ClientHello) -> Shadow {
+fn with_client_limits(mut settings: ShadowConfig, hello: &ClientHello) -> ShadowConfig {
     let limits = &hello.limits;
     let rows = [
         (&mut settings.bytes, limits.bytes),
@@ -212,7 +212,7 @@ fn lowered(mut settings: Shadow, hello: &ClientHello) -> Shadow {
     settings
 }
 
-impl Kept {
+impl ContentCache {
     fn get(&self, hash: ContentHash) -> Option<Content> {
         self.contents.get(&hash).cloned()
     }
@@ -232,8 +232,8 @@ impl Kept {
 }
 
 /// The calls that run.
-struct Calls {
-    session: Arc<Session>,
+struct RunningCalls {
+    session: Arc<ServeSession>,
     /// Calls that wait for further messages.
     open: BTreeMap<u64, mpsc::Sender<ClientMessage>>,
     /// The last command of each view.
@@ -241,8 +241,8 @@ struct Calls {
     tasks: JoinSet<()>,
 }
 
-impl Calls {
-    fn new(session: Arc<Session>) -> Self {
+impl RunningCalls {
+    fn new(session: Arc<ServeSession>) -> Self {
         Self { session, open: BTreeMap::new(), commands: BTreeMap::new(), tasks: JoinSet::new() }
     }
 
@@ -269,7 +269,7 @@ impl Calls {
         if begins {
             let (sender, more) = mpsc::channel(MOST_WAITING);
             self.open.insert(id, sender);
-            let call = Call { session: Arc::clone(&self.session), id, more };
+            let call = ServedCall { session: Arc::clone(&self.session), id, more };
             let task = self.tasks.spawn(call.answer());
             if let ClientMessage::Run(run) = &ask {
                 self.commands.insert(run.view.clone(), task);
@@ -283,13 +283,13 @@ impl Calls {
 }
 
 /// The messages from the client.
-struct Asked<R> {
+struct RequestReader<R> {
     input: R,
     lines: LineBuffer,
     buffer: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin> Asked<R> {
+impl<R: AsyncRead + Unpin> RequestReader<R> {
     /// The next line; `None` if the client has disconnected.
     async fn next(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, String> {
         loop {

@@ -26,10 +26,10 @@ use crate::mentions::Mentions;
 use crate::models::Models;
 use crate::output;
 use crate::parts::Parts;
-use crate::remote::{Places, Remote};
+use crate::remote::{Remote, ViewHosts};
 use crate::repository::GitRepository;
 use crate::rules::Rules;
-use crate::runner::{Background, BashRunner};
+use crate::runner::{BackgroundCommands, BashRunner};
 use crate::store;
 use crate::tool_servers::ServerTools;
 use crate::views::Views;
@@ -120,11 +120,11 @@ pub(crate) fn toolbox(
     config: &Config,
     workspace: &Path,
     environment: &Environment,
-    views: Places,
+    views: ViewHosts,
     index: Option<&Arc<Upkeep>>,
 ) -> Toolbox {
     let bash = Arc::new(BashRunner::new(workspace.to_owned()).with_views(views));
-    let background: Arc<dyn BackgroundRunner> = Arc::new(Background::new(Arc::clone(&bash)));
+    let background: Arc<dyn BackgroundRunner> = Arc::new(BackgroundCommands::new(Arc::clone(&bash)));
     let runner: Arc<dyn CommandRunner> = bash;
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
     let of_repository = view_diff_tool(Arc::new(GitRepository::new(Arc::clone(&runner))));
@@ -146,7 +146,7 @@ pub(crate) fn offered_toolbox(
     state: Option<&Path>,
 ) -> Result<Toolbox, CliError> {
     let index = index(config, workspace, environment, state)?;
-    Ok(toolbox(config, Path::new(workspace), environment, Places::default(), index.as_ref()))
+    Ok(toolbox(config, Path::new(workspace), environment, ViewHosts::default(), index.as_ref()))
 }
 
 /// The index of a workspace, if it is switched on and there is a state folder. Nothing is opened yet.
@@ -163,17 +163,17 @@ pub(crate) fn index(
 }
 
 /// Where work ahead may run commands: in views on this machine, or on another one that the user's file names.
-pub(crate) fn places(
+pub(crate) fn view_hosts(
     config: &Config,
     workspace: &str,
     environment: &Environment,
     state: Option<&Path>,
-) -> Places {
-    let here = views(config, workspace, environment, state);
+) -> ViewHosts {
+    let local = views(config, workspace, environment, state);
     let is_wanted = config.shadow.enabled && config.speculation;
     let remote =
         || Remote::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state);
-    Places { here, remote: is_wanted.then(remote).flatten().map(Arc::new) }
+    ViewHosts { local, remote: is_wanted.then(remote).flatten().map(Arc::new) }
 }
 
 /// The views on this machine for commands and language servers, if they are switched on. Whether they are possible is
@@ -213,19 +213,20 @@ pub(crate) async fn parts(
     environment: &Environment,
     server_tools: ServerTools,
 ) -> Result<Parts, CliError> {
-    let places = places(config, workspace, environment, state);
-    let intel = Intel::open(config, workspace, environment, places.here.as_ref())?;
-    let mut rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.to_owned())? };
+    let view_hosts = view_hosts(config, workspace, environment, state);
+    let intel = Intel::open(config, workspace, environment, view_hosts.local.as_ref())?;
+    let mut rules =
+        GateContext { views: view_hosts.are_there(), ..config.gate_context(workspace.to_owned())? };
     rules.tools.extend(server_tools.declarations());
     let project_rules = self::rules(config, workspace, state);
-    let host = NativeHost::unattended(rules).telling(project_rules.clone());
-    let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
+    let host = NativeHost::unattended(rules).with_project_rules(project_rules.clone());
+    let host = host.at_boundary(config.at_boundary).for_workspace(workspace, config.shadow.fresh);
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
     let os_tree = Arc::new(tree(Path::new(workspace), state, AcceptedBy::This)?);
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
-    let toolbox = toolbox(config, Path::new(workspace), environment, places.clone(), index.as_ref());
+    let toolbox = toolbox(config, Path::new(workspace), environment, view_hosts.clone(), index.as_ref());
     let engine =
         engine(Arc::clone(&os_tree), toolbox, background, Arc::clone(&host), &limits, index.as_ref());
     let mut engine = Intel::join(intel, engine);
@@ -247,7 +248,7 @@ pub(crate) async fn parts(
         system,
         index,
         server_tools,
-        views: places,
+        views: view_hosts,
         workspace: workspace.into(),
         state: state.map(Path::to_owned),
     };

@@ -7,7 +7,7 @@ use crate::{output, tool_servers};
 
 /// A tool, and what the gate does with its calls.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct ToolRow {
     tool: String,
     /// `automatic`, `ask` or `exclude`; `mode` if the configuration says nothing about the tool.
     policy: &'static str,
@@ -21,14 +21,14 @@ pub(crate) fn tool_lines(names: impl IntoIterator<Item = String>, gate: &GateCon
     rows.iter().map(|row| row.line(width)).collect()
 }
 
-impl Row {
+impl ToolRow {
     pub(crate) fn line(&self, width: usize) -> String {
         let why = self.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
         format!("{:<width$} {:<10} {}", self.tool, self.policy, output::one_line(why))
     }
 }
 
-pub(crate) fn row(tool: String, gate: &GateContext) -> Row {
+pub(crate) fn row(tool: String, gate: &GateContext) -> ToolRow {
     let rules = gate.tool_policies.rules_about(&tool);
     let and_rules = match rules {
         0 => String::new(),
@@ -36,11 +36,11 @@ pub(crate) fn row(tool: String, gate: &GateContext) -> Row {
         more => format!("; {more} rules are about some of its calls"),
     };
     if let Some(ToolDecision { policy, why, .. }) = gate.tool_policies.of_tool(&tool) {
-        return Row { tool, policy: policy.as_str(), why: Some(format!("{why}{and_rules}")) };
+        return ToolRow { tool, policy: policy.as_str(), why: Some(format!("{why}{and_rules}")) };
     }
     if let Some(what) = tool_servers::what_it_is(gate.declaration(&tool)) {
-        return Row { tool, policy: "mode", why: Some(format!("{what}{and_rules}")) };
+        return ToolRow { tool, policy: "mode", why: Some(format!("{what}{and_rules}")) };
     }
     let why = format!("nothing is said of all its calls, so the mode decides{and_rules}");
-    Row { tool, policy: "mode", why: (0 < rules).then_some(why) }
+    ToolRow { tool, policy: "mode", why: (0 < rules).then_some(why) }
 }

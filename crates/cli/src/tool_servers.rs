@@ -17,9 +17,9 @@ use headstart_tool_servers::{
 pub(crate) use headstart_tool_servers::{ListedPrompt, ListedResource};
 use headstart_toolbox::{Tool, Toolbox};
 
-pub(crate) use self::approval::{Approvals, Approved, Asked};
+pub(crate) use self::approval::{ApprovalState, ApprovalSubject, Approvals};
 pub(crate) use self::begin::begin;
-use crate::config::{Config, HttpToolSetting, Reach, ServerSetting, TrustSetting};
+use crate::config::{Config, HttpToolSetting, ServerSetting, Transport, TrustSetting};
 use crate::environment::Environment;
 
 /// The beginning of the name of every server's tools.
@@ -34,21 +34,21 @@ pub(crate) struct ServerTools {
     started: AtomicBool,
     http: Vec<Arc<HttpTool>>,
     /// The entries of configuration files that are not available, and why.
-    absent: Vec<(String, Absent)>,
+    absent: Vec<(String, UnavailableReason)>,
     /// The names of servers' tools for which configuration files have a policy.
     with_policy: Vec<String>,
 }
 
 /// Why an entry of a configuration file is not available.
 #[derive(Debug)]
-enum Absent {
+enum UnavailableReason {
     /// The user decided so.
     Wanted(String),
     /// There is a problem, of which the user must be told.
     Trouble(String),
 }
 
-impl From<String> for Absent {
+impl From<String> for UnavailableReason {
     fn from(why: String) -> Self {
         Self::Trouble(why)
     }
@@ -64,7 +64,7 @@ fn named_with_policy(config: &Config) -> Vec<String> {
     names.filter(|name| name.starts_with(PREFIX)).collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
-impl Absent {
+impl UnavailableReason {
     fn why(&self) -> &str {
         match self {
             Self::Wanted(why) | Self::Trouble(why) => why,
@@ -73,12 +73,12 @@ impl Absent {
 }
 
 /// A login that waits for the user.
-pub(crate) struct LoginBegun {
+pub(crate) struct LoginPrompt {
     name: String,
     pending: PendingLogin,
 }
 
-impl LoginBegun {
+impl LoginPrompt {
     /// What the user must know before they log in.
     pub(crate) fn lines(&self) -> Vec<String> {
         let scopes = match self.pending.scopes() {
@@ -122,13 +122,13 @@ impl ServerTools {
         approvals: &Approvals,
     ) -> Self {
         let mut tools = Self { with_policy: named_with_policy(config), ..Self::default() };
-        for setting in &config.tools_of_others.servers {
+        for setting in &config.external_tools.servers {
             match server_config(setting, workspace, environment, approvals) {
                 Ok(config) => tools.configs.push(config),
                 Err(why) => tools.absent.push((setting.name.clone(), why)),
             }
         }
-        for setting in &config.tools_of_others.http_tools {
+        for setting in &config.external_tools.http_tools {
             match http_tool(setting, approvals) {
                 Ok(tool) => tools.http.push(Arc::new(tool)),
                 Err(why) => tools.absent.push((setting.name.clone(), why)),
@@ -243,8 +243,8 @@ impl ServerTools {
     /// What the user must be told when a conversation begins: which of their entries are not available.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let absent = self.absent.iter().filter_map(|(name, absent)| match absent {
-            Absent::Wanted(_) => None,
-            Absent::Trouble(why) => Some(format!("tool server {name}: {why}")),
+            UnavailableReason::Wanted(_) => None,
+            UnavailableReason::Trouble(why) => Some(format!("tool server {name}: {why}")),
         });
         absent.chain(self.start_troubles()).collect()
     }
@@ -313,11 +313,11 @@ impl ServerTools {
     }
 
     /// Begins a login. The result says what to tell the user, and waits for the end.
-    pub(crate) async fn log_in(&self, name: &str) -> Result<LoginBegun, String> {
+    pub(crate) async fn log_in(&self, name: &str) -> Result<LoginPrompt, String> {
         let config = self.of_login(name)?;
         let pending =
             PendingLogin::begin(config).await.map_err(|why| format!("tool server {name}: {why}"))?;
-        Ok(LoginBegun { name: name.to_owned(), pending })
+        Ok(LoginPrompt { name: name.to_owned(), pending })
     }
 
     /// Ends a login. Returns what to tell the user.
@@ -387,22 +387,22 @@ fn server_config(
     workspace: &str,
     environment: &Environment,
     approvals: &Approvals,
-) -> Result<ServerConfig, Absent> {
+) -> Result<ServerConfig, UnavailableReason> {
     let trust = match setting.trust {
         TrustSetting::Excluded => {
-            return Err(Absent::Wanted("it is excluded by the configuration".to_owned()));
+            return Err(UnavailableReason::Wanted("it is excluded by the configuration".to_owned()));
         }
         TrustSetting::Ask => Trust::Ask,
         TrustSetting::ReadOnlyHints => Trust::ReadOnlyHints,
     };
-    check(approvals, &Asked::Server(setting))?;
-    let connect = match &setting.reach {
-        Reach::Command(line) => Connect::Command {
+    check(approvals, &ApprovalSubject::Server(setting))?;
+    let connect = match &setting.transport {
+        Transport::Command(line) => Connect::Command {
             line: line.clone(),
             environment: environment::of_server(setting, workspace, environment)?,
             folder: workspace.into(),
         },
-        Reach::Url(url) => Connect::Http {
+        Transport::Url(url) => Connect::Http {
             url: url.clone(),
             bearer: match &setting.bearer {
                 Some(variable) => Some(environment::variable(variable, environment)?),
@@ -433,8 +433,8 @@ fn login(
     Ok(Some(Login { file, client, scopes: oauth.scopes.clone() }))
 }
 
-fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpTool, Absent> {
-    check(approvals, &Asked::Http(setting))?;
+fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpTool, UnavailableReason> {
+    check(approvals, &ApprovalSubject::Http(setting))?;
     HttpTool::new(&HttpToolConfig {
         name: setting.name.clone(),
         url: setting.url.clone(),
@@ -442,21 +442,21 @@ fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpToo
         parameters: setting.parameters.clone(),
         timeout: setting.timeout,
     })
-    .map_err(Absent::Trouble)
+    .map_err(UnavailableReason::Trouble)
 }
 
 /// Checks that the user agreed to the entry.
-fn check(approvals: &Approvals, asked: &Asked<'_>) -> Result<(), Absent> {
+fn check(approvals: &Approvals, asked: &ApprovalSubject<'_>) -> Result<(), UnavailableReason> {
     let name = asked.name();
     match approvals.answer(asked) {
-        Approved::Yes => Ok(()),
-        Approved::No => {
+        ApprovalState::Yes => Ok(()),
+        ApprovalState::No => {
             let why = format!("you said no to it; `headstart tool-servers allow {name}` takes that back");
-            Err(Absent::Wanted(why))
+            Err(UnavailableReason::Wanted(why))
         }
-        Approved::NotAsked => {
+        ApprovalState::NotAsked => {
             let reach = asked.reach();
-            Err(Absent::Trouble(format!(
+            Err(UnavailableReason::Trouble(format!(
                 "the project names it ({reach}), and you were not asked; `headstart tool-servers allow {name}` has it start"
             )))
         }

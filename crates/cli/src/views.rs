@@ -3,22 +3,22 @@
 //! A view is made when a step first needs one, and kept until the step's work is over. A command blocks a thread while
 //! it runs. Dropping the future ends the view, and the thread then notices that by itself.
 
-mod ahead;
-mod closed;
+mod change_watch;
+mod closed_paths;
 mod environment;
-mod fill;
 mod fresh;
-mod held;
-mod idle;
+mod git_settings;
+mod idle_build;
+mod layer_build;
 mod opening;
+mod prepared;
 mod repository;
-mod rooms;
 mod self_test;
-mod settings;
+mod step_views;
 mod support;
 mod tracked;
-mod warm;
-mod watched;
+mod view_folders;
+mod warm_layers;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -37,19 +37,19 @@ use headstart_toolbox::{
     ViewRefusals, ViewRequest,
 };
 
-use crate::config::Shadow;
+use crate::config::ShadowConfig;
 use crate::environment::Environment;
-use ahead::Ahead;
-use closed::Looks;
+use change_watch::ChangeWatch;
+use closed_paths::ClosedPathCache;
 pub(crate) use fresh::changed_since;
-use held::{AllHeld, Held, Open};
-use idle::Filler;
-pub(crate) use opening::{Kept, Opened, Output as BuildOutput};
+use git_settings::GitSettings;
+use idle_build::IdleBuild;
+pub(crate) use opening::{BuildOutput, OpenedView, ViewFiles};
+use prepared::PreparedProcesses;
 use repository::Repository;
-pub(crate) use repository::{Read, commits_output, found_none};
-pub(crate) use rooms::{Rooms, all as all_kept, processes};
-use settings::Settings;
-use watched::Watched;
+pub(crate) use repository::{RepositoryRead, commits_output, says_no_repository};
+use step_views::{OpenStepView, StepView, StepViews};
+pub(crate) use view_folders::{ViewFolders, all as all_stored, processes};
 
 /// What a user's agent needs in a view besides the workspace.
 #[cfg(feature = "acp")]
@@ -82,25 +82,25 @@ pub(crate) struct Views {
     against: Vec<Against>,
     notes: Vec<String>,
     repository: Repository,
-    git: Settings,
+    git: GitSettings,
     /// The state folder, which stores what was found out about this system.
     state: Option<PathBuf>,
     /// The folders on disk for build output; `None` without a state folder.
-    rooms: Option<Rooms>,
+    rooms: Option<ViewFolders>,
     /// The command lines that build ahead in idle time.
     warm: Vec<String>,
-    held: AllHeld,
-    filler: Mutex<Filler>,
-    ahead: Ahead,
-    looks: Looks,
-    watched: Watched,
+    step_views: StepViews,
+    idle_build: Mutex<IdleBuild>,
+    prepared: PreparedProcesses,
+    closed_paths: ClosedPathCache,
+    change_watch: ChangeWatch,
 }
 
 impl Views {
     /// The views that the configuration allows. Whether this system can make any is found out by making one.
     pub(crate) fn new(
         workspace: &Path,
-        settings: &Shadow,
+        settings: &ShadowConfig,
         quota: Quota,
         environment: &Environment,
         state: Option<&Path>,
@@ -111,7 +111,7 @@ impl Views {
         let mut options = Options::new(workspace).of_user(home.as_deref(), path.as_deref());
         options.show.clone_from(&settings.show);
         options.tools.clone_from(&settings.tools);
-        let git = Settings::new(workspace, environment);
+        let git = GitSettings::new(workspace, environment);
         options.show.extend(git.folder().map(Path::to_owned));
         options.tools.extend(environment::toolchains(environment, workspace, home.as_deref()));
         options.limits.bytes = settings.bytes;
@@ -140,13 +140,13 @@ impl Views {
             repository: Repository::new(workspace, state),
             git,
             state: state.map(Path::to_owned),
-            rooms: state.and_then(|state| Rooms::new(state, workspace, settings)),
+            rooms: state.and_then(|state| ViewFolders::new(state, workspace, settings)),
             warm: settings.warm.clone(),
-            held: AllHeld::default(),
-            filler: Mutex::default(),
-            ahead: Ahead::default(),
-            looks: Looks::default(),
-            watched: Watched::default(),
+            step_views: StepViews::default(),
+            idle_build: Mutex::default(),
+            prepared: PreparedProcesses::default(),
+            closed_paths: ClosedPathCache::default(),
+            change_watch: ChangeWatch::default(),
         }
     }
 
@@ -196,7 +196,7 @@ impl Views {
 
     /// The paths on disk that rules close for a command that the user was not asked about.
     pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
-        self.looks.closed(&self.options.workspace, deny, SecretAccess::of(deny))
+        self.closed_paths.closed(&self.options.workspace, deny, SecretAccess::of(deny))
     }
 
     /// Why each better way to keep views apart does not work here.
@@ -210,25 +210,25 @@ impl Views {
     }
 
     /// A view for a command that the user starts, over staged changes and over changes to the repository.
-    pub(crate) fn open_for(
+    pub(crate) fn open_over(
         &self,
         deny: &DenyRules,
         staged: &ChangeSet,
         git: Option<&GitChange>,
         output: BuildOutput,
-    ) -> Result<Opened, String> {
+    ) -> Result<OpenedView, String> {
         let mut opened = self.open("command", deny, output).map_err(|error| error.to_string())?;
         self.repository.show(&mut opened, &PriorGitChanges { below: Vec::new(), step: git.cloned() })?;
         let view = &mut opened.view;
         let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
         self.keep_tracked(&mut opened, &closed);
-        opened.tell(true);
+        opened.set_running(true);
         Ok(opened)
     }
 
     /// What all commands in a view did to the repository, if one of them wrote to git's folder.
-    pub(crate) fn read_repository(&self, opened: &mut Opened) -> Read {
+    pub(crate) fn read_repository(&self, opened: &mut OpenedView) -> RepositoryRead {
         self.repository.read(opened)
     }
 
@@ -265,8 +265,8 @@ impl Views {
             return Err(ToolError::no_view(why));
         }
         let id = request.view.clone();
-        let held = self.hold(&id);
-        let ends = EndOnDrop { views: self, id: Some(id) };
+        let held = self.step_view(&id);
+        let ends = EndViewGuard { views: self, id: Some(id) };
         let this = Arc::clone(self);
         let ran = tokio::task::spawn_blocking(move || this.run_blocking(&held, &request)).await;
         ends.disarm();
@@ -275,23 +275,23 @@ impl Views {
         ran.unwrap_or_else(|error| Err(ToolError::no_view_of(error)))
     }
 
-    fn run_blocking(&self, held: &Held, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+    fn run_blocking(&self, held: &StepView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let mut place = lock(&held.open);
         let left = place.take_if(|open| !self.still_serves(open, request)).map(|open| open.left);
         loop {
             if place.is_none() {
                 let output = *lock(&held.output);
-                *place = Some(self.start_held(held, request, output)?);
+                *place = Some(self.open_step_view(held, request, output)?);
             }
             let open = place.as_mut().expect("works because it was put there a moment ago");
-            open.opened.tell(true);
+            open.opened.set_running(true);
             let mut ran = self.run_in(&mut open.opened, request);
-            open.opened.tell(false);
+            open.opened.set_running(false);
             if let Ok(ran) = &mut ran {
-                ran.notes.extend(lost(left.as_deref().unwrap_or_default()));
+                ran.notes.extend(lost_output_note(left.as_deref().unwrap_or_default()));
             }
             let is_busy = ran.as_ref().is_ok_and(|ran| {
-                opening::met_a_place(&open.opened, ran.output.exit_code, &ran.output.output)
+                opening::hit_mount_point(&open.opened, ran.output.exit_code, &ran.output.output)
             });
             open.left = ran.as_ref().map(|ran| ran.warm.clone()).unwrap_or_default();
             if ran.is_err() || open.opened.view.has_ended() || held.is_over() || is_busy {
@@ -313,13 +313,13 @@ impl Views {
 
     /// Whether a view still shows what the request is based on: no staged changes below it were accepted, the user has
     /// changed nothing on disk, and the view has not ended.
-    fn still_serves(&self, open: &mut Open, request: &ViewRequest) -> bool {
-        let Open { opened, below, .. } = open;
+    fn still_serves(&self, open: &mut OpenStepView, request: &ViewRequest) -> bool {
+        let OpenStepView { opened, below, .. } = open;
         if opened.view.has_ended() || *below != request.below || opened.git.shown != request.git {
             return false;
         }
         let workspace = opened.view.workspace();
-        let Some(until) = self.watched.unchanged(workspace, opened.fresh) else { return false };
+        let Some(until) = self.change_watch.unchanged(workspace, opened.fresh) else { return false };
         opened.fresh = until;
         !request.command.contains("git") || !repository::has_changed_since(workspace, opened.git.since)
     }
@@ -327,14 +327,19 @@ impl Views {
     /// Runs the command again in a copy, because it failed where an overlay cannot rename a folder of the workspace as
     /// a whole. The copy is removed afterwards, because it lacks what git ignores. For the same reason a failure in the
     /// copy means nothing and is not reported.
-    fn run_in_copy(&self, held: &Held, request: &ViewRequest) -> Option<ViewOutput> {
-        let mut open = self.start_held(held, request, BuildOutput::Copied).ok()?;
+    fn run_in_copy(&self, held: &StepView, request: &ViewRequest) -> Option<ViewOutput> {
+        let mut open = self.open_step_view(held, request, BuildOutput::Copied).ok()?;
         let ran = self.run_in(&mut open.opened, request).ok()?;
         let has_succeeded = ran.output.exit_code == Some(0);
         has_succeeded.then_some(ViewOutput { tier: Some(Tier::Copy), ..ran })
     }
 
-    fn start_held(&self, held: &Held, request: &ViewRequest, output: BuildOutput) -> Result<Open, ToolError> {
+    fn open_step_view(
+        &self,
+        held: &StepView,
+        request: &ViewRequest,
+        output: BuildOutput,
+    ) -> Result<OpenStepView, ToolError> {
         let mut opened = self.open(request.view.as_str(), &request.deny, output).map_err(of_view)?;
         *lock(&held.kill_handle) = Some(opened.view.kill_handle().map_err(of_view)?);
         if held.is_over() {
@@ -345,12 +350,12 @@ impl Views {
             let why = format!("the commits made ahead cannot be shown in it: {why}");
             ToolError::no_view(why)
         })?;
-        Ok(Open { opened, below: Arc::clone(&request.below), left: Vec::new() })
+        Ok(OpenStepView { opened, below: Arc::clone(&request.below), left: Vec::new() })
     }
 
-    fn run_in(&self, opened: &mut Opened, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+    fn run_in(&self, opened: &mut OpenedView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let view = &mut opened.view;
-        let closed = self.looks.closed(view.workspace(), &request.deny, request.secrets);
+        let closed = self.closed_paths.closed(view.workspace(), &request.deny, request.secrets);
         let closed = closed.map_err(ToolError::no_view_of)?;
         view.hide(&closed).map_err(of_view)?;
         view.show(&request.staged).map_err(of_view)?;
@@ -369,7 +374,7 @@ impl Views {
         ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };
         ran.refused = self.refused(&done);
         let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));
-        ran.outside = outside.map(|path| self.shown(path)).collect();
+        ran.outside = outside.map(|path| self.display_path(path)).collect();
         if view.has_ended() {
             return Ok(ran);
         }
@@ -378,25 +383,25 @@ impl Views {
         ran.warm = back.ignored;
         ran.changed_meanwhile = back.changed_meanwhile;
         ran.notes = back.not_staged.iter().map(not_staged).collect();
-        self.tell_repository(opened, back.git, &mut ran);
+        self.report_repository(opened, back.git, &mut ran);
         Ok(ran)
     }
 
-    fn tell_repository(&self, opened: &mut Opened, is_written: bool, ran: &mut ViewOutput) {
-        if found_none(&ran.output.output) {
+    fn report_repository(&self, opened: &mut OpenedView, is_written: bool, ran: &mut ViewOutput) {
+        if says_no_repository(&ran.output.output) {
             ran.git_refused = self.repository.is_elsewhere().map(str::to_owned);
         }
         if !is_written {
             return;
         }
         match self.read_repository(opened) {
-            Read::Change(change) => {
+            RepositoryRead::Change(change) => {
                 let change = change.map(|change| *change);
                 ran.git_refused = change.as_ref().and_then(|change| commits_output(change, &ran.warm));
                 ran.git = change;
             }
-            Read::Disturbed => ran.changed_meanwhile.extend(WorkspacePath::parse(".git")),
-            Read::Refused(why) => ran.git_refused = Some(why),
+            RepositoryRead::Disturbed => ran.changed_meanwhile.extend(WorkspacePath::parse(".git")),
+            RepositoryRead::Refused(why) => ran.git_refused = Some(why),
         }
     }
 
@@ -414,7 +419,8 @@ impl Views {
             }
             _ => None,
         };
-        let signature = settings::could_not_sign(&done.stdout) || settings::could_not_sign(&done.stderr);
+        let signature =
+            git_settings::could_not_sign(&done.stdout) || git_settings::could_not_sign(&done.stderr);
         let offline = environment::stayed_offline(&done.stdout) || environment::stayed_offline(&done.stderr);
         let network = done.refused.network.max(u64::from(offline));
         ViewRefusals {
@@ -435,7 +441,7 @@ impl Views {
     }
 
     /// A path outside the workspace, in the form that its user writes.
-    fn shown(&self, path: &Path) -> String {
+    fn display_path(&self, path: &Path) -> String {
         match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", below.display()),
             None => path.display().to_string(),
@@ -444,18 +450,18 @@ impl Views {
 }
 
 /// Ends the view if the future that waits for its command is dropped.
-struct EndOnDrop<'a> {
+struct EndViewGuard<'a> {
     views: &'a Views,
     id: Option<ViewId>,
 }
 
-impl EndOnDrop<'_> {
+impl EndViewGuard<'_> {
     fn disarm(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for EndOnDrop<'_> {
+impl Drop for EndViewGuard<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             self.views.end(&id);
@@ -464,7 +470,7 @@ impl Drop for EndOnDrop<'_> {
 }
 
 /// What the model is told if a new view replaced one that held something which no change set contains.
-fn lost(left: &[WorkspacePath]) -> Option<String> {
+fn lost_output_note(left: &[WorkspacePath]) -> Option<String> {
     let (first, more) = left.split_first()?;
     let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     Some(format!(

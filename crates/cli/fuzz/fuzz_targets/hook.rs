@@ -11,9 +11,9 @@ mod hooks {
 }
 
 use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason};
-use hooks::answer::{Answer, Form, decide, render};
+use hooks::answer::{CommandForm, HookAnswer, decide, render};
 use hooks::contract::{CONTRACTS, Contract};
-use hooks::message::{Call, read};
+use hooks::message::{HookCall, read};
 use serde_json::Value;
 
 const LINE: &str = "headstart run --read-only -- it";
@@ -26,22 +26,22 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn check(contract: &'static Contract, message: &[u8], call: &Call) {
+fn check(contract: &'static Contract, message: &[u8], call: &HookCall) {
     let context = GateContext { workspace: "/project".to_owned(), ..GateContext::default() };
     let judged = Gate::new().judge_elsewhere(&call.args, &call.directory, &context);
     for denies in [false, true] {
-        for (form, hindrance) in [
-            (Form::AsText, None),
-            (Form::Confined { line: LINE.to_owned() }, None),
-            (Form::AsText, Some("something".to_owned())),
+        for (form, objection) in [
+            (CommandForm::AsText, None),
+            (CommandForm::Confined { line: LINE.to_owned() }, None),
+            (CommandForm::AsText, Some("something".to_owned())),
         ] {
-            let is_confined = matches!(form, Form::Confined { .. });
-            let is_free = hindrance.is_none();
-            let answer = decide(contract, &judged, form, denies, hindrance);
+            let is_confined = matches!(form, CommandForm::Confined { .. });
+            let is_free = objection.is_none();
+            let answer = decide(contract, &judged, form, denies, objection);
             let text = render(&answer, call).map(|answer| answer.to_string()).unwrap_or_default();
-            assert_eq!(text.contains(":\"allow\""), matches!(answer, Answer::Allow { .. }), "{text}");
-            assert!(denies || !matches!(answer, Answer::Deny { .. }), "{text}");
-            if !matches!(answer, Answer::Allow { .. }) {
+            assert_eq!(text.contains(":\"allow\""), matches!(answer, HookAnswer::Allow { .. }), "{text}");
+            assert!(denies || !matches!(answer, HookAnswer::Deny { .. }), "{text}");
+            if !matches!(answer, HookAnswer::Allow { .. }) {
                 continue;
             }
             assert!(is_free && contract.takes_allow, "{text}");

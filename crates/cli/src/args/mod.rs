@@ -76,7 +76,7 @@ pub(crate) enum Command {
     List(Scope),
     /// Show what a speculation did: transcript, calls, changes, cost
     #[command(after_help = help::SHOW)]
-    Show(OfId),
+    Show(IdArgs),
     /// Print what a speculation would change, as a diff or as a patch for `git apply`
     #[command(after_help = help::DIFF)]
     Diff(Diff),
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Accept(Accept),
     /// Give a speculation up and leave nothing of it
     #[command(after_help = help::ABORT)]
-    Abort(OfId),
+    Abort(IdArgs),
     /// Take an accept back: of a speculation, or the last one in a workspace
     #[command(after_help = help::UNDO)]
     Undo(Undo),
@@ -157,40 +157,40 @@ pub(crate) struct Mcp {
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ToolServers {
     #[command(subcommand)]
-    pub(crate) act: Option<ToolServersAct>,
+    pub(crate) action: Option<ToolServersAction>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }
 
 #[cfg(feature = "mcp")]
 #[derive(Debug, Subcommand)]
-pub(crate) enum ToolServersAct {
+pub(crate) enum ToolServersAction {
     /// List those that your file and the project's name
     List {
         #[command(flatten)]
         workspace: WorkspaceArg,
     },
     /// Start one, list its tools, and say which of them may run ahead of you
-    Test(OfToolServer),
+    Test(ToolServerArgs),
     /// Say yes to one that the project names: it starts in this workspace from now on
-    Allow(OfToolServer),
+    Allow(ToolServerArgs),
     /// Say no to one that the project names
-    Refuse(OfToolServer),
+    Refuse(ToolServerArgs),
     /// Log in to one behind a url: prints the address to open in a browser, and waits until you are back
     Login {
         #[command(flatten)]
-        of: OfToolServer,
+        of: ToolServerArgs,
         /// Open the address in your browser
         #[arg(long)]
         open: bool,
     },
     /// Forget a login
-    Logout(OfToolServer),
+    Logout(ToolServerArgs),
 }
 
 #[cfg(feature = "mcp")]
 #[derive(Debug, Args)]
-pub(crate) struct OfToolServer {
+pub(crate) struct ToolServerArgs {
     /// Its name in the configuration
     pub(crate) name: String,
     #[command(flatten)]
@@ -236,28 +236,28 @@ pub(crate) struct Chat {
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Sessions {
     #[command(subcommand)]
-    pub(crate) act: Option<SessionAct>,
+    pub(crate) action: Option<SessionsAction>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum SessionAct {
+pub(crate) enum SessionsAction {
     /// Show what was said
-    Show(OfSession),
+    Show(SessionArgs),
     /// Give one another title
     Rename {
         #[command(flatten)]
-        of: OfSession,
+        of: SessionArgs,
         /// The title
         title: String,
     },
     /// Remove one for good
-    Remove(OfSession),
+    Remove(SessionArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct OfSession {
+pub(crate) struct SessionArgs {
     /// The conversation: its id, or the start of it
     pub(crate) id: String,
     #[command(flatten)]
@@ -295,7 +295,7 @@ pub(crate) struct Speculate {
 #[derive(Debug, Args)]
 pub(crate) struct Accept {
     #[command(flatten)]
-    pub(crate) of: OfId,
+    pub(crate) of: IdArgs,
     /// Where git was used meanwhile, put the commits of the work under refs/headstart/ID, for `git merge`
     #[arg(long)]
     pub(crate) keep_commits: bool,
@@ -309,14 +309,14 @@ pub(crate) struct Accept {
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     #[command(flatten)]
-    pub(crate) of: OfId,
+    pub(crate) of: IdArgs,
     /// With the content of binary files, so that `git apply` makes all of it
     #[arg(long)]
     pub(crate) patch: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct OfId {
+pub(crate) struct IdArgs {
     /// The speculation: its id, or the start of it
     pub(crate) id: String,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{CallStage, task_title};
 use headstart_tool_gate::{Declaration, built_in};
 
-use super::show::{self, Line};
+use super::show::{self, StyledLine};
 use crate::conversation::words::{call_title_of, counted, subject};
 use crate::output::shortened;
 use crate::terminal::{LiveRow, Style};
@@ -33,9 +33,9 @@ pub(super) fn is_read(call: &ToolCall) -> bool {
 
 /// The lines of a call that has ended. `written` is what an edit of the user's turn changed; `hint` says how to see
 /// what is left out.
-pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>, hint: &str) -> Vec<Line> {
-    let said = Said::of(item, hint);
-    let mut detail: Vec<String> = written.map(counts).into_iter().collect();
+pub(super) fn finished_lines(item: &CallItem, written: Option<&ChangeSet>, hint: &str) -> Vec<StyledLine> {
+    let said = ResultDisplay::of(item, hint);
+    let mut detail: Vec<String> = written.map(change_counts).into_iter().collect();
     detail.extend(said.end.clone());
     detail.extend(item.took.filter(|took| LEAST_TOLD <= *took).map(seconds));
     let (mark, style) = match item.stage {
@@ -71,7 +71,7 @@ fn first_line_of(call: &ToolCall) -> String {
 }
 
 /// The line for several files that were read in a row.
-pub(super) fn reads(calls: &[&ToolCall]) -> Line {
+pub(super) fn merged_reads_line(calls: &[&ToolCall]) -> StyledLine {
     let mut names: Vec<String> = Vec::new();
     for call in calls {
         let name = subject(call);
@@ -86,7 +86,7 @@ pub(super) fn reads(calls: &[&ToolCall]) -> Line {
 }
 
 /// The rows of a call that has not ended. `ran` is how long it has run.
-pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
+pub(super) fn running_call_rows(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
     let mark = match item.stage {
         CallStage::Calling => "●",
         _ if item.waiting => "!",
@@ -112,10 +112,15 @@ pub(super) fn running_rows(text: String, ran: Option<Duration>, printed: Option<
 
 /// The lines of a command of the user's own that has ended. More of its output is shown than for a call, because the
 /// output is what the user wanted to see.
-pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, String>, hint: &str) -> Vec<Line> {
+pub(super) fn own_command_lines(
+    line: &str,
+    took: Duration,
+    ended: &Result<String, String>,
+    hint: &str,
+) -> Vec<StyledLine> {
     let output = match ended {
-        Ok(output) => Ended::of(output, OWN_LINES, OWN_LINES, hint),
-        Err(error) => Ended { end: Some("not run".to_owned()), lines: vec![error.clone()] },
+        Ok(output) => CommandDisplay::of(output, OWN_LINES, OWN_LINES, hint),
+        Err(error) => CommandDisplay { end: Some("not run".to_owned()), lines: vec![error.clone()] },
     };
     let mut detail: Vec<String> = output.end.clone().into_iter().collect();
     detail.extend(Some(took).filter(|took| LEAST_TOLD <= *took).map(seconds));
@@ -125,7 +130,7 @@ pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, Strin
     std::iter::once((format!("{mark} ! {line}{detail}"), style)).chain(rows).collect()
 }
 
-fn counts(changes: &ChangeSet) -> String {
+fn change_counts(changes: &ChangeSet) -> String {
     let summary = changes.summary();
     let count = |of: fn(&headstart_overlay_fs::ChangeSummary) -> usize| summary.iter().map(of).sum::<usize>();
     let signs = [('+', count(|change| change.added)), ('-', count(|change| change.removed))];
@@ -142,14 +147,14 @@ fn seconds(time: Duration) -> String {
 }
 
 /// What is shown of a result.
-struct Said {
+struct ResultDisplay {
     failed: bool,
     /// How a command ended if it did not end well, what a search found, or what a sub-task achieved.
     end: Option<String>,
-    rows: Vec<Line>,
+    rows: Vec<StyledLine>,
 }
 
-impl Said {
+impl ResultDisplay {
     fn of(item: &CallItem, hint: &str) -> Self {
         let failed = item.stage == CallStage::Errored;
         match &item.outcome {
@@ -171,7 +176,7 @@ impl Said {
                 Self { failed, end: Some(shortened(came_to, 200)), rows: Vec::new() }
             }
             Some(outcome @ ToolOutcome::Output(output)) => {
-                let end = output.as_str().and_then(|text| found(&item.call.name, text));
+                let end = output.as_str().and_then(|text| result_count(&item.call.name, text));
                 Self { failed, end, rows: show::outcome_lines(&item.call, outcome) }
             }
             None => Self { failed, end: None, rows: Vec::new() },
@@ -179,20 +184,20 @@ impl Said {
     }
 
     fn of_command(output: &str, hint: &str) -> Self {
-        let Ended { end, lines } = Ended::of(output, DONE_LINES, FAILED_LINES, hint);
+        let CommandDisplay { end, lines } = CommandDisplay::of(output, DONE_LINES, FAILED_LINES, hint);
         let rows = lines.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect();
         Self { failed: end.is_some(), end, rows }
     }
 }
 
 /// How a command ended, and a short form of what it printed.
-struct Ended {
+struct CommandDisplay {
     /// `None` if the command ended well.
     end: Option<String>,
     lines: Vec<String>,
 }
 
-impl Ended {
+impl CommandDisplay {
     /// Reads a command's result, which ends with notes in square brackets. `done` and `failed` are the lines that are
     /// kept of a command that succeeded and of one that failed.
     fn of(output: &str, done: (usize, usize), failed: (usize, usize), hint: &str) -> Self {
@@ -216,7 +221,7 @@ impl Ended {
 }
 
 /// How much a search found, counted from the lines of its output. The search tool's own notes are in square brackets.
-fn found(tool: &str, output: &str) -> Option<String> {
+fn result_count(tool: &str, output: &str) -> Option<String> {
     let is_note = |line: &&str| line.starts_with('[') && line.ends_with(']');
     let is_cut = output.lines().any(|line| is_note(&line) && line.starts_with("[stopped "));
     let lines: Vec<&str> =
@@ -304,28 +309,29 @@ mod tests {
             ("glob", "[no file below . matches x]\n", Some("0 files")),
             ("ls", "a.rs\n", None),
         ] {
-            assert_eq!(found(tool, output).as_deref(), expected, "{tool} {output:?}");
+            assert_eq!(result_count(tool, output).as_deref(), expected, "{tool} {output:?}");
         }
     }
 
     #[test]
     fn how_a_command_ended_is_in_its_line_and_its_output_is_short() {
-        let rows = |said: &Said| said.rows.iter().map(|(row, _)| row.trim().to_owned()).collect::<Vec<_>>();
+        let rows =
+            |said: &ResultDisplay| said.rows.iter().map(|(row, _)| row.trim().to_owned()).collect::<Vec<_>>();
         let many = (1..=40).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
-        let done = Said::of_command(&many, " (Ctrl-T)");
+        let done = ResultDisplay::of_command(&many, " (Ctrl-T)");
         assert_eq!(
             (done.failed, rows(&done).join(" ")),
             (false, "1 2 … 35 more lines (Ctrl-T) 38 39 40".to_owned())
         );
-        let failed = Said::of_command(&format!("{many}\n[exit code 101]"), "");
+        let failed = ResultDisplay::of_command(&format!("{many}\n[exit code 101]"), "");
         assert_eq!(failed.end.as_deref(), Some("exit 101"));
         assert_eq!(rows(&failed).join(" "), "1 2 … 30 more lines 33 34 35 36 37 38 39 40");
-        let cut = Said::of_command("a\n[the output was cut]\n[exit code 1]", "");
+        let cut = ResultDisplay::of_command("a\n[the output was cut]\n[exit code 1]", "");
         assert_eq!(
             (cut.end.as_deref(), rows(&cut).join(" ")),
             (Some("exit 1"), "a [the output was cut]".to_owned())
         );
-        let nothing = Said::of_command("[no output]", "");
+        let nothing = ResultDisplay::of_command("[no output]", "");
         assert!(!nothing.failed && nothing.rows.is_empty());
     }
 }

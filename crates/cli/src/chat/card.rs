@@ -43,8 +43,8 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Durati
     let staged = (!staged.is_empty()).then(|| staged.join(", "));
     let seconds = ran.map(|ran| ran.as_secs()).filter(|seconds| 1 <= *seconds);
     let running = progress.command.as_ref().map(|command| match seconds {
-        Some(seconds) => format!("{} {seconds} s", told(command)),
-        None => told(command),
+        Some(seconds) => format!("{} {seconds} s", call_text(command)),
+        None => call_text(command),
     });
     match finished.map(|finished| (finished, &finished.ending)) {
         None if progress.did_more_than_read => {
@@ -76,7 +76,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Durati
         }
         Some((_, ending)) => {
             parts.push("ahead ✗ stopped".to_owned());
-            parts.extend(why(ending));
+            parts.extend(ending_reason(ending));
             if let Some(staged) = staged {
                 parts.extend([staged, "goes on when you take it".to_owned()]);
             }
@@ -90,7 +90,7 @@ fn is_command(call: &ToolCall) -> bool {
 }
 
 /// A command as it is, or another call with the name of its tool.
-fn told(call: &ToolCall) -> String {
+fn call_text(call: &ToolCall) -> String {
     let command = call.args.get("command").and_then(|command| command.as_str());
     let text = command.filter(|_| is_command(call)).map_or_else(|| call_title(call), str::to_owned);
     shortened(&text, MOST_CHARS)
@@ -101,7 +101,7 @@ fn pending(call: &ToolCall, verdict: &Verdict) -> String {
         Reason::WriteToolNoAuto => "edit".to_owned(),
         reason => reason.as_str().replace('_', " "),
     };
-    format!("{} ({reason})", told(call))
+    format!("{} ({reason})", call_text(call))
 }
 
 fn answer(transcript: &Transcript) -> String {
@@ -113,7 +113,7 @@ fn answer(transcript: &Transcript) -> String {
     format!("an answer of {}", counted(words.sum(), "word"))
 }
 
-fn why(ending: &Ending) -> Option<String> {
+fn ending_reason(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Exhausted { limit } => Some(format!("limit of {}", limit_name(*limit))),
         Ending::Failed { error, .. } => Some(shortened(error, MOST_CHARS)),

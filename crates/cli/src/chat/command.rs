@@ -15,7 +15,7 @@ pub(super) const KEYS: &str = "?";
 
 /// What a line with a slash at its beginning asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum SlashCommand {
     Help,
     Clear,
     /// Compacts the conversation into a summary.
@@ -29,7 +29,7 @@ pub(super) enum Command {
     Go,
     /// Changes the model; without a name, shows the current one.
     Model(Option<String>),
-    Copy(Copied),
+    Copy(CopySource),
     Cost,
     Stats,
     /// Takes back what the last turn changed.
@@ -84,17 +84,17 @@ pub(super) fn may_be_command(line: &str) -> bool {
 }
 
 /// Reads the command in a line; `None` for a prompt. An error lists what is possible.
-pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
+pub(super) fn parse(line: &str) -> Option<Result<SlashCommand, String>> {
     let mut words = line.strip_prefix('/').filter(|line| may_be_command(line))?.split_whitespace();
     let (name, argument) = (words.next().unwrap_or_default(), words.next());
     if let ("title", Some(_)) = (name, argument) {
         let title = line.trim_start_matches("/title").split_whitespace().collect::<Vec<_>>();
-        return Some(Ok(Command::Title(title.join(" "))));
+        return Some(Ok(SlashCommand::Title(title.join(" "))));
     }
     if let ("mcp", Some(act @ ("login" | "logout"))) = (name, argument) {
         return Some(match (words.next().map(str::to_owned), words.next()) {
-            (Some(server), None) if act == "login" => Ok(Command::LogIn(server)),
-            (Some(server), None) => Ok(Command::LogOut(server)),
+            (Some(server), None) if act == "login" => Ok(SlashCommand::LogIn(server)),
+            (Some(server), None) => Ok(SlashCommand::LogOut(server)),
             _ => Err(format!("/mcp {act} takes the name of a tool server; /mcp lists them")),
         });
     }
@@ -109,48 +109,48 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         let (server, name) = (server.to_owned(), prompt.to_owned());
         let written =
             line.split_once(char::is_whitespace).map_or("", |(_, written)| written.trim()).to_owned();
-        return Some(Ok(Command::ServerPrompt { server, name, written }));
+        return Some(Ok(SlashCommand::ServerPrompt { server, name, written }));
     }
     let command = match (name, argument) {
-        ("help", None) => Ok(Command::Help),
-        ("clear", None) => Ok(Command::Clear),
-        ("compact", None) => Ok(Command::Compact),
-        ("diff", None) => Ok(Command::Diff),
-        ("retry", None) => Ok(Command::Retry),
-        ("tools", None) => Ok(Command::Tools),
-        ("context", None) => Ok(Command::Context),
-        ("suggest", None) => Ok(Command::Suggest(None)),
-        ("suggest", Some("on")) => Ok(Command::Suggest(Some(true))),
-        ("suggest", Some("off")) => Ok(Command::Suggest(Some(false))),
-        ("theme", name) => Ok(Command::Theme(name.map(str::to_owned))),
-        ("editor", None) => Ok(Command::Editor),
-        ("resume", None) => Ok(Command::Resume),
-        ("mcp", None) => Ok(Command::Servers),
-        ("mcp", Some("reload")) => Ok(Command::ReloadServers),
-        ("permissions", None) => Ok(Command::Permissions(None)),
+        ("help", None) => Ok(SlashCommand::Help),
+        ("clear", None) => Ok(SlashCommand::Clear),
+        ("compact", None) => Ok(SlashCommand::Compact),
+        ("diff", None) => Ok(SlashCommand::Diff),
+        ("retry", None) => Ok(SlashCommand::Retry),
+        ("tools", None) => Ok(SlashCommand::Tools),
+        ("context", None) => Ok(SlashCommand::Context),
+        ("suggest", None) => Ok(SlashCommand::Suggest(None)),
+        ("suggest", Some("on")) => Ok(SlashCommand::Suggest(Some(true))),
+        ("suggest", Some("off")) => Ok(SlashCommand::Suggest(Some(false))),
+        ("theme", name) => Ok(SlashCommand::Theme(name.map(str::to_owned))),
+        ("editor", None) => Ok(SlashCommand::Editor),
+        ("resume", None) => Ok(SlashCommand::Resume),
+        ("mcp", None) => Ok(SlashCommand::Servers),
+        ("mcp", Some("reload")) => Ok(SlashCommand::ReloadServers),
+        ("permissions", None) => Ok(SlashCommand::Permissions(None)),
         ("permissions", Some(number)) => number
             .parse()
-            .map(|number| Command::Permissions(Some(number)))
+            .map(|number| SlashCommand::Permissions(Some(number)))
             .map_err(|_| format!("/permissions takes the number of a line of its list, and got {number:?}")),
-        ("quit" | "exit", None) => Ok(Command::Quit),
-        ("background", None) => Ok(Command::Background(None)),
-        ("background", Some("more")) => Ok(Command::More),
+        ("quit" | "exit", None) => Ok(SlashCommand::Quit),
+        ("background", None) => Ok(SlashCommand::Background(None)),
+        ("background", Some("more")) => Ok(SlashCommand::More),
         ("background", Some(mode)) => parse_background(mode)
-            .map(|mode| Command::Background(Some(mode)))
+            .map(|mode| SlashCommand::Background(Some(mode)))
             .map_err(|problem| format!("{problem}, and there is more")),
-        ("mode", None) => Ok(Command::Mode(None)),
-        ("go", None) => Ok(Command::Go),
-        ("mode", Some(mode)) => parse_mode(mode).map(Some).map(Command::Mode),
-        ("model", name) => Ok(Command::Model(name.map(str::to_owned))),
-        ("copy", None) => Ok(Command::Copy(Copied::Answer(1))),
-        ("copy", Some("code")) => Ok(Command::Copy(Copied::Code)),
+        ("mode", None) => Ok(SlashCommand::Mode(None)),
+        ("go", None) => Ok(SlashCommand::Go),
+        ("mode", Some(mode)) => parse_mode(mode).map(Some).map(SlashCommand::Mode),
+        ("model", name) => Ok(SlashCommand::Model(name.map(str::to_owned))),
+        ("copy", None) => Ok(SlashCommand::Copy(CopySource::Answer(1))),
+        ("copy", Some("code")) => Ok(SlashCommand::Copy(CopySource::Code)),
         ("copy", Some(number)) => match number.parse() {
-            Ok(number @ 1..) => Ok(Command::Copy(Copied::Answer(number))),
+            Ok(number @ 1..) => Ok(SlashCommand::Copy(CopySource::Answer(number))),
             _ => Err(format!("/copy takes a number (1 is the last answer) or code, and got {number:?}")),
         },
-        ("cost", None) => Ok(Command::Cost),
-        ("stats", None) => Ok(Command::Stats),
-        ("undo", None) => Ok(Command::Undo),
+        ("cost", None) => Ok(SlashCommand::Cost),
+        ("stats", None) => Ok(SlashCommand::Stats),
+        ("undo", None) => Ok(SlashCommand::Undo),
         (name, _) => Err(match (catalog::find(name), catalog::nearest(name)) {
             (Some(entry), _) => {
                 format!("/{name} is not written so, but as {}; /help lists all", entry.usage())
@@ -166,7 +166,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
 
 /// What is copied into the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copied {
+pub(super) enum CopySource {
     /// An answer, counted from the last one, which is 1.
     Answer(usize),
     /// The last block of code.
@@ -174,63 +174,65 @@ pub(super) enum Copied {
 }
 
 impl Chat {
-    pub(super) fn on_command(&mut self, command: &Command) -> Result<(), CliError> {
+    pub(super) fn on_command(&mut self, command: &SlashCommand) -> Result<(), CliError> {
         match command {
-            Command::Help => {
-                let columns = if self.face.has_keys() { self.face.columns()? } else { WIDE };
-                self.face.say(&catalog::help(columns), Style::Plain)
+            SlashCommand::Help => {
+                let columns = if self.display.has_keys() { self.display.columns()? } else { WIDE };
+                self.display.say(&catalog::help(columns), Style::Plain)
             }
-            Command::Quit => {
-                self.over = true;
+            SlashCommand::Quit => {
+                self.is_over = true;
                 Ok(())
             }
-            Command::Mode(Some(mode)) => self.change_mode(*mode),
-            Command::Go => self.go(),
-            Command::Mode(None) => {
+            SlashCommand::Mode(Some(mode)) => self.change_mode(*mode),
+            SlashCommand::Go => self.go(),
+            SlashCommand::Mode(None) => {
                 let name = mode_name(self.settings.mode);
-                self.face.say(&format!("the mode is {name}; /mode MODE chooses another"), Style::Dim)
+                self.display.say(&format!("the mode is {name}; /mode MODE chooses another"), Style::Dim)
             }
-            Command::Model(name) => self.on_model(name.as_deref()),
-            Command::Copy(which) => self.copy(*which),
-            Command::Cost => self.say_costs(),
-            Command::Stats => self.say_statistics(),
-            Command::Undo => self.undo(),
-            Command::Permissions(number) => self.on_permissions(*number),
-            Command::Retry => self.retry(),
-            Command::Tools => self.show_tools(),
-            Command::Context => self.show_context(),
-            Command::Suggest(None) => self.suggest_now(),
-            Command::Suggest(Some(are_shown)) => self.show_suggestions(*are_shown),
-            Command::Theme(name) => self.change_theme(name.as_deref()),
-            Command::Editor => self.edit_prompt(),
-            Command::Resume => self.resume_another(),
-            Command::Servers => self.show_servers(),
-            Command::ReloadServers => self.reload_servers(),
-            Command::LogIn(server) => self.log_in(server),
-            Command::LogOut(server) => self.log_out(server),
-            Command::ServerPrompt { server, name, written } => self.ask_for_prompt(server, name, written),
-            Command::Background(mode) => self.change_background(*mode),
-            Command::More => self.grant(),
-            Command::Clear => match self.agent.clear() {
-                Ok(()) => self.face.say("the conversation is forgotten", Style::Dim),
+            SlashCommand::Model(name) => self.on_model(name.as_deref()),
+            SlashCommand::Copy(which) => self.copy(*which),
+            SlashCommand::Cost => self.say_costs(),
+            SlashCommand::Stats => self.say_statistics(),
+            SlashCommand::Undo => self.undo(),
+            SlashCommand::Permissions(number) => self.on_permissions(*number),
+            SlashCommand::Retry => self.retry(),
+            SlashCommand::Tools => self.show_tools(),
+            SlashCommand::Context => self.show_context(),
+            SlashCommand::Suggest(None) => self.suggest_now(),
+            SlashCommand::Suggest(Some(are_shown)) => self.show_suggestions(*are_shown),
+            SlashCommand::Theme(name) => self.change_theme(name.as_deref()),
+            SlashCommand::Editor => self.edit_prompt(),
+            SlashCommand::Resume => self.resume_another(),
+            SlashCommand::Servers => self.show_servers(),
+            SlashCommand::ReloadServers => self.reload_servers(),
+            SlashCommand::LogIn(server) => self.log_in(server),
+            SlashCommand::LogOut(server) => self.log_out(server),
+            SlashCommand::ServerPrompt { server, name, written } => {
+                self.ask_for_prompt(server, name, written)
+            }
+            SlashCommand::Background(mode) => self.change_background(*mode),
+            SlashCommand::More => self.grant_one_start(),
+            SlashCommand::Clear => match self.agent.clear() {
+                Ok(()) => self.display.say("the conversation is forgotten", Style::Dim),
                 Err(_) => self.say_busy("/clear"),
             },
-            Command::Compact => match self.agent.compact() {
+            SlashCommand::Compact => match self.agent.compact() {
                 Ok(()) => Ok(()),
                 Err(ActionError::Busy) => self.say_busy("/compact"),
-                Err(_) => self.face.say("there is nothing to sum up yet", Style::Dim),
+                Err(_) => self.display.say("there is nothing to sum up yet", Style::Dim),
             },
-            Command::Diff => self.show_diff(),
-            Command::Title(title) => {
+            SlashCommand::Diff => self.show_diff(),
+            SlashCommand::Title(title) => {
                 self.agent.set_title(title);
-                self.face.say(&format!("this conversation is called {title} from now on"), Style::Dim)
+                self.display.say(&format!("this conversation is called {title} from now on"), Style::Dim)
             }
         }
     }
 
     /// Says that a command has no effect while a turn runs.
     pub(super) fn say_busy(&mut self, command: &str) -> Result<(), CliError> {
-        self.face.say(&format!("{command}: a turn is running; Ctrl-C interrupts it"), Style::Removed)
+        self.display.say(&format!("{command}: a turn is running; Ctrl-C interrupts it"), Style::Removed)
     }
 
     /// Changes to the next of the modes that ask, or write nothing. The mode that never asks is left out.
@@ -246,7 +248,7 @@ impl Chat {
         let before = self.settings.mode;
         self.parts.set_mode(mode);
         self.settings.mode = mode;
-        self.held_back.over();
+        self.skip_notice.clear_row();
         self.agent.rules_changed();
         let name = mode_name(mode);
         let cache = "its provider's cache of this conversation is lost";
@@ -259,21 +261,21 @@ impl Chat {
             (_, ApprovalMode::Plan) => "; what ran ahead is dropped".to_owned(),
             _ => ", also for work that ran ahead".to_owned(),
         };
-        self.face.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
+        self.display.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
     }
 
     /// Has the plan carried out. The plan is the last thing the model said, so the prompt only refers to it.
     fn go(&mut self) -> Result<(), CliError> {
         if self.settings.mode != ApprovalMode::Plan {
             let mode = mode_name(self.settings.mode);
-            return self.face.say(&format!("/go ends plan mode, and the mode is {mode}"), Style::Removed);
+            return self.display.say(&format!("/go ends plan mode, and the mode is {mode}"), Style::Removed);
         }
         let view = self.agent.view();
         if view.phase != Phase::Idle {
             return self.say_busy("/go");
         }
         if !view.items.iter().any(|item| matches!(&**item, Item::Answer { .. })) {
-            return self.face.say("there is no plan yet", Style::Removed);
+            return self.display.say("there is no plan yet", Style::Removed);
         }
         self.change_mode(ApprovalMode::Default)?;
         // The agent was idle a moment ago, so it accepts the prompt.
@@ -283,7 +285,7 @@ impl Chat {
 
     fn retry(&mut self) -> Result<(), CliError> {
         match self.agent.retry() {
-            Err(ActionError::Empty) => return self.face.say("nothing was sent yet", Style::Dim),
+            Err(ActionError::Empty) => return self.display.say("nothing was sent yet", Style::Dim),
             Err(_) => return self.say_busy("/retry"),
             Ok(()) => {}
         }
@@ -302,23 +304,23 @@ impl Chat {
         let Some(number) = number else {
             if allowed.is_empty() {
                 let none = "nothing runs without a question beyond the mode and your configuration; [a]lways in a question changes that for this session";
-                return self.face.say(none, Style::Dim);
+                return self.display.say(none, Style::Dim);
             }
             let lines = allowed.iter().enumerate().map(|(place, rule)| format!("{}  {rule}", place + 1));
             let lines = lines.collect::<Vec<_>>().join("\n");
-            return self.face.say(&lines, Style::Plain);
+            return self.display.say(&lines, Style::Plain);
         };
         let Some(rule) = number.checked_sub(1).and_then(|place| allowed.get(place)) else {
             let text = format!("there is no line {number} in the list of /permissions");
-            return self.face.say(&text, Style::Removed);
+            return self.display.say(&text, Style::Removed);
         };
         self.agent.ask_again(rule);
-        self.face.say(&format!("{rule}: you are asked again"), Style::Dim)
+        self.display.say(&format!("{rule}: you are asked again"), Style::Dim)
     }
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {
         if let Some(mode) = mode {
-            self.held_back.over();
+            self.skip_notice.clear_row();
             self.agent.set_background(mode);
         }
         let mode = self.agent.metering(Metering::mode);
@@ -327,20 +329,22 @@ impl Chat {
             Ok(()) if !self.settings.suggestions => {
                 format!("background work is on {name}, and {SUGGESTIONS_ARE_OFF}")
             }
-            Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.what_is_left()),
+            Ok(()) => {
+                format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.remaining_allowance())
+            }
             Err(_) if mode == Mode::Off => "background work is off".to_owned(),
             Err(hold) => {
-                let left = self.what_is_left();
+                let left = self.remaining_allowance();
                 format!("background work is on {name}: no suggestion now, for {hold}; {left}")
             }
         };
-        self.face.say(&text, Style::Dim)
+        self.display.say(&text, Style::Dim)
     }
 
     fn show_diff(&mut self) -> Result<(), CliError> {
         let changes = self.agent.staged().unwrap_or_default();
         if changes.diff().is_empty() {
-            return self.face.say("nothing is staged", Style::Dim);
+            return self.display.say("nothing is staged", Style::Dim);
         }
         self.say_diff(&changes, usize::MAX, "")
     }
@@ -363,38 +367,38 @@ mod tests {
         assert_eq!(parse("fix the parser"), None);
         assert_eq!(parse("/usr/bin is empty?"), None);
         assert_eq!(parse("/etc.conf is gone"), None);
-        assert_eq!(parse("/retry"), Some(Ok(Command::Retry)));
-        assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(Some(ApprovalMode::Yolo)))));
-        assert_eq!(parse("/mcp"), Some(Ok(Command::Servers)));
-        assert_eq!(parse("/mcp reload"), Some(Ok(Command::ReloadServers)));
-        assert_eq!(parse("/mcp login docs"), Some(Ok(Command::LogIn("docs".into()))));
-        assert_eq!(parse("/mcp logout docs"), Some(Ok(Command::LogOut("docs".into()))));
+        assert_eq!(parse("/retry"), Some(Ok(SlashCommand::Retry)));
+        assert_eq!(parse("/mode yolo"), Some(Ok(SlashCommand::Mode(Some(ApprovalMode::Yolo)))));
+        assert_eq!(parse("/mcp"), Some(Ok(SlashCommand::Servers)));
+        assert_eq!(parse("/mcp reload"), Some(Ok(SlashCommand::ReloadServers)));
+        assert_eq!(parse("/mcp login docs"), Some(Ok(SlashCommand::LogIn("docs".into()))));
+        assert_eq!(parse("/mcp logout docs"), Some(Ok(SlashCommand::LogOut("docs".into()))));
         assert!(parse("/mcp login").is_some_and(|said| said.is_err()));
         assert!(parse("/mcp login a b").is_some_and(|said| said.is_err()));
-        assert_eq!(parse("/tools"), Some(Ok(Command::Tools)));
+        assert_eq!(parse("/tools"), Some(Ok(SlashCommand::Tools)));
         // A server that has the name of a command does not hide that command.
         let of = |server: &str, name: &str, written: &str| {
             let (server, name, written) = (server.to_owned(), name.to_owned(), written.to_owned());
-            Some(Ok(Command::ServerPrompt { server, name, written }))
+            Some(Ok(SlashCommand::ServerPrompt { server, name, written }))
         };
         assert_eq!(parse("/clear:all  a  b "), of("clear", "all", "a  b"));
         assert_eq!(parse("/quit:quit"), of("quit", "quit", ""));
-        assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
-        assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
-        assert_eq!(parse("/background more"), Some(Ok(Command::More)));
-        assert_eq!(parse("/title  the  parser"), Some(Ok(Command::Title("the parser".into()))));
-        assert_eq!(parse("/background off"), Some(Ok(Command::Background(Some(Mode::Off)))));
+        assert_eq!(parse("/quit"), Some(Ok(SlashCommand::Quit)));
+        assert_eq!(parse("/background"), Some(Ok(SlashCommand::Background(None))));
+        assert_eq!(parse("/background more"), Some(Ok(SlashCommand::More)));
+        assert_eq!(parse("/title  the  parser"), Some(Ok(SlashCommand::Title("the parser".into()))));
+        assert_eq!(parse("/background off"), Some(Ok(SlashCommand::Background(Some(Mode::Off)))));
         for (wrong, extra) in
             [("/mode yolo x", "\"x\""), ("/mode fast x", "\"x\""), ("/background off x y", "\"x\"")]
         {
             let Some(Err(problem)) = parse(wrong) else { panic!("{wrong} is taken") };
             assert!(problem.contains("no further word") && problem.contains(extra), "{problem}");
         }
-        assert_eq!(parse("/copy code"), Some(Ok(Command::Copy(Copied::Code))));
-        assert_eq!(parse("/copy"), Some(Ok(Command::Copy(Copied::Answer(1)))));
-        assert_eq!(parse("/suggest"), Some(Ok(Command::Suggest(None))));
-        assert_eq!(parse("/suggest off"), Some(Ok(Command::Suggest(Some(false)))));
-        assert_eq!(parse("/mode"), Some(Ok(Command::Mode(None))));
+        assert_eq!(parse("/copy code"), Some(Ok(SlashCommand::Copy(CopySource::Code))));
+        assert_eq!(parse("/copy"), Some(Ok(SlashCommand::Copy(CopySource::Answer(1)))));
+        assert_eq!(parse("/suggest"), Some(Ok(SlashCommand::Suggest(None))));
+        assert_eq!(parse("/suggest off"), Some(Ok(SlashCommand::Suggest(Some(false)))));
+        assert_eq!(parse("/mode"), Some(Ok(SlashCommand::Mode(None))));
         for wrong in [
             "/",
             "/copy 0",

@@ -39,42 +39,42 @@ const KEYS: [(&str, &str); 6] = [
 
 /// The names that can follow an `@`.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct NameCompletion {
     /// The result of the last search of the workspace.
-    found: Found,
+    lists: NameLists,
     /// A search of the workspace that is running.
-    look: Option<JoinHandle<Found>>,
+    scan: Option<JoinHandle<NameLists>>,
     /// What the servers listed last, and a request to them that is running.
     offered: (Vec<ListedResource>, Vec<ListedPrompt>),
-    asking: Option<JoinHandle<(Vec<ListedResource>, Vec<ListedPrompt>)>>,
+    server_request: Option<JoinHandle<(Vec<ListedResource>, Vec<ListedPrompt>)>>,
     /// Whether the list is open. The workspace is searched once each time it opens.
     is_open: bool,
 }
 
 /// What can be mentioned.
 #[derive(Default)]
-struct Found {
+struct NameLists {
     /// Files and folders of the workspace.
     paths: Vec<String>,
     /// The project's rules.
     rules: Vec<String>,
 }
 
-impl Names {
+impl NameCompletion {
     /// Ends when a running search or request has ended.
-    pub(super) async fn news(&mut self) {
+    pub(super) async fn refresh(&mut self) {
         tokio::select! {
-            found = ended(&mut self.look) => self.found = found.unwrap_or_default(),
-            offered = ended(&mut self.asking) => self.offered = offered.unwrap_or_default(),
+            found = finished(&mut self.scan) => self.lists = found.unwrap_or_default(),
+            offered = finished(&mut self.server_request) => self.offered = offered.unwrap_or_default(),
         }
     }
 }
 
 /// Waits for a search. Never ends if there is none.
-async fn ended<T>(look: &mut Option<JoinHandle<T>>) -> Option<T> {
-    let Some(looking) = look else { return std::future::pending().await };
+async fn finished<T>(scan: &mut Option<JoinHandle<T>>) -> Option<T> {
+    let Some(looking) = scan else { return std::future::pending().await };
     let found = looking.await.ok();
-    *look = None;
+    *scan = None;
     found
 }
 
@@ -161,32 +161,32 @@ impl Chat {
 
     /// Searches the workspace in the background.
     fn look_for_names(&mut self) {
-        if self.names.look.is_some() {
+        if self.names.scan.is_some() {
             return;
         }
         let (workspace, gate) = (self.parts.workspace.clone(), self.parts.gate_context());
         let tree = Arc::clone(&self.parts.engine.workspace) as Arc<dyn Tree>;
-        self.names.look = Some(tokio::spawn(async move {
+        self.names.scan = Some(tokio::spawn(async move {
             let rules = ProjectRules::read(&tree, &gate).await;
             let rules = rules.rules().iter().map(Rule::name).collect();
             let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate, MOST_FILES)).await;
-            Found { paths: paths.unwrap_or_default(), rules }
+            NameLists { paths: paths.unwrap_or_default(), rules }
         }));
     }
 
     /// Asks the servers in the background what they list. They are asked once, until they say that their lists have
     /// changed.
     fn ask_servers(&mut self) {
-        if self.names.asking.is_none() && self.parts.server_tools.has_servers() {
+        if self.names.server_request.is_none() && self.parts.server_tools.has_servers() {
             let servers = Arc::clone(&self.parts.server_tools);
-            self.names.asking = Some(tokio::spawn(async move { servers.offers().await }));
+            self.names.server_request = Some(tokio::spawn(async move { servers.offers().await }));
         }
     }
 
     /// Forgets what the servers listed, because they are other servers now. If the list is open, they are asked at
     /// once.
     pub(super) fn servers_changed(&mut self) {
-        self.names.asking = None;
+        self.names.server_request = None;
         self.names.offered = <_>::default();
         if self.names.is_open {
             self.ask_servers();
@@ -204,7 +204,7 @@ impl Chat {
                 is_whole: false,
             })
             .collect();
-        special.extend(self.names.found.rules.iter().map(|name| Choice {
+        special.extend(self.names.lists.rules.iter().map(|name| Choice {
             label: format!("@rule:{name}"),
             words: "a rule of the project".to_owned(),
             text: format!("@rule:{name} "),
@@ -217,7 +217,7 @@ impl Chat {
         }));
         let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
         let special = best(word, special);
-        let found = best_paths(word, &self.names.found.paths);
+        let found = best_paths(word, &self.names.lists.paths);
         let of_path = |path: &String| {
             let mention = mention_of_path(path)?;
             // No space follows a folder, because a file in it may be typed next.

@@ -4,7 +4,7 @@ use headstart_agent::WindowUse;
 use headstart_budget::policy::Mode;
 
 use super::status::short_count;
-use super::{Chat, Lent};
+use super::{Chat, Handover};
 use crate::conversation::costs::WHEN_SUGGESTED;
 use crate::conversation::mode_name;
 use crate::error::CliError;
@@ -50,7 +50,7 @@ impl Chat {
                 if prompts == 1 { "" } else { "s" }
             ),
         ];
-        self.face.say(&rows.join("\n"), Style::Plain)
+        self.display.say(&rows.join("\n"), Style::Plain)
     }
 
     /// Asks for a suggestion now, or says why there cannot be one.
@@ -66,16 +66,16 @@ impl Chat {
             Ok(()) if self.agent.suggest() => "asked for what could come next".to_owned(),
             Ok(()) => format!("nothing is asked now: {WHEN_SUGGESTED}"),
         };
-        self.face.say(&why_not, Style::Dim)
+        self.display.say(&why_not, Style::Dim)
     }
 
     /// Turns suggestions on or off for the rest of this chat.
     pub(super) fn show_suggestions(&mut self, are_shown: bool) -> Result<(), CliError> {
-        if !self.face.has_person() {
-            return self.face.say("there are suggestions for whoever has a terminal alone", Style::Dim);
+        if !self.display.has_person() {
+            return self.display.say("there are suggestions for whoever has a terminal alone", Style::Dim);
         }
         self.settings.suggestions = are_shown;
-        self.held_back.over();
+        self.skip_notice.clear_row();
         self.agent.set_suggestions(are_shown);
         let told = if are_shown {
             let is_off = self.agent.metering(headstart_budget::Metering::mode) == Mode::Off;
@@ -85,7 +85,7 @@ impl Chat {
             "suggestions are off for this chat; `suggestions = false` in your configuration keeps them off"
                 .to_owned()
         };
-        self.face.say(&told, Style::Dim)
+        self.display.say(&told, Style::Dim)
     }
 
     pub(super) fn change_theme(&mut self, name: Option<&str>) -> Result<(), CliError> {
@@ -93,32 +93,32 @@ impl Chat {
             let names: Vec<_> = Theme::ALL.iter().map(|(name, _)| *name).collect();
             let text =
                 format!("the themes are {}; `theme` in your configuration keeps one", names.join(", "));
-            return self.face.say(&text, Style::Dim);
+            return self.display.say(&text, Style::Dim);
         };
         match Theme::parse(name) {
             Ok(theme) => {
                 self.settings.screen.theme = ThemeChoice::Fixed(theme);
-                self.face.set_theme(theme);
-                self.face.say(&format!("the theme is {name}, for this chat"), Style::Dim)
+                self.display.set_theme(theme);
+                self.display.say(&format!("the theme is {name}, for this chat"), Style::Dim)
             }
-            Err(problem) => {
-                self.face.say(&format!("/theme: {problem} (which is for the configuration)"), Style::Removed)
-            }
+            Err(problem) => self
+                .display
+                .say(&format!("/theme: {problem} (which is for the configuration)"), Style::Removed),
         }
     }
 
     pub(super) fn edit_prompt(&mut self) -> Result<(), CliError> {
-        if !self.face.has_keys() {
-            return self.face.say("an editor needs a terminal with keys", Style::Removed);
+        if !self.display.has_keys() {
+            return self.display.say("an editor needs a terminal with keys", Style::Removed);
         }
-        self.lends = Some(Lent::ToEditor);
+        self.handover = Some(Handover::ToEditor);
         Ok(())
     }
 
     /// Leaves this conversation for another one.
     pub(super) fn resume_another(&mut self) -> Result<(), CliError> {
-        if !self.face.has_keys() {
-            return self.face.say(
+        if !self.display.has_keys() {
+            return self.display.say(
                 "`headstart sessions` lists the conversations, and --resume ID goes on with one",
                 Style::Dim,
             );
@@ -126,7 +126,7 @@ impl Chat {
         if self.agent.view().phase != headstart_agent::Phase::Idle {
             return self.say_busy("/resume");
         }
-        (self.over, self.resumes) = (true, true);
+        (self.is_over, self.resumes) = (true, true);
         Ok(())
     }
 }

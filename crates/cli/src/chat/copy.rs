@@ -7,24 +7,24 @@ use base64::engine::general_purpose::STANDARD;
 use headstart_agent::{Item, View};
 
 use super::Chat;
-use super::command::Copied;
+use super::command::CopySource;
 use crate::error::CliError;
-use crate::terminal::{Known, Style};
+use crate::terminal::{Style, TerminalFeatures};
 
 /// The most bytes that every terminal accepts for the clipboard.
 const MOST_BYTES: usize = 74_000;
 
 impl Chat {
     /// Puts the text into the clipboard if the terminal is known to support that, otherwise into a file.
-    pub(super) fn copy(&mut self, which: Copied) -> Result<(), CliError> {
-        let Some(text) = wanted(&self.agent.view(), which) else {
-            return self.face.say("there is nothing like that to copy yet", Style::Dim);
+    pub(super) fn copy(&mut self, which: CopySource) -> Result<(), CliError> {
+        let Some(text) = copied_text(&self.agent.view(), which) else {
+            return self.display.say("there is nothing like that to copy yet", Style::Dim);
         };
         let size = format!("{} characters", text.chars().count());
-        let known = Known::of(|name| self.models.variable(name));
+        let known = TerminalFeatures::of(|name| self.models.variable(name));
         if known.takes_clipboard && text.len() <= MOST_BYTES {
-            self.face.send(&known.clipboard(&STANDARD.encode(&text)))?;
-            return self.face.say(&format!("{size} are in the clipboard"), Style::Dim);
+            self.display.send(&known.clipboard(&STANDARD.encode(&text)))?;
+            return self.display.say(&format!("{size} are in the clipboard"), Style::Dim);
         }
         let why = if known.takes_clipboard {
             "it is long for a clipboard"
@@ -32,9 +32,9 @@ impl Chat {
             "this terminal is not known to have a clipboard"
         };
         match self.write_copy(&text) {
-            Ok(path) => self.face.say(&format!("{why}: {size} are in {path}"), Style::Dim),
+            Ok(path) => self.display.say(&format!("{why}: {size} are in {path}"), Style::Dim),
             Err(error) => {
-                self.face.say(&format!("{why}, and no file can be written: {error}"), Style::Removed)
+                self.display.say(&format!("{why}, and no file can be written: {error}"), Style::Removed)
             }
         }
     }
@@ -56,14 +56,14 @@ impl Chat {
     }
 }
 
-fn wanted(view: &View, which: Copied) -> Option<String> {
+fn copied_text(view: &View, which: CopySource) -> Option<String> {
     let mut answers = view.items.iter().rev().filter_map(|item| match &**item {
         Item::Answer { text } if !text.trim().is_empty() => Some(text.as_str()),
         _ => None,
     });
     match which {
-        Copied::Answer(number) => answers.nth(number.checked_sub(1)?).map(str::to_owned),
-        Copied::Code => answers.find_map(last_code),
+        CopySource::Answer(number) => answers.nth(number.checked_sub(1)?).map(str::to_owned),
+        CopySource::Code => answers.find_map(last_code),
     }
 }
 

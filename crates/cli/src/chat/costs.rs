@@ -15,12 +15,12 @@ impl Chat {
         let (costs, is_free) = self
             .agent
             .metering(|metering| (Costs::of(metering.session()), metering.experience().tariff().is_free()));
-        let text = format!("{}\n{}", table(&costs, is_free), self.what_is_left());
-        self.face.say(&text, Style::Plain)
+        let text = format!("{}\n{}", table(&costs, is_free), self.remaining_allowance());
+        self.display.say(&text, Style::Plain)
     }
 
     pub(super) fn say_statistics(&mut self) -> Result<(), CliError> {
-        self.face.say(&statistics_line(&self.agent), Style::Plain)
+        self.display.say(&statistics_line(&self.agent), Style::Plain)
     }
 }
 

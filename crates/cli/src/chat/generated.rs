@@ -15,11 +15,11 @@ const MOST_BYTES: usize = 1 << 20;
 pub(super) struct Generated<R> {
     read: R,
     /// The rules by the name of their file. Each file is read once.
-    known: BTreeMap<String, Vec<Rule>>,
+    known: BTreeMap<String, Vec<AttributeRule>>,
 }
 
 /// A pattern, and whether files that match it are generated.
-type Rule = (Gitignore, bool);
+type AttributeRule = (Gitignore, bool);
 
 impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> Generated<R> {
     /// `read` returns the content of a path in the workspace.
@@ -40,7 +40,7 @@ impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> Generated<R> {
         said.next().unwrap_or(false)
     }
 
-    fn rules(&mut self, file: String) -> &[Rule] {
+    fn rules(&mut self, file: String) -> &[AttributeRule] {
         let Self { read, known } = self;
         known.entry(file).or_insert_with_key(|file| {
             let content = WorkspacePath::parse(file).ok().and_then(|path| read(&path));
@@ -51,7 +51,7 @@ impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> Generated<R> {
 }
 
 /// Reads a line, if it is about the attribute. Git has no patterns that begin with `!` in these files.
-fn rule(line: &str) -> Option<Rule> {
+fn rule(line: &str) -> Option<AttributeRule> {
     let mut words = line.split_whitespace();
     let pattern = words.next().filter(|pattern| !pattern.starts_with(['#', '!', '"']))?;
     if pattern.starts_with("[attr]") {

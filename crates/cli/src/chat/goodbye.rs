@@ -17,7 +17,7 @@ pub(super) struct Tally {
 impl Chat {
     /// Tells a user who leaves what the chat did, and which work ahead they leave behind.
     pub(super) fn say_goodbye(&mut self) -> Result<(), CliError> {
-        if !self.face.has_person() || self.tally.turns == 0 {
+        if !self.display.has_person() || self.tally.turns == 0 {
             return Ok(());
         }
         let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };
@@ -32,7 +32,7 @@ impl Chat {
             let prompt = shortened(&one_line(&prompt), 40);
             told = format!("{told} · not taken, and gone: {prompt}");
         }
-        self.face.say(&told, Style::Dim)?;
-        self.how_to_resume().map_or(Ok(()), |how| self.face.say(&how, Style::Dim))
+        self.display.say(&told, Style::Dim)?;
+        self.how_to_resume().map_or(Ok(()), |how| self.display.say(&how, Style::Dim))
     }
 }

@@ -12,7 +12,7 @@ use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
 use super::generated::Generated;
-use super::reader::{Beside, Kept};
+use super::pager::{SideOutput, SideOutputs};
 use super::{Chat, calls, show};
 use crate::conversation::costs::duration_words;
 use crate::conversation::words;
@@ -27,7 +27,7 @@ const MOST_DIFF_LINES: usize = 30;
 /// How much of the conversation is shown.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says of another thing whether it was shown")]
-pub(super) struct Shown {
+pub(super) struct DisplayProgress {
     /// How many items are above the frame.
     items: usize,
     /// How many bytes are above the frame of the next item, if it is an answer.
@@ -46,7 +46,7 @@ pub(super) struct Shown {
     drop_is_told: bool,
 }
 
-impl Shown {
+impl DisplayProgress {
     /// Marks the first items as shown.
     pub(super) fn skip(&mut self, items: usize) {
         self.items = items;
@@ -57,14 +57,14 @@ impl Chat {
     /// Shows what is new: first the items, then the question that came after them.
     pub(super) fn on_update(&mut self, update: &Update) -> Result<(), CliError> {
         for event in &update.events {
-            self.face.write_event(event)?;
+            self.display.write_event(event)?;
         }
         if update.items.iter().any(|change| matches!(change, ItemChange::Cleared)) {
-            self.face.end_answer()?;
-            let Shown { diff, runs_ahead, drop_is_told, .. } = self.shown;
-            self.shown = Shown { diff, runs_ahead, drop_is_told, ..Shown::default() };
+            self.display.end_answer()?;
+            let DisplayProgress { diff, runs_ahead, drop_is_told, .. } = self.shown;
+            self.shown = DisplayProgress { diff, runs_ahead, drop_is_told, ..DisplayProgress::default() };
             self.running.clear();
-            self.beside = Beside::default();
+            self.side_outputs = SideOutputs::default();
         }
         self.show_items(&update.view)?;
         let runs_ahead = update.view.ahead.is_some();
@@ -81,22 +81,22 @@ impl Chat {
         {
             self.on_draft(draft.clone())?;
         }
-        self.note_held_back(&update.view);
+        self.note_skip_reason(&update.view);
         self.on_question(update.view.question.as_ref())
     }
 
     /// Says once, when the user types another prompt, that the work for the suggestion is lost.
     fn say_dropped(&mut self, view: &View) -> Result<(), CliError> {
         let is_typing = view.phase == Phase::Idle && !self.editor.text().trim().is_empty();
-        if !is_typing || !self.face.has_keys() || std::mem::replace(&mut self.shown.drop_is_told, true) {
+        if !is_typing || !self.display.has_keys() || std::mem::replace(&mut self.shown.drop_is_told, true) {
             return Ok(());
         }
-        self.face.say("what ran ahead is dropped: it was for the suggestion", Style::Dim)
+        self.display.say("what ran ahead is dropped: it was for the suggestion", Style::Dim)
     }
 
     /// Says which of the project's rules the model follows from now on.
     fn say_rules(&mut self) -> Result<(), CliError> {
-        self.parts.rules_notices().iter().try_for_each(|notice| self.face.say(notice, Style::Dim))
+        self.parts.rules_notices().iter().try_for_each(|notice| self.display.say(notice, Style::Dim))
     }
 
     /// Puts a draft into the prompt, before what is typed there. A user who stopped a turn decides again about what was
@@ -113,11 +113,11 @@ impl Chat {
 
     /// Announces what is in the prompt to a user who cannot see it.
     pub(super) fn say_typed(&mut self) -> Result<(), CliError> {
-        if !self.face.is_aloud() {
+        if !self.display.uses_screen_reader() {
             return Ok(());
         }
         let text = one_line(&self.editor.whole_text());
-        self.face.say(
+        self.display.say(
             &format!("In the prompt: {text}. Enter alone sends it; another line takes its place."),
             Style::Plain,
         )
@@ -136,16 +136,16 @@ impl Chat {
                     let is_last = self.shown.items + 1 == view.items.len();
                     let more = text.get(self.shown.answer..).unwrap_or_default().to_owned();
                     if !more.is_empty() {
-                        self.face.stream(&more)?;
+                        self.display.stream(&more)?;
                         self.shown.answer = text.len();
                     }
                     if is_last {
                         return Ok(());
                     }
-                    self.face.end_answer()?;
+                    self.display.end_answer()?;
                     1
                 }
-                Item::Call(call) if self.face.has_person() => self.show_calls(view, call)?,
+                Item::Call(call) if self.display.has_person() => self.show_calls(view, call)?,
                 Item::Call(call) => self.tell_call(view, call)?,
                 item => {
                     self.show(item)?;
@@ -165,26 +165,26 @@ impl Chat {
         match item {
             Item::Prompt { text } => {
                 self.parts.begin_index();
-                self.face.say_prompt(text)?;
+                self.display.say_prompt(text)?;
             }
-            Item::Check(checked) => self.face.say_of_turn(&[show::check_line(checked)])?,
+            Item::Check(checked) => self.display.say_of_turn(&[show::check_line(checked)])?,
             Item::Applied(applied) => self.show_applied(applied)?,
             Item::NotApplied { why, anew, .. } => self.show_not_taken(why, *anew)?,
             Item::Declined(judged) => {
                 self.say_judged(judged)?;
                 let why = "  declined: there is no terminal to ask on; --mode says what may run";
-                self.face.say(why, Style::Removed)?;
+                self.display.say(why, Style::Removed)?;
             }
-            Item::Undone { text } => self.face.say(text, Style::Dim)?,
-            Item::NoSuggestion(NoSuggestion::Skipped(hold)) => self.say_hold(*hold)?,
+            Item::Undone { text } => self.display.say(text, Style::Dim)?,
+            Item::NoSuggestion(NoSuggestion::Skipped(hold)) => self.say_skip_reason(*hold)?,
             Item::NoSuggestion(NoSuggestion::Failed(error)) => {
-                self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
+                self.display.say(&format!("no suggestion: {error}"), Style::Dim)?;
             }
             Item::Compacted(compacted) => {
                 self.refresh_status();
-                self.face.say(&compacted.to_string(), Style::Dim)?;
+                self.display.say(&compacted.to_string(), Style::Dim)?;
             }
-            Item::Trouble { text } => self.face.say(text, Style::Removed)?,
+            Item::Trouble { text } => self.display.say(text, Style::Removed)?,
             Item::End { ending } => self.show_end(ending)?,
             _ => {}
         }
@@ -204,16 +204,16 @@ impl Chat {
         let reads = reads_from(view, self.shown.items);
         if reads.is_empty() {
             let written = (call.origin == Origin::Turn).then(|| self.written.take(&call.call)).flatten();
-            self.face.say_of_turn(&calls::ended(call, written.as_ref(), &self.fold_hint()))?;
+            self.display.say_of_turn(&calls::finished_lines(call, written.as_ref(), &self.fold_hint()))?;
             if let Some(written) = &written {
                 self.keep_diff(written, true);
             }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
             if let Some(written) = written.filter(|_| !is_known && tells_lines) {
-                let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
+                let room = MOST_DIFF_LINES.min(self.display.rows() / 2);
                 let diff = self.without_generated(self.diff(&written.diff())).unnamed();
-                self.face.say_diff(&diff, room, &self.fold_hint())?;
+                self.display.say_diff(&diff, room, &self.fold_hint())?;
             }
             return Ok(1);
         }
@@ -226,7 +226,7 @@ impl Chat {
         if may_go_on {
             return Ok(0);
         }
-        self.face.say_of_turn(&[calls::reads(&reads)])?;
+        self.display.say_of_turn(&[calls::merged_reads_line(&reads)])?;
         Ok(reads.len())
     }
 
@@ -246,12 +246,12 @@ impl Chat {
     fn tell_call(&mut self, view: &View, call: &CallItem) -> Result<usize, CliError> {
         let has_begun = call.stage == CallStage::Calling || call.stage.is_end();
         if has_begun && !std::mem::replace(&mut self.shown.begun, true) {
-            self.face.say_of_turn(&[show::call_line(&call.call)])?;
+            self.display.say_of_turn(&[show::call_line(&call.call)])?;
         }
         if let Some(view) = &call.view
             && !std::mem::replace(&mut self.shown.view, true)
         {
-            self.face.say_of_turn(&[show::view_line(view)])?;
+            self.display.say_of_turn(&[show::view_line(view)])?;
         }
         if self.awaits_result(view, call) {
             return Ok(0);
@@ -265,13 +265,13 @@ impl Chat {
         if let Some(declined) = declined {
             self.show(declined)?;
         }
-        self.face.say_of_turn(&show::outcome_lines(&call.call, outcome))?;
+        self.display.say_of_turn(&show::outcome_lines(&call.call, outcome))?;
         Ok(1 + usize::from(declined.is_some()))
     }
 
     /// What is said behind lines that are left out: the key that shows all of them, if there are keys.
     pub(super) fn fold_hint(&self) -> String {
-        let key = self.settings.screen.keys.hint("read_all").filter(|_| self.face.has_keys());
+        let key = self.settings.screen.keys.hint("read_all").filter(|_| self.display.has_keys());
         key.map(|key| format!(" ({key})")).unwrap_or_default()
     }
 
@@ -287,7 +287,12 @@ impl Chat {
     fn keep_diff(&mut self, written: &ChangeSet, is_named: bool) {
         let patch = written.diff();
         let passages = vec![Passage::Diff(self.diff(&patch))];
-        self.beside.keep(Kept { items: self.shown.items + 1, passages, bytes: patch.len(), is_named });
+        self.side_outputs.push(SideOutput {
+            items: self.shown.items + 1,
+            passages,
+            bytes: patch.len(),
+            is_named,
+        });
     }
 
     /// Notes the start of each call that runs.
@@ -313,12 +318,12 @@ impl Chat {
             key += reads.len().max(1);
             match &**item {
                 Item::Call(_) if !reads.is_empty() => {
-                    let (text, style) = calls::reads(&reads);
+                    let (text, style) = calls::merged_reads_line(&reads);
                     rows.push(LiveRow { text, end: String::new(), style });
                 }
                 Item::Call(call) if !call.stage.is_end() && !call.waiting => {
                     let ran = self.running.get(&(key - 1)).map(Instant::elapsed);
-                    rows.extend(calls::open(call, ran));
+                    rows.extend(calls::running_call_rows(call, ran));
                 }
                 _ => {}
             }
@@ -329,7 +334,7 @@ impl Chat {
     /// Ends when a running call has run for another second.
     pub(super) fn next_second(&self) -> impl Future<Output = ()> + use<> {
         let own = self.own_began();
-        let ahead = self.ahead_command.as_ref().map(|(_, began)| *began).filter(|_| self.face.has_keys());
+        let ahead = self.ahead_command.as_ref().map(|(_, began)| *began).filter(|_| self.display.has_keys());
         let left = self.running.values().copied().chain(own).chain(ahead).map(|began| {
             let ran = began.elapsed();
             Duration::from_secs(ran.as_secs() + 1).saturating_sub(ran)
@@ -345,12 +350,12 @@ impl Chat {
 
     /// Shows a call in full, an edit as its diff, and why it needs consent. Returns whether it was shown as a diff.
     pub(super) fn say_judged(&mut self, judged: &JudgedCall) -> Result<bool, CliError> {
-        let changes = judged.changes.as_ref().filter(|_| self.face.has_person());
+        let changes = judged.changes.as_ref().filter(|_| self.display.has_person());
         match changes {
             Some(changes) => self.say_diff(changes, usize::MAX, "")?,
-            None => self.face.say(&show::whole_call(&judged.call), Style::Strong)?,
+            None => self.display.say(&show::whole_call(&judged.call), Style::Strong)?,
         }
-        self.face.say(&format!("  {}", judged.verdict.detail), Style::Dim)?;
+        self.display.say(&format!("  {}", judged.verdict.detail), Style::Dim)?;
         Ok(changes.is_some())
     }
 
@@ -359,8 +364,8 @@ impl Chat {
         let AppliedWork { changes, merged, git, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
-            self.face.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
-            let written = self.written.take_all(changes).filter(|_| self.face.has_person());
+            self.display.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
+            let written = self.written.take_all(changes).filter(|_| self.display.has_person());
             if let Some(written) = &written {
                 self.keep_diff(written, changes.len() == 1);
             }
@@ -368,23 +373,23 @@ impl Chat {
             if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {
                 let diff = self.without_generated(self.diff(&written.diff()));
                 let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
-                let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
-                self.face.say_diff(&diff, room, &self.fold_hint())?;
+                let room = MOST_DIFF_LINES.min(self.display.rows() / 2);
+                self.display.say_diff(&diff, room, &self.fold_hint())?;
             }
         }
         if let Some(line) = crate::output::stale_line(stale.len()) {
-            self.face.say(&line, Style::Removed)?;
+            self.display.say(&line, Style::Removed)?;
         }
         if let Some(saved) = saved {
             self.tally.ahead += *saved;
-            let is_written = !changes.is_empty() && self.face.has_person();
+            let is_written = !changes.is_empty() && self.display.has_person();
             let back = if is_written { " · /undo takes it back" } else { "" };
             let time = match saved.as_secs() {
                 0 => "less than a second".to_owned(),
                 seconds => duration_words(seconds),
             };
             let told = format!("{time} of this was done ahead{back}");
-            self.face.say(&told, Style::Dim)?;
+            self.display.say(&told, Style::Dim)?;
         }
         let why = match ending {
             // The question that follows does not contain what only the run ahead could find out.
@@ -400,7 +405,7 @@ impl Chat {
                 format!("the work ahead ended early ({why}); going on from there")
             }
         };
-        self.face.say(&why, Style::Dim)
+        self.display.say(&why, Style::Dim)
     }
 
     fn show_not_taken(&mut self, why: &NotAppliedReason, anew: bool) -> Result<(), CliError> {
@@ -414,25 +419,26 @@ impl Chat {
             _ => None,
         };
         if let Some(why) = why {
-            self.face.say(&why, Style::Removed)?;
+            self.display.say(&why, Style::Removed)?;
         }
         let then = if anew { "; running it anew" } else { "" };
-        self.face.say(&format!("nothing of the work ahead was applied{then}"), Style::Dim)
+        self.display.say(&format!("nothing of the work ahead was applied{then}"), Style::Dim)
     }
 
     /// Shows what happened outside the turns, each notice once.
     pub(super) fn say_notices(&mut self) -> Result<(), CliError> {
-        self.parts.notices().iter().try_for_each(|notice| self.face.say(notice, Style::Dim))
+        self.parts.notices().iter().try_for_each(|notice| self.display.say(notice, Style::Dim))
     }
 
     fn show_end(&mut self, ending: &Ending) -> Result<(), CliError> {
         if let Some(text) = words::ending(ending) {
-            self.face.say(&text, Style::Removed)?;
+            self.display.say(&text, Style::Removed)?;
         }
         self.say_notices()?;
         // A person has seen the ending on the screen; a script reads the exit code.
-        if !self.face.has_person() {
-            self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
+        if !self.display.has_person() {
+            self.exit_status =
+                if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
         }
         self.tally.turns += 1;
         self.refresh_status();

@@ -3,7 +3,6 @@
 //! The rules of the conversation are those of `headstart_agent`. This module contains the loop that waits for whatever
 //! comes first: a key, a signal, or something new to show.
 
-mod aloud;
 mod calls;
 mod card;
 mod catalog;
@@ -12,27 +11,28 @@ mod completion;
 mod context;
 mod copy;
 mod costs;
-mod face;
+mod display;
 mod generated;
 mod goodbye;
-mod held_back;
+mod handover;
 mod items;
-mod kept;
-mod lent;
 mod model;
 mod notices;
-mod opening;
 mod own_command;
+mod pager;
 mod pasted_path;
 mod picker;
 mod question;
-mod reader;
+mod resume;
+mod retry_waits;
+mod screen_reader;
 mod server_login;
 mod server_tools;
 mod show;
+mod skip_notice;
+mod start;
 mod status;
 mod undo;
-mod waiting;
 mod work_question;
 
 use std::collections::BTreeMap;
@@ -46,7 +46,8 @@ use tokio::task::JoinHandle;
 
 use crate::config::{Config as Settings, TabKey};
 use crate::conversation::{
-    Accounts, Conversation, Kept, ModelChoice, ShownTo, WorksHere, Written, mode_name,
+    Accounts, CommittedEdits, Conversation, FrontEndCapabilities, LocalModelFlag, ModelChoice,
+    SessionStorage, mode_name,
 };
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -54,15 +55,16 @@ use crate::output::one_line;
 use crate::parts::Parts;
 use crate::signals::Signals;
 use crate::terminal::{
-    Action, Ghost, Input, InputEvent, Known, LineEditor, LiveRow, Style, ThemeChoice, Turn,
+    Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveRow, Style, TerminalFeatures,
+    ThemeChoice,
 };
-pub(crate) use face::Face;
-use items::Shown;
-use lent::Lent;
-pub(crate) use opening::Opening;
-pub(crate) use picker::{Picked, pick};
+pub(crate) use display::Display;
+use handover::Handover;
+use items::DisplayProgress;
+pub(crate) use picker::{PickerOutcome, pick};
 use question::Question;
-use waiting::RetryWaits;
+use retry_waits::RetryWaits;
+pub(crate) use start::ChatStart;
 
 /// How long closing may take. Work that is told to stop normally has stopped long before.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,44 +82,44 @@ pub(crate) struct Chat {
     updates: Updates,
     parts: Parts,
     settings: Settings,
-    face: Face,
+    display: Display,
     editor: LineEditor,
-    names: completion::Names,
+    names: completion::NameCompletion,
     /// When a key last put the suggestion into the prompt.
     inserted_at: Option<Instant>,
     /// When Ctrl-C was pressed at an empty prompt, if nothing was pressed since.
     interrupted_at: Option<Instant>,
     question: Option<Question>,
-    shown: Shown,
+    shown: DisplayProgress,
     /// What was shown without being an item of the conversation.
-    beside: reader::Beside,
+    side_outputs: pager::SideOutputs,
     /// When each running call began, by its place in the conversation.
     running: BTreeMap<usize, Instant>,
     /// The id of the call whose command the work ahead runs, and when it began.
     ahead_command: Option<(String, Instant)>,
     /// A running command of the user's own.
-    own: Option<own_command::OwnCommand>,
+    own_command: Option<own_command::OwnCommand>,
     /// A restart of the tool servers.
     reloading: Option<JoinHandle<()>>,
     /// The prompts that wait for the first start of the servers.
-    waiting: server_tools::Waiting,
+    startup_queue: server_tools::StartupQueue,
     /// A login to a tool server that has not ended.
-    login: Option<server_login::UnderWay>,
+    login: Option<server_login::LoginTask>,
     /// A prompt that was requested from a server.
-    prompting: Option<server_tools::AskedPrompt>,
-    written: Arc<Written>,
+    prompt_request: Option<server_tools::PromptRequest>,
+    written: Arc<CommittedEdits>,
     /// The draft that was last put into the prompt.
     drafted: Option<Draft>,
-    last: ExitStatus,
-    over: bool,
+    exit_status: ExitStatus,
+    is_over: bool,
     /// Whether the user leaves for another conversation.
     resumes: bool,
     models: ModelChoice,
-    holds: RetryWaits,
-    works_here: WorksHere,
-    opening: Opening,
+    retry_waits: RetryWaits,
+    uses_local_model: LocalModelFlag,
+    opening: ChatStart,
     /// A prompt that is offered at the beginning, until one is sent.
-    first: Option<String>,
+    initial_prompt: Option<String>,
     /// What is wrong with the files of earlier chats, until it has been said.
     trouble: String,
     id: String,
@@ -126,16 +128,16 @@ pub(crate) struct Chat {
     tally: goodbye::Tally,
     status: status::Status,
     notices: notices::Notices,
-    held_back: held_back::HeldBack,
+    skip_notice: skip_notice::SkipNotice,
     /// The calls of one answer about which the user may be asked, in order.
     series: Vec<String>,
     /// The program that gets the terminal next.
-    lends: Option<Lent>,
+    handover: Option<Handover>,
 }
 
 /// How a chat was left.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct ChatEnd {
     pub(crate) status: ExitStatus,
     /// Whether its user wants to choose another conversation.
     pub(crate) resumes: bool,
@@ -149,22 +151,22 @@ impl Chat {
         parts: Parts,
         settings: Settings,
         accounts: Accounts,
-        mut kept: Kept,
+        mut storage: SessionStorage,
         models: ModelChoice,
-        face: Face,
+        display: Display,
     ) -> Self {
-        let prompts = std::mem::take(&mut kept.prompts);
-        let shown_to = ShownTo {
+        let prompts = std::mem::take(&mut storage.prompts);
+        let shown_to = FrontEndCapabilities {
             // Without a terminal nobody can press a key for a suggestion.
-            suggestions: face.has_person(),
-            questions: face.has_person(),
-            events: face.is_json(),
+            suggestions: display.has_person(),
+            questions: display.has_person(),
+            events: display.is_json(),
         };
-        let begun = Conversation::begin(parts, settings, accounts, kept, shown_to);
-        let Conversation { agent, driver, updates, parts, settings, written, works_here, .. } = begun;
+        let begun = Conversation::begin(parts, settings, accounts, storage, shown_to);
+        let Conversation { agent, driver, updates, parts, settings, written, uses_local_model, .. } = begun;
         let Conversation { id, is_kept, trouble, .. } = begun;
         let folder = parts.workspace.file_name().unwrap_or_default().to_string_lossy();
-        let known = Known::of(|name| models.variable(name));
+        let known = TerminalFeatures::of(|name| models.variable(name));
         let notices = notices::Notices::new(known, &settings.screen, &folder);
         let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
         let editor = if settings.screen.vi { editor.with_vi() } else { editor };
@@ -174,46 +176,46 @@ impl Chat {
             updates,
             parts,
             settings,
-            face,
+            display,
             editor,
-            names: completion::Names::default(),
+            names: completion::NameCompletion::default(),
             inserted_at: None,
             interrupted_at: None,
             question: None,
-            shown: Shown::default(),
-            beside: reader::Beside::default(),
+            shown: DisplayProgress::default(),
+            side_outputs: pager::SideOutputs::default(),
             running: BTreeMap::new(),
             ahead_command: None,
-            own: None,
+            own_command: None,
             reloading: None,
             login: None,
-            waiting: server_tools::Waiting::default(),
-            prompting: None,
+            startup_queue: server_tools::StartupQueue::default(),
+            prompt_request: None,
             written,
             drafted: None,
-            last: ExitStatus::Done,
-            over: false,
+            exit_status: ExitStatus::Done,
+            is_over: false,
             resumes: false,
-            holds: RetryWaits::of(&models.waits),
+            retry_waits: RetryWaits::of(&models.waits),
             models,
-            works_here,
-            opening: Opening::default(),
-            first: None,
+            uses_local_model,
+            opening: ChatStart::default(),
+            initial_prompt: None,
             trouble,
             id,
             is_kept,
             tally: goodbye::Tally::default(),
             status: status::Status::default(),
             notices,
-            held_back: held_back::HeldBack::default(),
+            skip_notice: skip_notice::SkipNotice::default(),
             series: Vec::new(),
-            lends: None,
+            handover: None,
         }
     }
 
     /// Runs the chat until the user leaves. Whatever ends it, nothing that it started is left running.
-    pub(crate) async fn run(mut self, input: &mut Input) -> Result<Left, CliError> {
-        let ended = self.talk(input).await.and_then(|()| self.say_goodbye());
+    pub(crate) async fn run(mut self, input: &mut Input) -> Result<ChatEnd, CliError> {
+        let ended = self.run_event_loop(input).await.and_then(|()| self.say_goodbye());
         // The terminal may be gone, and then no progress has to be ended.
         let _ = self.end_progress();
         // A process that never ends must not prevent the chat from ending.
@@ -229,45 +231,48 @@ impl Chat {
         let items = &self.agent.view().items;
         let is_begun = items.iter().any(|item| matches!(**item, Item::Prompt { .. }));
         let id = (self.is_kept && is_begun).then_some(self.id);
-        let left = Left { status: self.last, resumes: self.resumes, id };
+        let left = ChatEnd { status: self.exit_status, resumes: self.resumes, id };
         ended.and(closed).map(|()| left)
     }
 
-    async fn talk(&mut self, input: &mut Input) -> Result<(), CliError> {
+    async fn run_event_loop(&mut self, input: &mut Input) -> Result<(), CliError> {
         let mut signals = Signals::new().map_err(CliError::Input)?;
         let mut input_ended = false;
-        if self.face.has_person() {
+        if self.display.has_person() {
             let mode = mode_name(self.settings.mode);
-            if let Some(by) = self.settings.screen.read_aloud.as_ref().filter(|_| self.face.is_aloud()) {
+            if let Some(by) =
+                self.settings.screen.read_aloud.as_ref().filter(|_| self.display.uses_screen_reader())
+            {
                 let how =
                     "No line is drawn again. A line and Enter is a prompt; Ctrl-C interrupts, Ctrl-D leaves.";
-                self.face.say(&format!("This chat is lines to be read aloud, by {by}. {how}"), Style::Dim)?;
+                self.display
+                    .say(&format!("This chat is lines to be read aloud, by {by}. {how}"), Style::Dim)?;
             }
             self.say_welcome(mode)?;
         }
         if !self.trouble.is_empty() {
             let trouble = std::mem::take(&mut self.trouble);
-            self.face.say(&trouble, Style::Removed)?;
+            self.display.say(&trouble, Style::Removed)?;
         }
         self.refresh_status();
         self.say_restored()?;
         self.start_servers();
         self.open()?;
-        while !self.over {
-            if let Some(lent) = self.lends.take() {
-                self.lend(lent, input, &mut signals)?;
+        while !self.is_over {
+            if let Some(handover) = self.handover.take() {
+                self.hand_over_terminal(handover, input, &mut signals)?;
             }
             let view = self.agent.view();
             self.draw(&view)?;
             // A pipe is read line by line, each line when the turn before it has ended.
-            let listens = !input_ended && (self.face.has_person() || view.phase == Phase::Idle);
+            let listens = !input_ended && (self.display.has_person() || view.phase == Phase::Idle);
             let joins = view.phase == Phase::Accepting;
             let second = self.next_second();
             tokio::select! {
                 biased;
                 signal = signals.next() => {
                     // If the terminal turns Ctrl-C into a signal, the signal is handled like the key.
-                    if self.face.is_aloud() && signal.is_interrupt() && self.stop()? {
+                    if self.display.uses_screen_reader() && signal.is_interrupt() && self.stop()? {
                         continue;
                     }
                     let what = "what was at work is gone, what was accepted stays".to_owned();
@@ -281,20 +286,20 @@ impl Chat {
                     None => input_ended = true,
                 },
                 // Updates wait while a text is open on the separate screen.
-                Some(update) = self.updates.next(), if !self.face.reads() => self.on_update(&update)?,
+                Some(update) = self.updates.next(), if !self.display.is_reading() => self.on_update(&update)?,
                 () = second => {}
-                () = self.names.news() => self.complete_with_news(),
-                () = self.status.news() => {}
-                () = self.parts.server_tools.changed(), if view.phase == Phase::Idle && !self.face.reads() => self.say_notices()?,
-                news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
-                () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
-                () = self.waiting.too_long() => self.on_late_servers()?,
-                news = server_login::news(&mut self.login), if !self.face.reads() => self.on_login(news)?,
-                said = server_tools::prompted(&mut self.prompting), if !self.face.reads() => self.on_prompted(said)?,
-                news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
+                () = self.names.refresh() => self.complete_with_news(),
+                () = self.status.update() => {}
+                () = self.parts.server_tools.changed(), if view.phase == Phase::Idle && !self.display.is_reading() => self.say_notices()?,
+                news = own_command::next_event(&mut self.own_command), if !self.display.is_reading() => self.on_own(news)?,
+                () = server_tools::wait_for_restart(&mut self.reloading), if view.phase == Phase::Idle && !self.display.is_reading() => self.on_reloaded()?,
+                () = self.startup_queue.until_late() => self.on_late_servers()?,
+                news = server_login::next_event(&mut self.login), if !self.display.is_reading() => self.on_login(news)?,
+                said = server_tools::prompt_text(&mut self.prompt_request), if !self.display.is_reading() => self.on_prompted(said)?,
+                news = self.retry_waits.of_request(joins).next_event() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {
-                self.over = true;
+                self.is_over = true;
             }
         }
         self.catch_up()
@@ -302,7 +307,7 @@ impl Chat {
 
     /// Shows all updates so far, so that the user sees them before they press the next key.
     fn catch_up(&mut self) -> Result<(), CliError> {
-        while !self.face.reads()
+        while !self.display.is_reading()
             && let Some(Some(update)) = self.updates.next().now_or_never()
         {
             self.on_update(&update)?;
@@ -313,23 +318,23 @@ impl Chat {
     /// Draws the prompt, with the rest of the suggestion that continues what is typed, or the question in its place.
     fn draw(&mut self, view: &View) -> Result<(), CliError> {
         self.tell_terminal(view)?;
-        if self.face.reads() {
-            return self.face.draw_reader();
+        if self.display.is_reading() {
+            return self.display.draw_reader();
         }
-        let columns = self.face.columns()?;
+        let columns = self.display.columns()?;
         let status = match view.phase {
             // Other keys count while a question is shown.
             _ if self.question.is_some() => None,
-            Phase::Idle if self.waiting.has_prompts() => {
+            Phase::Idle if self.startup_queue.has_prompts() => {
                 Some("waiting for the tool servers to start (Ctrl-C interrupts)".to_owned())
             }
             Phase::Idle | Phase::Ended => {
                 let ran = self.ahead_command.as_ref().map(|(_, began)| began.elapsed());
-                let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.face.has_keys());
-                let columns = if self.face.has_keys() { columns } else { usize::MAX };
+                let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.display.has_keys());
+                let columns = if self.display.has_keys() { columns } else { usize::MAX };
                 let ahead = view.ahead.as_ref().filter(|_| LEAST_CARD <= columns);
                 let card = ahead.map(|ahead| card::row(ahead, columns, ran, key.as_deref()));
-                card.or_else(|| self.held_back.row().filter(|_| self.face.has_keys()))
+                card.or_else(|| self.skip_notice.row().filter(|_| self.display.has_keys()))
             }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
                 match phase {
@@ -346,14 +351,14 @@ impl Chat {
             let place = place.map(|place| (place.number, place.of));
             Some(Ghost { place, ..Ghost::only(suggestion.rest.clone()?) })
         });
-        let first = self.first.as_ref().filter(|_| self.editor.text().is_empty());
+        let first = self.initial_prompt.as_ref().filter(|_| self.editor.text().is_empty());
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
         self.editor.set_ghost(ghost.filter(|_| self.editor.text() != command::KEYS));
         self.editor.set_queue(!view.queued.is_empty());
         let footer = self.status_line(columns);
         let question = self.question.as_ref().map(Question::consent);
         if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {
-            return self.face.draw(why, None, &[], Some(question::WHY_NOT), &footer);
+            return self.display.draw(why, None, &[], Some(question::WHY_NOT), &footer);
         }
         let search = self
             .editor
@@ -363,12 +368,12 @@ impl Chat {
         let mut live = self.live_rows(view);
         live.extend(self.own_rows());
         live.extend(queued_rows(view));
-        self.face.draw(&self.editor, question, &live, status.as_deref(), &footer)
+        self.display.draw(&self.editor, question, &live, status.as_deref(), &footer)
     }
 
     fn on_input(&mut self, event: InputEvent) -> Result<(), CliError> {
         let event = match event {
-            InputEvent::Line(line) if self.face.is_aloud() => return self.on_line(&line),
+            InputEvent::Line(line) if self.display.uses_screen_reader() => return self.on_line(&line),
             InputEvent::Line(line) if line.trim().is_empty() => return Ok(()),
             InputEvent::Line(line) => return self.on_submit(&line),
             InputEvent::Terminal(event @ (Event::FocusGained | Event::FocusLost)) => {
@@ -377,15 +382,15 @@ impl Chat {
             }
             InputEvent::Background(theme) => {
                 if self.settings.screen.theme == ThemeChoice::Auto {
-                    self.face.set_theme(theme);
+                    self.display.set_theme(theme);
                 }
                 return Ok(());
             }
             InputEvent::Terminal(event) => event,
         };
-        if self.face.reads() {
-            self.face.on_key_of_reader(&event)?;
-            if let Some(question) = self.question.as_mut().filter(|_| !self.face.reads()) {
+        if self.display.is_reading() {
+            self.display.on_key_of_reader(&event)?;
+            if let Some(question) = self.question.as_mut().filter(|_| !self.display.is_reading()) {
                 question.consent.came_back(Instant::now());
             }
             return Ok(());
@@ -412,21 +417,21 @@ impl Chat {
             Action::Tab => self.on_tab(),
             Action::TakeGhost => self.take_suggestion(),
             Action::InsertGhost => self.insert_suggestion(),
-            Action::TurnGhost(Turn::Next) => self.agent.next_suggestion(),
-            Action::TurnGhost(Turn::Previous) => self.agent.previous_suggestion(),
-            Action::DismissGhost if self.first.take().is_some() => {}
+            Action::TurnGhost(GhostDirection::Next) => self.agent.next_suggestion(),
+            Action::TurnGhost(GhostDirection::Previous) => self.agent.previous_suggestion(),
+            Action::DismissGhost if self.initial_prompt.take().is_some() => {}
             Action::DismissGhost => self.agent.dismiss(),
             Action::Escape => {
                 self.stop()?;
             }
-            Action::Editor => self.lends = Some(Lent::ToEditor),
+            Action::Editor => self.handover = Some(Handover::ToEditor),
             Action::ReadAll => self.read_conversation()?,
             Action::ReadNewest => self.read_newest()?,
-            Action::Suspend => self.lends = Some(Lent::ToShell),
-            Action::Redraw => self.face.scroll_away()?,
+            Action::Suspend => self.handover = Some(Handover::ToShell),
+            Action::Redraw => self.display.scroll_away()?,
             Action::NextMode => self.next_mode()?,
             Action::Interrupt => self.on_second_interrupt()?,
-            Action::EndOfInput => self.over = true,
+            Action::EndOfInput => self.is_over = true,
         }
         Ok(())
     }
@@ -435,10 +440,10 @@ impl Chat {
     fn on_second_interrupt(&mut self) -> Result<(), CliError> {
         let before = self.interrupted_at.replace(Instant::now());
         if before.is_some_and(|at| at.elapsed() < SECOND_INTERRUPT) {
-            self.over = true;
+            self.is_over = true;
             return Ok(());
         }
-        self.face.say("Ctrl-C again, Ctrl-D or /quit leaves.", Style::Dim)
+        self.display.say("Ctrl-C again, Ctrl-D or /quit leaves.", Style::Dim)
     }
 
     /// Takes the last queued prompt back into the editor.
@@ -471,7 +476,7 @@ impl Chat {
 
     /// Ends a command of the user's own, else the turn. Returns whether there was something to end.
     fn stop(&mut self) -> Result<bool, CliError> {
-        Ok(self.end_own()? || self.take_back_waiting() || self.agent.interrupt().is_ok())
+        Ok(self.end_own()? || self.take_back_queued_prompts() || self.agent.interrupt().is_ok())
     }
 
     fn on_edited(&mut self, edit: EditKind) {
@@ -519,14 +524,14 @@ impl Chat {
 
     /// Puts the offered first prompt into the empty line, so that it can be edited.
     fn insert_first(&mut self) {
-        if let Some(first) = self.first.as_ref().filter(|_| self.editor.text().is_empty()) {
+        if let Some(first) = self.initial_prompt.as_ref().filter(|_| self.editor.text().is_empty()) {
             self.editor.replace(first);
             self.on_edited(EditKind::Changed);
         }
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
-        if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.face.has_person()) {
+        if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.display.has_person()) {
             self.agent.edited("", EditKind::Changed);
             return self.run_own(line, is_told);
         }
@@ -534,7 +539,7 @@ impl Chat {
         let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));
         let command = match text.trim() {
             _ if escaped.is_some() => None,
-            command::KEYS if self.face.has_keys() => Some(Ok(command::Command::Help)),
+            command::KEYS if self.display.has_keys() => Some(Ok(command::SlashCommand::Help)),
             text => command::parse(text),
         };
         let text = escaped.unwrap_or(text);
@@ -543,10 +548,10 @@ impl Chat {
             self.agent.edited("", EditKind::Changed);
             return match command {
                 Ok(command) => self.on_command(&command),
-                Err(message) => self.face.say(&message, Style::Removed),
+                Err(message) => self.display.say(&message, Style::Removed),
             };
         }
-        if self.waiting.takes(text) {
+        if self.startup_queue.queue(text) {
             self.agent.edited("", EditKind::Changed);
             return Ok(());
         }
@@ -554,12 +559,12 @@ impl Chat {
     }
 
     fn submit(&mut self, text: &str) -> Result<(), CliError> {
-        self.first = None;
-        self.held_back.over();
+        self.initial_prompt = None;
+        self.skip_notice.clear_row();
         match self.agent.submit(text) {
             // With keys, the prompt is shown above the editor until its turn begins.
-            Ok(Submission::Queued) if !self.face.has_keys() => {
-                self.face.say(&format!("next: {text}"), Style::Dim)
+            Ok(Submission::Queued) if !self.display.has_keys() => {
+                self.display.say(&format!("next: {text}"), Style::Dim)
             }
             _ => Ok(()),
         }

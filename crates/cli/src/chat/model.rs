@@ -1,5 +1,5 @@
 use super::Chat;
-use super::waiting::RetryWaits;
+use super::retry_waits::RetryWaits;
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -11,20 +11,20 @@ impl Chat {
             let now = if now.is_empty() { self.parts.model_name.clone() } else { now };
             let fast = self.settings.fast_model.as_ref().map(|fast| format!(", and {fast} the work ahead"));
             let text = format!("{now} answers{}; /model NAME chooses another", fast.unwrap_or_default());
-            return self.face.say(&text, Style::Dim);
+            return self.display.say(&text, Style::Dim);
         };
         let chosen = match self.models.open(name) {
             Ok(chosen) => chosen,
             Err(problem) => {
                 let text = format!("the model stays as it is: {problem}");
-                return self.face.say(&text, Style::Removed);
+                return self.display.say(&text, Style::Removed);
             }
         };
-        let spec = self.models.use_models(&self.agent, &mut self.parts, &self.works_here, chosen);
-        self.holds = RetryWaits::of(&self.models.waits);
+        let spec = self.models.use_models(&self.agent, &mut self.parts, &self.uses_local_model, chosen);
+        self.retry_waits = RetryWaits::of(&self.models.waits);
         let text = format!("{spec} answers from now on; what ran ahead is dropped");
         self.settings.model = Some(spec);
         self.refresh_status();
-        self.face.say(&text, Style::Dim)
+        self.display.say(&text, Style::Dim)
     }
 }

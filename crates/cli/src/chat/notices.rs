@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use headstart_agent::{Phase, View};
 
 use super::Chat;
-use crate::config::Screen;
+use crate::config::ScreenConfig;
 use crate::error::CliError;
-use crate::terminal::{Known, sanitize};
+use crate::terminal::{TerminalFeatures, sanitize};
 
 /// A user whose terminal has no focus is notified after a turn that took longer.
 const LONG: Duration = Duration::from_secs(10);
@@ -17,35 +17,35 @@ const VERY_LONG: Duration = Duration::from_secs(30);
 /// Which of these the terminal is sent, and the state that it was sent last.
 #[derive(Debug)]
 pub(super) struct Notices {
-    known: Known,
+    features: TerminalFeatures,
     notify: bool,
     title: bool,
     /// The name of the folder. Nothing that a model wrote is ever sent this way.
     folder: String,
     /// Whether the terminal has the focus, if it reports that.
     has_focus: Option<bool>,
-    last: Stage,
+    last: Activity,
     began: Instant,
     is_titled: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Activity {
     Idle,
     Works,
     Asks,
 }
 
 impl Notices {
-    pub(super) fn new(known: Known, screen: &Screen, folder: &str) -> Self {
+    pub(super) fn new(features: TerminalFeatures, screen: &ScreenConfig, folder: &str) -> Self {
         let folder = sanitize(folder).replace(['\n', '\t'], " ");
         Self {
-            known,
+            features,
             notify: screen.notify,
             title: screen.title,
             folder,
             has_focus: None,
-            last: Stage::Idle,
+            last: Activity::Idle,
             began: Instant::now(),
             is_titled: false,
         }
@@ -56,44 +56,44 @@ impl Notices {
     }
 
     /// The codes for what has changed.
-    fn codes(&mut self, stage: Stage, now: Instant) -> String {
+    fn codes(&mut self, stage: Activity, now: Instant) -> String {
         let last = std::mem::replace(&mut self.last, stage);
         if last == stage && self.is_titled {
             return String::new();
         }
-        if (last, stage) == (Stage::Idle, Stage::Works) {
+        if (last, stage) == (Activity::Idle, Activity::Works) {
             self.began = now;
         }
         let mut codes = String::new();
         if self.title {
             let word = match stage {
-                Stage::Idle => "",
-                Stage::Works => ", working",
-                Stage::Asks => ", asks",
+                Activity::Idle => "",
+                Activity::Works => ", working",
+                Activity::Asks => ", asks",
             };
-            codes += &self.known.title(&format!("headstart: {}{word}", self.folder));
+            codes += &self.features.title(&format!("headstart: {}{word}", self.folder));
         }
         // No progress has to be ended in a terminal whose title was never set to "working".
-        if self.is_titled || stage != Stage::Idle {
-            codes += self.known.progress(match stage {
-                Stage::Idle => 0,
-                Stage::Works => 3,
-                Stage::Asks => 4,
+        if self.is_titled || stage != Activity::Idle {
+            codes += self.features.progress(match stage {
+                Activity::Idle => 0,
+                Activity::Works => 3,
+                Activity::Asks => 4,
             });
         }
         self.is_titled = true;
         let took = now.saturating_duration_since(self.began);
         let is_away = match self.has_focus {
-            Some(has_focus) => !has_focus && (stage == Stage::Asks || LONG < took),
+            Some(has_focus) => !has_focus && (stage == Activity::Asks || LONG < took),
             None => VERY_LONG < took,
         };
         let calls = match (last, stage) {
-            (_, Stage::Asks) => Some("a question waits in"),
-            (Stage::Works, Stage::Idle) => Some("a turn has ended in"),
+            (_, Activity::Asks) => Some("a question waits in"),
+            (Activity::Works, Activity::Idle) => Some("a turn has ended in"),
             _ => None,
         };
         if let Some(calls) = calls.filter(|_| self.notify && is_away) {
-            codes += &self.known.notification(&format!("headstart: {calls} {}", self.folder));
+            codes += &self.features.notification(&format!("headstart: {calls} {}", self.folder));
         }
         codes
     }
@@ -102,26 +102,26 @@ impl Notices {
 impl Chat {
     /// Sends the terminal the codes for what has changed.
     pub(super) fn tell_terminal(&mut self, view: &View) -> Result<(), CliError> {
-        if !self.face.has_keys() {
+        if !self.display.has_keys() {
             return Ok(());
         }
         let stage = match view.phase {
-            _ if self.question.is_some() => Stage::Asks,
-            Phase::Idle | Phase::Ended if self.own_began().is_none() => Stage::Idle,
-            _ => Stage::Works,
+            _ if self.question.is_some() => Activity::Asks,
+            Phase::Idle | Phase::Ended if self.own_began().is_none() => Activity::Idle,
+            _ => Activity::Works,
         };
         match self.notices.codes(stage, Instant::now()) {
             codes if codes.is_empty() => Ok(()),
-            codes => self.face.send(&codes),
+            codes => self.display.send(&codes),
         }
     }
 
     /// Ends the progress that the terminal shows. The guard restores the title.
     pub(super) fn end_progress(&mut self) -> Result<(), CliError> {
-        if self.notices.last == Stage::Idle {
+        if self.notices.last == Activity::Idle {
             return Ok(());
         }
-        self.face.send(self.notices.known.progress(0))
+        self.display.send(self.notices.features.progress(0))
     }
 }
 
@@ -130,10 +130,10 @@ mod tests {
     use super::*;
 
     fn notices(variables: &[(&str, &str)]) -> Notices {
-        let known = Known::of(|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        let features = TerminalFeatures::of(|name| {
+            variables.iter().find(|(features, _)| *features == name).map(|(_, value)| (*value).to_owned())
         });
-        Notices::new(known, &Screen::default(), "my\x1b]0;project\n")
+        Notices::new(features, &ScreenConfig::default(), "my\x1b]0;project\n")
     }
 
     const GHOSTTY: [(&str, &str); 2] = [("TERM", "xterm-ghostty"), ("TERM_PROGRAM", "ghostty")];
@@ -142,12 +142,12 @@ mod tests {
     fn the_title_says_what_goes_on_and_is_sent_once() {
         let mut notices = notices(&[("TERM", "xterm-256color")]);
         let began = Instant::now();
-        let idle = notices.codes(Stage::Idle, began);
+        let idle = notices.codes(Activity::Idle, began);
         assert_eq!(idle, "\x1b]2;headstart: my\\u{1b}]0;project \x07");
-        assert_eq!(notices.codes(Stage::Idle, began), "");
-        let works = notices.codes(Stage::Works, began);
+        assert_eq!(notices.codes(Activity::Idle, began), "");
+        let works = notices.codes(Activity::Works, began);
         assert_eq!(works, "\x1b]2;headstart: my\\u{1b}]0;project , working\x07");
-        assert!(!notices.codes(Stage::Idle, began + LONG / 2).contains("ended"));
+        assert!(!notices.codes(Activity::Idle, began + LONG / 2).contains("ended"));
     }
 
     #[test]
@@ -161,11 +161,11 @@ mod tests {
         ] {
             let mut notices = notices(&GHOSTTY);
             let began = Instant::now();
-            notices.codes(Stage::Idle, began);
+            notices.codes(Activity::Idle, began);
             notices.has_focus = focus;
-            let works = notices.codes(Stage::Works, began);
+            let works = notices.codes(Activity::Works, began);
             assert!(works.contains("\x1b]9;4;3\x07"), "{works:?}");
-            let ended = notices.codes(Stage::Idle, began + took);
+            let ended = notices.codes(Activity::Idle, began + took);
             assert!(ended.contains("\x1b]9;4;0\x07"), "{ended:?}");
             let called = ended.contains("\x07\x1b]777;notify;headstart;headstart: a turn has ended in my");
             assert_eq!(called, is_called, "{focus:?} {took:?} {ended:?}");
@@ -177,11 +177,11 @@ mod tests {
         let mut asks = notices(&GHOSTTY);
         asks.on_focus(false);
         let began = Instant::now();
-        asks.codes(Stage::Works, began);
-        assert!(asks.codes(Stage::Asks, began).contains("a question waits in"));
+        asks.codes(Activity::Works, began);
+        assert!(asks.codes(Activity::Asks, began).contains("a question waits in"));
         let mut silent = Notices { notify: false, title: false, ..notices(&GHOSTTY) };
         silent.on_focus(false);
-        silent.codes(Stage::Works, began);
-        assert_eq!(silent.codes(Stage::Asks, began), "\x1b]9;4;4\x07");
+        silent.codes(Activity::Works, began);
+        assert_eq!(silent.codes(Activity::Asks, began), "\x1b]9;4;4\x07");
     }
 }

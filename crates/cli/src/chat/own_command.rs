@@ -11,7 +11,7 @@ use headstart_toolbox::{PartialOutput, ToolContext, ToolLimits, ToolOutput};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::reader::{Kept, of_own};
+use super::pager::{SideOutput, own_command_passages};
 use super::{Chat, calls};
 use crate::error::CliError;
 use crate::output::shortened;
@@ -27,24 +27,24 @@ pub(super) struct OwnCommand {
     line: String,
     began: Instant,
     printed: String,
-    news: mpsc::UnboundedReceiver<News>,
+    events: mpsc::UnboundedReceiver<CommandEvent>,
     /// Whether the model is told about the command.
     is_told: bool,
     _work: JoinSet<()>,
 }
 
 /// News about a running command.
-pub(super) enum News {
+pub(super) enum CommandEvent {
     Printed(String),
     Ended(Result<String, String>),
 }
 
-struct Prints(mpsc::UnboundedSender<News>);
+struct OutputForwarder(mpsc::UnboundedSender<CommandEvent>);
 
-impl PartialOutput for Prints {
+impl PartialOutput for OutputForwarder {
     fn printed(&self, end: &str) {
         // The receiver is gone if the command was ended, so nobody needs this.
-        let _ = self.0.send(News::Printed(end.to_owned()));
+        let _ = self.0.send(CommandEvent::Printed(end.to_owned()));
     }
 }
 
@@ -59,11 +59,11 @@ pub(super) fn parse(line: &str) -> Option<(&str, bool)> {
 }
 
 /// Waits for news about the running command. Never ends if none runs.
-pub(super) async fn news(own: &mut Option<OwnCommand>) -> News {
+pub(super) async fn next_event(own: &mut Option<OwnCommand>) -> CommandEvent {
     match own {
-        Some(own) => match own.news.recv().await {
+        Some(own) => match own.events.recv().await {
             Some(news) => news,
-            None => News::Ended(Err("it broke off".to_owned())),
+            None => CommandEvent::Ended(Err("it broke off".to_owned())),
         },
         None => std::future::pending().await,
     }
@@ -74,18 +74,18 @@ impl Chat {
     pub(super) fn run_own(&mut self, line: &str, is_told: bool) -> Result<(), CliError> {
         if line.is_empty() {
             return self
-                .face
+                .display
                 .say("! runs a command of yours: !cargo test; with !! the model is not told", Style::Dim);
         }
-        if self.own.is_some() {
-            return self.face.say("a command of yours is running; Ctrl-C ends it", Style::Removed);
+        if self.own_command.is_some() {
+            return self.display.say("a command of yours is running; Ctrl-C ends it", Style::Removed);
         }
         let call = ToolCall {
             id: String::new(),
             name: headstart_tool_gate::built_in::SHELL.name.to_string(),
             args: serde_json::Map::from_iter([("command".to_owned(), line.into())]),
         };
-        let (send, news) = mpsc::unbounded_channel();
+        let (send, events) = mpsc::unbounded_channel();
         let (engine, gate) = (self.parts.engine.clone(), self.parts.host.gate_context());
         let limits = ToolLimits { command_time: TIME, ..engine.limits.tools };
         let mut work = JoinSet::new();
@@ -99,39 +99,46 @@ impl Chat {
                 consented: true,
                 attended: true,
             };
-            let prints = Prints(send.clone());
+            let prints = OutputForwarder(send.clone());
             let ended = engine.toolbox.run_streaming(&call, context, &prints).await;
-            let _ =
-                send.send(News::Ended(ended.map(ToolOutput::into_text).map_err(|error| error.to_string())));
+            let _ = send.send(CommandEvent::Ended(
+                ended.map(ToolOutput::into_text).map_err(|error| error.to_string()),
+            ));
         });
-        self.own = Some(OwnCommand {
+        self.own_command = Some(OwnCommand {
             line: line.to_owned(),
             began: Instant::now(),
             printed: String::new(),
-            news,
+            events,
             is_told,
             _work: work,
         });
         Ok(())
     }
 
-    pub(super) fn on_own(&mut self, news: News) -> Result<(), CliError> {
-        match news {
-            News::Printed(end) => {
-                if let Some(own) = &mut self.own {
+    pub(super) fn on_own(&mut self, event: CommandEvent) -> Result<(), CliError> {
+        match event {
+            CommandEvent::Printed(end) => {
+                if let Some(own) = &mut self.own_command {
                     own.printed = end;
                 }
                 Ok(())
             }
-            News::Ended(ended) => {
-                let Some(own) = self.own.take() else { return Ok(()) };
-                self.face.end_answer()?;
-                let lines = calls::own_ended(&own.line, own.began.elapsed(), &ended, &self.fold_hint());
-                self.face.say_of_turn(&lines)?;
+            CommandEvent::Ended(ended) => {
+                let Some(own) = self.own_command.take() else { return Ok(()) };
+                self.display.end_answer()?;
+                let lines =
+                    calls::own_command_lines(&own.line, own.began.elapsed(), &ended, &self.fold_hint());
+                self.display.say_of_turn(&lines)?;
                 let printed = ended.as_ref().unwrap_or_else(|error| error);
                 let place = self.agent.view().items.len();
-                let passages = of_own(&own.line, printed);
-                self.beside.keep(Kept { items: place, passages, bytes: printed.len(), is_named: false });
+                let passages = own_command_passages(&own.line, printed);
+                self.side_outputs.push(SideOutput {
+                    items: place,
+                    passages,
+                    bytes: printed.len(),
+                    is_named: false,
+                });
                 if own.is_told {
                     let printed = ended.unwrap_or_else(|error| error);
                     let printed = shortened(&printed, TOLD_CHARS);
@@ -147,8 +154,8 @@ impl Chat {
 
     /// Ends the command, on Ctrl-C. Returns whether there was one.
     pub(super) fn end_own(&mut self) -> Result<bool, CliError> {
-        let Some(own) = self.own.take() else { return Ok(false) };
-        self.face.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
+        let Some(own) = self.own_command.take() else { return Ok(false) };
+        self.display.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
         if own.is_told {
             self.agent
                 .add_note(format!("the user began to run `{}` in a terminal here, and ended it.", own.line));
@@ -158,14 +165,14 @@ impl Chat {
 
     /// The rows of the running command, with how long it has run.
     pub(super) fn own_rows(&self) -> Vec<LiveRow> {
-        let Some(own) = &self.own else { return Vec::new() };
+        let Some(own) = &self.own_command else { return Vec::new() };
         let title = format!("● ! {}", own.line.lines().next().unwrap_or_default());
         calls::running_rows(title, Some(own.began.elapsed()), Some(&own.printed))
     }
 
     /// When the running command began.
     pub(super) fn own_began(&self) -> Option<Instant> {
-        self.own.as_ref().map(|own| own.began)
+        self.own_command.as_ref().map(|own| own.began)
     }
 }
 

@@ -8,7 +8,7 @@ use headstart_agent::{Item, Session};
 use headstart_toolbox::edited_file;
 
 use super::completion::best;
-use super::face::Face;
+use super::display::Display;
 use crate::error::CliError;
 use crate::output::{age, one_line, shortened};
 use crate::sessions::{Sessions, age_ms};
@@ -20,7 +20,7 @@ const LEAST_TITLE: usize = 12;
 
 /// What the user chose from the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Picked {
+pub(crate) enum PickerOutcome {
     /// The conversation with this id.
     Session(String),
     /// There are no conversations to choose from.
@@ -30,7 +30,7 @@ pub(crate) enum Picked {
 }
 
 /// One row of the list.
-struct Row {
+struct SessionRow {
     id: String,
     title: String,
     age: String,
@@ -40,18 +40,19 @@ struct Row {
 /// Lets the user choose one of the conversations of a workspace. Typing narrows the list, Enter takes the marked one,
 /// Esc takes none.
 pub(crate) async fn pick(
-    face: &mut Face,
+    display: &mut Display,
     input: &mut Input,
     sessions: &Sessions,
-) -> Result<Picked, CliError> {
-    let rows: Vec<_> = sessions.list()?.iter().filter_map(|listed| Row::of(listed, sessions)).collect();
+) -> Result<PickerOutcome, CliError> {
+    let rows: Vec<_> =
+        sessions.list()?.iter().filter_map(|listed| SessionRow::of(listed, sessions)).collect();
     if rows.is_empty() {
-        face.say("No conversation of this workspace is kept yet; this is a new one.", Style::Dim)?;
-        return Ok(Picked::NoneThere);
+        display.say("No conversation of this workspace is kept yet; this is a new one.", Style::Dim)?;
+        return Ok(PickerOutcome::NoneThere);
     }
     let mut editor = LineEditor::default();
     loop {
-        let columns = face.columns()?;
+        let columns = display.columns()?;
         let typed = editor.text().to_owned();
         // A mark that the user has moved stays where it is until something else is typed.
         if editor.popup().is_none() {
@@ -60,18 +61,20 @@ pub(crate) async fn pick(
         let found = if editor.popup().is_none() { "Nothing fits" } else { "Resume" };
         let status = format!("{found}: type to narrow, Up and Down, Enter goes on with it, Esc leaves");
         let footer = StatusLine { items: Vec::new(), hint: "" };
-        face.draw(&editor, None, &[], Some(&status), &footer)?;
-        let Some(event) = input.next().await.map_err(CliError::Input)? else { return Ok(Picked::Nothing) };
+        display.draw(&editor, None, &[], Some(&status), &footer)?;
+        let Some(event) = input.next().await.map_err(CliError::Input)? else {
+            return Ok(PickerOutcome::Nothing);
+        };
         let InputEvent::Terminal(event) = event else { continue };
         match &event {
             Event::Key(key) if key.code == KeyCode::Enter && key.kind != KeyEventKind::Release => {
                 if let Some(popup) = editor.popup() {
-                    return Ok(Picked::Session(popup.marked().text.clone()));
+                    return Ok(PickerOutcome::Session(popup.marked().text.clone()));
                 }
             }
             event => match editor.handle(event) {
                 Action::ClosePopup | Action::Escape | Action::Interrupt | Action::EndOfInput => {
-                    return Ok(Picked::Nothing);
+                    return Ok(PickerOutcome::Nothing);
                 }
                 Action::Resized(_) | Action::Inserted | Action::Edited => editor.set_popup(None),
                 _ => {}
@@ -80,7 +83,7 @@ pub(crate) async fn pick(
     }
 }
 
-impl Row {
+impl SessionRow {
     /// The row of a session; `None` if the session cannot be read.
     fn of(listed: &ListedSession, sessions: &Sessions) -> Option<Self> {
         let session = listed.session.as_ref().ok()?;
@@ -98,9 +101,9 @@ impl Row {
 }
 
 /// The rows that fit what is typed, for a terminal with this many columns.
-fn choices(rows: &[Row], typed: &str, columns: usize) -> Vec<Choice> {
+fn choices(rows: &[SessionRow], typed: &str, columns: usize) -> Vec<Choice> {
     let room = columns.saturating_sub(OTHER_COLUMNS).max(LEAST_TITLE);
-    let choice = |row: &Row| Choice {
+    let choice = |row: &SessionRow| Choice {
         label: format!("{:<6}  {}", row.age, shortened(&row.title, room)),
         words: row.words.clone(),
         text: row.id.clone(),

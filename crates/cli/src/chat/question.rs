@@ -9,10 +9,10 @@ use headstart_overlay_fs::Choice;
 use headstart_speculation::CallStage;
 
 use super::{Chat, calls, show};
+use crate::conflicting_commits::{CommitOffer, ConflictingCommits};
 use crate::error::CliError;
-use crate::offered::{Commits, Way};
 use crate::output::one_line;
-use crate::terminal::{Action, Answer, Consent, LineEditor, Passage, Style};
+use crate::terminal::{Action, Consent, ConsentAnswer, LineEditor, Passage, Style};
 
 /// Shown above the line in which a user writes why they decline.
 pub(super) const WHY_NOT: &str = "why not? Enter tells the model, Esc goes back to the question";
@@ -31,7 +31,7 @@ pub(super) struct Question {
     /// The editor for the reason, while the user writes why they decline.
     pub(super) why: Option<LineEditor>,
     /// Commits that can be kept, and where they are kept.
-    pub(super) commits: Option<(Commits, Way)>,
+    pub(super) commits: Option<(ConflictingCommits, CommitOffer)>,
 }
 
 impl Question {
@@ -39,7 +39,7 @@ impl Question {
         &self.consent
     }
 
-    pub(super) fn asking(self, consent: Consent) -> Self {
+    pub(super) fn with_consent(self, consent: Consent) -> Self {
         Self { consent, ..self }
     }
 }
@@ -52,7 +52,7 @@ impl Chat {
         }
         self.question = None;
         let Some(Asked { id, about, always, .. }) = asked else { return Ok(()) };
-        self.face.end_answer()?;
+        self.display.end_answer()?;
         let always = always.as_ref().map(|rule| one_line(&rule.to_string()));
         let place = match &**about {
             Subject::Call(judged) => self.place_of(&judged.call.id),
@@ -100,7 +100,7 @@ impl Chat {
     fn read_if_long(&mut self, judged: &JudgedCall) -> Result<(), CliError> {
         let call = Passage::Text(show::whole_call(&judged.call), Style::Strong);
         let why = Passage::Text(format!("  {}", judged.verdict.detail), Style::Dim);
-        self.face.read_if_long("what is asked about", vec![call, why])
+        self.display.read_if_long("what is asked about", vec![call, why])
     }
 
     /// Handles a key while a question is shown. Ctrl-C declines the call and interrupts the turn.
@@ -133,7 +133,7 @@ impl Chat {
             return self.on_answer(answer, false);
         }
         let again = question.consent.spoken();
-        self.face.say(&format!("No answer. The question stands: {again}"), Style::Plain)
+        self.display.say(&format!("No answer. The question stands: {again}"), Style::Plain)
     }
 
     /// Returns from the line for the reason to the question.
@@ -144,21 +144,21 @@ impl Chat {
         }
     }
 
-    fn on_answer(&mut self, answer: Answer, interrupts: bool) -> Result<(), CliError> {
+    fn on_answer(&mut self, answer: ConsentAnswer, interrupts: bool) -> Result<(), CliError> {
         let Some(question) = self.question.take() else { return Ok(()) };
         let about = Arc::clone(&question.about);
         match (&*about, answer) {
             (Subject::Call(_), answer) => {
                 let (reply, told) = match (answer, &question.always) {
-                    (Answer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
-                    (Answer::Always, Some(rule)) => (
+                    (ConsentAnswer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
+                    (ConsentAnswer::Always, Some(rule)) => (
                         Reply::Always,
                         format!("  always: {rule}, until this session ends; /permissions lists it"),
                     ),
-                    (Answer::Why, _) => {
+                    (ConsentAnswer::Why, _) => {
                         self.question = Some(Question { why: Some(LineEditor::default()), ..question });
-                        if self.face.is_aloud() {
-                            self.face.say(
+                        if self.display.uses_screen_reader() {
+                            self.display.say(
                                 "Why not? A line tells the model; Enter alone goes back.",
                                 Style::Plain,
                             )?;
@@ -167,7 +167,7 @@ impl Chat {
                     }
                     _ => (Reply::No, "  no".to_owned()),
                 };
-                self.face.say(&told, Style::Dim)?;
+                self.display.say(&told, Style::Dim)?;
                 if interrupts {
                     // Interrupting the turn ends its question too.
                     let _ = self.agent.interrupt();
@@ -176,16 +176,17 @@ impl Chat {
                 }
                 Ok(())
             }
-            (_, Answer::No) => self.decline(question.id),
-            (Subject::Changes(_), Answer::Yes) => {
-                self.face.say("  yes", Style::Dim)?;
+            (_, ConsentAnswer::No) => self.decline(question.id),
+            (Subject::Changes(_), ConsentAnswer::Yes) => {
+                self.display.say("  yes", Style::Dim)?;
                 self.shown.diff = true;
                 self.reply(question.id, Reply::Yes);
                 Ok(())
             }
             (Subject::Changes(asks), _) => {
                 self.show_changes(asks.changes())?;
-                self.question = Some(question.asking(Consent::about_changes("write this?", Instant::now())));
+                self.question =
+                    Some(question.with_consent(Consent::about_changes("write this?", Instant::now())));
                 Ok(())
             }
             (Subject::Commits { .. }, answer) => self.on_answer_about_commits(&question, answer),
@@ -209,7 +210,7 @@ impl Chat {
 
     fn on_why(&mut self, text: String) -> Result<(), CliError> {
         let Some(Question { id, .. }) = self.question.take() else { return Ok(()) };
-        self.face.say(&format!("  no: {text}"), Style::Dim)?;
+        self.display.say(&format!("  no: {text}"), Style::Dim)?;
         self.reply(id, Reply::NoBecause(text));
         Ok(())
     }
@@ -240,14 +241,14 @@ impl Chat {
 
     /// Drops the work. Its prompt is put into the editor again, before a prompt that was to follow.
     pub(super) fn decline(&mut self, question: QuestionId) -> Result<(), CliError> {
-        self.face.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
+        self.display.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
         self.reply(question, Reply::No);
         Ok(())
     }
 
     /// Runs the prompt of the work again.
-    pub(super) fn run_anew(&mut self, question: QuestionId) -> Result<(), CliError> {
-        self.face.say("  again", Style::Dim)?;
+    pub(super) fn rerun_prompt(&mut self, question: QuestionId) -> Result<(), CliError> {
+        self.display.say("  again", Style::Dim)?;
         self.reply(question, Reply::Anew);
         Ok(())
     }

@@ -9,86 +9,86 @@ use crate::error::CliError;
 use crate::terminal::Style;
 
 /// A login to a tool server that the user has started.
-pub(super) struct UnderWay {
+pub(super) struct LoginTask {
     server: String,
-    news: mpsc::Receiver<News>,
+    events: mpsc::Receiver<LoginEvent>,
     task: JoinHandle<()>,
 }
 
 /// The progress of a login.
-pub(super) enum News {
+pub(super) enum LoginEvent {
     /// The user has to read these lines, and then to log in.
     Begun(Vec<String>),
     Over(Result<String, String>),
 }
 
-impl Drop for UnderWay {
+impl Drop for LoginTask {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// Waits for news of a login. Never ends if there is none.
-pub(super) async fn news(login: &mut Option<UnderWay>) -> News {
+pub(super) async fn next_event(login: &mut Option<LoginTask>) -> LoginEvent {
     let Some(login) = login else { return std::future::pending().await };
-    match login.news.recv().await {
+    match login.events.recv().await {
         Some(news) => news,
-        None => News::Over(Err(format!("the login to {} was given up", login.server))),
+        None => LoginEvent::Over(Err(format!("the login to {} was given up", login.server))),
     }
 }
 
 impl Chat {
     /// Begins a login. One that has not ended is dropped.
     pub(super) fn log_in(&mut self, server: &str) -> Result<(), CliError> {
-        if !self.face.has_person() {
+        if !self.display.has_person() {
             let why = format!(
                 "nobody sits at a terminal here who could log in; `headstart tool-servers login {server}` does it"
             );
-            return self.face.say(&why, Style::Removed);
+            return self.display.say(&why, Style::Removed);
         }
-        let (tell, news) = mpsc::channel(2);
+        let (sender, events) = mpsc::channel(2);
         let (servers, name) = (Arc::clone(&self.parts.server_tools), server.to_owned());
         let task = tokio::spawn(async move {
             let over = match servers.log_in(&name).await {
                 Ok(begun) => {
-                    let _ = tell.send(News::Begun(begun.lines())).await;
+                    let _ = sender.send(LoginEvent::Begun(begun.lines())).await;
                     begun.finish().await
                 }
                 Err(why) => Err(why),
             };
-            let _ = tell.send(News::Over(over)).await;
+            let _ = sender.send(LoginEvent::Over(over)).await;
         });
-        self.login = Some(UnderWay { server: server.to_owned(), news, task });
-        self.face.say(&format!("asking {server} where to log in"), Style::Dim)
+        self.login = Some(LoginTask { server: server.to_owned(), events, task });
+        self.display.say(&format!("asking {server} where to log in"), Style::Dim)
     }
 
     /// Logs the user out. A login to the same server that has not ended is dropped.
     pub(super) fn log_out(&mut self, server: &str) -> Result<(), CliError> {
         if self.login.as_ref().is_some_and(|login| login.server == server) {
             self.login = None;
-            self.face.say(&format!("the login to {server} was given up"), Style::Dim)?;
+            self.display.say(&format!("the login to {server} was given up"), Style::Dim)?;
         }
         match self.parts.server_tools.log_out(server) {
-            Ok(said) => self.face.say(&said, Style::Dim),
-            Err(why) => self.face.say(&why, Style::Removed),
+            Ok(said) => self.display.say(&said, Style::Dim),
+            Err(why) => self.display.say(&why, Style::Removed),
         }
     }
 
     /// Handles news of a login.
-    pub(super) fn on_login(&mut self, news: News) -> Result<(), CliError> {
-        match news {
-            News::Begun(lines) => self.face.say(&lines.join("\n"), Style::Plain),
-            News::Over(Err(why)) => {
+    pub(super) fn on_login(&mut self, event: LoginEvent) -> Result<(), CliError> {
+        match event {
+            LoginEvent::Begun(lines) => self.display.say(&lines.join("\n"), Style::Plain),
+            LoginEvent::Over(Err(why)) => {
                 self.login = None;
-                self.face.say(&why, Style::Removed)
+                self.display.say(&why, Style::Removed)
             }
-            News::Over(Ok(said)) => {
+            LoginEvent::Over(Ok(said)) => {
                 self.login = None;
-                self.face.say(&said, Style::Dim)?;
+                self.display.say(&said, Style::Dim)?;
                 if self.agent.view().phase == Phase::Idle && self.reloading.is_none() {
                     return self.reload_servers();
                 }
-                self.face.say("/mcp reload takes on its tools", Style::Dim)
+                self.display.say("/mcp reload takes on its tools", Style::Dim)
             }
         }
     }

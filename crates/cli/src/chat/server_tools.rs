@@ -11,7 +11,7 @@ use crate::terminal::Style;
 use crate::tool_rows::tool_lines;
 
 /// Waits until the tool servers have restarted. Never ends if they are not restarting.
-pub(super) async fn reloaded(reloading: &mut Option<JoinHandle<()>>) {
+pub(super) async fn wait_for_restart(reloading: &mut Option<JoinHandle<()>>) {
     match reloading {
         // A restart that was aborted leaves the servers as they are.
         Some(running) => drop(running.await),
@@ -25,7 +25,7 @@ const LATE: Duration = Duration::from_secs(5);
 /// The first prompts of a chat, which wait for the tool servers because the list of tools is part of the beginning of
 /// every request.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct StartupQueue {
     /// Whether the servers start for the first time.
     for_start: bool,
     /// Whether the user wants to know the state of the servers.
@@ -34,9 +34,9 @@ pub(super) struct Waiting {
     since: Option<Instant>,
 }
 
-impl Waiting {
+impl StartupQueue {
     /// Keeps a prompt if it has to wait, and returns whether it has.
-    pub(super) fn takes(&mut self, prompt: &str) -> bool {
+    pub(super) fn queue(&mut self, prompt: &str) -> bool {
         if self.for_start {
             self.prompts.push(prompt.to_owned());
             self.since.get_or_insert_with(Instant::now);
@@ -49,7 +49,7 @@ impl Waiting {
     }
 
     /// Ends when a prompt has waited long enough. Never ends if none waits.
-    pub(super) async fn too_long(&self) {
+    pub(super) async fn until_late(&self) {
         match self.since {
             Some(since) => tokio::time::sleep_until((since + LATE).into()).await,
             None => std::future::pending().await,
@@ -63,15 +63,15 @@ impl Waiting {
 }
 
 /// A prompt that was requested from a server.
-pub(super) struct AskedPrompt {
+pub(super) struct PromptRequest {
     /// The name under which it was requested: `/docs:review`.
     name: String,
     reading: JoinHandle<Option<Result<String, String>>>,
 }
 
 /// Waits for the server's prompt. Never ends if none was requested.
-pub(super) async fn prompted(asked: &mut Option<AskedPrompt>) -> Result<String, String> {
-    let Some(AskedPrompt { name, reading }) = asked else { return std::future::pending().await };
+pub(super) async fn prompt_text(asked: &mut Option<PromptRequest>) -> Result<String, String> {
+    let Some(PromptRequest { name, reading }) = asked else { return std::future::pending().await };
     match reading.await {
         Ok(Some(Ok(text))) => Ok(text),
         Ok(Some(Err(problem))) => Err(format!("{name}: {problem}")),
@@ -95,7 +95,7 @@ impl Chat {
     pub(super) fn start_servers(&mut self) {
         if self.parts.server_tools.is_to_start() {
             let servers = Arc::clone(&self.parts.server_tools);
-            self.waiting.for_start = true;
+            self.startup_queue.for_start = true;
             self.reloading = Some(tokio::spawn(async move { servers.start_all().await }));
         }
     }
@@ -103,18 +103,18 @@ impl Chat {
     /// Begins the conversation without the servers, because they are too slow.
     pub(super) fn on_late_servers(&mut self) -> Result<(), CliError> {
         let late = "the tool servers are late, and this turn goes without their tools; they are taken on when it is over";
-        self.face.say(late, Style::Removed)?;
-        self.send_waiting()
+        self.display.say(late, Style::Removed)?;
+        self.send_queued_prompts()
     }
 
-    fn send_waiting(&mut self) -> Result<(), CliError> {
-        self.waiting.end().iter().try_for_each(|prompt| self.submit(prompt))
+    fn send_queued_prompts(&mut self) -> Result<(), CliError> {
+        self.startup_queue.end().iter().try_for_each(|prompt| self.submit(prompt))
     }
 
     /// Puts the waiting prompts back into the editor, because the user does not want to wait.
-    pub(super) fn take_back_waiting(&mut self) -> bool {
-        self.waiting.since = None;
-        let prompts = std::mem::take(&mut self.waiting.prompts);
+    pub(super) fn take_back_queued_prompts(&mut self) -> bool {
+        self.startup_queue.since = None;
+        let prompts = std::mem::take(&mut self.startup_queue.prompts);
         if prompts.is_empty() {
             return false;
         }
@@ -124,36 +124,36 @@ impl Chat {
 
     /// Requests a prompt from a server. The prompt is shown, and stays in the editor until the user sends it.
     pub(super) fn ask_for_prompt(&mut self, server: &str, name: &str, written: &str) -> Result<(), CliError> {
-        if !self.face.has_person() {
+        if !self.display.has_person() {
             let why = "a server's prompt is sent by whoever has seen it, and nobody sits at a terminal here";
-            return self.face.say(why, Style::Removed);
+            return self.display.say(why, Style::Removed);
         }
-        if let Some(before) = self.prompting.take() {
+        if let Some(before) = self.prompt_request.take() {
             before.reading.abort();
         }
         let servers = Arc::clone(&self.parts.server_tools);
         let asked = (server.to_owned(), name.to_owned(), written.to_owned());
         let reading = tokio::spawn(async move { servers.prompt(&asked.0, &asked.1, &asked.2).await });
-        self.prompting = Some(AskedPrompt { name: format!("/{server}:{name}"), reading });
+        self.prompt_request = Some(PromptRequest { name: format!("/{server}:{name}"), reading });
         Ok(())
     }
 
     /// Handles the server's prompt.
     pub(super) fn on_prompted(&mut self, said: Result<String, String>) -> Result<(), CliError> {
-        let Some(AskedPrompt { name, .. }) = self.prompting.take() else { return Ok(()) };
+        let Some(PromptRequest { name, .. }) = self.prompt_request.take() else { return Ok(()) };
         let text = match said {
             Ok(text) => harmless(&name, &text),
-            Err(problem) => return self.face.say(&problem, Style::Removed),
+            Err(problem) => return self.display.say(&problem, Style::Removed),
         };
-        self.face.say(&text, Style::Plain)?;
+        self.display.say(&text, Style::Plain)?;
         if !self.editor.whole_text().trim().is_empty() {
             let why =
                 format!("that is {name}; the prompt holds other words, so ask for it again when it is empty");
-            return self.face.say(&why, Style::Dim);
+            return self.display.say(&why, Style::Dim);
         }
         self.editor.replace(&text);
         self.agent.edited(&text, EditKind::Changed);
-        self.face.say(
+        self.display.say(
             &format!("that is {name}, in the prompt: Enter sends it, Ctrl-C empties the prompt"),
             Style::Dim,
         )
@@ -162,19 +162,21 @@ impl Chat {
     pub(super) fn show_tools(&mut self) -> Result<(), CliError> {
         let names = self.parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
         let lines = tool_lines(names, &self.agent.rules());
-        self.face.say(&lines.join("\n"), Style::Plain)
+        self.display.say(&lines.join("\n"), Style::Plain)
     }
 
     pub(super) fn show_servers(&mut self) -> Result<(), CliError> {
-        if self.waiting.for_start {
-            self.waiting.is_asked = true;
-            return self.face.say("the tool servers are being started", Style::Dim);
+        if self.startup_queue.for_start {
+            self.startup_queue.is_asked = true;
+            return self.display.say("the tool servers are being started", Style::Dim);
         }
         let lines = self.parts.server_tools.lines();
         if lines.is_empty() {
-            return self.face.say("no tool servers: [mcp.NAME] in your configuration names one", Style::Dim);
+            return self
+                .display
+                .say("no tool servers: [mcp.NAME] in your configuration names one", Style::Dim);
         }
-        self.face.say(&lines.join("\n"), Style::Plain)
+        self.display.say(&lines.join("\n"), Style::Plain)
     }
 
     pub(super) fn reload_servers(&mut self) -> Result<(), CliError> {
@@ -182,7 +184,7 @@ impl Chat {
             return self.say_busy("/mcp reload");
         }
         if self.reloading.is_some() {
-            return self.face.say("the tool servers are being started", Style::Dim);
+            return self.display.say("the tool servers are being started", Style::Dim);
         }
         if !self.parts.server_tools.has_servers() {
             return self.show_servers();
@@ -191,18 +193,18 @@ impl Chat {
         self.agent.drop_suggestion();
         let servers = Arc::clone(&self.parts.server_tools);
         self.reloading = Some(tokio::spawn(async move { servers.reload().await }));
-        self.face.say("the tool servers are started anew", Style::Dim)
+        self.display.say("the tool servers are started anew", Style::Dim)
     }
 
     /// Offers the model the tools that the restarted servers have.
     pub(super) fn on_reloaded(&mut self) -> Result<(), CliError> {
         self.reloading = None;
         self.servers_changed();
-        let is_first = self.waiting.for_start;
+        let is_first = self.startup_queue.for_start;
         let toolbox = self.parts.with_tools_of_servers();
         let before = self.parts.engine.toolbox.schemas();
         if !is_first && before != toolbox.schemas() {
-            self.face.say("the model is offered other tools from now on; its provider's cache of this conversation is lost", Style::Dim)?;
+            self.display.say("the model is offered other tools from now on; its provider's cache of this conversation is lost", Style::Dim)?;
         }
         self.parts.engine.toolbox = toolbox.clone();
         // The agent is idle, because nothing was begun since this was checked, so it accepts the tools.
@@ -212,10 +214,10 @@ impl Chat {
             return self.show_servers();
         }
         for trouble in self.parts.server_tools.start_troubles() {
-            self.face.say(&trouble, Style::Removed)?;
+            self.display.say(&trouble, Style::Removed)?;
         }
-        let is_asked = self.waiting.is_asked;
-        self.send_waiting()?;
+        let is_asked = self.startup_queue.is_asked;
+        self.send_queued_prompts()?;
         if is_asked { self.show_servers() } else { Ok(()) }
     }
 

@@ -8,26 +8,26 @@ use crate::output::{call_in_full, checked_line, shadow_outcome, shortened};
 use crate::terminal::Style;
 
 /// A line and its style.
-pub(super) type Line = (String, Style);
+pub(super) type StyledLine = (String, Style);
 
 /// The line for a call that begins.
-pub(super) fn call_line(call: &ToolCall) -> Line {
+pub(super) fn call_line(call: &ToolCall) -> StyledLine {
     (format!("• {}", call_in_full(call)), Style::Accent)
 }
 
 /// The line for what a command did in a view.
-pub(super) fn view_line(ran: &Event) -> Line {
+pub(super) fn view_line(ran: &Event) -> StyledLine {
     (format!("  {}", shadow_outcome(ran)), Style::Dim)
 }
 
 /// The line for the result of the project's own check.
-pub(super) fn check_line(checked: &CheckResult) -> Line {
+pub(super) fn check_line(checked: &CheckResult) -> StyledLine {
     let style = if checked.passed { Style::Dim } else { Style::Removed };
     (format!("  {}", checked_line(checked)), style)
 }
 
 /// The lines for the result of a call.
-pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line> {
+pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<StyledLine> {
     let name = &call.name;
     match outcome {
         ToolOutcome::Error(message) => vec![(format!("  {name}: {message}"), Style::Removed)],

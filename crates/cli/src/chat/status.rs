@@ -26,22 +26,22 @@ const WIDE: usize = 100;
 #[derive(Default)]
 pub(super) struct Status {
     branch: Option<String>,
-    look: Option<JoinHandle<Option<String>>>,
+    branch_query: Option<JoinHandle<Option<String>>>,
     context: WindowUse,
 }
 
 impl Status {
     /// Ends when the requested branch is known.
-    pub(super) async fn news(&mut self) {
-        let Some(look) = &mut self.look else { return std::future::pending().await };
+    pub(super) async fn update(&mut self) {
+        let Some(look) = &mut self.branch_query else { return std::future::pending().await };
         self.branch = look.await.ok().flatten();
-        self.look = None;
+        self.branch_query = None;
     }
 
     /// Waits for a running look-up, which lasts at most a second because git is given no more.
     pub(super) async fn close(&mut self) {
-        if self.look.is_some() {
-            self.news().await;
+        if self.branch_query.is_some() {
+            self.update().await;
         }
     }
 }
@@ -49,7 +49,7 @@ impl Status {
 impl Chat {
     /// Looks up what may have changed. This is done at the beginning and after each turn.
     pub(super) fn refresh_status(&mut self) {
-        if !self.face.has_keys() {
+        if !self.display.has_keys() {
             return;
         }
         let parts = &self.settings.screen.status;
@@ -57,10 +57,11 @@ impl Chat {
             self.status.context = self.agent.window_use();
         }
         let is_repository = self.parts.workspace.ancestors().any(|folder| folder.join(".git").exists());
-        if parts.contains(&StatusPart::Branch) && is_repository && self.status.look.is_none() {
+        if parts.contains(&StatusPart::Branch) && is_repository && self.status.branch_query.is_none() {
             let (toolbox, gate) = (self.parts.engine.toolbox.clone(), self.parts.gate_context());
             let tree = Arc::clone(&self.parts.engine.workspace) as Arc<dyn Tree>;
-            self.status.look = Some(tokio::spawn(async move { rules::branch(&toolbox, &tree, &gate).await }));
+            self.status.branch_query =
+                Some(tokio::spawn(async move { rules::branch(&toolbox, &tree, &gate).await }));
         }
     }
 

@@ -3,7 +3,7 @@
 use headstart_agent::Phase;
 
 use super::Chat;
-use crate::conversation::{Undone, take_back_last_turn};
+use crate::conversation::{UndoResult, take_back_last_turn};
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -14,15 +14,15 @@ impl Chat {
             return self.say_busy("/undo");
         }
         match take_back_last_turn(&self.agent, &self.parts.tree) {
-            Undone::Nothing(why) => self.face.say(&why, Style::Dim),
-            Undone::Refused(why) => self.face.say(&why, Style::Removed),
-            Undone::Part { files, left } => {
-                self.face.say(&files, Style::Plain)?;
-                self.face.say(&left, Style::Removed)
+            UndoResult::Nothing(why) => self.display.say(&why, Style::Dim),
+            UndoResult::Refused(why) => self.display.say(&why, Style::Removed),
+            UndoResult::Part { files, left } => {
+                self.display.say(&files, Style::Plain)?;
+                self.display.say(&left, Style::Removed)
             }
-            Undone::Whole { files, told } => {
-                self.face.say(&files, Style::Plain)?;
-                self.face.say(&told, Style::Dim)
+            UndoResult::Whole { files, told } => {
+                self.display.say(&files, Style::Plain)?;
+                self.display.say(&told, Style::Dim)
             }
         }
     }

@@ -15,7 +15,7 @@ use super::question::{Question, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
 use crate::output::{call_title, conflict_line, one_line};
-use crate::terminal::{Answer, Consent, Diff, DiffForm, Passage, Style};
+use crate::terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 /// The rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;
@@ -36,16 +36,16 @@ impl Chat {
     ) -> Result<Question, CliError> {
         let changes = asks.changes();
         let counts = words::counts_with(&changes.summary(), asks.git());
-        self.face.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
-        self.face.say(&words::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
-        let room = self.face.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
+        self.display.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
+        self.display.say(&words::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
+        let room = self.display.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
         if self.settings.screen.diff != DiffForm::Names {
             self.say_diff(changes, room.max(LEAST_DIFF_ROWS), D_SHOWS_ALL)?;
         }
         if let Some(call) = asks.pending_call() {
-            self.face.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
+            self.display.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
         }
-        Ok(question.asking(Consent::about_changes("write this?", Instant::now())))
+        Ok(question.with_consent(Consent::about_changes("write this?", Instant::now())))
     }
 
     /// Shows the conflicts. Nothing was written, and nothing will be before the last answer.
@@ -57,18 +57,18 @@ impl Chat {
     ) -> Result<(), CliError> {
         let title =
             format!("Not written: {} changed since it ran ahead", words::counted(conflicts.len(), "file"));
-        self.face.say(&title, Style::Strong)?;
+        self.display.say(&title, Style::Strong)?;
         for conflict in conflicts {
-            self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
+            self.display.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
         }
         if let Some(fits @ 1..) = changes.changes.len().checked_sub(conflicts.len()) {
-            self.face
+            self.display
                 .say(&format!("  {} without a conflict", words::counted(fits, "other file")), Style::Dim)?;
         }
         let price =
             if tokens < 1_000 { String::new() } else { format!(", for about {}k tokens", tokens / 1_000) };
         let most = if 1 < conflicts.len() { "; M and T answer for all that is left" } else { "" };
-        self.face.say(&format!("Esc writes nothing, a runs the prompt anew{price}{most}"), Style::Dim)
+        self.display.say(&format!("Esc writes nothing, a runs the prompt anew{price}{most}"), Style::Dim)
     }
 
     /// Asks about the next file that has no answer yet, and replies once all files have one.
@@ -81,23 +81,27 @@ impl Chat {
             self.say_sides(&question, &conflict.path, SIDE_ROWS)?;
         }
         let place = question.place();
-        self.question = Some(question.asking(consent_to(&conflict, place)));
+        self.question = Some(question.with_consent(consent_to(&conflict, place)));
         Ok(())
     }
 
-    pub(super) fn on_choice(&mut self, mut question: Question, answer: Answer) -> Result<(), CliError> {
+    pub(super) fn on_choice(
+        &mut self,
+        mut question: Question,
+        answer: ConsentAnswer,
+    ) -> Result<(), CliError> {
         let Some(conflict) = question.next_conflict().cloned() else { return Ok(()) };
         let (keep, all) = match answer {
-            Answer::Mine => (Keep::Yours, false),
-            Answer::AllMine => (Keep::Yours, true),
-            Answer::Theirs => (Keep::Work, false),
-            Answer::AllTheirs => (Keep::Work, true),
-            Answer::Both => (Keep::Markers, false),
-            Answer::Again => return self.run_anew(question.id),
+            ConsentAnswer::Mine => (Keep::Yours, false),
+            ConsentAnswer::AllMine => (Keep::Yours, true),
+            ConsentAnswer::Theirs => (Keep::Work, false),
+            ConsentAnswer::AllTheirs => (Keep::Work, true),
+            ConsentAnswer::Both => (Keep::Markers, false),
+            ConsentAnswer::Again => return self.rerun_prompt(question.id),
             _ => {
                 self.show_sides(&question, &conflict.path)?;
                 let place = question.place();
-                self.question = Some(question.asking(consent_to(&conflict, place)));
+                self.question = Some(question.with_consent(consent_to(&conflict, place)));
                 return Ok(());
             }
         };
@@ -106,7 +110,7 @@ impl Chat {
             Keep::Work => "theirs",
             Keep::Markers => "both, with markers",
         };
-        self.face.say(&format!("  {}: {word}", one_line(&conflict.path.to_string())), Style::Dim)?;
+        self.display.say(&format!("  {}: {word}", one_line(&conflict.path.to_string())), Style::Dim)?;
         question.choose(keep, all);
         self.ask_about_next(question)
     }
@@ -120,47 +124,47 @@ impl Chat {
         conflicts: &[Conflict],
         git: Option<&GitChange>,
     ) -> Result<Question, CliError> {
-        self.face.say("Not written: git was used since it ran ahead", Style::Strong)?;
+        self.display.say("Not written: git was used since it ran ahead", Style::Strong)?;
         for conflict in conflicts {
-            self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
+            self.display.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
         }
         let commits = self.parts.commits(work, git, conflicts);
         // If it is unknown where the commits would go, keeping them is not offered.
-        let commits = commits.and_then(|commits| Some((commits.way().ok().flatten()?, commits)));
-        let commits = commits.map(|(way, commits)| (commits, way));
-        if let Some((_, way)) = &commits {
-            self.face.say(&format!("Kept beside yours: {}", way.told()), Style::Dim)?;
+        let commits = commits.and_then(|commits| Some((commits.offer().ok().flatten()?, commits)));
+        let commits = commits.map(|(offer, commits)| (commits, offer));
+        if let Some((_, offer)) = &commits {
+            self.display.say(&format!("Kept beside yours: {}", offer.merge_advice()), Style::Dim)?;
         }
-        self.face.say("Esc writes nothing, a runs the prompt anew", Style::Dim)?;
+        self.display.say("Esc writes nothing, a runs the prompt anew", Style::Dim)?;
         let consent = match &commits {
-            Some((commits, way)) => {
-                let question = format!("keep its {} as {}?", commits.counted(), way.name);
+            Some((commits, offer)) => {
+                let question = format!("keep its {} as {}?", commits.counted(), offer.name);
                 Consent::about_commits(&question, Instant::now())
             }
             None => Consent::about_stale("its commits:", Instant::now()),
         };
-        Ok(Question { commits, ..question.asking(consent) })
+        Ok(Question { commits, ..question.with_consent(consent) })
     }
 
     pub(super) fn on_answer_about_commits(
         &mut self,
         question: &Question,
-        answer: Answer,
+        answer: ConsentAnswer,
     ) -> Result<(), CliError> {
-        let (Answer::Yes, Some((commits, _))) = (answer, &question.commits) else {
-            return self.run_anew(question.id);
+        let (ConsentAnswer::Yes, Some((commits, _))) = (answer, &question.commits) else {
+            return self.rerun_prompt(question.id);
         };
         match commits.keep() {
-            Ok(Some(way)) => {
-                self.face.say(&format!("  yes: kept as {}", way.name), Style::Dim)?;
-                self.face.say(&way.told(), Style::Plain)?;
+            Ok(Some(offer)) => {
+                self.display.say(&format!("  yes: kept as {}", offer.name), Style::Dim)?;
+                self.display.say(&offer.merge_advice(), Style::Plain)?;
                 self.reply(question.id, Reply::Settled);
                 Ok(())
             }
             Ok(None) => self.decline(question.id),
             // The question is shown again with the next update.
             Err(error) => {
-                self.face.say(&format!("not kept: {error}"), Style::Removed)?;
+                self.display.say(&format!("not kept: {error}"), Style::Removed)?;
                 let view = self.agent.view();
                 self.on_question(view.question.as_ref())
             }
@@ -170,10 +174,10 @@ impl Chat {
     /// Shows what each side made of a file.
     fn say_sides(&mut self, question: &Question, path: &WorkspacePath, room: usize) -> Result<(), CliError> {
         for (whose, diff) in self.sides(question, path) {
-            self.face.say(&format!("  {whose}"), Style::Plain)?;
+            self.display.say(&format!("  {whose}"), Style::Plain)?;
             match diff {
-                Some(diff) => self.face.say_diff(&diff, room, D_SHOWS_ALL)?,
-                None => self.face.say(NO_FILE, Style::Dim)?,
+                Some(diff) => self.display.say_diff(&diff, room, D_SHOWS_ALL)?,
+                None => self.display.say(NO_FILE, Style::Dim)?,
             }
         }
         Ok(())
@@ -181,23 +185,23 @@ impl Chat {
 
     /// Shows both sides in full, on a separate screen if there is one.
     fn show_sides(&mut self, question: &Question, path: &WorkspacePath) -> Result<(), CliError> {
-        if !self.face.has_keys() {
+        if !self.display.has_keys() {
             return self.say_sides(question, path, usize::MAX);
         }
         let passages = self.sides(question, path).into_iter().flat_map(|(whose, diff)| {
             let diff = diff.map_or_else(|| Passage::Text(NO_FILE.to_owned(), Style::Dim), Passage::Diff);
             [Passage::Text(whose.to_owned(), Style::Strong), diff]
         });
-        self.face.read(&one_line(&path.to_string()), passages.collect(), false)
+        self.display.read(&one_line(&path.to_string()), passages.collect(), false)
     }
 
     /// Shows all changes in question, on a separate screen if there is one.
     pub(super) fn show_changes(&mut self, changes: &ChangeSet) -> Result<(), CliError> {
-        if !self.face.has_keys() {
+        if !self.display.has_keys() {
             return self.say_diff(changes, usize::MAX, "");
         }
         let diff = Passage::Diff(self.diff(&changes.diff()));
-        self.face.read("what would be written", vec![diff], false)
+        self.display.read("what would be written", vec![diff], false)
     }
 
     /// The diffs of both sides of a file, each with the name of its side.
@@ -225,10 +229,10 @@ impl Chat {
     /// Shows as many lines of the diff as there is room for, and how many more there are.
     pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize, hint: &str) -> Result<(), CliError> {
         let diff = changes.diff();
-        if self.face.has_person() {
-            return self.face.say_diff(&self.diff(&diff), room, hint);
+        if self.display.has_person() {
+            return self.display.say_diff(&self.diff(&diff), room, hint);
         }
-        diff.lines().try_for_each(|line| self.face.say(line, Style::Plain))
+        diff.lines().try_for_each(|line| self.display.say(line, Style::Plain))
     }
 }
 

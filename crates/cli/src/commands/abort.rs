@@ -6,13 +6,13 @@ use headstart_overlay_fs::{OsTree, Workspace};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
-use crate::args::OfId;
+use crate::args::IdArgs;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
 use crate::setup::{self, AcceptedBy};
-use crate::store::{Held, Record, SpeculationId, State, Store};
+use crate::store::{LockedSpeculation, Record, SpeculationId, SpeculationState, Store};
 use crate::{accounts, workspace};
 
 /// A running speculation checks ten times a second whether it should stop, and dropping its request is quick.
@@ -27,14 +27,14 @@ struct Aborted<'a> {
 }
 
 /// Removes a speculation, or makes the process that runs it remove it.
-pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
+pub(crate) fn run(args: &IdArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
     let id = scope::find(&store, args, Purpose::Change { verb: "abort", context })?;
     let record = match store.read(&id) {
         Err(CliError::DamagedRecord { reason, .. }) => {
             store.remove_damaged(&id)?;
             output::note(&format!("{reason}; what {id} was is not known, and what of it was accepted stays"));
-            return told(&id, false, context);
+            return report_abort(&id, false, context);
         }
         other => other?,
     };
@@ -44,10 +44,10 @@ pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError
     } else {
         remove(&store, &id, context)?;
     }
-    told(&id, was_running, context)
+    report_abort(&id, was_running, context)
 }
 
-fn told(id: &SpeculationId, was_running: bool, context: &Context) -> Result<ExitStatus, CliError> {
+fn report_abort(id: &SpeculationId, was_running: bool, context: &Context) -> Result<ExitStatus, CliError> {
     if context.output.is_json() {
         output::print_json(&Aborted { id: id.as_str(), was_running })?;
     } else {
@@ -57,14 +57,14 @@ fn told(id: &SpeculationId, was_running: bool, context: &Context) -> Result<Exit
 }
 
 fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), CliError> {
-    let held = store.lock(id)?;
-    if held.record().state == State::Accepted || is_accepted(store, &held)? {
+    let locked = store.lock(id)?;
+    if locked.record().state == SpeculationState::Accepted || is_accepted(store, &locked)? {
         let problem = format!("was accepted: its changes are in the workspace; see `headstart undo {id}`");
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
-    accounts::decided(context, held.record(), (Outcome::Aborted, 0));
-    forget(store, held.record());
-    held.remove()
+    accounts::decided(context, locked.record(), (Outcome::Aborted, 0));
+    forget(store, locked.record());
+    locked.remove()
 }
 
 /// Removes what was prepared for an accept. If the workspace cannot be opened any more, a sweep removes it.
@@ -78,9 +78,9 @@ fn forget(store: &Store, record: &Record) {
 }
 
 /// Whether the process that accepted the speculation died before it could record that.
-fn is_accepted(store: &Store, held: &Held) -> Result<bool, CliError> {
-    let record = held.record();
-    let (Some(finished), true) = (&record.finished, held.accept_began()) else { return Ok(false) };
+fn is_accepted(store: &Store, locked: &LockedSpeculation) -> Result<bool, CliError> {
+    let record = locked.record();
+    let (Some(finished), true) = (&record.finished, locked.accept_began()) else { return Ok(false) };
     // If the workspace does not exist any more, neither do the changes in it.
     let Ok(workspace) = workspace::of_record(record) else { return Ok(false) };
     let workspace = Path::new(&workspace);

@@ -15,21 +15,21 @@ use serde::Serialize;
 use super::scope::{self, Purpose};
 use crate::args::Accept;
 use crate::config::{self, Flags};
+use crate::conflicting_commits::{CommitOffer, ConflictingCommits};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::index;
 use crate::models::Models;
-use crate::offered::{Commits, Way};
 use crate::setup::AcceptedBy;
-use crate::store::{Held, Record, State};
+use crate::store::{LockedSpeculation, Record, SpeculationState};
 use crate::{accounts, output, setup, workspace};
 
 /// The result with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Line<'a> {
+enum AcceptReport<'a> {
     Accepted {
         id: &'a str,
         /// How the work ended. Unless it was completed, the turn is not over.
@@ -55,7 +55,7 @@ enum Line<'a> {
         conflicts: &'a [Conflict],
         /// What can be done with its commits instead, if git was used meanwhile.
         #[serde(skip_serializing_if = "Option::is_none")]
-        commits: Option<&'a Way>,
+        commits: Option<&'a CommitOffer>,
     },
     Withdrawn {
         id: &'a str,
@@ -73,20 +73,21 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
         let problem = format!("still runs, in process {}; wait for it, or abort it", record.owner.pid);
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
-    let mut held = store.lock(&id)?;
-    let repeated = held.begin_accept()?;
-    let acceptance = accept(&args, &held, repeated, context).await?;
+    let mut locked = store.lock(&id)?;
+    let repeated = locked.begin_accept()?;
+    let acceptance = accept(&args, &locked, repeated, context).await?;
     if matches!(acceptance, Acceptance::Accepted(_)) {
-        held.mark(State::Accepted).inspect_err(|_| {
+        locked.mark(SpeculationState::Accepted).inspect_err(|_| {
             output::note("the changes are in the workspace, but that could not be noted; accept it once more when it can be");
         })?;
     }
-    held.end_accept();
-    accounts::decided(context, held.record(), outcome_of_acceptance(&acceptance));
-    let record = held.record();
+    locked.end_accept();
+    accounts::decided(context, locked.record(), outcome_of_acceptance(&acceptance));
+    let record = locked.record();
     if let (Acceptance::Conflict(conflicts), Some(finished)) = (&acceptance, &record.finished) {
         let (workspace, state) = (Path::new(&record.workspace), Some(store.state_folder()));
-        let commits = Commits::of(workspace, state, (id.as_str(), finished.git.as_ref()), conflicts);
+        let commits =
+            ConflictingCommits::of(workspace, state, (id.as_str(), finished.git.as_ref()), conflicts);
         return report_conflict(record, conflicts, commits.as_ref(), &args, context);
     }
     let told = report(record, &acceptance, context);
@@ -102,25 +103,25 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
 fn report_conflict(
     record: &Record,
     conflicts: &[Conflict],
-    commits: Option<&Commits>,
+    commits: Option<&ConflictingCommits>,
     args: &Accept,
     context: &Context,
 ) -> Result<ExitStatus, CliError> {
     let id = record.id.as_str();
     let failed = |error: GitError| CliError::Unavailable(error.to_string());
-    let way = match commits {
+    let offer = match commits {
         Some(commits) if args.keep_commits => commits.keep().map_err(failed)?,
         // An error here must not hide the conflict itself.
-        Some(commits) => commits.way().ok().flatten(),
+        Some(commits) => commits.offer().ok().flatten(),
         None => None,
     };
     if context.output.is_json() {
-        output::print_json(&Line::Conflict { id, conflicts, commits: way.as_ref() })?;
+        output::print_json(&AcceptReport::Conflict { id, conflicts, commits: offer.as_ref() })?;
     }
     for conflict in conflicts {
         output::note(&format!("conflict: {}", output::conflict_line(conflict)));
     }
-    let Some((commits, way)) = commits.zip(way) else {
+    let Some((commits, offer)) = commits.zip(offer) else {
         output::note("nothing was changed; speculate again, or abort it");
         return Ok(ExitStatus::Conflict);
     };
@@ -128,30 +129,31 @@ fn report_conflict(
         output::note(&format!(
             "its {} is kept as {}, and nothing else was changed",
             commits.counted(),
-            way.name
+            offer.name
         ));
-        output::note(&format!("{}; headstart abort {id} drops the rest of the work", way.told()));
+        output::note(&format!("{}; headstart abort {id} drops the rest of the work", offer.merge_advice()));
         return Ok(ExitStatus::Conflict);
     }
     output::note("nothing was changed; speculate again, or abort it");
     output::note(&format!(
         "headstart accept {id} --keep-commits keeps its {} as {}; then {}",
         commits.counted(),
-        way.name,
-        way.told()
+        offer.name,
+        offer.merge_advice()
     ));
     Ok(ExitStatus::Conflict)
 }
 
 async fn accept(
     args: &Accept,
-    held: &Held,
+    locked: &LockedSpeculation,
     repeated: bool,
     context: &Context,
 ) -> Result<Acceptance, CliError> {
-    let record = held.record();
+    let record = locked.record();
     let workspace = workspace::of_record(record)?;
-    let Some(finished) = record.finished.as_ref().filter(|_| record.state == State::Finished) else {
+    let Some(finished) = record.finished.as_ref().filter(|_| record.state == SpeculationState::Finished)
+    else {
         let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
         return Err(CliError::WrongState { id: record.id.to_string(), problem });
     };
@@ -163,7 +165,7 @@ async fn accept(
     let host = NativeHost::unattended(config.gate_context(workspace.clone())?)
         .repeated(repeated)
         .at_boundary(config.at_boundary)
-        .knowing(&workspace, fresh);
+        .for_workspace(&workspace, fresh);
     let host = Arc::new(host);
     // An accept sends no request to a model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
@@ -194,7 +196,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
     let json = context.output.is_json();
     match acceptance {
         Acceptance::Accepted(accepted) if json => {
-            output::print_json(&Line::Accepted {
+            output::print_json(&AcceptReport::Accepted {
                 id,
                 status: accepted.ending.status(),
                 changes: &accepted.changes,
@@ -209,7 +211,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
             Ok(of_accepted(accepted))
         }
         Acceptance::Accepted(accepted) => {
-            output::print(&told(accepted))?;
+            output::print(&finished_text(accepted))?;
             if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
@@ -217,9 +219,9 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
         }
         Acceptance::Withdrawn { call, verdict } => {
             if json {
-                output::print_json(&Line::Withdrawn { id, call, verdict })?;
+                output::print_json(&AcceptReport::Withdrawn { id, call, verdict })?;
             }
-            let call = output::one_call(call);
+            let call = output::call_on_one_line(call);
             output::note(&format!("not allowed any more: {call}: {}", output::one_line(&verdict.detail)));
             output::note(&format!("nothing was changed; {}", remedy(verdict, record, context)));
             Ok(ExitStatus::Boundary)
@@ -255,7 +257,7 @@ fn of_accepted(accepted: &Accepted) -> ExitStatus {
     }
 }
 
-fn told(accepted: &Accepted) -> String {
+fn finished_text(accepted: &Accepted) -> String {
     let mut lines: Vec<String> = accepted.changes.iter().map(output::change_line).collect();
     lines.extend(accepted.git.iter().flat_map(|git| output::git_lines(git)));
     if lines.is_empty() {
@@ -264,7 +266,7 @@ fn told(accepted: &Accepted) -> String {
     lines.extend(accepted.merged.iter().map(output::merged_line));
     lines.extend(output::stale_line(accepted.changed_since_view.len()));
     if let Some(call) = accepted.transcript.pending_call() {
-        lines.push(format!("not run, for it needs your consent: {}", output::one_call(call)));
+        lines.push(format!("not run, for it needs your consent: {}", output::call_on_one_line(call)));
     }
     lines.push(String::new());
     lines.join("\n")

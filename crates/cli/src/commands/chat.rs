@@ -1,21 +1,21 @@
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
-use super::choose::{Chosen, choose};
+use super::choose::{ModelSelection, choose};
 use crate::args;
-use crate::chat::{Chat, Face, Opening, Picked, pick};
+use crate::chat::{Chat, ChatStart, Display, PickerOutcome, pick};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
-use crate::conversation::{ModelChoice, Opened, Which};
-use crate::demo::{self, After, DemoChat};
+use crate::conversation::{ConversationSetup, ModelChoice, SessionSelector};
+use crate::demo::{self, DemoChat, NextCommand};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::model_detection::{self, DetectedModels, Hint};
 use crate::model_spec::ModelSpec;
 use crate::models::Models;
-use crate::output::{self, Style};
-use crate::seen::{self, Seen, Way};
+use crate::output::{self, ColorMode};
 use crate::sessions::Sessions;
-use crate::terminal::{Input, Known, Palette, TerminalGuard, ThemeChoice};
+use crate::terminal::{Input, Palette, TerminalFeatures, TerminalGuard, ThemeChoice};
 use crate::workspace;
 
 /// Starts a chat with a model in this project.
@@ -28,10 +28,10 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let mut config = context.config(&flags, Path::new(&workspace))?;
     if config.model.is_none() {
-        let seen = Seen::look(&context.environment).await;
+        let seen = DetectedModels::detect(&context.environment).await;
         let chosen =
             if is_attended(context) { choose(&seen, config.base_url.as_deref(), context)? } else { None };
-        let Some(Chosen { model, base_url }) = chosen else { return Err(no_model(&seen, context)) };
+        let Some(ModelSelection { model, base_url }) = chosen else { return Err(no_model(&seen, context)) };
         if model == ModelSpec::Demo {
             flags.model = Some(model);
             return Box::pin(with_recording(args, flags, context)).await;
@@ -40,10 +40,10 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
         config = context.config(&flags, Path::new(&workspace))?;
     }
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
-    let opening = args.prompt.map(Opening::with).unwrap_or_default();
-    let which = Which::of(args.resume, args.goes_on);
+    let opening = args.prompt.map(ChatStart::with).unwrap_or_default();
+    let which = SessionSelector::of(args.resume, args.goes_on);
     let choice = ModelChoice::new(&models, &config, &context.environment, args.model.record.as_deref());
-    Box::pin(talk(context, config, &workspace, (&models, choice), opening, which)).await
+    Box::pin(run_chats(context, config, &workspace, (&models, choice), opening, which)).await
 }
 
 /// Runs the bundled recording, which has a sample project of its own. The user's files, configuration and state are not
@@ -72,56 +72,65 @@ async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Re
     let opening = demo.opening(args.prompt, config.mode);
     let choice = ModelChoice::new(&demo.models, &config, &context.environment, None);
     let workspace = demo.workspace()?;
-    let ended = Box::pin(talk(&apart, config, &workspace, (&demo.models, choice), opening, Which::New)).await;
+    let ended = Box::pin(run_chats(
+        &apart,
+        config,
+        &workspace,
+        (&demo.models, choice),
+        opening,
+        SessionSelector::New,
+    ))
+    .await;
     drop(demo);
     if ended.is_ok() && context.output.is_terminal() && !context.output.is_json() {
-        output::print(&demo::next_steps(After::Chat, context).await)?;
+        output::print(&demo::next_steps(NextCommand::Chat, context).await)?;
     }
     ended
 }
 
-async fn talk(
+async fn run_chats(
     context: &Context,
     config: Config,
     workspace: &str,
     (models, choice): (&Models, ModelChoice),
-    opening: Opening,
-    which: Which,
+    opening: ChatStart,
+    which: SessionSelector,
 ) -> Result<ExitStatus, CliError> {
     let interactive = is_attended(context);
     let (mut which, mut opening, mut choice) = (which, Some(opening), Some(choice));
     // The conversation that was left in order to choose another one. It continues if none is chosen.
     let mut before = None;
     loop {
-        if which == Which::Chosen && interactive && config.screen.read_aloud.is_none() {
+        if which == SessionSelector::Chosen && interactive && config.screen.read_aloud.is_none() {
             let sessions = sessions_of(&config, workspace, context)?;
             // The terminal is released before the rest is opened, because opening may ask questions and print plain
             // lines.
-            let (mut face, mut input) = terminal(&config, context)?;
-            which = match (pick(&mut face, &mut input, &sessions).await?, before.take()) {
-                (Picked::Session(id), _) => Which::Named(id),
-                (Picked::Nothing, Some(before)) => before,
-                (Picked::NoneThere, _) => Which::New,
-                (Picked::Nothing, None) => return Ok(ExitStatus::Done),
+            let (mut display, mut input) = terminal(&config, context)?;
+            which = match (pick(&mut display, &mut input, &sessions).await?, before.take()) {
+                (PickerOutcome::Session(id), _) => SessionSelector::Named(id),
+                (PickerOutcome::Nothing, Some(before)) => before,
+                (PickerOutcome::NoneThere, _) => SessionSelector::New,
+                (PickerOutcome::Nothing, None) => return Ok(ExitStatus::Done),
             };
         }
-        let opened = Opened::open(context, &config, workspace, models, which, interactive).await?;
-        let Opened { parts, accounts, mut kept, state } = opened;
-        let (face, mut input) = if interactive {
-            kept.recall(&config, workspace, state.as_deref());
+        let opened = ConversationSetup::open(context, &config, workspace, models, which, interactive).await?;
+        let ConversationSetup { parts, accounts, mut storage, state } = opened;
+        let (display, mut input) = if interactive {
+            storage.recall(&config, workspace, state.as_deref());
             terminal(&config, context)?
         } else {
-            (Face::lines(context.output), Input::of_pipe())
+            (Display::lines(context.output), Input::of_pipe())
         };
         let choice =
             choice.take().unwrap_or_else(|| ModelChoice::new(models, &config, &context.environment, None));
-        let chat = Chat::new(parts, config.clone(), accounts, kept, choice, face);
-        let chat = chat.opening_with(opening.take().unwrap_or_default());
+        let chat = Chat::new(parts, config.clone(), accounts, storage, choice, display);
+        let chat = chat.with_start(opening.take().unwrap_or_default());
         let left = models.close_after(chat.run(&mut input).await).await?;
         if !left.resumes {
             return Ok(left.status);
         }
-        (which, before) = (Which::Chosen, Some(left.id.map_or(Which::New, Which::Named)));
+        (which, before) =
+            (SessionSelector::Chosen, Some(left.id.map_or(SessionSelector::New, SessionSelector::Named)));
     }
 }
 
@@ -134,24 +143,24 @@ fn sessions_of(config: &Config, workspace: &str, context: &Context) -> Result<Se
 }
 
 /// The output that a person sees or hears, and the input.
-fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliError> {
+fn terminal(config: &Config, context: &Context) -> Result<(Display, Input), CliError> {
     let screen = &config.screen;
     if screen.read_aloud.is_some() {
-        return Ok((Face::aloud(), Input::of_pipe()));
+        return Ok((Display::screen_reader(), Input::of_pipe()));
     }
-    let theme = (context.output.style() == Style::Colored).then_some(screen.theme.first());
+    let theme = (context.output.style() == ColorMode::Colored).then_some(screen.theme.first());
     let variable = |name: &str| context.environment.text(name).ok().flatten().map(str::to_owned);
     let palette = Palette::of(theme, variable);
-    let known = Known::of(variable);
+    let known = TerminalFeatures::of(variable);
     let has_title = known.has_title();
     let guard = TerminalGuard::new(screen.title && has_title, known.tells_keys);
-    let face = guard.and_then(|guard| Face::terminal(palette, screen.markdown, guard));
-    let mut face = face.map_err(CliError::Output)?;
+    let display = guard.and_then(|guard| Display::terminal(palette, screen.markdown, guard));
+    let mut display = display.map_err(CliError::Output)?;
     // A terminal that cannot show a title may not understand this code either.
     if screen.theme == ThemeChoice::Auto && theme.is_some() && has_title {
-        face.ask_background()?;
+        display.ask_background()?;
     }
-    Ok((face, Input::of_terminal()))
+    Ok((display, Input::of_terminal()))
 }
 
 /// Whether a person reads the output and types the input.
@@ -160,9 +169,9 @@ fn is_attended(context: &Context) -> bool {
 }
 
 /// The error without a model, with what can be chosen on this machine, because a new user may not know that.
-fn no_model(seen: &Seen, context: &Context) -> CliError {
-    let ways = [seen.ways(), vec![Way::of_recording()]].concat();
-    let rows = seen::rows(&ways, context.output.columns(), Style::Plain);
+fn no_model(seen: &DetectedModels, context: &Context) -> CliError {
+    let hints = [seen.hints(), vec![Hint::of_recording()]].concat();
+    let rows = model_detection::rows(&hints, context.output.columns(), ColorMode::Plain);
     let here = format!("{}\n{}", seen.head(), rows.join("\n"));
     CliError::NoModelForChat { here, user_file: config::user_file(&context.environment) }
 }

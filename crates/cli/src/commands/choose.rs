@@ -8,16 +8,16 @@ use std::path::Path;
 use crate::config::{self, parse_base_url};
 use crate::context::Context;
 use crate::error::CliError;
+use crate::model_detection::{DetectedModels, ModelOffer};
 use crate::model_spec::ModelSpec;
 use crate::output::{self, one_line};
-use crate::seen::{Offer, Seen};
 
 /// In a terminal with fewer columns the reason for a model is printed below it.
 const WIDE: usize = 72;
 
 /// The model that the user chose.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct ModelSelection {
     pub(super) model: ModelSpec,
     pub(super) base_url: Option<String>,
 }
@@ -27,10 +27,10 @@ pub(super) struct Chosen {
 ///
 /// `address` is the one that their configuration already has.
 pub(super) fn choose(
-    seen: &Seen,
+    seen: &DetectedModels,
     address: Option<&str>,
     context: &Context,
-) -> Result<Option<Chosen>, CliError> {
+) -> Result<Option<ModelSelection>, CliError> {
     let offers = offers(seen);
     let mut page = "headstart has no model yet. Choose one:\n".to_owned();
     let is_narrow = context.output.columns() < WIDE;
@@ -42,22 +42,22 @@ pub(super) fn choose(
             writeln!(page, "  {number}  {model:<27}  {why}")
         };
     };
-    for (place, Offer { model, why, .. }) in offers.iter().enumerate() {
+    for (place, ModelOffer { model, why, .. }) in offers.iter().enumerate() {
         row(place + 1, model, why);
     }
     let another = offers.len() + 1;
     row(another, "another", "provider:name, and an address");
     page += "Nothing is sent before a prompt.\n";
-    tell(&page)?;
+    print(&page)?;
     let chosen = loop {
         let Some(number) = ask(&format!("1-{another}, or Enter alone to leave: "))? else { return Ok(None) };
         match number.parse::<usize>() {
             Ok(number) if number == another => break of_words()?,
             Ok(number @ 1..) if number < another => {
-                let Offer { model, base_url, .. } = &offers[number - 1];
-                break Some(Chosen { model: model.parse()?, base_url: base_url.clone() });
+                let ModelOffer { model, base_url, .. } = &offers[number - 1];
+                break Some(ModelSelection { model: model.parse()?, base_url: base_url.clone() });
             }
-            _ => tell(&format!("{} is none of them.\n", one_line(&number)))?,
+            _ => print(&format!("{} is none of them.\n", one_line(&number)))?,
         }
     };
     if let Some(chosen) = &chosen {
@@ -67,8 +67,8 @@ pub(super) fn choose(
 }
 
 /// The choices that need only a number.
-fn offers(seen: &Seen) -> Vec<Offer> {
-    let recording = Offer {
+fn offers(seen: &DetectedModels) -> Vec<ModelOffer> {
+    let recording = ModelOffer {
         model: "replay:demo".to_owned(),
         base_url: None,
         why: "a recording, in a sample project".to_owned(),
@@ -77,14 +77,14 @@ fn offers(seen: &Seen) -> Vec<Offer> {
 }
 
 /// A model that the user types.
-fn of_words() -> Result<Option<Chosen>, CliError> {
+fn of_words() -> Result<Option<ModelSelection>, CliError> {
     let model = loop {
         let Some(words) = ask("Model, as ollama:NAME, anthropic:NAME, openai:NAME, gemini:NAME: ")? else {
             return Ok(None);
         };
         match words.parse::<ModelSpec>() {
             Ok(model) => break model,
-            Err(error) => tell(&format!("{error}\n"))?,
+            Err(error) => print(&format!("{error}\n"))?,
         }
     };
     // Only some builds support the provider whose address is a region.
@@ -96,15 +96,15 @@ fn of_words() -> Result<Option<Chosen>, CliError> {
         let Some(address) = ask("Address, or Enter for the provider's own: ")? else { break None };
         match parse_base_url(&address) {
             Ok(address) => break Some(address),
-            Err(error) => tell(&format!("{error}\n"))?,
+            Err(error) => print(&format!("{error}\n"))?,
         }
     };
-    Ok(Some(Chosen { model, base_url }))
+    Ok(Some(ModelSelection { model, base_url }))
 }
 
 /// Writes the choice into the user's own file, if they agree. A key is never written.
-fn offer_to_keep(chosen: &Chosen, address: Option<&str>, context: &Context) -> Result<(), CliError> {
-    let Chosen { model, base_url } = chosen;
+fn offer_to_keep(chosen: &ModelSelection, address: Option<&str>, context: &Context) -> Result<(), CliError> {
+    let ModelSelection { model, base_url } = chosen;
     // A recording is not worth keeping, and an address that is already set would be used for the new model too.
     let is_kept = matches!(model, ModelSpec::Remote { .. }) && address.is_none();
     let Some(file) = config::user_file(&context.environment).filter(|_| is_kept) else { return Ok(()) };
@@ -117,9 +117,9 @@ fn offer_to_keep(chosen: &Chosen, address: Option<&str>, context: &Context) -> R
         let _ = writeln!(lines, "base_url = {}", quoted(address));
     }
     match keep(&file, &lines) {
-        Ok(()) => tell(&format!("{} has it now; delete the line to choose anew.\n", file.display())),
+        Ok(()) => print(&format!("{} has it now; delete the line to choose anew.\n", file.display())),
         // The chat is possible without that.
-        Err(error) => tell(&format!("not kept: {}: {error}\n", file.display())),
+        Err(error) => print(&format!("not kept: {}: {error}\n", file.display())),
     }
 }
 
@@ -147,7 +147,7 @@ fn keep(file: &Path, lines: &str) -> io::Result<()> {
     fs::rename(&new, &file)
 }
 
-fn tell(text: &str) -> Result<(), CliError> {
+fn print(text: &str) -> Result<(), CliError> {
     output::print(text)
 }
 

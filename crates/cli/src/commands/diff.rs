@@ -6,7 +6,7 @@ use crate::args::Diff;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::output::{self, Style};
+use crate::output::{self, ColorMode};
 
 /// One path with its part of the diff, with `--json`.
 #[derive(Debug, Serialize)]
@@ -19,7 +19,7 @@ struct FileDiff {
 /// Prints what a speculation would change, or has changed.
 pub(crate) fn run(args: &Diff, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let record = store.read(&scope::find(&store, &args.of, Purpose::Look)?)?;
+    let record = store.read(&scope::find(&store, &args.of, Purpose::Read)?)?;
     let Some(finished) = record.finished else {
         let problem = "has no result yet; `headstart list` shows where it stands".to_owned();
         return Err(CliError::WrongState { id: record.id.to_string(), problem });
@@ -47,7 +47,7 @@ fn file_diffs(changes: &ChangeSet, form: fn(&ChangeSet) -> String) -> Vec<FileDi
 }
 
 /// The diff without control characters, and with colors.
-pub(super) fn for_people(diff: &str, style: Style) -> String {
+pub(super) fn for_people(diff: &str, style: ColorMode) -> String {
     let mut shown = String::new();
     for line in output::printable(diff).lines() {
         let painted = match line.as_bytes() {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_diff_on_a_terminal_has_colors_and_no_escapes_of_its_own() {
-        let shown = for_people("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\x1b[2J\n+b\n c\n", Style::Colored);
+        let shown = for_people("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\x1b[2J\n+b\n c\n", ColorMode::Colored);
         let expected = "\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\
                         \x1b[31m-a\\u{1b}[2J\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n";
         assert_eq!(shown, expected);

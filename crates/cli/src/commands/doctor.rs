@@ -20,10 +20,10 @@ use crate::exit::ExitStatus;
 use crate::hosts::node;
 use crate::intel;
 use crate::machine::Machine;
+use crate::model_detection::{self, DetectedModels};
 use crate::models::Models;
-use crate::output::{self, Style};
+use crate::output::{self, ColorMode};
 use crate::runner::BashRunner;
-use crate::seen::{self, Seen};
 use crate::{git, setup, store, workspace};
 
 /// The time limit for a connection to a server on this machine, which answers at once or never.
@@ -37,9 +37,9 @@ const MARGIN: usize = 24;
 /// The result of one check.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename = "check", rename_all = "camelCase")]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    state: State,
+    state: CheckStatus,
     detail: String,
     /// What to do if something is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ struct Check {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum State {
+enum CheckStatus {
     Ok,
     /// headstart works, but can do less.
     Limited,
@@ -56,21 +56,21 @@ enum State {
     Failed,
 }
 
-impl Check {
-    fn new(name: &'static str, state: State, detail: impl Into<String>) -> Self {
+impl DoctorCheck {
+    fn new(name: &'static str, state: CheckStatus, detail: impl Into<String>) -> Self {
         Self { name, state, detail: detail.into(), help: None }
     }
 
     fn ok(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, State::Ok, detail)
+        Self::new(name, CheckStatus::Ok, detail)
     }
 
     fn limited(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, State::Limited, detail)
+        Self::new(name, CheckStatus::Limited, detail)
     }
 
     fn failed(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, State::Failed, detail)
+        Self::new(name, CheckStatus::Failed, detail)
     }
 
     fn help(self, help: impl Into<String>) -> Self {
@@ -88,7 +88,7 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
             config
         }
         Err(error) => {
-            checks.push(Check::failed("configuration", error.to_string()));
+            checks.push(DoctorCheck::failed("configuration", error.to_string()));
             Config::default()
         }
     };
@@ -101,89 +101,91 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
     checks.push(background(&config, context));
     checks.push(terminal(context));
     show(&checks, context)?;
-    let fails = checks.iter().any(|check| check.state == State::Failed);
+    let fails = checks.iter().any(|check| check.state == CheckStatus::Failed);
     Ok(if fails { ExitStatus::Failed } else { ExitStatus::Done })
 }
 
-fn system() -> Check {
+fn system() -> DoctorCheck {
     let kernel = rustix::system::uname();
     let (name, release) = (kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy());
     let detail =
         format!("headstart {} on {name} {release}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     if cfg!(target_os = "linux") {
-        Check::ok("system", detail)
+        DoctorCheck::ok("system", detail)
     } else {
-        Check::limited("system", detail)
+        DoctorCheck::limited("system", detail)
             .help("commands run ahead on Linux only; reads, searches and edits do here")
     }
 }
 
-fn configuration(context: &Context, workspace: &Path) -> Check {
+fn configuration(context: &Context, workspace: &Path) -> DoctorCheck {
     let files = [config::user_file(&context.environment), Some(workspace.join(PROJECT_FILE))];
     let read: Vec<_> = files.into_iter().flatten().filter(|file| file.is_file()).collect();
     match read.as_slice() {
-        [] => Check::ok("configuration", "no file; the defaults"),
+        [] => DoctorCheck::ok("configuration", "no file; the defaults"),
         read => {
             let read: Vec<_> = read.iter().map(|file| file.display().to_string()).collect();
-            Check::ok("configuration", read.join(", "))
+            DoctorCheck::ok("configuration", read.join(", "))
         }
     }
 }
 
-async fn model(config: &Config, context: &Context) -> Check {
+async fn model(config: &Config, context: &Context) -> DoctorCheck {
     let Some(spec) = &config.model else {
-        let seen = Seen::look(&context.environment).await;
+        let seen = DetectedModels::detect(&context.environment).await;
         let columns = context.output.columns().saturating_sub(MARGIN);
-        let ways = seen::rows(&seen.ways(), columns, Style::Plain);
-        return Check::limited("model", "none is chosen").help(format!(
+        let hints = model_detection::rows(&seen.hints(), columns, ColorMode::Plain);
+        return DoctorCheck::limited("model", "none is chosen").help(format!(
             "{}\n{}",
             seen.head(),
-            ways.join("\n")
+            hints.join("\n")
         ));
     };
     if let Err(error) = Models::open(config, &context.environment, None) {
-        return Check::failed("model", format!("{spec}: {error}"));
+        return DoctorCheck::failed("model", format!("{spec}: {error}"));
     }
-    let Some((host, port)) = config.server_here() else {
-        return Check::ok("model", format!("{spec}; its key is set, and it was not asked"));
+    let Some((host, port)) = config.local_server() else {
+        return DoctorCheck::ok("model", format!("{spec}; its key is set, and it was not asked"));
     };
     match tokio::time::timeout(CONNECTS_WITHIN, TcpStream::connect((host.as_str(), port))).await {
-        Ok(Ok(_)) => Check::ok("model", format!("{spec}; a server listens on {host}:{port}")),
-        _ => Check::failed("model", format!("{spec}: nothing listens on {host}:{port}"))
+        Ok(Ok(_)) => DoctorCheck::ok("model", format!("{spec}; a server listens on {host}:{port}")),
+        _ => DoctorCheck::failed("model", format!("{spec}: nothing listens on {host}:{port}"))
             .help("start the model server, or name another address with --base-url"),
     }
 }
 
 /// Checks the folder that stores speculations, the ledger and the index.
-fn state(context: &Context) -> Check {
+fn state(context: &Context) -> DoctorCheck {
     let store = match context.store() {
         Ok(store) => store,
-        Err(error) => return Check::failed("state", error.to_string()),
+        Err(error) => return DoctorCheck::failed("state", error.to_string()),
     };
     let folder = store.state_folder();
     if let Some(error) = folder.exists().then(|| store::trouble_with(folder)).flatten() {
-        return Check::failed("state", error.to_string());
+        return DoctorCheck::failed("state", error.to_string());
     }
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
     if let Err(error) = access(there, Access::WRITE_OK | Access::EXEC_OK) {
-        return Check::failed("state", format!("{} cannot be written: {error}", there.display()))
+        return DoctorCheck::failed("state", format!("{} cannot be written: {error}", there.display()))
             .help("--state-dir or HEADSTART_STATE_DIR name another folder");
     }
     let is_new = if folder.exists() { "" } else { "; it is made when it is needed" };
-    Check::ok("state", format!("{}{is_new}", folder.display()))
+    DoctorCheck::ok("state", format!("{}{is_new}", folder.display()))
 }
 
-fn git(workspace: &Path) -> Check {
+fn git(workspace: &Path) -> DoctorCheck {
     match git::find(workspace) {
-        Ok(_) if workspace.join(".git").is_dir() => Check::ok("git", "new enough that commits can run ahead"),
-        Ok(_) => Check::ok("git", "there is no repository in this folder"),
-        Err(error) => Check::limited("git", error.to_string())
+        Ok(_) if workspace.join(".git").is_dir() => {
+            DoctorCheck::ok("git", "new enough that commits can run ahead")
+        }
+        Ok(_) => DoctorCheck::ok("git", "there is no repository in this folder"),
+        Err(error) => DoctorCheck::limited("git", error.to_string())
             .help("without it commits do not run ahead: they stop it and ask"),
     }
 }
 
 /// Runs a command as work ahead does, without asking anybody.
-async fn commands(workspace: &Path) -> Check {
+async fn commands(workspace: &Path) -> DoctorCheck {
     let request = CommandRequest {
         command: ConditionalCommand::allowed("true", None),
         directory: WorkspacePath::root(),
@@ -194,35 +196,37 @@ async fn commands(workspace: &Path) -> Check {
     };
     match BashRunner::new(workspace.to_owned()).run(request).await {
         Ok(done) if done.exit_code == Some(0) => {
-            Check::ok("commands", "those that only read run ahead, confined by the kernel")
+            DoctorCheck::ok("commands", "those that only read run ahead, confined by the kernel")
         }
-        Ok(done) => {
-            Check::limited("commands", format!("a command that does nothing failed: {}", done.output.trim()))
-        }
-        Err(error) => Check::limited("commands", error.to_string())
+        Ok(done) => DoctorCheck::limited(
+            "commands",
+            format!("a command that does nothing failed: {}", done.output.trim()),
+        ),
+        Err(error) => DoctorCheck::limited("commands", error.to_string())
             .help("work ahead stops at the first command; Landlock needs Linux 5.13"),
     }
 }
 
-fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec<Check> {
+fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec<DoctorCheck> {
     if !config.shadow.enabled {
-        return vec![Check::limited("views", "switched off by your configuration")];
+        return vec![DoctorCheck::limited("views", "switched off by your configuration")];
     }
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let all = setup::any_views(config, workspace, &context.environment, state.as_deref());
     let views = match all.support() {
         Support::Views { tier } => {
-            Check::ok("views", format!("{tier}; tests, builds and formatters run ahead"))
+            DoctorCheck::ok("views", format!("{tier}; tests, builds and formatters run ahead"))
         }
-        Support::None { why } => Check::limited("views", why.clone())
+        Support::None { why } => DoctorCheck::limited("views", why.clone())
             .help("work ahead stops at a command that writes; `headstart shadow check` tells more"),
     };
     let mut checks = vec![views];
     if config.intel.mode() == IntelMode::Off {
-        checks.push(Check::limited("servers", "code intelligence is switched off by your configuration"));
+        checks
+            .push(DoctorCheck::limited("servers", "code intelligence is switched off by your configuration"));
         return checks;
     }
-    let found = intel::look(config, Path::new(workspace), &all);
+    let found = intel::detect(config, Path::new(workspace), &all);
     let installed: Vec<_> = found
         .iter()
         .filter(|found| found.program.is_some())
@@ -234,17 +238,17 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
         Some(missing) => {
             let (name, file) =
                 (&missing.adapter.name, missing.file.as_ref().map(ToString::to_string).unwrap_or_default());
-            Check::limited("servers", format!("{listed}; {file} asks for {name}"))
+            DoctorCheck::limited("servers", format!("{listed}; {file} asks for {name}"))
                 .help(format!("{} installs it", missing.adapter.install))
         }
-        None => Check::ok("servers", listed),
+        None => DoctorCheck::ok("servers", listed),
     });
     checks
 }
 
 /// Checks which agents that the proxy or a hook serves are installed, and whether the Node.js here is new enough for
 /// them.
-async fn agents(context: &Context) -> Option<Check> {
+async fn agents(context: &Context) -> Option<DoctorCheck> {
     let path = context.environment.get("PATH");
     let is_here =
         |(program, _, _): &(&'static str, _, _)| node::find(program, path).is_some().then_some(*program);
@@ -256,8 +260,8 @@ async fn agents(context: &Context) -> Option<Check> {
     let listed = here.join(", ");
     match troubles.as_slice() {
         _ if here.is_empty() => None,
-        [] => Some(Check::ok("agents", listed)),
-        troubles => Some(Check::limited("agents", listed).help(format!(
+        [] => Some(DoctorCheck::ok("agents", listed)),
+        troubles => Some(DoctorCheck::limited("agents", listed).help(format!(
             "{}\na newer Node.js is at https://nodejs.org; an older version of an agent is never installed for you here",
             troubles.join("\n")
         ))),
@@ -265,42 +269,43 @@ async fn agents(context: &Context) -> Option<Check> {
 }
 
 /// Checks whether suggestions are made and work runs ahead.
-fn background(config: &Config, context: &Context) -> Check {
+fn background(config: &Config, context: &Context) -> DoctorCheck {
     use headstart_budget::policy::Mode;
-    let off = |what: &str| Check::limited("background", format!("{what} switched off by your configuration"));
+    let off =
+        |what: &str| DoctorCheck::limited("background", format!("{what} switched off by your configuration"));
     if config.background.mode == Mode::Off || !config.suggestions {
         return off("suggestions are");
     }
     if !config.speculation {
         return off("work ahead is");
     }
-    let machine = config.works_here().then(|| Machine::of(&context.environment));
+    let machine = config.uses_local_model().then(|| Machine::of(&context.environment));
     match machine.and_then(|machine| machine.trouble()) {
-        Some(hold) => Check::limited("background", format!("the model is on this machine, and {hold}"))
+        Some(hold) => DoctorCheck::limited("background", format!("the model is on this machine, and {hold}"))
             .help("`/background always` in a chat goes on all the same"),
-        None => Check::ok("background", "suggestions come after the second answer, and run ahead"),
+        None => DoctorCheck::ok("background", "suggestions come after the second answer, and run ahead"),
     }
 }
 
-fn terminal(context: &Context) -> Check {
+fn terminal(context: &Context) -> DoctorCheck {
     let output = context.output;
     if !output.is_terminal() {
-        return Check::ok("terminal", "none: results go to a file or a pipe");
+        return DoctorCheck::ok("terminal", "none: results go to a file or a pipe");
     }
     let colors = match output.style() {
-        Style::Colored => "colors",
-        Style::Plain => "no colors",
+        ColorMode::Colored => "colors",
+        ColorMode::Plain => "no colors",
     };
     let name = context.environment.get("TERM").map(|term| term.to_string_lossy().into_owned());
     let detail =
         format!("{}, {} columns, {colors}", name.unwrap_or_else(|| "unnamed".into()), output.columns());
     if output.columns() < 40 {
-        return Check::limited("terminal", detail).help("a chat wants 40 columns or more");
+        return DoctorCheck::limited("terminal", detail).help("a chat wants 40 columns or more");
     }
-    Check::ok("terminal", detail)
+    DoctorCheck::ok("terminal", detail)
 }
 
-fn show(checks: &[Check], context: &Context) -> Result<(), CliError> {
+fn show(checks: &[DoctorCheck], context: &Context) -> Result<(), CliError> {
     if context.output.is_json() {
         return checks.iter().try_for_each(output::print_json);
     }
@@ -308,16 +313,16 @@ fn show(checks: &[Check], context: &Context) -> Result<(), CliError> {
 }
 
 /// The checks as text: a line for each, with its help below it.
-fn text(checks: &[Check], columns: usize, style: Style) -> String {
+fn text(checks: &[DoctorCheck], columns: usize, style: ColorMode) -> String {
     let room = columns.saturating_sub(MARGIN).max(20);
     let wrapped = |text: &str| -> Vec<String> {
         textwrap::wrap(&output::printable(text), room).into_iter().map(Cow::into_owned).collect()
     };
     let lines = checks.iter().flat_map(|check| {
         let state = match check.state {
-            State::Ok => style.green("ok     "),
-            State::Limited => style.cyan("limited"),
-            State::Failed => style.red("FAILED "),
+            CheckStatus::Ok => style.green("ok     "),
+            CheckStatus::Limited => style.cyan("limited"),
+            CheckStatus::Failed => style.red("FAILED "),
         };
         let detail = wrapped(&check.detail);
         let help =

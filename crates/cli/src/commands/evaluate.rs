@@ -13,37 +13,40 @@ use crate::args::Evaluate;
 use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::error::CliError;
-use crate::evaluate::{Answered, Opening, Question, Report, Scan, ask, evenly, questions, scan};
+use crate::evaluate::{
+    EvaluatedPrompt, EvaluationQuery, EvaluationReport, RequestPrefix, SessionScan, ask, evenly, questions,
+    scan,
+};
 use crate::exit::ExitStatus;
 use crate::models::Models;
-use crate::output::{self, Look, Spinner};
+use crate::output::{self, PageLayout, Spinner};
 use crate::{secrets, setup, workspace};
 
 /// After so many consecutive failures the next question is not expected to succeed.
 const FAILURES: usize = 3;
 
 /// What is about to be asked.
-struct Plan {
-    questions: Vec<Question>,
+struct EvaluationPlan {
+    questions: Vec<EvaluationQuery>,
     /// The number of selected prompts whose conversation has too few answers for a question.
     too_young: usize,
     model: String,
     candidates: usize,
     /// An upper estimate of the tokens of all questions.
     most: Usage,
-    cost: Cost,
+    cost: PlanCost,
 }
 
 /// The cost in money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cost {
+enum PlanCost {
     Free,
     Money(Money),
     /// The price table does not contain the model.
     Unknown,
 }
 
-impl Cost {
+impl PlanCost {
     fn of(usage: Usage, tariff: &Tariff) -> Self {
         match tariff.price_of(tariff.background(), usage) {
             _ if tariff.is_free() => Self::Free,
@@ -55,14 +58,14 @@ impl Cost {
 
 /// Reads the files, asks the model, and reports the result.
 pub(crate) async fn run(args: Evaluate, context: &Context) -> Result<ExitStatus, CliError> {
-    let look = Look::of(context);
+    let layout = PageLayout::of(context);
     let spinner = Spinner::start("reading the files");
     let found = scan(&args.files)?;
     drop(spinner);
     if context.output.is_json() {
-        lines::found(&found)?;
+        lines::print_scan(&found)?;
     } else {
-        output::print(&look.fit(&page::found(&found)))?;
+        output::print(&layout.fit(&page::scan_summary(&found)))?;
         for trouble in page::troubles(&found) {
             output::note(&trouble);
         }
@@ -90,13 +93,13 @@ async fn with_models(
     config: &Config,
     workspace: &str,
     models: &Models,
-    found: Scan,
+    found: SessionScan,
 ) -> Result<ExitStatus, CliError> {
     let plan = plan(args, context, config, workspace, models, &found)?;
     if context.output.is_json() {
         lines::plan(&plan)?;
     } else {
-        output::print(&Look::of(context).fit(&page::plan(&plan)))?;
+        output::print(&PageLayout::of(context).fit(&page::plan(&plan)))?;
     }
     if args.dry_run || plan.questions.is_empty() {
         return Ok(ExitStatus::Done);
@@ -114,7 +117,7 @@ async fn with_models(
             }
         }
     }
-    let (Plan { questions, candidates, .. }, tariff) = (plan, config.tariff());
+    let (EvaluationPlan { questions, candidates, .. }, tariff) = (plan, config.tariff());
     let (report, failed) = ask_all(questions, candidates, &models.background).await;
     if report.answered.is_empty() {
         return failed.map_or(Ok(ExitStatus::Done), |error| Err(CliError::Model(error)));
@@ -122,11 +125,11 @@ async fn with_models(
     if context.output.is_json() {
         lines::report(&report, &found, &tariff, args.show)?;
     } else {
-        let look = Look::of(context);
+        let layout = PageLayout::of(context);
         if args.show {
-            output::print(&page::shown(&report))?;
+            output::print(&page::result_page(&report))?;
         }
-        output::print(&look.fit(&page::page(&report, &tariff, look)))?;
+        output::print(&layout.fit(&page::page(&report, &tariff, layout)))?;
     }
     match failed {
         None => Ok(ExitStatus::Done),
@@ -144,8 +147,8 @@ fn plan(
     config: &Config,
     workspace: &str,
     models: &Models,
-    found: &Scan,
-) -> Result<Plan, CliError> {
+    found: &SessionScan,
+) -> Result<EvaluationPlan, CliError> {
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let toolbox = setup::offered_toolbox(config, workspace, &context.environment, state.as_deref())?;
     let tools = if config.mode.offers_tools() { toolbox.schemas() } else { Vec::new() };
@@ -153,7 +156,8 @@ fn plan(
     // and its rules.
     let system = system_text(&tools, None, &SessionEnvironment::default());
     let scrubber = secrets::scrubber(&context.environment);
-    let opening = Opening { system: &system, tools: &tools, model: &models.main_name, scrubber: &scrubber };
+    let opening =
+        RequestPrefix { system: &system, tools: &tools, model: &models.main_name, scrubber: &scrubber };
     let questions = questions(found, &evenly(&found.prompts, args.limit), &opening);
     let all = questions.len();
     let questions: Vec<_> = questions.into_iter().flatten().collect();
@@ -161,24 +165,24 @@ fn plan(
     for question in &questions {
         most += question.at_most(&models.background);
     }
-    Ok(Plan {
+    Ok(EvaluationPlan {
         too_young: all - questions.len(),
         questions,
         model: config.background_model(),
         candidates: config.candidates,
         most,
-        cost: Cost::of(most, &config.tariff()),
+        cost: PlanCost::of(most, &config.tariff()),
     })
 }
 
 /// Asks the questions one after the other, as in a chat, where there is never more than one at a time. Returns the
 /// results, and the last error if that ended the run.
 async fn ask_all(
-    questions: Vec<Question>,
+    questions: Vec<EvaluationQuery>,
     candidates: usize,
     background: &BackgroundModel,
-) -> (Report, Option<ModelError>) {
-    let (mut report, mut failures) = (Report::default(), Vec::new());
+) -> (EvaluationReport, Option<ModelError>) {
+    let (mut report, mut failures) = (EvaluationReport::default(), Vec::new());
     let all = questions.len();
     for (number, question) in questions.into_iter().enumerate() {
         let spinner = Spinner::start(&format!("asking {} of {all}", number + 1));
@@ -189,7 +193,7 @@ async fn ask_all(
             None => failures.clear(),
         }
         if asked.error().is_none() {
-            report.answered.push(Answered::new(question, &asked, background));
+            report.answered.push(EvaluatedPrompt::new(question, &asked, background));
         } else {
             report.failed += 1;
             report.failed_usage += asked.usage();

@@ -10,7 +10,7 @@ use crate::lines;
 
 /// The answer to one line of input.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct FilterReply {
     keep: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
@@ -26,7 +26,7 @@ pub(crate) fn run() -> Result<ExitStatus, CliError> {
     lines::answer_each(io::stdin().lock(), io::stdout().lock(), |number, line| {
         match line.and_then(text_of) {
             Ok(text) => judge(&text),
-            Err(detail) => Answer {
+            Err(detail) => FilterReply {
                 keep: false,
                 reason: Some("invalid_input"),
                 detail: Some(detail),
@@ -37,9 +37,9 @@ pub(crate) fn run() -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Done)
 }
 
-fn judge(text: &str) -> Answer {
+fn judge(text: &str) -> FilterReply {
     let reason = headstart_followup_state::filter(text).err().map(FilterReason::as_str);
-    Answer { keep: reason.is_none(), reason, detail: None, line: None }
+    FilterReply { keep: reason.is_none(), reason, detail: None, line: None }
 }
 
 fn text_of(line: Value) -> Result<String, String> {

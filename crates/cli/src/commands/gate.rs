@@ -16,14 +16,14 @@ use crate::workspace;
 /// The answer to one line of input.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Answer {
+enum GateReply {
     Judged(Verdict),
-    Invalid(Invalid),
+    Invalid(InvalidCall),
 }
 
 /// The answer to a line that is not understood, which is a boundary here too.
 #[derive(Debug, Serialize)]
-struct Invalid {
+struct InvalidCall {
     decision: &'static str,
     reason: &'static str,
     detail: String,
@@ -43,9 +43,9 @@ pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError
     let judge_call = if args.shadow { GateOf::judge_ahead } else { GateOf::judge };
     let judge = |number: u64, line: Result<Value, String>| match line.and_then(call_of) {
         Ok((name, args)) => {
-            Answer::Judged(judge_call(&gate, CallRef { name: &name, args: &args }, &gate_context))
+            GateReply::Judged(judge_call(&gate, CallRef { name: &name, args: &args }, &gate_context))
         }
-        Err(detail) => Answer::Invalid(Invalid {
+        Err(detail) => GateReply::Invalid(InvalidCall {
             decision: "boundary",
             reason: "invalid_input",
             detail,

@@ -9,19 +9,19 @@ use crate::args::Hook;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::hosts::hooks::answer::Answer;
+use crate::hosts::hooks::answer::HookAnswer;
 use crate::hosts::hooks::contract::{Contract, contract};
-use crate::hosts::hooks::judge::{self, Ways};
-use crate::hosts::hooks::message::Call;
+use crate::hosts::hooks::judge::{self, AnswerFlags};
+use crate::hosts::hooks::message::HookCall;
 use crate::hosts::hooks::serve;
-use crate::hosts::hooks::settings::{self, Problem, Scope};
+use crate::hosts::hooks::settings::{self, Problem, SettingsScope};
 use crate::output::printable;
 use crate::{output, workspace};
 
 /// The answer to a command, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "hookCheck")]
-struct Checked<'a> {
+struct HookCheck<'a> {
     host: &'a str,
     answer: &'a str,
     why: &'a str,
@@ -35,7 +35,7 @@ struct Checked<'a> {
 /// The result of a change of settings, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "hookSettings")]
-struct Settings<'a> {
+struct InstallReport<'a> {
     host: &'a str,
     file: &'a Path,
     changed: bool,
@@ -45,12 +45,12 @@ struct Settings<'a> {
 
 pub(crate) fn run(args: &Hook, context: &Context) -> Result<ExitStatus, CliError> {
     let contract = contract(&args.host).expect("works because the command line takes no other");
-    let ways = Ways { denies: args.deny, as_text: args.text };
+    let flags = AnswerFlags { denies: args.deny, as_text: args.text };
     match &args.check {
-        Some(command) => check(contract, command, ways, context)?,
+        Some(command) => check(contract, command, flags, context)?,
         None if args.install || args.print => install(contract, args, context)?,
         None if args.uninstall => uninstall(contract, args, context)?,
-        None => serve(contract, ways, args.log_content, context),
+        None => serve(contract, flags, args.log_content, context),
     }
     Ok(ExitStatus::Done)
 }
@@ -81,7 +81,7 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
         settings::replace(&file, &before, after)?;
     }
     if context.output.is_json() {
-        return told(contract, &file, after.is_some(), Some(&command));
+        return report_install(contract, &file, after.is_some(), Some(&command));
     }
     let shown = output::one_line(&file.display().to_string());
     let mut lines = vec![match after {
@@ -111,7 +111,7 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
         None => {}
     }
     if context.output.is_json() {
-        return told(contract, &file, after.is_some(), None);
+        return report_install(contract, &file, after.is_some(), None);
     }
     let shown = output::one_line(&file.display().to_string());
     output::print(&match after {
@@ -120,27 +120,37 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
     })
 }
 
-fn told(contract: &Contract, file: &Path, changed: bool, command: Option<&str>) -> Result<(), CliError> {
-    output::print_json(&Settings { host: contract.name, file, changed, command })
+fn report_install(
+    contract: &Contract,
+    file: &Path,
+    changed: bool,
+    command: Option<&str>,
+) -> Result<(), CliError> {
+    output::print_json(&InstallReport { host: contract.name, file, changed, command })
 }
 
-fn scope(args: &Hook) -> Scope {
-    if args.project { Scope::Project } else { Scope::User }
+fn scope(args: &Hook) -> SettingsScope {
+    if args.project { SettingsScope::Project } else { SettingsScope::User }
 }
 
-fn check(contract: &'static Contract, command: &str, ways: Ways, context: &Context) -> Result<(), CliError> {
+fn check(
+    contract: &'static Contract,
+    command: &str,
+    flags: AnswerFlags,
+    context: &Context,
+) -> Result<(), CliError> {
     let (event, shape) = contract.events[0];
     let args = json!({ "command": command }).as_object().cloned().unwrap_or_default();
     let directory = workspace::resolve(None)?;
-    let call = Call { event, shape, args, directory, asks: true, roots: Vec::new() };
-    let judged = judge::judge(contract, &call, ways, context)?;
+    let call = HookCall { event, shape, args, directory, asks: true, roots: Vec::new() };
+    let judged = judge::judge(contract, &call, flags, context)?;
     let (why, line) = match &judged.answer {
-        Answer::Allow { why, line } => (why, line.as_deref()),
-        Answer::Deny { why } | Answer::Silent { why } => (why, None),
+        HookAnswer::Allow { why, line } => (why, line.as_deref()),
+        HookAnswer::Deny { why } | HookAnswer::Silent { why } => (why, None),
     };
     let verdict = &judged.elsewhere.verdict;
     if context.output.is_json() {
-        return output::print_json(&Checked {
+        return output::print_json(&HookCheck {
             host: contract.name,
             answer: judged.answer.name(),
             why,
@@ -151,9 +161,9 @@ fn check(contract: &'static Contract, command: &str, ways: Ways, context: &Conte
     }
     let product = contract.product;
     let mut lines = vec![match &judged.answer {
-        Answer::Allow { .. } => format!("allow: {product} does not ask\n"),
-        Answer::Deny { .. } => format!("deny: {product} does not run it\n"),
-        Answer::Silent { .. } => format!("no answer: {product} does as it does without this hook\n"),
+        HookAnswer::Allow { .. } => format!("allow: {product} does not ask\n"),
+        HookAnswer::Deny { .. } => format!("deny: {product} does not run it\n"),
+        HookAnswer::Silent { .. } => format!("no answer: {product} does as it does without this hook\n"),
     }];
     lines.push(format!("  {}\n", output::one_line(why)));
     lines.extend(line.map(|line| format!("  it runs: {}\n", output::one_line(line))));

@@ -13,7 +13,7 @@ use crate::{output, workspace};
 /// The one line of output with `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct IndexStatus {
     workspace: String,
     database: String,
     files: u64,
@@ -28,11 +28,11 @@ struct Line {
     paused: bool,
     /// The state of the vectors, if a model makes any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vectors: Option<VectorLine>,
+    vectors: Option<VectorStatus>,
 }
 
 #[derive(Serialize)]
-struct VectorLine {
+struct VectorStatus {
     model: String,
     chunks: u64,
     of: u64,
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
             index.store.compact()?;
         }
     }
-    let vectors = index.vector_status(&models)?.map(|(model, status)| VectorLine {
+    let vectors = index.vector_status(&models)?.map(|(model, status)| VectorStatus {
         model,
         chunks: status.current,
         of: status.all,
@@ -75,7 +75,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
     models.notices().iter().for_each(|notice| output::note(notice));
     let status = index.store.status()?;
     let paused = index.store.note(PAUSED)?.is_some_and(|value| !value.is_empty());
-    let line = Line {
+    let line = IndexStatus {
         workspace,
         database: index.store.path().display().to_string(),
         files: status.files,
@@ -99,7 +99,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
             line.database
         );
         let text = match &line.vectors {
-            Some(VectorLine { model, chunks, of }) => {
+            Some(VectorStatus { model, chunks, of }) => {
                 format!("{text}\n{chunks} of {of} chunks have vectors of {model}")
             }
             None => text,

@@ -10,7 +10,7 @@ use crate::{output, workspace};
 
 /// The line for each action with `--json`.
 #[derive(Serialize)]
-struct Line<'a> {
+struct KeyBindingLine<'a> {
     r#type: &'static str,
     action: &'a str,
     keys: Vec<String>,
@@ -25,7 +25,12 @@ pub(crate) fn run(context: &Context) -> Result<ExitStatus, CliError> {
     for (action, keys) in config.screen.keys.list() {
         let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
         if context.output.is_json() {
-            output::print_json(&Line { r#type: "action", action: action.name, keys, does: action.words })?;
+            output::print_json(&KeyBindingLine {
+                r#type: "action",
+                action: action.name,
+                keys,
+                does: action.words,
+            })?;
         } else {
             let keys = if keys.is_empty() { "–".to_owned() } else { keys.join(", ") };
             let _ = writeln!(page, "{:<20} {keys:<36} {}", action.name, action.words);

@@ -16,7 +16,7 @@ use crate::terminal::Size;
 /// One speculation, without its content.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "speculation", rename_all = "camelCase")]
-struct Row {
+struct SpeculationRow {
     id: String,
     status: &'static str,
     created_at: u64,
@@ -34,7 +34,7 @@ struct Row {
 /// A record that could not be read.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "skipped", rename_all = "camelCase")]
-struct Skipped {
+struct SkippedSpeculation {
     message: String,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run(scope: &Scope, context: &Context) -> Result<ExitStatus, CliErr
     for message in skipped {
         output::note(&format!("skipped: {message}"));
         if context.output.is_json() {
-            output::print_json(&Skipped { message })?;
+            output::print_json(&SkippedSpeculation { message })?;
         }
     }
     if context.output.is_json() {
@@ -69,7 +69,7 @@ pub(crate) fn run(scope: &Scope, context: &Context) -> Result<ExitStatus, CliErr
     Ok(ExitStatus::Done)
 }
 
-fn rows(store: &Store) -> Result<(Vec<Row>, Vec<String>), CliError> {
+fn rows(store: &Store) -> Result<(Vec<SpeculationRow>, Vec<String>), CliError> {
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for id in store.ids()? {
         let row = store.read(&id).and_then(|record| Ok(row(store.is_alive(&record)?, record)));
@@ -84,8 +84,8 @@ fn rows(store: &Store) -> Result<(Vec<Row>, Vec<String>), CliError> {
     Ok((rows, skipped))
 }
 
-fn row(alive: bool, record: Record) -> Row {
-    Row {
+fn row(alive: bool, record: Record) -> SpeculationRow {
+    SpeculationRow {
         id: record.id.to_string(),
         status: record.status_word(alive),
         created_at: record.created_at,
@@ -100,7 +100,7 @@ fn row(alive: bool, record: Record) -> Row {
 }
 
 /// The table. If all rows belong to one workspace, the column for it is left out.
-fn table(rows: &[Row], of_all: bool, now_ms: u64, output: Output) -> String {
+fn table(rows: &[SpeculationRow], of_all: bool, now_ms: u64, output: Output) -> String {
     let workspace = if of_all { "WORKSPACE" } else { "" };
     let head = ["ID", "AGE", "STATUS", "FILES", "PROMPT", workspace].map(str::to_owned);
     let cells = rows.iter().map(|row| {

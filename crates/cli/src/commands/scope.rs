@@ -1,4 +1,4 @@
-use crate::args::{OfId, Scope};
+use crate::args::{IdArgs, Scope};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::output;
@@ -9,7 +9,7 @@ use crate::workspace;
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
     /// To show it.
-    Look,
+    Read,
     /// To change files or the record.
     Change { verb: &'static str, context: &'a Context },
 }
@@ -24,7 +24,7 @@ pub(super) fn workspace(scope: &Scope) -> Result<Option<String>, CliError> {
 
 /// The speculation that the user means. One of another workspace only counts if that workspace is named, or if a person
 /// at the terminal agrees.
-pub(super) fn find(store: &Store, of: &OfId, purpose: Purpose) -> Result<SpeculationId, CliError> {
+pub(super) fn find(store: &Store, of: &IdArgs, purpose: Purpose) -> Result<SpeculationId, CliError> {
     let Some(here) = workspace(&of.scope)? else { return store.resolve(&of.id) };
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for id in store.fitting(&of.id)? {

@@ -26,17 +26,17 @@ const WORDS: &str = "words";
 
 /// The lines with `--json`, the best first.
 #[derive(Serialize)]
-struct Line<'a> {
+struct SearchHit<'a> {
     path: &'a WorkspacePath,
     /// The first and the last line, from 1; 0 and 0 if only the path is known.
     lines: (u32, u32),
     score: f32,
     symbol: Option<&'a str>,
-    why: Vec<Reason<'a>>,
+    why: Vec<MatchedTerm<'a>>,
 }
 
 #[derive(Serialize)]
-struct Reason<'a> {
+struct MatchedTerm<'a> {
     term: &'a str,
     field: &'static str,
     part: f32,
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
         let percent = updated.progress.percent();
         output::note(&format!("indexed {percent} % of the files so far; headstart index does the rest"));
     }
-    let hits = found(&index, &args, &models).await?;
+    let hits = ranked_hits(&index, &args, &models).await?;
     models.notices().iter().for_each(|notice| output::note(notice));
     if context.output.is_json() {
         for hit in &hits {
@@ -84,7 +84,7 @@ pub(super) fn open(workspace: &str, context: &Context) -> Result<(Index, IndexMo
     Ok((index, models))
 }
 
-async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec<Hit>, CliError> {
+async fn ranked_hits(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec<Hit>, CliError> {
     let below = args.path.as_ref().map(|folder| {
         WorkspacePath::parse(folder).map_err(|error| CliError::Unavailable(format!("--path: {error}")))
     });
@@ -159,13 +159,13 @@ async fn judged(index: &Index, args: &Search, models: &IndexModels, hits: Vec<Hi
     order.into_iter().filter_map(|at| hits.get(at).cloned()).take(args.limit).collect()
 }
 
-fn line(hit: &Hit) -> Line<'_> {
+fn line(hit: &Hit) -> SearchHit<'_> {
     let reason = |why: &'_ headstart_code_index::MatchReason| (why.field, why.part);
     let why = hit.why.iter().map(|why| {
         let (field, part) = reason(why);
-        Reason { term: &why.term, field, part }
+        MatchedTerm { term: &why.term, field, part }
     });
-    Line {
+    SearchHit {
         path: &hit.path,
         lines: hit.lines,
         score: hit.score,

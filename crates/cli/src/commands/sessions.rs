@@ -4,7 +4,7 @@ use headstart_agent::native::ListedSession;
 use headstart_agent::{Item, Session};
 use serde::Serialize;
 
-use crate::args::{OfSession, SessionAct, Sessions as Arguments, WorkspaceArg};
+use crate::args::{SessionArgs, Sessions as Arguments, SessionsAction, WorkspaceArg};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -16,7 +16,7 @@ use crate::workspace;
 /// One conversation, without its messages.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "session", rename_all = "camelCase")]
-struct Row<'a> {
+struct SessionRow<'a> {
     id: &'a str,
     title: &'a str,
     model: &'a str,
@@ -29,22 +29,22 @@ struct Row<'a> {
 /// A session that could not be read.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "skipped", rename_all = "camelCase")]
-struct Skipped {
+struct SkippedSession {
     message: String,
 }
 
 /// Lists the conversations of a workspace, or shows, renames or removes one.
 pub(crate) fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
     let of = |args: &WorkspaceArg| sessions_of(args, context);
-    match args.act {
+    match args.action {
         None => list(&of(&args.workspace)?, context),
-        Some(SessionAct::Show(one)) => show(&of(&one.workspace)?, &one, context),
-        Some(SessionAct::Rename { of: one, title }) => {
+        Some(SessionsAction::Show(one)) => show(&of(&one.workspace)?, &one, context),
+        Some(SessionsAction::Rename { of: one, title }) => {
             let sessions = of(&one.workspace)?;
             sessions.rename(&sessions.find(&one.id)?, &title)?;
             Ok(ExitStatus::Done)
         }
-        Some(SessionAct::Remove(one)) => {
+        Some(SessionsAction::Remove(one)) => {
             let sessions = of(&one.workspace)?;
             sessions.remove(&sessions.find(&one.id)?)?;
             Ok(ExitStatus::Done)
@@ -64,7 +64,7 @@ fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> 
         let Err(error) = session else { continue };
         output::note(&format!("skipped: {error}"));
         if context.output.is_json() {
-            output::print_json(&Skipped { message: format!("{id}: {error}") })?;
+            output::print_json(&SkippedSession { message: format!("{id}: {error}") })?;
         }
     }
     for listed in &listed {
@@ -92,8 +92,8 @@ fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> 
     Ok(ExitStatus::Done)
 }
 
-fn row<'a>(listed: &'a ListedSession, session: &'a Session) -> Row<'a> {
-    Row {
+fn row<'a>(listed: &'a ListedSession, session: &'a Session) -> SessionRow<'a> {
+    SessionRow {
         id: &listed.id,
         title: &session.title,
         model: &session.model,
@@ -104,7 +104,7 @@ fn row<'a>(listed: &'a ListedSession, session: &'a Session) -> Row<'a> {
     }
 }
 
-fn show(sessions: &Sessions, of: &OfSession, context: &Context) -> Result<ExitStatus, CliError> {
+fn show(sessions: &Sessions, of: &SessionArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let session = sessions.read(&sessions.find(&of.id)?)?;
     if context.output.is_json() {
         session.history.iter().try_for_each(output::print_json)?;

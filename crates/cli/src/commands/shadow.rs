@@ -1,8 +1,8 @@
 //! `headstart shadow`: lets the user run commands in views of the workspace, and manage the views.
 
 mod diagnostics;
-mod kept;
 mod other_machine;
+mod stored;
 mod warm;
 
 use std::io::{self, Write as _};
@@ -19,18 +19,18 @@ use headstart_toolbox::Support;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
-use super::show::Git;
-use crate::args::{OfId, Scope, Shadow, ShadowRun, WorkspaceArg};
+use super::show::GitSummary;
+use crate::args::{IdArgs, Scope, Shadow, ShadowRun, WorkspaceArg};
 use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::intel::Found;
+use crate::intel::LanguageServer;
 use crate::remote::{Remote, names_git};
 use crate::setup::{self, AcceptedBy};
 use crate::shell_words::shell_line;
 use crate::store::Store;
-use crate::views::{BuildOutput, Opened, Read, Views, commits_output};
+use crate::views::{BuildOutput, OpenedView, RepositoryRead, Views, commits_output};
 use crate::{intel, output, serve, workspace};
 
 /// The exit code if there is no view, which is the one of other programs that start a command.
@@ -39,7 +39,7 @@ const NO_VIEW: u8 = 125;
 /// The result of a command, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowRan", rename_all = "camelCase")]
-struct Ran<'a> {
+struct RunReport<'a> {
     command: &'a [String],
     exit_code: Option<i32>,
     end: End,
@@ -53,7 +53,7 @@ struct Ran<'a> {
     git: bool,
     /// What the command did to the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
-    git_change: Option<Git<'a>>,
+    git_change: Option<GitSummary<'a>>,
     /// Why that cannot be applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     git_refused: Option<&'a str>,
@@ -69,7 +69,7 @@ struct Ran<'a> {
 /// Whether views are possible, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowCheck", rename_all = "camelCase")]
-struct Checked<'a> {
+struct CheckReport<'a> {
     /// How views are kept apart from the machine; `None` if there are none.
     view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,16 +77,16 @@ struct Checked<'a> {
     /// Why each better way to keep them apart does not work.
     against: &'a [Against],
     notes: &'a [String],
-    trials: Vec<Tried<'a>>,
+    trials: Vec<TrialReport<'a>>,
     /// The other machine that the user's file names for views.
     #[serde(skip_serializing_if = "Option::is_none")]
-    remote: Option<&'a other_machine::Elsewhere>,
-    servers: Vec<Server<'a>>,
+    remote: Option<&'a other_machine::RemoteReport>,
+    servers: Vec<ServerReport<'a>>,
 }
 
 /// A language server.
 #[derive(Serialize)]
-struct Server<'a> {
+struct ServerReport<'a> {
     name: &'a str,
     program: Option<&'a Path>,
     /// Whether the workspace has files for this server.
@@ -97,7 +97,7 @@ struct Server<'a> {
 }
 
 #[derive(Serialize)]
-struct Tried<'a> {
+struct TrialReport<'a> {
     what: &'a str,
     holds: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,9 +111,9 @@ pub(crate) async fn run(args: Shadow, context: &Context) -> Result<ExitStatus, C
             serve::serve(context, tokio::io::stdin(), tokio::io::stdout()).await.map(|()| ExitStatus::Done)
         }
         Shadow::Run(args) => run_command(&args, context).await,
-        Shadow::List => kept::list(context),
+        Shadow::List => stored::list(context),
         Shadow::Warm(args) => warm::run(&args, context).await,
-        Shadow::Clean { all, workspace } => kept::clean(all, &workspace, context),
+        Shadow::Clean { all, workspace } => stored::clean(all, &workspace, context),
         Shadow::Diagnostics(args) => diagnostics::run(&args, context).await,
     }
 }
@@ -121,7 +121,7 @@ pub(crate) async fn run(args: Shadow, context: &Context) -> Result<ExitStatus, C
 async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
     let (workspace, config, state) = configured(of, context)?;
     let views = views(&workspace, &config, state.as_ref(), context);
-    let servers = intel::look(&config, Path::new(&workspace), &views);
+    let servers = intel::detect(&config, Path::new(&workspace), &views);
     let (tier, why) = match views.support() {
         Support::Views { tier } => (Some(tier.to_string()), None),
         Support::None { why } => (None, Some(why.as_str())),
@@ -138,12 +138,12 @@ async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliEr
         None => tier.is_some(),
     };
     if context.output.is_json() {
-        let tried = trials.iter().map(|trial| Tried {
+        let tried = trials.iter().map(|trial| TrialReport {
             what: trial.what,
             holds: trial.problem.is_none(),
             problem: trial.problem.as_deref(),
         });
-        output::print_json(&Checked {
+        output::print_json(&CheckReport {
             view: tier.clone(),
             why,
             against: views.against(),
@@ -166,7 +166,7 @@ async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliEr
             Some(problem) => format!("FAILED: {}: {problem}", trial.what),
         });
         let servers = servers.iter().map(server_line);
-        let elsewhere = elsewhere.iter().flat_map(other_machine::Elsewhere::lines);
+        let elsewhere = elsewhere.iter().flat_map(other_machine::RemoteReport::lines);
         let lines =
             [head].into_iter().chain(against).chain(notes).chain(tried).chain(elsewhere).chain(servers);
         let lines: Vec<_> = lines.map(|line| output::printable(&line)).collect();
@@ -175,8 +175,8 @@ async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliEr
     Ok(if is_given && holds { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
-fn server(found: &Found) -> Server<'_> {
-    Server {
+fn server(found: &LanguageServer) -> ServerReport<'_> {
+    ServerReport {
         name: &found.adapter.name,
         program: found.program.as_deref(),
         wanted: found.file.is_some(),
@@ -184,8 +184,8 @@ fn server(found: &Found) -> Server<'_> {
     }
 }
 
-fn server_line(found: &Found) -> String {
-    let Found { adapter, program, file } = found;
+fn server_line(found: &LanguageServer) -> String {
+    let LanguageServer { adapter, program, file } = found;
     match (program, file) {
         (Some(program), _) => format!("language server: {} ({})", adapter.name, program.display()),
         (None, Some(file)) => {
@@ -196,7 +196,7 @@ fn server_line(found: &Found) -> String {
 }
 
 /// The result of a command that the user started.
-struct Came {
+struct CommandResult {
     end: End,
     millis: u64,
     /// What the command printed, unless that was passed on directly.
@@ -215,7 +215,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         None => <_>::default(),
     };
     let (workspace, config, state) = configured(&args.workspace, context)?;
-    if args.network && !may_reach(args, &config, context)? {
+    if args.network && !may_use_network(args, &config, context)? {
         output::note("headstart: the command was not run");
         return Ok(ExitStatus::Of(NO_VIEW));
     }
@@ -235,10 +235,19 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
                 return Ok(ExitStatus::Of(NO_VIEW));
             }
             let rules = config.gate_context(workspace.clone())?;
-            run_here(args, &workspace, views, &rules.deny, &tree, &staged, committed.as_ref(), context)?
+            run_in_local_view(
+                args,
+                &workspace,
+                views,
+                &rules.deny,
+                &tree,
+                &staged,
+                committed.as_ref(),
+                context,
+            )?
         }
     };
-    let Came { end, millis, said, back, refused, git, git_refused, notes } = came;
+    let CommandResult { end, millis, said, back, refused, git, git_refused, notes } = came;
     let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none();
     let may_apply = args.apply && is_whole && (!back.changes.is_empty() || git.is_some());
     let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), &workspace)?) } else { None };
@@ -252,7 +261,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         _ => None,
     };
     if context.output.is_json() {
-        output::print_json(&Ran {
+        output::print_json(&RunReport {
             command: &args.command,
             exit_code,
             end,
@@ -262,7 +271,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
             warm: &back.ignored,
             not_staged: &back.not_staged,
             git: back.git,
-            git_change: git.as_ref().map(Git::of),
+            git_change: git.as_ref().map(GitSummary::of),
             git_refused: git_refused.as_deref(),
             changed_meanwhile: &back.changed_meanwhile,
             refused: &refused,
@@ -278,8 +287,8 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         if args.network {
             output::note("it had the network of this machine");
         }
-        let told = Told { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
-        told.tell(&refused, conflicts, applied);
+        let told = RunSummary { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
+        told.print(&refused, conflicts, applied);
     }
     Ok(match exit_code {
         _ if !conflicts.is_empty() || args.apply && !is_whole => ExitStatus::Conflict,
@@ -289,7 +298,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
 }
 
 /// Whether the command may use this machine's network, because the user's own file allows it or the user agrees.
-fn may_reach(args: &ShadowRun, config: &Config, context: &Context) -> Result<bool, CliError> {
+fn may_use_network(args: &ShadowRun, config: &Config, context: &Context) -> Result<bool, CliError> {
     if config.shadow.allows_network {
         return Ok(true);
     }
@@ -304,7 +313,7 @@ fn may_reach(args: &ShadowRun, config: &Config, context: &Context) -> Result<boo
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is one thing that the command was told or found")]
-fn run_here(
+fn run_in_local_view(
     args: &ShadowRun,
     workspace: &str,
     views: &Views,
@@ -313,7 +322,7 @@ fn run_here(
     staged: &ChangeSet,
     committed: Option<&GitChange>,
     context: &Context,
-) -> Result<Came, CliError> {
+) -> Result<CommandResult, CliError> {
     let failed = |error: String| CliError::Unavailable(error);
     let keep = args.keep_ignored.iter().map(|path| {
         WorkspacePath::resolve(path, workspace).map_err(|error| failed(format!("--keep-ignored: {error}")))
@@ -321,12 +330,12 @@ fn run_here(
     let keep = keep.collect::<Result<Vec<_>, _>>()?;
     // Build output that is to be applied is read as a whole, which is only possible if it is in memory.
     let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
-    let mut opened = views.open_for(deny, staged, committed, place).map_err(failed)?;
+    let mut opened = views.open_over(deny, staged, committed, place).map_err(failed)?;
     let view = &mut opened.view;
     let json = context.output.is_json();
     let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
     let started = Instant::now();
-    let mut said = Said::new(json);
+    let mut said = OutputSink::new(json);
     let ran = view.run_into(&command, &mut |stream, piece| said.take(stream, piece));
     let (end, refused) = ran.map_err(|error| failed(error.to_string()))?;
     let said = said.whole()?;
@@ -346,7 +355,16 @@ fn run_here(
         if back.git { read_repository(views, &mut opened, &mut back, deny) } else { (None, None) };
     let is_full = refused.quota && !view_ended;
     let notes = is_full.then(|| "it wrote until the limit of a view was reached".to_owned());
-    Ok(Came { end, millis, said, back, refused, git, git_refused, notes: notes.into_iter().collect() })
+    Ok(CommandResult {
+        end,
+        millis,
+        said,
+        back,
+        refused,
+        git,
+        git_refused,
+        notes: notes.into_iter().collect(),
+    })
 }
 
 /// Whether a command works with the repository, which is never on another machine.
@@ -355,15 +373,15 @@ fn needs_repository(args: &ShadowRun) -> bool {
 }
 
 /// The output of a command, which is passed on directly, or kept for the JSON.
-struct Said {
+struct OutputSink {
     kept: Option<Vec<u8>>,
     /// Why the output cannot be passed on.
-    gone: Option<io::Error>,
+    error: Option<io::Error>,
 }
 
-impl Said {
+impl OutputSink {
     fn new(is_kept: bool) -> Self {
-        Self { kept: is_kept.then(Vec::new), gone: None }
+        Self { kept: is_kept.then(Vec::new), error: None }
     }
 
     fn take(&mut self, stream: Stream, piece: &[u8]) {
@@ -372,12 +390,12 @@ impl Said {
             (None, Stream::Out) => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
             (None, Stream::Err) => io::stderr().write_all(piece),
         };
-        self.gone = self.gone.take().or(written.err());
+        self.error = self.error.take().or(written.err());
     }
 
     /// The whole output that was kept.
     fn whole(self) -> Result<String, CliError> {
-        match self.gone {
+        match self.error {
             Some(error) => Err(CliError::Output(error)),
             None => Ok(String::from_utf8_lossy(&self.kept.unwrap_or_default()).into_owned()),
         }
@@ -387,12 +405,12 @@ impl Said {
 /// What the command did to the repository, or why that is not applied.
 fn read_repository(
     views: &Views,
-    opened: &mut Opened,
+    opened: &mut OpenedView,
     back: &mut ReadBack,
     deny: &DenyRules,
 ) -> (Option<GitChange>, Option<String>) {
     match views.read_repository(opened) {
-        Read::Change(change) => {
+        RepositoryRead::Change(change) => {
             let refused = change.as_deref().and_then(|change| {
                 let closed = || change.paths.iter().find(|path| deny.closes(path, false));
                 let closed = || closed().map(|path| format!("it commits {path}, which a rule closes"));
@@ -400,11 +418,11 @@ fn read_repository(
             });
             (change.map(|change| *change), refused)
         }
-        Read::Disturbed => {
+        RepositoryRead::Disturbed => {
             back.changed_meanwhile.extend(WorkspacePath::parse(".git"));
             (None, None)
         }
-        Read::Refused(why) => (None, Some(why)),
+        RepositoryRead::Refused(why) => (None, Some(why)),
     }
 }
 
@@ -424,15 +442,15 @@ fn apply(
 }
 
 /// The result of a command, for a person.
-struct Told<'a> {
+struct RunSummary<'a> {
     back: &'a ReadBack,
     git: Option<&'a GitChange>,
     git_refused: Option<&'a str>,
 }
 
-impl Told<'_> {
+impl RunSummary<'_> {
     /// Prints on standard error what follows the command's own output.
-    fn tell(&self, refused: &Refused, conflicts: &[Conflict], applied: bool) {
+    fn print(&self, refused: &Refused, conflicts: &[Conflict], applied: bool) {
         let Self { back, git, git_refused } = *self;
         for change in back.changes.summary() {
             output::note(&output::change_line(&change));
@@ -507,8 +525,8 @@ pub(super) fn staged_by(
 ) -> Result<(ChangeSet, Option<GitChange>), CliError> {
     let store = context.store()?;
     let scope = Scope { all: false, workspace: WorkspaceArg { path: of.path.clone() } };
-    let of = OfId { id: id.to_owned(), scope };
-    let record = store.read(&scope::find(&store, &of, Purpose::Look)?)?;
+    let of = IdArgs { id: id.to_owned(), scope };
+    let record = store.read(&scope::find(&store, &of, Purpose::Read)?)?;
     record.finished.map(|finished| (finished.changes, finished.git)).ok_or_else(|| {
         let problem = "has no work that could be shown in a view".to_owned();
         CliError::WrongState { id: id.to_owned(), problem }

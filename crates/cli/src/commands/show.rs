@@ -6,12 +6,12 @@ use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
-use crate::args::OfId;
+use crate::args::IdArgs;
 use crate::clock;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::output::{self, Style};
+use crate::output::{self, ColorMode};
 use crate::store::Record;
 
 /// The most lines of a long text that are shown; `--json` prints all.
@@ -20,7 +20,7 @@ const LINES: usize = 12;
 /// The public part of a record: everything but the contents of files.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "speculation", rename_all = "camelCase")]
-struct Shown<'a> {
+struct SpeculationView<'a> {
     id: &'a str,
     status: &'static str,
     created_at: u64,
@@ -45,7 +45,7 @@ struct Result<'a> {
     pending_call: Option<&'a ToolCall>,
     changes: Vec<ChangeSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    git: Option<Git<'a>>,
+    git: Option<GitSummary<'a>>,
     next: Option<&'a str>,
     cost: Cost,
 }
@@ -53,34 +53,34 @@ struct Result<'a> {
 /// What the work did to the repository.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Git<'a> {
+pub(super) struct GitSummary<'a> {
     summary: String,
     refs: &'a [RefChange],
     /// The number of paths that git's index has staged differently.
     staged: usize,
 }
 
-impl<'a> Git<'a> {
+impl<'a> GitSummary<'a> {
     pub(super) fn of(change: &'a GitChange) -> Self {
         Self { summary: change.summary(), refs: &change.refs, staged: change.index.entries.len() }
     }
 }
 
 /// Shows one speculation.
-pub(crate) fn run(args: &OfId, context: &Context) -> std::result::Result<ExitStatus, CliError> {
+pub(crate) fn run(args: &IdArgs, context: &Context) -> std::result::Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let record = store.read(&scope::find(&store, args, Purpose::Look)?)?;
+    let record = store.read(&scope::find(&store, args, Purpose::Read)?)?;
     let status = record.status_word(store.is_alive(&record)?);
     if context.output.is_json() {
-        output::print_json(&shown(&record, status))?;
+        output::print_json(&speculation_view(&record, status))?;
     } else {
         output::print(&page(&record, status, context.output.style()))?;
     }
     Ok(ExitStatus::Done)
 }
 
-fn shown<'a>(record: &'a Record, status: &'static str) -> Shown<'a> {
-    Shown {
+fn speculation_view<'a>(record: &'a Record, status: &'static str) -> SpeculationView<'a> {
+    SpeculationView {
         id: record.id.as_str(),
         status,
         created_at: record.created_at,
@@ -95,14 +95,14 @@ fn shown<'a>(record: &'a Record, status: &'static str) -> Shown<'a> {
             rest: &finished.transcript.rest,
             pending_call: finished.pending_call(),
             changes: finished.changes.summary(),
-            git: finished.git.as_ref().map(Git::of),
+            git: finished.git.as_ref().map(GitSummary::of),
             next: finished.next.as_deref(),
             cost: finished.cost,
         }),
     }
 }
 
-pub(super) fn page(record: &Record, status: &str, style: Style) -> String {
+pub(super) fn page(record: &Record, status: &str, style: ColorMode) -> String {
     let age = output::age(clock::unix_ms().saturating_sub(record.created_at));
     let mut fields = vec![
         ("id", record.id.to_string()),
@@ -165,7 +165,7 @@ pub(super) fn ending(ending: &Ending) -> String {
     }
 }
 
-fn transcript(finished: &Finished, style: Style) -> Vec<String> {
+fn transcript(finished: &Finished, style: ColorMode) -> Vec<String> {
     let parts = finished
         .transcript
         .messages
@@ -173,16 +173,18 @@ fn transcript(finished: &Finished, style: Style) -> Vec<String> {
         .flat_map(|message| message.parts.iter().map(|part| (message.role, part)));
     let mut lines: Vec<String> = parts.flat_map(|(role, part)| part_lines(role, part, style)).collect();
     lines.extend(
-        finished.pending_call().map(|call| format!("  {} {}", style.cyan("?"), output::one_call(call))),
+        finished
+            .pending_call()
+            .map(|call| format!("  {} {}", style.cyan("?"), output::call_on_one_line(call))),
     );
     lines
 }
 
-fn part_lines(role: Role, part: &Part, style: Style) -> Vec<String> {
+fn part_lines(role: Role, part: &Part, style: ColorMode) -> Vec<String> {
     match part {
         Part::Text { text } if role == Role::User => block(&style.bold(">"), text),
         Part::Text { text } => block(" ", text),
-        Part::ToolCall(call) => vec![format!("  {} {}", style.cyan("*"), output::one_call(call))],
+        Part::ToolCall(call) => vec![format!("  {} {}", style.cyan("*"), output::call_on_one_line(call))],
         Part::ToolResult(result) => match &result.outcome {
             ToolOutcome::Output(serde_json::Value::String(text)) => block(&style.dim("|"), text),
             ToolOutcome::Output(value) => block(&style.dim("|"), &value.to_string()),

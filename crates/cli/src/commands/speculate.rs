@@ -25,17 +25,17 @@ use crate::output::{self, Spinner};
 use crate::rules::Rules;
 use crate::setup::AcceptedBy;
 use crate::signals::{self, Signals};
-use crate::store::{Draft, Record, Running};
+use crate::store::{Draft, Record, RunningSpeculation};
 use crate::{history, setup, workspace};
 
 /// The last line with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "finished", rename_all = "camelCase")]
-struct Line<'a> {
+struct SpeculationReport<'a> {
     id: &'a str,
     status: Status,
     changes: Vec<ChangeSummary>,
-    boundary: Option<Boundary<'a>>,
+    boundary: Option<BoundaryReport<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<headstart_speculation::Limit>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ struct Line<'a> {
 /// Where the work stopped.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Boundary<'a> {
+struct BoundaryReport<'a> {
     call: Option<&'a ToolCall>,
     verdict: &'a Verdict,
 }
@@ -66,18 +66,19 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     Models::note_no_turns(args.model.cache_seconds, &config);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let store = context.store()?;
-    let places = setup::places(&config, &workspace, &context.environment, Some(store.state_folder()));
-    let intel = Intel::open(&config, &workspace, &context.environment, places.here.as_ref())?;
-    let rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.clone())? };
+    let view_hosts = setup::view_hosts(&config, &workspace, &context.environment, Some(store.state_folder()));
+    let intel = Intel::open(&config, &workspace, &context.environment, view_hosts.local.as_ref())?;
+    let rules = GateContext { views: view_hosts.are_there(), ..config.gate_context(workspace.clone())? };
     let project_rules = setup::rules(&config, &workspace, Some(store.state_folder()));
     let checks = Checks::new(&workspace, &config.shadow, &context.environment);
-    let host = Arc::new(NativeHost::unattended(rules).checking(checks).telling(project_rules.clone()));
+    let host =
+        Arc::new(NativeHost::unattended(rules).checking(checks).with_project_rules(project_rules.clone()));
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let of_engine = Arc::clone(&host);
     let toolbox =
-        setup::toolbox(&config, Path::new(&workspace), &context.environment, places, index.as_ref());
+        setup::toolbox(&config, Path::new(&workspace), &context.environment, view_hosts, index.as_ref());
     let engine =
         setup::engine(Arc::new(tree), toolbox, background, of_engine, &config.limits, index.as_ref());
     let engine = setup::offered(Intel::join(intel, engine));
@@ -117,7 +118,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let driver = tokio::spawn(driver);
     let finished = watch(&speculation, events, &running, context).await;
     let finished = match finished {
-        Ok(Watched::Finished(finished)) => *finished,
+        Ok(SpeculationEnd::Finished(finished)) => *finished,
         given_up => {
             let (cost, status) = (speculation.cost(), speculation.status());
             speculation.abort();
@@ -143,14 +144,14 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
 }
 
 /// How the work ended.
-enum Watched {
+enum SpeculationEnd {
     Finished(Box<Finished>),
     /// Another process requested the abort.
     Aborted,
     Signalled(signals::Ending),
 }
 
-impl Watched {
+impl SpeculationEnd {
     /// The error for work that was aborted.
     fn error(self, id: String) -> CliError {
         match self {
@@ -167,9 +168,9 @@ impl Watched {
 async fn watch(
     speculation: &Speculation,
     mut events: headstart_speculation::Events,
-    running: &Running,
+    running: &RunningSpeculation,
     context: &Context,
-) -> Result<Watched, CliError> {
+) -> Result<SpeculationEnd, CliError> {
     let spinner = Spinner::start(speculation.prompt());
     let json = context.output.is_json();
     let mut signals = Signals::new().map_err(CliError::Input)?;
@@ -177,7 +178,9 @@ async fn watch(
         while let Some(event) = events.next().await {
             match (&event, json) {
                 (event, true) => output::print_json(event)?,
-                (Event::ToolCall { call }, false) => output::note(&format!("* {}", output::one_call(call))),
+                (Event::ToolCall { call }, false) => {
+                    output::note(&format!("* {}", output::call_on_one_line(call)))
+                }
                 (Event::Checked(checked), false) => output::note(&output::checked_line(checked)),
                 (Event::ShadowRan { .. }, false) => output::note(&output::shadow_line(&event)),
                 _ => {}
@@ -186,12 +189,12 @@ async fn watch(
         let mut finished = (*speculation.finished().await).clone();
         finished.next = speculation.next().await.map(|next| next.best().as_str().to_owned());
         finished.cost.tokens = speculation.cost().tokens;
-        Ok(Watched::Finished(Box::new(finished)))
+        Ok(SpeculationEnd::Finished(Box::new(finished)))
     };
     let ended = tokio::select! {
         ended = work => ended,
-        () = running.until_abort_is_requested() => Ok(Watched::Aborted),
-        signal = signals.next() => Ok(Watched::Signalled(signal)),
+        () = running.until_abort_is_requested() => Ok(SpeculationEnd::Aborted),
+        signal = signals.next() => Ok(SpeculationEnd::Signalled(signal)),
     };
     drop(spinner);
     ended
@@ -224,13 +227,13 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
     })
 }
 
-fn line(finished: &Finished) -> Line<'_> {
-    Line {
+fn line(finished: &Finished) -> SpeculationReport<'_> {
+    SpeculationReport {
         id: &finished.id,
         status: finished.ending.status(),
         changes: finished.changes.summary(),
         boundary: match &finished.ending {
-            Ending::Boundary { verdict } => Some(Boundary { call: finished.pending_call(), verdict }),
+            Ending::Boundary { verdict } => Some(BoundaryReport { call: finished.pending_call(), verdict }),
             _ => None,
         },
         limit: match finished.ending {

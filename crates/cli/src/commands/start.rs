@@ -4,8 +4,8 @@ use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::output::{self, Style};
-use crate::seen::{self, Seen, Way};
+use crate::model_detection::{self, DetectedModels, Hint};
+use crate::output::{self, ColorMode};
 use crate::workspace;
 
 /// The most rows of the page in a terminal of 80 columns.
@@ -17,11 +17,11 @@ const CLOSING: &str = "Nothing is sent to a model before you send a prompt.";
 
 /// Tells the user what headstart is and where to begin.
 pub(crate) async fn run(context: &Context) -> Result<ExitStatus, CliError> {
-    let ways = match chosen(context) {
-        Some(model) => vec![Way::of_chosen(&model)],
-        None => Seen::look(&context.environment).await.ways(),
+    let hints = match chosen(context) {
+        Some(model) => vec![Hint::of_chosen(&model)],
+        None => DetectedModels::detect(&context.environment).await.hints(),
     };
-    output::print(&page(ways, context.output.columns(), context.output.style()))?;
+    output::print(&page(hints, context.output.columns(), context.output.style()))?;
     Ok(ExitStatus::Done)
 }
 
@@ -34,48 +34,51 @@ pub(super) fn chosen(context: &Context) -> Option<String> {
 }
 
 /// Shows as many ways to begin as the page has room for, and at least one.
-fn page(mut ways: Vec<Way>, columns: usize, style: Style) -> String {
+fn page(mut hints: Vec<Hint>, columns: usize, style: ColorMode) -> String {
     loop {
-        let text = text(&ways, columns, Style::Plain);
-        if text.lines().count() <= ROWS || ways.len() <= 1 {
-            return self::text(&ways, columns, style);
+        let text = text(&hints, columns, ColorMode::Plain);
+        if text.lines().count() <= ROWS || hints.len() <= 1 {
+            return self::text(&hints, columns, style);
         }
-        ways.pop();
+        hints.pop();
     }
 }
 
-fn text(ways: &[Way], columns: usize, style: Style) -> String {
-    let all = [&[Way::of_demo(), Way::of_recording()], ways, &[Way::of_help()]].concat();
+fn text(hints: &[Hint], columns: usize, style: ColorMode) -> String {
+    let all = [&[Hint::of_demo(), Hint::of_recording()], hints, &[Hint::of_help()]].concat();
     let wrapped = |text: &str| -> Vec<String> {
         textwrap::wrap(text, columns).into_iter().map(std::borrow::Cow::into_owned).collect()
     };
     let closing = wrapped(CLOSING).iter().map(|row| style.dim(row)).collect();
     let blank = || vec![String::new()];
-    [wrapped(HEAD), blank(), seen::rows(&all, columns, style), blank(), closing].concat().join("\n") + "\n"
+    [wrapped(HEAD), blank(), model_detection::rows(&all, columns, style), blank(), closing]
+        .concat()
+        .join("\n")
+        + "\n"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn way(line: &str) -> Way {
-        Way { line: line.to_owned(), why: "answers on localhost:11434".to_owned() }
+    fn hint(line: &str) -> Hint {
+        Hint { line: line.to_owned(), why: "answers on localhost:11434".to_owned() }
     }
 
     #[test]
     fn the_page_has_ten_rows_of_80_columns_whatever_is_seen() {
-        let short = way("headstart chat --model ollama:qwen3");
-        let long = way(&format!(
+        let short = hint("headstart chat --model ollama:qwen3");
+        let long = hint(&format!(
             "headstart chat --model openai:{} --base-url http://localhost:1234/v1",
             "q".repeat(40)
         ));
-        for (ways, told) in [
+        for (hints, told) in [
             (vec![short.clone()], 1),
             (vec![short.clone(), short.clone(), short.clone(), short.clone()], 2),
             (vec![short, long.clone()], 1),
             (vec![long], 1),
         ] {
-            let page = page(ways, 80, Style::Plain);
+            let page = page(hints, 80, ColorMode::Plain);
             assert!(page.lines().count() <= ROWS, "{page}");
             assert_eq!(page.matches("--model").count(), 1 + told, "{page}");
             for word in ["headstart demo", "replay:demo", "headstart help", "answers on", CLOSING] {
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_has_no_row_that_is_too_wide_but_a_line_to_type() {
-        let page = page(vec![way("headstart chat --model ollama:qwen3")], 40, Style::Plain);
+        let page = page(vec![hint("headstart chat --model ollama:qwen3")], 40, ColorMode::Plain);
         assert!(page.lines().all(|row| row.len() <= 40), "{page}");
     }
 }

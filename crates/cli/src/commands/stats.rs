@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::habits::HabitsFile;
-use crate::hosts::hooks::record::{Records, Unasked};
+use crate::hosts::hooks::record::{AnswerRecord, SavedQuestions};
 use crate::ledger::Ledger;
 use crate::machine::Machine;
 use crate::{clock, output, workspace};
@@ -21,23 +21,23 @@ use crate::{clock, output, workspace};
 /// The lines with `--json`, in this order.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Line<'a> {
+enum StatisticsLine<'a> {
     Total {
         workspace: &'a str,
         #[serde(flatten)]
-        figures: Shown<'a>,
+        figures: FigureSet<'a>,
     },
     Model {
         model: &'a str,
         shares_cache: bool,
         free: bool,
         #[serde(flatten)]
-        figures: Shown<'a>,
+        figures: FigureSet<'a>,
     },
     Day {
         day: Day,
         #[serde(flatten)]
-        figures: Shown<'a>,
+        figures: FigureSet<'a>,
     },
     Kind {
         kind: Kind,
@@ -69,7 +69,7 @@ enum Line<'a> {
     /// The answers to other products, in all projects.
     Hooks {
         #[serde(flatten)]
-        unasked: &'a Unasked,
+        unasked: &'a SavedQuestions,
     },
     Damaged {
         line: usize,
@@ -80,7 +80,7 @@ enum Line<'a> {
 /// Figures, and numbers derived from them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct FigureSet<'a> {
     #[serde(flatten)]
     figures: &'a Figures,
     hit_rate: Option<f64>,
@@ -90,7 +90,7 @@ struct Shown<'a> {
 }
 
 /// The data of the report.
-struct Report {
+struct StatisticsReport {
     workspace: String,
     book: LedgerContents,
     statistics: Statistics,
@@ -100,7 +100,7 @@ struct Report {
     asks: Result<(), SkipReason>,
     runs: Result<(), SkipReason>,
     /// What hooks answered to other products.
-    unasked: Unasked,
+    unasked: SavedQuestions,
 }
 
 /// Shows the ledger of a project.
@@ -120,33 +120,33 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
         output::note(&format!("which suggestions you take is unknown: {error}"));
         Habits::default()
     });
-    let machine = config.works_here().then(|| Machine::of(&context.environment));
+    let machine = config.uses_local_model().then(|| Machine::of(&context.environment));
     let busy = machine.as_ref().and_then(Machine::trouble);
-    let unasked = Records::of(context).and_then(|records| records.unasked(clock::unix_ms()));
+    let unasked = AnswerRecord::of(context).and_then(|records| records.saved_questions(clock::unix_ms()));
     let unasked = unasked.unwrap_or_else(|error| {
         output::note(&format!("what hooks answered is unknown: {error}"));
-        Unasked::default()
+        SavedQuestions::default()
     });
-    let report = Report::of(workspace, book, habits, &config, busy, unasked);
+    let report = StatisticsReport::of(workspace, book, habits, &config, busy, unasked);
     if let Some(damage) = report.damage() {
         output::note(&format!("{}: {damage}", ledger.file().display()));
     }
     if context.output.is_json() {
         report.lines().iter().try_for_each(output::print_json)?;
     } else {
-        output::print(&page::page(&report, output::Look::of(context)))?;
+        output::print(&page::page(&report, output::PageLayout::of(context)))?;
     }
     Ok(ExitStatus::Done)
 }
 
-impl Report {
+impl StatisticsReport {
     fn of(
         workspace: String,
         book: LedgerContents,
         habits: Habits,
         config: &Config,
         busy: Option<SkipReason>,
-        unasked: Unasked,
+        unasked: SavedQuestions,
     ) -> Self {
         let now = clock::unix_ms();
         let policy = config.background;
@@ -181,23 +181,28 @@ impl Report {
         (!found.is_empty()).then(|| found.join("; "))
     }
 
-    fn lines(&self) -> Vec<Line<'_>> {
+    fn lines(&self) -> Vec<StatisticsLine<'_>> {
         let Statistics { total, by_model, by_day, by_kind, without_shared_cache, .. } = &self.statistics;
-        let mut lines = vec![Line::Total { workspace: &self.workspace, figures: shown(total) }];
-        lines.extend(by_model.iter().map(|(model, figures)| Line::Model {
+        let mut lines =
+            vec![StatisticsLine::Total { workspace: &self.workspace, figures: figure_set(total) }];
+        lines.extend(by_model.iter().map(|(model, figures)| StatisticsLine::Model {
             model,
             shares_cache: !without_shared_cache.contains(model),
             free: is_free(figures),
-            figures: shown(figures),
+            figures: figure_set(figures),
         }));
-        lines.extend(by_day.iter().map(|(day, figures)| Line::Day { day: *day, figures: shown(figures) }));
-        lines.extend(by_kind.iter().map(|(kind, of)| Line::Kind {
+        lines.extend(
+            by_day
+                .iter()
+                .map(|(day, figures)| StatisticsLine::Day { day: *day, figures: figure_set(figures) }),
+        );
+        lines.extend(by_kind.iter().map(|(kind, of)| StatisticsLine::Kind {
             kind: *kind,
             shown: of.shown,
             taken: of.taken,
         }));
         let habits = self.experience.habits();
-        lines.push(Line::Policy {
+        lines.push(StatisticsLine::Policy {
             mode: background_name(self.policy.mode),
             free: self.experience.tariff().is_free(),
             row: habits.row,
@@ -214,11 +219,13 @@ impl Report {
             run_hold: self.runs.err().map(|hold| hold.code()),
         });
         if self.unasked.week != 0 {
-            lines.push(Line::Hooks { unasked: &self.unasked });
+            lines.push(StatisticsLine::Hooks { unasked: &self.unasked });
         }
         let damaged = &self.book.damaged;
         lines.extend(
-            damaged.iter().map(|damage| Line::Damaged { line: damage.line, message: &damage.message }),
+            damaged
+                .iter()
+                .map(|damage| StatisticsLine::Damaged { line: damage.line, message: &damage.message }),
         );
         lines
     }
@@ -229,8 +236,8 @@ fn is_free(figures: &Figures) -> bool {
     figures.money.amount() == Some(Money::ZERO) && figures.tokens != headstart_forked_query::Usage::default()
 }
 
-fn shown(figures: &Figures) -> Shown<'_> {
-    Shown {
+fn figure_set(figures: &Figures) -> FigureSet<'_> {
+    FigureSet {
         figures,
         hit_rate: figures.hit_rate().map(rounded),
         lost_share: figures.lost_share().map(rounded),

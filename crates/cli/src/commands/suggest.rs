@@ -28,7 +28,7 @@ use crate::{history, setup, workspace};
 /// The result of the query.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Answer<'a> {
+enum SuggestReply<'a> {
     Suggestion {
         text: &'a str,
         /// Further candidates, best first.
@@ -79,7 +79,7 @@ fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<Ex
     let json = context.output.is_json();
     match answer {
         Ok(generated) if json => {
-            output::print_json(&Answer::Suggestion {
+            output::print_json(&SuggestReply::Suggestion {
                 text: generated.suggestions.best().as_str(),
                 others: generated.suggestions.others(),
                 usage: generated.usage,
@@ -94,15 +94,15 @@ fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<Ex
             return Err(CliError::Model(error));
         }
         Err(Suppressed { reason, usage }) if json => {
-            output::print_json(&Answer::Suppressed { reason: reason.as_str(), usage })?;
+            output::print_json(&SuggestReply::Suppressed { reason: reason.as_str(), usage })?;
         }
-        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", why(&reason))),
+        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", reason_text(&reason))),
     }
     Ok(ExitStatus::Done)
 }
 
 /// Why there is no suggestion, and what to do about it, for people.
-fn why(reason: &SuppressionReason) -> String {
+fn reason_text(reason: &SuppressionReason) -> String {
     match reason {
         SuppressionReason::EarlyConversation => {
             "the conversation is too young; the history must hold two answers of the model".to_owned()

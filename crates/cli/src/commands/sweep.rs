@@ -12,13 +12,13 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
 use crate::setup::{self, AcceptedBy};
-use crate::store::{Keep, State, Store, Swept};
-use crate::views::all_kept;
+use crate::store::{SpeculationState, Store, SweepPolicy, SweepResult};
+use crate::views::all_stored;
 use crate::workspace;
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Line<'a> {
+enum SweepLine<'a> {
     Removed { name: &'a str, why: &'a str },
     Kept { name: &'a str, why: &'a str },
     Swept { removed: usize, kept: usize },
@@ -27,12 +27,13 @@ enum Line<'a> {
 /// Removes stored data that nobody needs any more.
 pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliError> {
     let days = u64::from(args.older_than);
-    let keep = Keep { younger_than: Duration::from_secs(days * 24 * 60 * 60), undecided: !args.undecided };
+    let keep =
+        SweepPolicy { younger_than: Duration::from_secs(days * 24 * 60 * 60), undecided: !args.undecided };
     let store = context.store()?;
     let workspaces = workspaces(args, &store)?;
     let spinner = Spinner::start("sweeping");
     let mut swept = store.sweep(clock::unix_ms(), keep)?;
-    let wanted = wanted(&store)?;
+    let wanted = referenced_contents(&store)?;
     swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace, &store, &wanted)));
     swept.extend(sweep_orphans(&store, Duration::from_millis(clock::unix_ms()), keep));
     swept.extend(sweep_views(&store));
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliErro
     let removed = swept.iter().filter(|one| one.removed).count();
     let kept = swept.len() - removed;
     if context.output.is_json() {
-        output::print_json(&Line::Swept { removed, kept })?;
+        output::print_json(&SweepLine::Swept { removed, kept })?;
     } else {
         output::print(&format!("{removed} removed, {kept} kept\n"))?;
     }
@@ -61,27 +62,28 @@ fn workspaces(args: &Sweep, store: &Store) -> Result<BTreeSet<String>, CliError>
 }
 
 /// The changes that may still be accepted.
-fn wanted(store: &Store) -> Result<Vec<ContentHash>, CliError> {
+fn referenced_contents(store: &Store) -> Result<Vec<ContentHash>, CliError> {
     let records = store.ids()?.into_iter().filter_map(|id| store.read(&id).ok());
-    let finished =
-        records.filter(|record| record.state == State::Finished).filter_map(|record| record.finished);
+    let finished = records
+        .filter(|record| record.state == SpeculationState::Finished)
+        .filter_map(|record| record.finished);
     Ok(finished.map(|finished| finished.changes.digest()).collect())
 }
 
-fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Vec<Swept> {
+fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Vec<SweepResult> {
     let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
     let swept = match OsTree::open_with(workspace, options).and_then(|tree| tree.sweep_unwanted(wanted)) {
         Ok(swept) => swept,
         Err(error) => {
-            return vec![Swept { name: workspace.to_owned(), removed: false, why: error.to_string() }];
+            return vec![SweepResult { name: workspace.to_owned(), removed: false, why: error.to_string() }];
         }
     };
     tracing::info!(found = swept.len(), "the workspace was swept");
-    swept.into_iter().map(|one| told(one, Path::new(workspace))).collect()
+    swept.into_iter().map(|one| sweep_result(one, Path::new(workspace))).collect()
 }
 
 /// Removes data for undos in workspaces that no longer exist.
-fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
+fn sweep_orphans(store: &Store, now: Duration, keep: SweepPolicy) -> Vec<SweepResult> {
     let state = store.state_folder();
     let unused_since = now.saturating_sub(keep.younger_than);
     match OsTree::sweep_orphans(state, unused_since) {
@@ -89,25 +91,25 @@ fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
             .into_iter()
             .map(|one| match one.outcome {
                 SweepOutcome::RecentOrphan => {
-                    let told = told(one, state);
-                    Swept { why: format!("{}, and {}", told.why, keep.in_words()), ..told }
+                    let told = sweep_result(one, state);
+                    SweepResult { why: format!("{}, and {}", told.why, keep.in_words()), ..told }
                 }
-                _ => told(one, state),
+                _ => sweep_result(one, state),
             })
             .collect(),
         Err(error) => {
-            vec![Swept { name: state.display().to_string(), removed: false, why: error.to_string() }]
+            vec![SweepResult { name: state.display().to_string(), removed: false, why: error.to_string() }]
         }
     }
 }
 
 /// Removes what views of dead processes left, and what is stored for views of workspaces that no longer exist.
-fn sweep_views(store: &Store) -> Vec<Swept> {
-    let kept = match all_kept(store.state_folder()) {
+fn sweep_views(store: &Store) -> Vec<SweepResult> {
+    let kept = match all_stored(store.state_folder()) {
         Ok(kept) => kept,
         Err(error) => {
             let name = store.state_folder().join("shadow").display().to_string();
-            return vec![Swept { name, removed: false, why: error.to_string() }];
+            return vec![SweepResult { name, removed: false, why: error.to_string() }];
         }
     };
     let mut swept = Vec::new();
@@ -118,26 +120,27 @@ fn sweep_views(store: &Store) -> Vec<Swept> {
                 "{} of dead processes",
                 if one.left == 1 { "a view".to_owned() } else { format!("{} views", one.left) }
             );
-            swept.push(Swept { name: name.clone(), removed: true, why });
+            swept.push(SweepResult { name: name.clone(), removed: true, why });
         }
         if one.remove_if_unused() {
-            swept.push(Swept { name, removed: true, why: "its workspace is gone".to_owned() });
+            swept.push(SweepResult { name, removed: true, why: "its workspace is gone".to_owned() });
         }
     }
     swept
 }
 
-fn told(one: headstart_overlay_fs::Swept, folder: &Path) -> Swept {
+fn sweep_result(one: headstart_overlay_fs::Swept, folder: &Path) -> SweepResult {
     let removed =
         matches!(one.outcome, SweepOutcome::Removed | SweepOutcome::RolledBack | SweepOutcome::Orphan);
     let name = folder.join(one.name).display().to_string();
-    Swept { name, removed, why: output::swept(one.outcome).to_owned() }
+    SweepResult { name, removed, why: output::swept(one.outcome).to_owned() }
 }
 
-fn print(swept: &Swept, context: &Context) -> Result<(), CliError> {
+fn print(swept: &SweepResult, context: &Context) -> Result<(), CliError> {
     let (name, why) = (swept.name.as_str(), swept.why.as_str());
     if context.output.is_json() {
-        let line = if swept.removed { Line::Removed { name, why } } else { Line::Kept { name, why } };
+        let line =
+            if swept.removed { SweepLine::Removed { name, why } } else { SweepLine::Kept { name, why } };
         return output::print_json(&line);
     }
     let verb = if swept.removed { "removed" } else { "kept" };

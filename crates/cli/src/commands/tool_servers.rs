@@ -6,18 +6,18 @@ use headstart_tool_gate::PolicyOrigin;
 use headstart_toolbox::Tool;
 use serde::Serialize;
 
-use crate::args::{OfToolServer, ToolServers as Arguments, ToolServersAct, WorkspaceArg};
+use crate::args::{ToolServerArgs, ToolServers as Arguments, ToolServersAction, WorkspaceArg};
 use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, one_line};
-use crate::tool_servers::{Approvals, Approved, Asked, ServerTools};
+use crate::tool_servers::{ApprovalState, ApprovalSubject, Approvals, ServerTools};
 use crate::workspace;
 
 /// A server, or a tool behind an address, from a configuration file.
 #[derive(Debug, Serialize)]
-struct Row {
+struct ServerRow {
     name: String,
     /// `server` or `httpTool`.
     kind: &'static str,
@@ -39,15 +39,15 @@ struct Row {
 /// The result of trying a server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tried {
+struct ServerTest {
     name: String,
-    tools: Vec<TriedTool>,
-    left_out: Vec<LeftOut>,
+    tools: Vec<TestedTool>,
+    left_out: Vec<ExcludedTool>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TriedTool {
+struct TestedTool {
     name: String,
     description: String,
     /// Whether the server says that the tool only reads, and reaches nothing outside.
@@ -58,19 +58,19 @@ struct TriedTool {
 }
 
 #[derive(Debug, Serialize)]
-struct LeftOut {
+struct ExcludedTool {
     tool: String,
     why: String,
 }
 
 /// The workspace and the configuration that a command is about.
-struct Here {
+struct ServerSettings {
     workspace: String,
     config: Config,
     approvals: Approvals,
 }
 
-impl Here {
+impl ServerSettings {
     fn of(args: &WorkspaceArg, context: &Context) -> Result<Self, CliError> {
         let workspace = workspace::resolve(args.path.as_deref())?;
         let config = context.config(&Flags::default(), Path::new(&workspace))?;
@@ -79,13 +79,13 @@ impl Here {
         Ok(Self { workspace, config, approvals })
     }
 
-    fn all(config: &Config) -> Vec<Asked<'_>> {
-        let others = &config.tools_of_others;
-        let servers = others.servers.iter().map(Asked::Server);
-        servers.chain(others.http_tools.iter().map(Asked::Http)).collect()
+    fn all(config: &Config) -> Vec<ApprovalSubject<'_>> {
+        let others = &config.external_tools;
+        let servers = others.servers.iter().map(ApprovalSubject::Server);
+        servers.chain(others.http_tools.iter().map(ApprovalSubject::Http)).collect()
     }
 
-    fn find(&self, name: &str) -> Result<Asked<'_>, CliError> {
+    fn find(&self, name: &str) -> Result<ApprovalSubject<'_>, CliError> {
         let all = Self::all(&self.config);
         let names: Vec<_> = all.iter().map(|one| one.name().to_owned()).collect();
         let there_are = if names.is_empty() {
@@ -102,14 +102,16 @@ impl Here {
 
 /// Lists, tries, allows or refuses tool servers, or logs the user in to one.
 pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
-    match args.act {
-        None => list(&Here::of(&args.workspace, context)?, context),
-        Some(ToolServersAct::List { workspace }) => list(&Here::of(&workspace, context)?, context),
-        Some(ToolServersAct::Test(one)) => test(&one, context).await,
-        Some(ToolServersAct::Allow(one)) => answer(&one, context, true),
-        Some(ToolServersAct::Refuse(one)) => answer(&one, context, false),
-        Some(ToolServersAct::Login { of, open }) => login(&of, open, context).await,
-        Some(ToolServersAct::Logout(one)) => {
+    match args.action {
+        None => list(&ServerSettings::of(&args.workspace, context)?, context),
+        Some(ToolServersAction::List { workspace }) => {
+            list(&ServerSettings::of(&workspace, context)?, context)
+        }
+        Some(ToolServersAction::Test(one)) => test(&one, context).await,
+        Some(ToolServersAction::Allow(one)) => answer(&one, context, true),
+        Some(ToolServersAction::Refuse(one)) => answer(&one, context, false),
+        Some(ToolServersAction::Login { of, open }) => login(&of, open, context).await,
+        Some(ToolServersAction::Logout(one)) => {
             output::note(&named(&one, context)?.log_out(&one.name).map_err(CliError::Unavailable)?);
             Ok(ExitStatus::Done)
         }
@@ -117,19 +119,19 @@ pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus
 }
 
 /// The one server that a command is about. It is not started.
-fn named(one: &OfToolServer, context: &Context) -> Result<ServerTools, CliError> {
-    let mut here = Here::of(&one.workspace, context)?;
-    let Asked::Server(server) = here.find(&one.name)? else {
+fn named(one: &ToolServerArgs, context: &Context) -> Result<ServerTools, CliError> {
+    let mut here = ServerSettings::of(&one.workspace, context)?;
+    let ApprovalSubject::Server(server) = here.find(&one.name)? else {
         let why = format!("{} is a tool behind an address, which is asked when a model calls it", one.name);
         return Err(CliError::Unavailable(why));
     };
-    here.config.tools_of_others.servers = vec![server.clone()];
-    here.config.tools_of_others.http_tools.clear();
+    here.config.external_tools.servers = vec![server.clone()];
+    here.config.external_tools.http_tools.clear();
     Ok(ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals))
 }
 
 /// Logs the user in: the user opens an address, and this waits until they have returned.
-async fn login(one: &OfToolServer, open: bool, context: &Context) -> Result<ExitStatus, CliError> {
+async fn login(one: &ToolServerArgs, open: bool, context: &Context) -> Result<ExitStatus, CliError> {
     let begun = named(one, context)?.log_in(&one.name).await.map_err(CliError::Unavailable)?;
     output::print(&(begun.lines().join("\n") + "\n"))?;
     if open && let Err(why) = open_address(begun.address()) {
@@ -148,9 +150,9 @@ fn open_address(address: &str) -> Result<(), String> {
     started.map(drop).map_err(|error| format!("{program} does not start ({error}); open the address by hand"))
 }
 
-fn list(here: &Here, context: &Context) -> Result<ExitStatus, CliError> {
+fn list(here: &ServerSettings, context: &Context) -> Result<ExitStatus, CliError> {
     let servers = ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals);
-    let all = Here::all(&here.config);
+    let all = ServerSettings::all(&here.config);
     let rows: Vec<_> =
         all.iter().map(|one| row(one, &here.approvals, servers.logged_in(one.name()))).collect();
     if context.output.is_json() {
@@ -160,7 +162,7 @@ fn list(here: &Here, context: &Context) -> Result<ExitStatus, CliError> {
     if rows.is_empty() {
         output::note("no configuration file names a tool server; `headstart help tool-servers` tells how");
     }
-    let line = |row: &Row| {
+    let line = |row: &ServerRow| {
         let variables = if row.variables.is_empty() {
             String::new()
         } else {
@@ -179,18 +181,18 @@ fn list(here: &Here, context: &Context) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Done)
 }
 
-fn row(one: &Asked<'_>, approvals: &Approvals, logged_in_at: Option<String>) -> Row {
+fn row(one: &ApprovalSubject<'_>, approvals: &Approvals, logged_in_at: Option<String>) -> ServerRow {
     let (kind, trust) = match one {
-        Asked::Server(server) => ("server", server.trust.as_str()),
-        Asked::Http(_) => ("httpTool", "ask"),
+        ApprovalSubject::Server(server) => ("server", server.trust.as_str()),
+        ApprovalSubject::Http(_) => ("httpTool", "ask"),
     };
     let starts = match approvals.answer(one) {
-        Approved::Yes if trust == "excluded" => "no",
-        Approved::Yes => "yes",
-        Approved::No => "no",
-        Approved::NotAsked => "notAsked",
+        ApprovalState::Yes if trust == "excluded" => "no",
+        ApprovalState::Yes => "yes",
+        ApprovalState::No => "no",
+        ApprovalState::NotAsked => "notAsked",
     };
-    Row {
+    ServerRow {
         name: one.name().to_owned(),
         kind,
         from: one.origin().to_string(),
@@ -202,27 +204,27 @@ fn row(one: &Asked<'_>, approvals: &Approvals, logged_in_at: Option<String>) -> 
     }
 }
 
-async fn test(one: &OfToolServer, context: &Context) -> Result<ExitStatus, CliError> {
+async fn test(one: &ToolServerArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let tools = named(one, context)?;
     tools.start_all().await;
-    let told = tell(one, &tools, context);
+    let told = report_test(one, &tools, context);
     tools.close().await;
     told
 }
 
-fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<ExitStatus, CliError> {
+fn report_test(one: &ToolServerArgs, tools: &ServerTools, context: &Context) -> Result<ExitStatus, CliError> {
     let started = tools.started();
     let Some(Ok(_)) = started.first().map(|started| &started.tools) else {
         return Err(CliError::Unavailable(tools.lines().join("; ")));
     };
     let left_out = started.iter().flat_map(|started| &started.omitted);
     let left_out: Vec<_> =
-        left_out.map(|one| LeftOut { tool: one.tool.clone(), why: one.why.clone() }).collect();
+        left_out.map(|one| ExcludedTool { tool: one.tool.clone(), why: one.why.clone() }).collect();
     if context.output.is_json() {
         let tools = tools.tools();
         let tools = tools.iter().map(|tool| {
             let schema = tool.schema();
-            TriedTool {
+            TestedTool {
                 name: schema.name,
                 description: schema.description,
                 says_it_reads: tool.claims_read_only(),
@@ -230,7 +232,7 @@ fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<Ex
                 parameters: schema.parameters,
             }
         });
-        output::print_json(&Tried { name: one.name.clone(), tools: tools.collect(), left_out })?;
+        output::print_json(&ServerTest { name: one.name.clone(), tools: tools.collect(), left_out })?;
         return Ok(ExitStatus::Done);
     }
     let mut lines = Vec::new();
@@ -251,8 +253,8 @@ fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<Ex
     Ok(ExitStatus::Done)
 }
 
-fn answer(one: &OfToolServer, context: &Context, yes: bool) -> Result<ExitStatus, CliError> {
-    let here = Here::of(&one.workspace, context)?;
+fn answer(one: &ToolServerArgs, context: &Context, yes: bool) -> Result<ExitStatus, CliError> {
+    let here = ServerSettings::of(&one.workspace, context)?;
     let asked = here.find(&one.name)?;
     if asked.origin() == PolicyOrigin::User {
         let why = format!(

@@ -5,7 +5,7 @@ use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::tool_rows::{Row, row};
+use crate::tool_rows::{ToolRow, row};
 use crate::{output, setup, workspace};
 
 /// Lists the tools that the model of a chat is offered here, with the configuration's setting for each.
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliErro
     if context.output.is_json() {
         rows.iter().try_for_each(output::print_json)?;
     } else {
-        let line = |row: &Row| row.line(12) + "\n";
+        let line = |row: &ToolRow| row.line(12) + "\n";
         output::print(&rows.iter().map(line).collect::<Vec<_>>().concat())?;
     }
     Ok(ExitStatus::Done)

@@ -6,18 +6,18 @@ use headstart_overlay_fs::{Conflict, ContentHash, UndoOutcome, WorkspacePath};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
-use crate::args::{OfId, Scope, Undo};
+use crate::args::{IdArgs, Scope, Undo};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::setup::{self, AcceptedBy};
-use crate::store::{Held, SpeculationId, State, Store};
+use crate::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
 use crate::{accounts, output, workspace};
 
 /// The result with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Line<'a> {
+enum UndoReport<'a> {
     Undone {
         /// Absent for an accept in a chat, which stores no record.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,21 +37,21 @@ pub(crate) fn run(args: Undo, context: &Context) -> Result<ExitStatus, CliError>
     let Undo { id: Some(id), all, workspace } = args else {
         return last(&store, args.workspace.path.as_deref(), context);
     };
-    let of = OfId { id, scope: Scope { all, workspace } };
+    let of = IdArgs { id, scope: Scope { all, workspace } };
     let id = scope::find(&store, &of, Purpose::Change { verb: "undo", context })?;
     of_speculation(&store, &id, context)
 }
 
 fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Result<ExitStatus, CliError> {
-    let mut held = store.lock(id)?;
+    let mut locked = store.lock(id)?;
     let wrong = |problem: &str| CliError::WrongState { id: id.to_string(), problem: problem.to_owned() };
-    let record = held.record();
+    let record = locked.record();
     let never = "was not accepted, so there is nothing to undo";
     // A speculation that is not marked as accepted may have been accepted by a process that died before it could mark
     // it.
     let finished = match (&record.finished, record.state) {
-        (Some(finished), State::Accepted) => finished,
-        (Some(finished), State::Finished) if held.accept_began() => finished,
+        (Some(finished), SpeculationState::Accepted) => finished,
+        (Some(finished), SpeculationState::Finished) if locked.accept_began() => finished,
         _ => return Err(wrong(never)),
     };
     let workspace = workspace::of_record(record)?;
@@ -61,12 +61,12 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
         .map_err(|error| failed(&workspace, store, &error))?;
     match outcome {
         UndoOutcome::Undone { paths, .. } => {
-            mark(&mut held, context)?;
-            held.end_accept();
+            mark(&mut locked, context)?;
+            locked.end_accept();
             undone(Some(id.as_str()), &paths, context)
         }
         UndoOutcome::Conflict(conflicts) => conflict(Some(id.as_str()), &conflicts, context),
-        _ if record.state == State::Finished => Err(wrong(never)),
+        _ if record.state == SpeculationState::Finished => Err(wrong(never)),
         _ => Err(wrong(&format!(
             "is not kept any more, so nothing was changed; in {workspace}, \
              `headstart diff {id} --patch | git apply --reverse` takes the changes back"
@@ -123,7 +123,7 @@ fn record_of(
         let is_it = record.workspace == workspace
             && record.finished.is_some_and(|finished| finished.digest() == Some(changes));
         // If two speculations did the same work, the accepted one is meant.
-        if is_it && (found.is_none() || record.state == State::Accepted) {
+        if is_it && (found.is_none() || record.state == SpeculationState::Accepted) {
             found = Some(id);
         }
     }
@@ -131,17 +131,17 @@ fn record_of(
 }
 
 /// An accept that its process could not record is not in the ledger, so nothing has to be undone there.
-fn mark(held: &mut Held, context: &Context) -> Result<(), CliError> {
-    if held.record().state == State::Accepted {
-        held.mark(State::Finished)?;
-        accounts::decided(context, held.record(), (Outcome::Undone, 0));
+fn mark(locked: &mut LockedSpeculation, context: &Context) -> Result<(), CliError> {
+    if locked.record().state == SpeculationState::Accepted {
+        locked.mark(SpeculationState::Finished)?;
+        accounts::decided(context, locked.record(), (Outcome::Undone, 0));
     }
     Ok(())
 }
 
 fn undone(id: Option<&str>, paths: &[WorkspacePath], context: &Context) -> Result<ExitStatus, CliError> {
     if context.output.is_json() {
-        output::print_json(&Line::Undone { id, paths })?;
+        output::print_json(&UndoReport::Undone { id, paths })?;
         return Ok(ExitStatus::Done);
     }
     let lines = paths.iter().map(|path| format!("as before  {}\n", output::one_line(&path.to_string())));
@@ -154,7 +154,7 @@ fn undone(id: Option<&str>, paths: &[WorkspacePath], context: &Context) -> Resul
 
 fn conflict(id: Option<&str>, conflicts: &[Conflict], context: &Context) -> Result<ExitStatus, CliError> {
     if context.output.is_json() {
-        output::print_json(&Line::Conflict { id, conflicts })?;
+        output::print_json(&UndoReport::Conflict { id, conflicts })?;
     }
     for conflict in conflicts {
         output::note(&format!("conflict: {}", output::conflict_line(conflict)));

@@ -7,12 +7,12 @@ use headstart_budget::policy::{Cap, Mode, Policy};
 use headstart_forked_query::Money;
 use toml::Spanned;
 
-use super::source::{Placed, Source};
+use super::source::{Located, Source};
 use crate::error::CliError;
 
 /// What the ledger of a project keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) enum Keep {
+pub(crate) enum LedgerDetail {
     /// Nothing: there is no ledger.
     Nothing,
     /// Tokens, times, outcomes.
@@ -31,13 +31,13 @@ enum Field {
     Share,
     Patience,
     SecondIsWorth,
-    Tokens(Span),
-    Money(Span),
-    Seconds(Span),
+    Tokens(BudgetPeriod),
+    Money(BudgetPeriod),
+    Seconds(BudgetPeriod),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Span {
+enum BudgetPeriod {
     Turn,
     Session,
     Day,
@@ -53,15 +53,15 @@ const FIELDS: [(&str, Field); 15] = [
     ("share", Field::Share),
     ("patience", Field::Patience),
     ("second_is_worth", Field::SecondIsWorth),
-    ("turn_tokens", Field::Tokens(Span::Turn)),
-    ("turn_money", Field::Money(Span::Turn)),
-    ("turn_seconds", Field::Seconds(Span::Turn)),
-    ("session_tokens", Field::Tokens(Span::Session)),
-    ("session_money", Field::Money(Span::Session)),
-    ("session_seconds", Field::Seconds(Span::Session)),
-    ("day_tokens", Field::Tokens(Span::Day)),
-    ("day_money", Field::Money(Span::Day)),
-    ("day_seconds", Field::Seconds(Span::Day)),
+    ("turn_tokens", Field::Tokens(BudgetPeriod::Turn)),
+    ("turn_money", Field::Money(BudgetPeriod::Turn)),
+    ("turn_seconds", Field::Seconds(BudgetPeriod::Turn)),
+    ("session_tokens", Field::Tokens(BudgetPeriod::Session)),
+    ("session_money", Field::Money(BudgetPeriod::Session)),
+    ("session_seconds", Field::Seconds(BudgetPeriod::Session)),
+    ("day_tokens", Field::Tokens(BudgetPeriod::Day)),
+    ("day_money", Field::Money(BudgetPeriod::Day)),
+    ("day_seconds", Field::Seconds(BudgetPeriod::Day)),
 ];
 
 /// Applies what the user's own file says.
@@ -108,16 +108,16 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-pub(super) fn parse_keep(name: &str) -> Result<Keep, String> {
+pub(super) fn parse_ledger_detail(name: &str) -> Result<LedgerDetail, String> {
     Ok(match name {
-        "off" => Keep::Nothing,
-        "figures" => Keep::Figures,
-        "prompts" => Keep::Prompts,
+        "off" => LedgerDetail::Nothing,
+        "figures" => LedgerDetail::Figures,
+        "prompts" => LedgerDetail::Prompts,
         _ => return Err(format!("{name:?} is none of off, figures and prompts")),
     })
 }
 
-fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
+fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Located<f64>)>, CliError> {
     let read = |(name, value): (&String, &Spanned<f64>)| {
         let line = source.line(&value.span());
         let full = format!("budget.{name}");
@@ -133,7 +133,7 @@ fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Pl
                 format!("there is no such field; there are {}", known.join(", ")),
             ));
         };
-        Ok((full, field, Placed { value: *value.get_ref(), line }))
+        Ok((full, field, Located { value: *value.get_ref(), line }))
     };
     table.iter().map(read).collect()
 }
@@ -141,7 +141,7 @@ fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Pl
 impl Field {
     #[expect(clippy::cast_precision_loss, reason = "only compared and shown; caps are far below 2^52")]
     fn get(self, policy: &Policy) -> f64 {
-        let cap = |span: Span| span.of(policy);
+        let cap = |span: BudgetPeriod| span.of(policy);
         match self {
             Self::StartTokens => policy.start_tokens,
             Self::StartMoney => policy.start_money.units(),
@@ -187,7 +187,7 @@ impl Field {
     }
 }
 
-impl Span {
+impl BudgetPeriod {
     fn of(self, policy: &Policy) -> Cap {
         match self {
             Self::Turn => policy.turn,

@@ -8,18 +8,18 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateEr
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::budget::{self, BudgetTable, Keep};
+use super::budget::{self, BudgetTable, LedgerDetail};
 use super::choices::{
     TabKey, parse_after_decline, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab,
 };
+use super::counts::CountField;
 use super::index::IndexTable;
 use super::intel::IntelTable;
 use super::limits::LimitField;
 use super::per_model::ModelTable;
 use super::requests::RequestField;
-use super::several::SeveralField;
 use super::shadow::ShadowTable;
-use super::source::{Placed, Source};
+use super::source::{Located, Source};
 use super::tool_servers::Tables;
 use super::tools::ToolsTable;
 use super::web::WebTable;
@@ -120,19 +120,19 @@ impl File {
         &self.source
     }
 
-    pub(super) fn model(&self) -> Result<Option<Placed<ModelSpec>>, CliError> {
+    pub(super) fn model(&self) -> Result<Option<Located<ModelSpec>>, CliError> {
         self.source.parsed("model", self.fields.model.as_ref(), str::parse)
     }
 
-    pub(super) fn fast_model(&self) -> Result<Option<Placed<ModelSpec>>, CliError> {
+    pub(super) fn fast_model(&self) -> Result<Option<Located<ModelSpec>>, CliError> {
         self.source.parsed("fast_model", self.fields.fast_model.as_ref(), str::parse)
     }
 
-    pub(super) fn base_url(&self) -> Result<Option<Placed<String>>, CliError> {
+    pub(super) fn base_url(&self) -> Result<Option<Located<String>>, CliError> {
         self.source.parsed("base_url", self.fields.base_url.as_ref(), parse_base_url)
     }
 
-    pub(super) fn mode(&self) -> Result<Option<Placed<ApprovalMode>>, CliError> {
+    pub(super) fn mode(&self) -> Result<Option<Located<ApprovalMode>>, CliError> {
         self.source.parsed("mode", self.fields.mode.as_ref(), parse_mode)
     }
 
@@ -144,9 +144,9 @@ impl File {
         Ok(rules)
     }
 
-    pub(super) fn deny_defaults(&self) -> Option<Placed<bool>> {
+    pub(super) fn deny_defaults(&self) -> Option<Located<bool>> {
         let value = self.fields.deny_defaults.as_ref()?;
-        Some(Placed { value: *value.get_ref(), line: self.source.line(&value.span()) })
+        Some(Located { value: *value.get_ref(), line: self.source.line(&value.span()) })
     }
 
     pub(super) fn policies(&self) -> impl Iterator<Item = PolicyRule> {
@@ -178,36 +178,36 @@ impl File {
         self.fields.speculation
     }
 
-    pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
+    pub(super) fn at_boundary(&self) -> Result<Option<Located<AtBoundary>>, CliError> {
         self.source.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
     }
 
-    pub(super) fn after_decline(&self) -> Result<Option<Placed<AfterDecline>>, CliError> {
+    pub(super) fn after_decline(&self) -> Result<Option<Located<AfterDecline>>, CliError> {
         self.source.parsed("after_decline", self.fields.after_decline.as_ref(), parse_after_decline)
     }
 
-    pub(super) fn ahead_writes(&self) -> Result<Option<Placed<AheadWrites>>, CliError> {
+    pub(super) fn ahead_writes(&self) -> Result<Option<Located<AheadWrites>>, CliError> {
         self.source.parsed("ahead_writes", self.fields.ahead_writes.as_ref(), parse_ahead_writes)
     }
 
-    pub(super) fn tab(&self) -> Result<Option<Placed<TabKey>>, CliError> {
+    pub(super) fn tab(&self) -> Result<Option<Located<TabKey>>, CliError> {
         self.source.parsed("tab", self.fields.tab.as_ref(), parse_tab)
     }
 
-    pub(super) fn markdown(&self) -> Result<Option<Placed<Markdown>>, CliError> {
+    pub(super) fn markdown(&self) -> Result<Option<Located<Markdown>>, CliError> {
         self.source.parsed("markdown", self.fields.markdown.as_ref(), Markdown::parse)
     }
 
-    pub(super) fn theme(&self) -> Result<Option<Placed<ThemeChoice>>, CliError> {
+    pub(super) fn theme(&self) -> Result<Option<Located<ThemeChoice>>, CliError> {
         self.source.parsed("theme", self.fields.theme.as_ref(), ThemeChoice::parse)
     }
 
-    pub(super) fn diff(&self) -> Result<Option<Placed<DiffForm>>, CliError> {
+    pub(super) fn diff(&self) -> Result<Option<Located<DiffForm>>, CliError> {
         self.source.parsed("diff", self.fields.diff.as_ref(), DiffForm::parse)
     }
 
     /// Whether the prompt is edited with the modes of vi.
-    pub(super) fn vi(&self) -> Result<Option<Placed<bool>>, CliError> {
+    pub(super) fn vi(&self) -> Result<Option<Located<bool>>, CliError> {
         self.source.parsed("editing", self.fields.editing.as_ref(), |name| match name {
             "emacs" => Ok(false),
             "vi" => Ok(true),
@@ -229,12 +229,12 @@ impl File {
         &self.fields.keys
     }
 
-    pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {
+    pub(super) fn counts(&self) -> Result<Vec<(CountField, Located<usize>)>, CliError> {
         let all = [
-            (SeveralField::Candidates, &self.fields.candidates),
-            (SeveralField::Parallel, &self.fields.parallel),
-            (SeveralField::ForkEntries, &self.fields.fork_entries),
-            (SeveralField::CompactAt, &self.fields.compact_at),
+            (CountField::Candidates, &self.fields.candidates),
+            (CountField::Parallel, &self.fields.parallel),
+            (CountField::ForkEntries, &self.fields.fork_entries),
+            (CountField::CompactAt, &self.fields.compact_at),
         ];
         let mut several = Vec::new();
         for (field, value) in all {
@@ -245,17 +245,17 @@ impl File {
                 let problem = format!("must be from {} to {}", range.start(), range.end());
                 return Err(self.source.refuse(line, field.name(), problem));
             }
-            several.push((field, Placed { value: *value.get_ref(), line }));
+            several.push((field, Located { value: *value.get_ref(), line }));
         }
         Ok(several)
     }
 
-    pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {
+    pub(super) fn background(&self) -> Result<Option<Located<Mode>>, CliError> {
         self.source.parsed("background", self.fields.background.as_ref(), budget::parse_mode)
     }
 
-    pub(super) fn ledger(&self) -> Result<Option<Placed<Keep>>, CliError> {
-        self.source.parsed("ledger", self.fields.ledger.as_ref(), budget::parse_keep)
+    pub(super) fn ledger(&self) -> Result<Option<Located<LedgerDetail>>, CliError> {
+        self.source.parsed("ledger", self.fields.ledger.as_ref(), budget::parse_ledger_detail)
     }
 
     pub(super) fn budget(&self) -> &BudgetTable {
@@ -299,7 +299,7 @@ impl File {
         &self.fields.prices
     }
 
-    pub(super) fn limits(&self) -> Result<Vec<(LimitField, Placed<u64>)>, CliError> {
+    pub(super) fn limits(&self) -> Result<Vec<(LimitField, Located<u64>)>, CliError> {
         let fields = &self.fields.limits;
         let narrow = |value: &Option<Spanned<u32>>| {
             value.as_ref().map(|value| (value.span(), u64::from(*value.get_ref())))
@@ -325,12 +325,12 @@ impl File {
             if value < 1 {
                 return Err(self.source.refuse(line, limit.name(), "must be at least 1"));
             }
-            limits.push((limit, Placed { value, line }));
+            limits.push((limit, Located { value, line }));
         }
         Ok(limits)
     }
 
-    pub(super) fn requests(&self) -> Result<Vec<(RequestField, Placed<u32>)>, CliError> {
+    pub(super) fn requests(&self) -> Result<Vec<(RequestField, Located<u32>)>, CliError> {
         let fields = &self.fields.requests;
         let all = [
             (RequestField::Retries, &fields.retries),
@@ -347,7 +347,7 @@ impl File {
             if *value.get_ref() < field.least() {
                 return Err(self.source.refuse(line, field.name(), "must be at least 1"));
             }
-            settings.push((field, Placed { value: *value.get_ref(), line }));
+            settings.push((field, Located { value: *value.get_ref(), line }));
         }
         Ok(settings)
     }

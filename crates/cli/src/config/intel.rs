@@ -22,7 +22,7 @@ pub(crate) struct IntelConfig {
     /// How many servers run at the same time.
     pub(crate) servers: usize,
     /// The memory that one server may use.
-    pub(crate) memory: Share,
+    pub(crate) memory: MemoryShare,
     /// A server that has not been asked anything for this long is ended.
     pub(crate) idle: Duration,
     /// Whether servers start with a conversation instead of with the first edit.
@@ -45,7 +45,7 @@ pub(crate) enum IntelMode {
 
 /// An amount of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum MemoryShare {
     /// A percentage of the machine's memory.
     Percent(u64),
     Bytes(u64),
@@ -70,7 +70,7 @@ impl Default for IntelConfig {
             mode: None,
             after_edit: Duration::from_millis(800),
             servers: 3,
-            memory: Share::Percent(25),
+            memory: MemoryShare::Percent(25),
             idle: Duration::from_secs(15 * 60),
             in_session: false,
             adapters: Adapter::standard(),
@@ -98,7 +98,7 @@ impl IntelMode {
     }
 }
 
-impl Share {
+impl MemoryShare {
     /// The amount in bytes; `None` for a share of an unknown amount.
     pub(crate) fn bytes(self, of: Option<u64>) -> Option<u64> {
         match self {
@@ -122,11 +122,11 @@ impl Share {
 
 /// What a file says, after it was read.
 #[derive(Default)]
-struct Said {
+struct IntelOverrides {
     mode: Option<(Option<IntelMode>, usize)>,
     after_edit: Option<(Duration, usize)>,
     servers: Option<(usize, usize)>,
-    memory: Option<(Share, usize)>,
+    memory: Option<(MemoryShare, usize)>,
     idle: Option<(Duration, usize)>,
     in_session: Option<(bool, usize)>,
 }
@@ -185,10 +185,14 @@ pub(super) fn apply_projects(
     }
     if let Some((memory, line)) = said.memory {
         match (memory, intel.memory) {
-            (Share::Percent(theirs), Share::Percent(users)) if theirs <= users => intel.memory = memory,
-            (Share::Bytes(theirs), Share::Bytes(users)) if theirs <= users => intel.memory = memory,
-            (_, Share::Percent(users)) => return refuse(line, "memory", &format!("{users}%")),
-            (_, Share::Bytes(users)) => return refuse(line, "memory", &format!("{users} bytes")),
+            (MemoryShare::Percent(theirs), MemoryShare::Percent(users)) if theirs <= users => {
+                intel.memory = memory
+            }
+            (MemoryShare::Bytes(theirs), MemoryShare::Bytes(users)) if theirs <= users => {
+                intel.memory = memory
+            }
+            (_, MemoryShare::Percent(users)) => return refuse(line, "memory", &format!("{users}%")),
+            (_, MemoryShare::Bytes(users)) => return refuse(line, "memory", &format!("{users} bytes")),
         }
     }
     if let Some((true, line)) = said.in_session.filter(|_| !intel.in_session) {
@@ -206,8 +210,8 @@ pub(super) fn apply_projects(
     leave_out(intel, table, source)
 }
 
-fn read(table: &IntelTable, source: &Source) -> Result<Said, CliError> {
-    let memory = text(source, "memory", table.memory.as_ref(), Share::parse)?;
+fn read(table: &IntelTable, source: &Source) -> Result<IntelOverrides, CliError> {
+    let memory = text(source, "memory", table.memory.as_ref(), MemoryShare::parse)?;
     let servers = match &table.max_servers {
         None => None,
         Some(value) => {
@@ -234,7 +238,7 @@ fn read(table: &IntelTable, source: &Source) -> Result<Said, CliError> {
         time if time < Duration::from_secs(1) => Err("must be at least 1s".to_owned()),
         time => Ok(time),
     })?;
-    Ok(Said { mode, after_edit, servers, memory, idle, in_session })
+    Ok(IntelOverrides { mode, after_edit, servers, memory, idle, in_session })
 }
 
 fn text<T>(

@@ -7,6 +7,7 @@
 
 mod budget;
 mod choices;
+mod counts;
 mod dialect;
 mod file;
 mod index;
@@ -17,7 +18,6 @@ mod prices;
 mod project;
 mod requests;
 mod screen;
-mod several;
 mod shadow;
 mod source;
 mod tool_servers;
@@ -35,19 +35,19 @@ use headstart_tool_gate::{
     AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies, PolicyOrigin, ToolPolicies,
 };
 
-pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
+pub(crate) use self::budget::{LedgerDetail, mode_name as background_name, parse_mode as parse_background};
 pub(crate) use self::choices::{TabKey, parse_base_url, parse_mode};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
-pub(crate) use self::screen::{Screen, StatusPart};
-pub(crate) use self::shadow::{CheckSetting, Shadow};
-pub(crate) use self::tool_servers::ToolsOfOthers;
+pub(crate) use self::screen::{ScreenConfig, StatusPart};
+pub(crate) use self::shadow::{CheckSetting, ShadowConfig};
+pub(crate) use self::tool_servers::ExternalTools;
 #[cfg(feature = "mcp")]
 pub(crate) use self::tool_servers::{
-    EnvValue, HttpToolSetting, OAuthSetting, Reach, ServerSetting, TrustSetting,
+    EnvValue, HttpToolSetting, OAuthSetting, ServerSetting, Transport, TrustSetting,
 };
 #[cfg(feature = "mcp")]
 pub(crate) use self::web::SearchSetting;
@@ -95,7 +95,7 @@ pub(crate) struct Config {
     /// What all files say about single tools.
     pub(crate) tool_policies: ToolPolicies,
     /// Tool servers, and tools behind addresses.
-    pub(crate) tools_of_others: ToolsOfOthers,
+    pub(crate) external_tools: ExternalTools,
     /// Whether the project's rules are read.
     pub(crate) rules: bool,
     /// Whether conversations are kept so that they can be resumed.
@@ -111,7 +111,7 @@ pub(crate) struct Config {
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
     /// What a chat looks like in a terminal.
-    pub(crate) screen: Screen,
+    pub(crate) screen: ScreenConfig,
     /// How many suggestions are requested at a time.
     pub(crate) candidates: usize,
     /// How many of them run ahead at the same time.
@@ -126,7 +126,7 @@ pub(crate) struct Config {
     /// What the user says about single models.
     pub(crate) per_model: PerModel,
     /// What the ledger keeps about background work.
-    pub(crate) ledger: Keep,
+    pub(crate) ledger: LedgerDetail,
     /// What is indexed of a project.
     pub(crate) index: IndexConfig,
     /// Which language servers run.
@@ -134,7 +134,7 @@ pub(crate) struct Config {
     /// How many times faster a recording is played.
     pub(crate) speed: f64,
     pub(crate) requests: Requests,
-    pub(crate) shadow: Shadow,
+    pub(crate) shadow: ShadowConfig,
     pub(crate) web: WebConfig,
 }
 
@@ -173,14 +173,14 @@ impl Config {
         tracing::debug!(path = %path.display(), "the user's configuration is read");
         let source = file.source();
         let folder = path.parent().unwrap_or(Path::new("/"));
-        config.model = file.model()?.map(|spec| beside(folder, spec.value));
-        config.fast_model = file.fast_model()?.map(|spec| beside(folder, spec.value));
+        config.model = file.model()?.map(|spec| relative_to(folder, spec.value));
+        config.fast_model = file.fast_model()?.map(|spec| relative_to(folder, spec.value));
         config.base_url = file.base_url()?.map(|url| url.value);
         config.mode = file.mode()?.map_or(config.mode, |mode| mode.value);
         config.deny = file.deny()?;
         config.deny_defaults = file.deny_defaults().is_none_or(|defaults| defaults.value);
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
-        let others = &mut config.tools_of_others;
+        let others = &mut config.external_tools;
         tool_servers::apply(others, file.mcp(), file.http_tools(), source, PolicyOrigin::User)?;
         config.tool_policies = tools::of_user(file.tools(), source, &others.http_names())?;
         config.rules = file.rules().unwrap_or(config.rules);
@@ -192,7 +192,7 @@ impl Config {
         config.after_decline = file.after_decline()?.map_or(config.after_decline, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
         config.screen.apply_users(&file)?;
-        for (field, value) in file.several()? {
+        for (field, value) in file.counts()? {
             *field.of(&mut config) = value.value;
         }
         config.background.mode = file.background()?.map_or(config.background.mode, |mode| mode.value);
@@ -265,7 +265,7 @@ impl Default for Config {
             deny_defaults: true,
             policies: Policies::default(),
             tool_policies: ToolPolicies::default(),
-            tools_of_others: ToolsOfOthers::default(),
+            external_tools: ExternalTools::default(),
             rules: true,
             sessions: true,
             suggestions: true,
@@ -274,7 +274,7 @@ impl Default for Config {
             ahead_writes: AheadWrites::Ask,
             after_decline: AfterDecline::Continue,
             tab: TabKey::default(),
-            screen: Screen::default(),
+            screen: ScreenConfig::default(),
             candidates: 1,
             parallel: 1,
             fork_entries: ForkLimits::default().entries,
@@ -282,12 +282,12 @@ impl Default for Config {
             limits: Limits::default(),
             background: Policy::default(),
             per_model: PerModel::default(),
-            ledger: Keep::default(),
+            ledger: LedgerDetail::default(),
             index: IndexConfig::default(),
             intel: IntelConfig::default(),
             speed: 1.0,
             requests: Requests::default(),
-            shadow: Shadow::default(),
+            shadow: ShadowConfig::default(),
             web: WebConfig::default(),
         }
     }
@@ -331,7 +331,7 @@ fn variable<T, E: std::fmt::Display>(
 }
 
 /// Resolves a recording that a file names relative to the folder of that file.
-fn beside(folder: &Path, spec: ModelSpec) -> ModelSpec {
+fn relative_to(folder: &Path, spec: ModelSpec) -> ModelSpec {
     match spec {
         ModelSpec::Replay(file) => ModelSpec::Replay(folder.join(file)),
         other @ (ModelSpec::Remote { .. } | ModelSpec::Demo) => other,

@@ -16,25 +16,25 @@ const TABLE: &str = include_str!("prices.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    provider: Vec<Service>,
+struct PriceTable {
+    provider: Vec<ProviderPrices>,
 }
 
 /// The models of one provider.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Service {
+struct ProviderPrices {
     /// The hosts at which the models are asked.
     hosts: Vec<String>,
     /// The day on which the prices were read.
     #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table, and its test"))]
     read: String,
-    models: BTreeMap<String, Row>,
+    models: BTreeMap<String, PriceRow>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct PriceRow {
     input: f64,
     cached: Option<f64>,
     cache_write: Option<f64>,
@@ -85,7 +85,7 @@ impl Config {
     }
 
     /// Whether the background work is done on this machine for free.
-    pub(crate) fn works_here(&self) -> bool {
+    pub(crate) fn uses_local_model(&self) -> bool {
         let spec = self.fast_model.as_ref().or(self.model.as_ref());
         spec.is_some_and(|spec| {
             self.is_free(spec) && self.address(spec).is_some_and(|url| is_this_machine(&url))
@@ -93,7 +93,7 @@ impl Config {
     }
 
     /// Host and port of the conversation's model, if its server runs on this machine.
-    pub(crate) fn server_here(&self) -> Option<(String, u16)> {
+    pub(crate) fn local_server(&self) -> Option<(String, u16)> {
         let url = self.address(self.model.as_ref()?).filter(is_this_machine)?;
         Some((url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?))
     }
@@ -104,7 +104,7 @@ impl Config {
         let ModelSpec::Remote { name, .. } = spec else { return None };
         let url = self.address(spec)?;
         let host = url.host_str()?;
-        let table: Table = toml::from_str(TABLE).expect("works because a test reads it");
+        let table: PriceTable = toml::from_str(TABLE).expect("works because a test reads it");
         let service = table.provider.into_iter().find(|service| service.hosts.iter().any(|at| at == host))?;
         service.models.get(name).or_else(|| service.models.get(undated(name)))?.price()
     }
@@ -116,7 +116,7 @@ impl Config {
     }
 }
 
-impl Row {
+impl PriceRow {
     fn price(self) -> Option<Price> {
         let input = Money::new(self.input)?;
         let or_input = |units: Option<f64>| units.map_or(Some(input), Money::new);
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_prices_of_hosts_with_the_day_on_which_they_were_read() {
-        let table: Table = toml::from_str(TABLE).unwrap();
+        let table: PriceTable = toml::from_str(TABLE).unwrap();
         for service in table.provider {
             let day: Vec<_> = service.read.split('-').map(|part| part.parse::<u32>().unwrap()).collect();
             assert!(day.len() == 3 && 2026 <= day[0] && day[1] <= 12 && day[2] <= 31, "{}", service.read);

@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File};
-use super::source::{Placed, Source};
+use super::source::{Located, Source};
 use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool_servers, tools, web};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -41,9 +41,9 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     }
     let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
-    let others = &mut config.tools_of_others;
+    let others = &mut config.external_tools;
     tool_servers::apply(others, file.mcp(), file.http_tools(), source, PolicyOrigin::Project)?;
-    let others = config.tools_of_others.http_names();
+    let others = config.external_tools.http_names();
     config.tool_policies = tools::with_projects(&config.tool_policies, file.tools(), source, &others)?;
     config.rules &= file.rules().unwrap_or(true);
     config.sessions &= file.sessions().unwrap_or(true);
@@ -72,7 +72,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         return Err(source.refuse(choice.line, "tab", problem));
     }
     screen::refuse_projects(&file)?;
-    for (field, value) in file.several()? {
+    for (field, value) in file.counts()? {
         let users = field.of(config);
         if *users < value.value {
             let problem = format!("a project can only lower this, and yours is {users}");
@@ -133,7 +133,7 @@ fn refuse_base_url(file: &File) -> Result<(), CliError> {
 fn same_provider(
     source: &Source,
     field: &str,
-    spec: Placed<ModelSpec>,
+    spec: Located<ModelSpec>,
     users: Option<&ModelSpec>,
 ) -> Result<ModelSpec, CliError> {
     let chosen = users.and_then(ModelSpec::provider);
@@ -151,7 +151,7 @@ fn same_provider(
 
 fn lowered_mode(
     source: &Source,
-    mode: &Placed<ApprovalMode>,
+    mode: &Located<ApprovalMode>,
     users: ApprovalMode,
 ) -> Result<ApprovalMode, CliError> {
     if rank(mode.value) <= rank(users) {

@@ -9,7 +9,7 @@ use crate::terminal::{DiffForm, Key, KeyMap, Markdown, ThemeChoice};
 
 /// How a chat looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Screen {
+pub(crate) struct ScreenConfig {
     /// How answers look.
     pub(crate) markdown: Markdown,
     /// Which colours there are.
@@ -66,7 +66,7 @@ impl StatusPart {
     }
 }
 
-impl Default for Screen {
+impl Default for ScreenConfig {
     fn default() -> Self {
         Self {
             markdown: Markdown::default(),
@@ -82,7 +82,7 @@ impl Default for Screen {
     }
 }
 
-impl Screen {
+impl ScreenConfig {
     /// Applies what the user's own file says.
     pub(super) fn apply_users(&mut self, file: &File) -> Result<(), CliError> {
         if let Some(status) = file.status() {

@@ -15,7 +15,7 @@ use crate::error::CliError;
 
 /// Whether commands of work ahead run in views, and what a view may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shadow {
+pub(crate) struct ShadowConfig {
     pub(crate) enabled: bool,
     /// The best way of isolating a view that is tried.
     pub(crate) tier: Tier,
@@ -88,7 +88,7 @@ pub(super) struct ShadowTable {
     network: Option<Spanned<String>>,
 }
 
-impl Default for Shadow {
+impl Default for ShadowConfig {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -117,8 +117,8 @@ impl Default for Shadow {
 /// A limit of the table, and where it is kept.
 struct Limit {
     name: &'static str,
-    of: fn(&mut Shadow) -> u64,
-    set: fn(&mut Shadow, u64),
+    of: fn(&mut ShadowConfig) -> u64,
+    set: fn(&mut ShadowConfig, u64),
 }
 
 const LIMITS: [Limit; 9] = [
@@ -150,7 +150,11 @@ const LIMITS: [Limit; 9] = [
 ];
 
 /// Applies what the user's own file says.
-pub(super) fn apply_users(shadow: &mut Shadow, table: &ShadowTable, source: &Source) -> Result<(), CliError> {
+pub(super) fn apply_users(
+    shadow: &mut ShadowConfig,
+    table: &ShadowTable,
+    source: &Source,
+) -> Result<(), CliError> {
     shadow.enabled = table.enabled.as_ref().map_or(shadow.enabled, |enabled| *enabled.get_ref());
     for (limit, value, _) in limits(table, source)? {
         (limit.set)(shadow, value);
@@ -188,7 +192,7 @@ pub(super) fn apply_users(shadow: &mut Shadow, table: &ShadowTable, source: &Sou
 
 /// Applies what the project's file says, as far as it has less done.
 pub(super) fn apply_projects(
-    shadow: &mut Shadow,
+    shadow: &mut ShadowConfig,
     table: &ShadowTable,
     source: &Source,
 ) -> Result<(), CliError> {
@@ -341,7 +345,7 @@ pub(super) fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 }
 
 /// Applies what the environment says: it turns views on or off, or chooses a weaker isolation than this system offers.
-pub(super) fn apply_variable(shadow: &mut Shadow, environment: &Environment) -> Result<(), CliError> {
+pub(super) fn apply_variable(shadow: &mut ShadowConfig, environment: &Environment) -> Result<(), CliError> {
     const VARIABLE: &str = "HEADSTART_SHADOW";
     let worse = [Tier::Clone, Tier::Copy];
     if let Some(tier) = worse.into_iter().find(|tier| environment.get(VARIABLE) == Some(tier.name().as_ref()))

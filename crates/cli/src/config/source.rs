@@ -20,7 +20,7 @@ pub(super) struct Source {
 }
 
 /// A value and the line on which it is written.
-pub(super) struct Placed<T> {
+pub(super) struct Located<T> {
     pub(super) value: T,
     pub(super) line: usize,
 }
@@ -60,11 +60,11 @@ impl Source {
         field: &str,
         value: Option<&Spanned<String>>,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Option<Placed<T>>, CliError> {
+    ) -> Result<Option<Located<T>>, CliError> {
         let Some(value) = value else { return Ok(None) };
         let line = self.line(&value.span());
         let parsed = parse(value.get_ref()).map_err(|error| self.refuse(line, field, error))?;
-        Ok(Some(Placed { value: parsed, line }))
+        Ok(Some(Located { value: parsed, line }))
     }
 
     pub(super) fn line(&self, span: &Range<usize>) -> usize {

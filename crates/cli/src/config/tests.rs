@@ -241,16 +241,16 @@ fn the_user_says_how_long_a_provider_is_waited_for() {
 
 #[test]
 fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it() {
-    let several = |user: &str, project: &str| {
+    let counts = |user: &str, project: &str| {
         Case::new(user, project).load().map(|config| (config.candidates, config.parallel))
     };
-    assert_eq!(several("", ""), Ok((1, 1)));
-    assert_eq!(several("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
+    assert_eq!(counts("", ""), Ok((1, 1)));
+    assert_eq!(counts("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
     assert_eq!(Case::new("fork_entries = 12", "").load().map(|config| config.fork_entries), Ok(12));
     let compact_at =
         |user: &str, project: &str| Case::new(user, project).load().map(|config| config.compact_at);
     assert_eq!((compact_at("", ""), compact_at("compact_at = 60", "compact_at = 50")), (Ok(85), Ok(50)));
-    assert_eq!(several("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
+    assert_eq!(counts("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
     let refused = [
         ("candidates = 0", "", "user/headstart/config.toml:1: candidates: must be from 1 to 3"),
         ("fork_entries = 3", "", "user/headstart/config.toml:1: fork_entries: must be from 4 to 10000"),
@@ -273,7 +273,7 @@ fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it()
         ),
     ];
     for (user, project, expected) in refused {
-        let error = several(user, project).unwrap_err();
+        let error = counts(user, project).unwrap_err();
         assert!(error.starts_with(expected), "{error}");
     }
 }
@@ -294,7 +294,7 @@ fn background_work_has_one_switch_a_budget_and_prices() {
                 turn_seconds = 30\n[models.'openai:m'.prices]\ninput = 1.5\noutput = 6";
     let case = Case::new(user, "");
     let config = case.load().unwrap();
-    assert_eq!((config.background.mode, config.ledger), (Mode::Always, Keep::Prompts));
+    assert_eq!((config.background.mode, config.ledger), (Mode::Always, LedgerDetail::Prompts));
     assert!((config.background.second_is_worth - 9_000.0).abs() < 1e-9);
     assert_eq!(config.background.day.money, Money::new(2.5));
     assert_eq!(config.background.turn.time, Duration::from_secs(30));
@@ -306,7 +306,7 @@ fn background_work_has_one_switch_a_budget_and_prices() {
     let case =
         Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\npatience = 3\nday_money = 1");
     let config = case.load().unwrap();
-    assert_eq!((config.background.mode, config.ledger), (Mode::Off, Keep::Figures));
+    assert_eq!((config.background.mode, config.ledger), (Mode::Off, LedgerDetail::Figures));
     assert_eq!((config.background.day.money, config.background.patience), (Money::new(1.0), 3));
     for (value, mode) in [("off", Mode::Off), ("auto", Mode::Auto), ("always", Mode::Always)] {
         assert_eq!(

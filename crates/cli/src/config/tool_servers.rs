@@ -27,7 +27,7 @@ const MAX_TIMEOUT: u32 = 3600;
 
 /// The tools of other programs that the files name.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ToolsOfOthers {
+pub(crate) struct ExternalTools {
     pub(crate) servers: Vec<ServerSetting>,
     pub(crate) http_tools: Vec<HttpToolSetting>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct ServerSetting {
     pub(crate) origin: PolicyOrigin,
     /// The file that names this server.
     pub(crate) file: PathBuf,
-    pub(crate) reach: Reach,
+    pub(crate) transport: Transport,
     pub(crate) env: BTreeMap<String, EnvValue>,
     /// The variable that holds the server's token.
     pub(crate) bearer: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) struct OAuthSetting {
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Transport {
     Command(Vec<String>),
     Url(String),
 }
@@ -125,7 +125,7 @@ struct HttpToolTable {
     timeout_seconds: Option<u32>,
 }
 
-impl ToolsOfOthers {
+impl ExternalTools {
     /// The names of the tools behind addresses.
     pub(super) fn http_names(&self) -> Vec<&str> {
         self.http_tools.iter().map(|tool| tool.name.as_str()).collect()
@@ -144,7 +144,7 @@ impl TrustSetting {
 
 /// Applies what a file says. If both files use a name, the user's one counts.
 pub(super) fn apply(
-    all: &mut ToolsOfOthers,
+    all: &mut ExternalTools,
     servers: &Tables,
     http_tools: &Tables,
     source: &Source,
@@ -179,8 +179,8 @@ fn server(
     headstart_tool_servers::ServerName::new(name).map_err(|error| refuse("", error.to_string()))?;
     let said: ServerTable =
         table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
-    let reach = reach(said.command, said.url).map_err(|(field, problem)| refuse(field, problem))?;
-    if let (Reach::Url(url), true) = (&reach, said.bearer.is_some())
+    let transport = transport(said.command, said.url).map_err(|(field, problem)| refuse(field, problem))?;
+    if let (Transport::Url(url), true) = (&transport, said.bearer.is_some())
         && address(url).is_ok_and(|url| url.scheme() != "https" && !is_this_machine(&url))
     {
         return Err(refuse(
@@ -188,7 +188,7 @@ fn server(
             "the token would go over the network for all to read; use https".to_owned(),
         ));
     }
-    let is_url = matches!(reach, Reach::Url(_));
+    let is_url = matches!(transport, Transport::Url(_));
     if is_url && !said.env.is_empty() {
         return Err(refuse(
             "env",
@@ -247,7 +247,7 @@ fn server(
         name: name.to_owned(),
         origin,
         file: source.path().to_owned(),
-        reach,
+        transport,
         env,
         bearer: bearer.transpose()?,
         oauth,
@@ -286,7 +286,7 @@ fn oauth(said: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
 }
 
 /// Checks how a server is reached. The error names the field.
-fn reach(command: Option<Vec<String>>, url: Option<String>) -> Result<Reach, (&'static str, String)> {
+fn transport(command: Option<Vec<String>>, url: Option<String>) -> Result<Transport, (&'static str, String)> {
     match (command, url) {
         (Some(command), None) => {
             let is_empty = command.first().is_none_or(|program| program.trim().is_empty());
@@ -300,11 +300,11 @@ fn reach(command: Option<Vec<String>>, url: Option<String>) -> Result<Reach, (&'
                 let word: String = word.chars().take(6).collect();
                 return Err(("command", no_secret(&format!("the argument that begins with {word:?}"))));
             }
-            Ok(Reach::Command(command))
+            Ok(Transport::Command(command))
         }
         (None, Some(url)) => {
             address(&url).map_err(|problem| ("url", problem))?;
-            Ok(Reach::Url(url))
+            Ok(Transport::Url(url))
         }
         (Some(_), Some(_)) => {
             Err(("", "has both command and url; one of them says where the server is".to_owned()))

@@ -9,7 +9,7 @@ use headstart_budget::ledger::{LedgerContents, Source};
 use headstart_budget::policy::{Habits, SkipReason};
 use headstart_budget::{EntryBuilder, Metering, PendingWrites};
 
-use super::models::WorksHere;
+use super::models::LocalModelFlag;
 use crate::accounts::{entries_of, ledger_of};
 use crate::clock;
 use crate::config::Config;
@@ -39,12 +39,12 @@ pub(crate) struct AccountFiles {
 pub(crate) struct ChatRuntime {
     machine: Machine,
     /// Whether this machine does the background work, so that it costs nothing.
-    works_here: WorksHere,
+    uses_local_model: LocalModelFlag,
 }
 
 impl ChatRuntime {
-    pub(crate) fn works_here(&self) -> WorksHere {
-        Arc::clone(&self.works_here)
+    pub(crate) fn uses_local_model(&self) -> LocalModelFlag {
+        Arc::clone(&self.uses_local_model)
     }
 }
 
@@ -96,7 +96,7 @@ impl Accounts {
             store: AccountFiles { ledger, habits: Mutex::new(habits) },
             runtime: ChatRuntime {
                 machine: Machine::of(&context.environment),
-                works_here: Arc::new(config.works_here().into()),
+                uses_local_model: Arc::new(config.uses_local_model().into()),
             },
             trouble,
         })
@@ -130,7 +130,7 @@ impl Runtime for ChatRuntime {
     }
 
     fn machine(&self) -> Option<SkipReason> {
-        if self.works_here.load(Ordering::Relaxed) { self.machine.trouble() } else { None }
+        if self.uses_local_model.load(Ordering::Relaxed) { self.machine.trouble() } else { None }
     }
 
     fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {

@@ -2,10 +2,10 @@
 //! which are the terminal and the editors, show what `headstart_agent` reports and hold none of this themselves.
 
 mod accounts;
+mod committed_edits;
 pub(crate) mod costs;
-mod edits;
-mod kept;
 mod models;
+mod session_storage;
 mod undo;
 pub(crate) mod words;
 
@@ -24,10 +24,10 @@ use crate::{setup, tool_servers};
 pub(crate) use accounts::Accounts;
 #[cfg(feature = "acp")]
 pub(crate) use accounts::{AccountFiles, conversation_id};
-pub(crate) use edits::Written;
-pub(crate) use kept::{Kept, Which};
-pub(crate) use models::{ModelChoice, WorksHere};
-pub(crate) use undo::{Undone, take_back_last_turn};
+pub(crate) use committed_edits::CommittedEdits;
+pub(crate) use models::{LocalModelFlag, ModelChoice};
+pub(crate) use session_storage::{SessionSelector, SessionStorage};
+pub(crate) use undo::{UndoResult, take_back_last_turn};
 pub(crate) use words::mode_name;
 
 /// A conversation that has begun.
@@ -39,8 +39,8 @@ pub(crate) struct Conversation {
     pub(crate) parts: Parts,
     pub(crate) settings: Config,
     /// What was written and is not shown yet.
-    pub(crate) written: Arc<Written>,
-    pub(crate) works_here: WorksHere,
+    pub(crate) written: Arc<CommittedEdits>,
+    pub(crate) uses_local_model: LocalModelFlag,
     pub(crate) id: String,
     /// Whether it can be resumed later.
     pub(crate) is_kept: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Conversation {
 
 /// What the other side of the conversation can do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ShownTo {
+pub(crate) struct FrontEndCapabilities {
     /// Whether suggestions can be taken.
     pub(crate) suggestions: bool,
     /// Whether questions can be answered.
@@ -60,15 +60,15 @@ pub(crate) struct ShownTo {
 }
 
 /// Everything that a conversation needs to begin.
-pub(crate) struct Opened {
+pub(crate) struct ConversationSetup {
     pub(crate) parts: Parts,
     pub(crate) accounts: Accounts,
-    pub(crate) kept: Kept,
+    pub(crate) storage: SessionStorage,
     /// The folder of all state, if there is one.
     pub(crate) state: Option<PathBuf>,
 }
 
-impl Opened {
+impl ConversationSetup {
     /// Opens what is kept of a conversation, starts its tool servers and finds out what this machine supports. `asks`
     /// says that a person at a terminal can be asked about what the project wants to start.
     pub(crate) async fn open(
@@ -76,17 +76,17 @@ impl Opened {
         config: &Config,
         workspace: &str,
         models: &Models,
-        which: Which,
+        which: SessionSelector,
         asks: bool,
     ) -> Result<Self, CliError> {
         // A store is not required, but without a state folder the conversation's accepts cannot be undone.
         let state = context.store().ok().map(|store| store.state_folder().to_owned());
         let environment = &context.environment;
         let accounts = Accounts::open(context, config, workspace)?;
-        let kept = Kept::open(config, workspace, state.as_deref(), which, environment)?;
+        let storage = SessionStorage::open(config, workspace, state.as_deref(), which, environment)?;
         let servers = tool_servers::begin(config, workspace, state.as_deref(), environment, asks).await?;
         let parts = setup::parts(config, workspace, state.as_deref(), models, environment, servers).await?;
-        Ok(Self { parts, accounts, kept, state })
+        Ok(Self { parts, accounts, storage, state })
     }
 }
 
@@ -96,14 +96,14 @@ impl Conversation {
         mut parts: Parts,
         settings: Config,
         accounts: Accounts,
-        kept: Kept,
-        shown_to: ShownTo,
+        storage: SessionStorage,
+        shown_to: FrontEndCapabilities,
     ) -> Self {
-        let written = Arc::<Written>::default();
-        parts.engine.workspace = edits::NotedWorkspace::over(&parts.engine.workspace, &written);
+        let written = Arc::<CommittedEdits>::default();
+        parts.engine.workspace = committed_edits::RecordingWorkspace::over(&parts.engine.workspace, &written);
         let Accounts { metering, store, runtime, trouble } = accounts;
-        let works_here = runtime.works_here();
-        let Kept { id, restore, store: session, .. } = kept;
+        let uses_local_model = runtime.uses_local_model();
+        let SessionStorage { id, restore, store: session, .. } = storage;
         let is_kept = session.is_some();
         let options = AgentOptions {
             system: parts.system.clone(),
@@ -130,6 +130,6 @@ impl Conversation {
         };
         let (agent, driver, updates) = agent(options, works_with);
         let driver = tokio::spawn(driver.run());
-        Self { agent, driver, updates, parts, settings, written, works_here, id, is_kept, trouble }
+        Self { agent, driver, updates, parts, settings, written, uses_local_model, id, is_kept, trouble }
     }
 }

@@ -17,7 +17,7 @@ use crate::models::Models;
 use crate::parts::Parts;
 
 /// Whether the background work is done on this machine for free.
-pub(crate) type WorksHere = Arc<AtomicBool>;
+pub(crate) type LocalModelFlag = Arc<AtomicBool>;
 
 /// The models with which a conversation can go on.
 pub(crate) struct ModelChoice {
@@ -33,7 +33,7 @@ pub(crate) struct ModelChoice {
 }
 
 /// A model that was chosen and has not been asked anything yet.
-pub(crate) struct Chosen {
+pub(crate) struct SelectedModel {
     pub(crate) spec: ModelSpec,
     config: Config,
     models: Models,
@@ -76,14 +76,14 @@ impl ModelChoice {
     }
 
     /// Opens a model by its name. The error says what is wrong with it.
-    pub(crate) fn open(&self, name: &str) -> Result<Chosen, String> {
+    pub(crate) fn open(&self, name: &str) -> Result<SelectedModel, String> {
         if self.is_recorded {
             return Err("--record keeps what one model says; begin another chat for another one".to_owned());
         }
         let spec: ModelSpec = name.parse().map_err(|error: CliError| error.to_string())?;
         let config = self.with(&spec);
         let models = Models::open(&config, &self.environment, None).map_err(|error| error.to_string())?;
-        Ok(Chosen { spec, config, models })
+        Ok(SelectedModel { spec, config, models })
     }
 
     /// Makes this model answer from now on.
@@ -91,12 +91,12 @@ impl ModelChoice {
         &mut self,
         agent: &AgentHandle,
         parts: &mut Parts,
-        works_here: &WorksHere,
-        chosen: Chosen,
+        uses_local_model: &LocalModelFlag,
+        chosen: SelectedModel,
     ) -> ModelSpec {
-        let Chosen { spec, config, models } = chosen;
+        let SelectedModel { spec, config, models } = chosen;
         let window = models.background.limits.window_tokens;
-        works_here.store(config.works_here(), Ordering::Relaxed);
+        uses_local_model.store(config.uses_local_model(), Ordering::Relaxed);
         agent.use_models(ModelSettings {
             name: models.main_name.clone(),
             model: Arc::clone(&models.main),

@@ -9,7 +9,7 @@ const MOST_NAMED: usize = 12;
 
 /// The result of taking back what the last turn has changed, in words.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Undone {
+pub(crate) enum UndoResult {
     /// There is nothing to take back.
     Nothing(String),
     /// Nothing was taken back, for this reason.
@@ -21,9 +21,9 @@ pub(crate) enum Undone {
 }
 
 /// Takes back everything that the last turn wrote, or nothing at all. The conversation must be idle.
-pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone {
+pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoResult {
     let Some(turn) = agent.last_commits() else {
-        return Undone::Nothing(
+        return UndoResult::Nothing(
             "no turn of this chat has changed a file that is not as before; \
              `headstart undo` takes back what was changed before this chat"
                 .to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone 
     let nothing = format!("nothing of \"{prompt}\" was taken back");
     let SeveralUndone { commits, paths, stopped } = match tree.undo_several(&turn.commits) {
         Ok(several) => several,
-        Err(error) => return Undone::Refused(format!("{nothing}: {error}")),
+        Err(error) => return UndoResult::Refused(format!("{nothing}: {error}")),
     };
     let is_whole = stopped.is_none();
     tracing::info!(commits, paths = paths.len(), is_whole, "commits were taken back");
@@ -45,7 +45,7 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone 
         Some(_) => "it is not kept any more (the last 20 changes are, up to 256 MiB)".to_owned(),
     };
     if commits == 0 {
-        return Undone::Refused(format!("{nothing}: {why}"));
+        return UndoResult::Refused(format!("{nothing}: {why}"));
     }
     let mut lines: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| format!("as before  {path}")).collect();
     if MOST_NAMED < paths.len() {
@@ -54,11 +54,11 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone 
     let files = lines.join("\n");
     if !is_whole {
         let left = counted(turn.commits.len() - commits, "older change");
-        return Undone::Part { files, left: format!("{left} of that turn stayed: {why}") };
+        return UndoResult::Part { files, left: format!("{left} of that turn stayed: {why}") };
     }
     agent.note_commits_undone(&turn);
     let told = format!(
         "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did is not"
     );
-    Undone::Whole { files, told }
+    UndoResult::Whole { files, told }
 }

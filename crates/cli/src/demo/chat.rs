@@ -5,10 +5,10 @@ use headstart_budget::policy::{Mode, Policy};
 use headstart_tool_gate::ApprovalMode;
 
 use super::REQUEST;
-use super::sample::{Sample, recording};
+use super::sample::{SampleProject, recording};
 use super::story::Story;
-use crate::chat::Opening;
-use crate::config::{Config, IndexConfig, ToolsOfOthers};
+use crate::chat::ChatStart;
+use crate::config::{Config, ExternalTools, IndexConfig};
 use crate::error::CliError;
 use crate::models::Models;
 use crate::workspace;
@@ -30,7 +30,7 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         index: IndexConfig { enabled: false, ..IndexConfig::default() },
         sessions: false,
         // The user's tool servers have nothing to do with the sample project.
-        tools_of_others: ToolsOfOthers::default(),
+        external_tools: ExternalTools::default(),
         ..users
     }
 }
@@ -42,14 +42,14 @@ const PARTS: usize = 4;
 /// What a chat with the bundled recording needs: a model, and a sample project that is deleted when this value is
 /// dropped.
 pub(crate) struct DemoChat {
-    sample: Sample,
+    sample: SampleProject,
     pub(crate) models: Models,
 }
 
 impl DemoChat {
     pub(crate) fn create(speed: f64) -> Result<Self, CliError> {
         let story = Story::new(recording(), REQUEST, PARTS, speed);
-        Ok(Self { sample: Sample::create()?, models: Models::of_model(Arc::new(story)) })
+        Ok(Self { sample: SampleProject::create()?, models: Models::of_model(Arc::new(story)) })
     }
 
     pub(crate) fn workspace(&self) -> Result<String, CliError> {
@@ -61,7 +61,7 @@ impl DemoChat {
         self.sample.root().with_file_name("state")
     }
 
-    pub(crate) fn opening(&self, prompt: Option<String>, mode: ApprovalMode) -> Opening {
+    pub(crate) fn opening(&self, prompt: Option<String>, mode: ApprovalMode) -> ChatStart {
         let edits = match mode {
             ApprovalMode::AutoEdit | ApprovalMode::Yolo => {
                 " Edits do not ask here; elsewhere, in default mode, Tab shows the diff and asks once."
@@ -73,6 +73,6 @@ impl DemoChat {
              when you leave. Nothing of yours is touched.{edits}",
             self.sample.root().display()
         );
-        Opening { told, sent: prompt, first: REQUEST.to_owned() }
+        ChatStart { told, sent: prompt, first: REQUEST.to_owned() }
     }
 }

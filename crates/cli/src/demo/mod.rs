@@ -3,10 +3,10 @@
 //! the same recording for a user who presses the keys.
 
 mod chat;
-mod narrator;
 mod next;
+mod printer;
 mod sample;
-mod stage;
+mod session;
 mod story;
 mod table;
 
@@ -16,14 +16,14 @@ use serde::Serialize;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::chat::{DemoChat, config_of_chat};
-pub(crate) use self::next::{After, next_steps};
+pub(crate) use self::next::{NextCommand, next_steps};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::Output;
 use crate::signals::Signals;
-use narrator::{Narrator, millis};
-use stage::{Stage, baseline};
+use printer::{ProgressPrinter, millis};
+use session::{DemoSession, baseline};
 
 const REQUEST: &str = "add a function that gives the most frequent words";
 
@@ -33,7 +33,7 @@ type Baseline = JoinHandle<Result<Vec<(String, Duration)>, CliError>>;
 /// One row of the closing table.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "timeline", rename_all = "camelCase")]
-struct Row {
+struct RunTiming {
     prompt: String,
     /// How long the work took when it ran ahead.
     work_ms: u64,
@@ -61,46 +61,46 @@ pub(crate) async fn run(context: &Context, speed: f64) -> Result<ExitStatus, Cli
         let _ = without.await;
     }
     if ended.is_ok() && !context.output.is_json() {
-        crate::output::print(&next_steps(After::Demo, context).await)?;
+        crate::output::print(&next_steps(NextCommand::Demo, context).await)?;
     }
     ended
 }
 
 async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<ExitStatus, CliError> {
-    let narrator = Narrator::new(output);
-    narrator.heading(
+    let printer = ProgressPrinter::new(output);
+    printer.heading(
         "A recording stands in for the model; all else is real, in a sample project that goes afterwards. Edits do not ask \
          here (auto-edit mode); in default mode Tab shows the diff and asks once.",
     )?;
-    let mut stage = Stage::create(speed).await?;
+    let mut session = DemoSession::create(speed).await?;
     let mut rows = Vec::new();
 
-    narrator.heading("1. You ask, the model works, you watch and wait.")?;
-    stage.foreground(&narrator, REQUEST).await?;
-    let first = stage.suggestion().await?;
-    narrator.say("suggest", &format!("{first}    [Tab]"))?;
+    printer.heading("1. You ask, the model works, you watch and wait.")?;
+    session.foreground(&printer, REQUEST).await?;
+    let first = session.suggestion().await?;
+    printer.say("suggest", &format!("{first}    [Tab]"))?;
 
-    narrator
+    printer
         .heading("2. While you read, the suggestion runs ahead, its tests as well. Nothing in the project changes until Tab.")?;
     let mut suggestion = first;
     for reading in [2_600, 2_000] {
-        let (row, next) = stage.tab(&narrator, &suggestion, Duration::from_millis(reading)).await?;
+        let (row, next) = session.tab(&printer, &suggestion, Duration::from_millis(reading)).await?;
         rows.push(row);
         suggestion = next;
     }
 
-    narrator.heading("3. A commit waits for Tab like everything else. A push cannot be taken back: the work stops there and asks.")?;
-    let (row, next) = stage.tab(&narrator, &suggestion, Duration::from_millis(1_500)).await?;
+    printer.heading("3. A commit waits for Tab like everything else. A push cannot be taken back: the work stops there and asks.")?;
+    let (row, next) = session.tab(&printer, &suggestion, Duration::from_millis(1_500)).await?;
     rows.push(row);
 
-    narrator.heading("4. You type something else: nothing ever happened.")?;
-    stage.abort(&narrator, &next, Duration::from_millis(900)).await?;
+    printer.heading("4. You type something else: nothing ever happened.")?;
+    session.abort(&printer, &next, Duration::from_millis(900)).await?;
 
     let without = without.await.map_err(|error| CliError::Demo(error.to_string()))??;
     for row in &mut rows {
         row.without_ms =
             without.iter().find(|(prompt, _)| *prompt == row.prompt).map_or(0, |(_, time)| millis(*time));
     }
-    table::print(&narrator, &rows)?;
+    table::print(&printer, &rows)?;
     Ok(ExitStatus::Done)
 }

@@ -27,11 +27,11 @@ pub(super) fn recording() -> Recording {
 }
 
 /// The sample project in a temporary folder, with a git repository. The folder is deleted when this value is dropped.
-pub(super) struct Sample {
+pub(super) struct SampleProject {
     folder: tempfile::TempDir,
 }
 
-impl Sample {
+impl SampleProject {
     pub(super) fn create() -> Result<Self, CliError> {
         Self::try_create().map_err(|error| CliError::Demo(error.to_string()))
     }

@@ -13,12 +13,12 @@ use serde_json::json;
 /// The answer depends on the request alone. So the recording is not used up by work that ran ahead and was discarded,
 /// or by prompts of the user's own.
 pub(crate) struct Story {
-    scenes: Vec<Scene>,
+    scenes: Vec<RecordedPrompt>,
     speed: f64,
 }
 
 /// One prompt and the recorded answers to it.
-struct Scene {
+struct RecordedPrompt {
     prompt: String,
     turns: Vec<RecordedTurn>,
 }
@@ -42,7 +42,7 @@ impl Story {
                 {
                     answers.push(turn);
                 }
-                Scene { prompt, turns: answers }
+                RecordedPrompt { prompt, turns: answers }
             })
             .collect();
         if let Some(last) = scenes.last_mut().and_then(|scene| scene.turns.last_mut()) {
@@ -52,7 +52,7 @@ impl Story {
     }
 
     /// The first scene that the conversation does not contain yet.
-    fn next(&self, messages: &[Message]) -> Option<&Scene> {
+    fn next(&self, messages: &[Message]) -> Option<&RecordedPrompt> {
         self.scenes.iter().find(|scene| !scene.is_told(messages))
     }
 
@@ -62,12 +62,12 @@ impl Story {
         let (before, turn) = messages.split_at(asked);
         let answers = turn.iter().filter(|message| message.role == Role::Model).count();
         let next = self.next(before);
-        let scene = next.filter(|scene| turn.first().is_some_and(|asked| scene.is_asked_in(asked)));
+        let scene = next.filter(|scene| turn.first().is_some_and(|asked| scene.matches_message(asked)));
         match scene.and_then(|scene| scene.turns.get(answers)) {
             Some(_) if ends_in_failure(turn) => says(REFUSED),
             Some(recorded) => recorded.clone(),
             // Suggestions begin with the second answer, so the first one only reads files.
-            None if answers == 0 => looks(),
+            None if answers == 0 => looking_turn(),
             None => says(&off_the_path(next)),
         }
     }
@@ -89,9 +89,9 @@ impl Model for Story {
     }
 }
 
-impl Scene {
+impl RecordedPrompt {
     /// Whether the message contains this prompt, in any case of letters and after any notes that are added before it.
-    fn is_asked_in(&self, message: &Message) -> bool {
+    fn matches_message(&self, message: &Message) -> bool {
         let asked = texts(message).map(str::to_lowercase).last().unwrap_or_default();
         asked.trim_end_matches(['.', ' ', '\n']).ends_with(&self.prompt)
     }
@@ -106,7 +106,7 @@ impl Scene {
 const REFUSED: &str = "A call of this part did not run, so the recording cannot go on from there. Send the prompt once \
     more to try it again.";
 
-fn off_the_path(next: Option<&Scene>) -> String {
+fn off_the_path(next: Option<&RecordedPrompt>) -> String {
     let goes_on = next.map_or_else(
         || LAST_WORDS.to_owned(),
         |next| format!("The next one is \"{}\": take it with Tab when it shows, or type it.", next.prompt),
@@ -117,7 +117,7 @@ fn off_the_path(next: Option<&Scene>) -> String {
     )
 }
 
-fn looks() -> RecordedTurn {
+fn looking_turn() -> RecordedTurn {
     let args = json!({ "file_path": "README.md" });
     let args = args.as_object().cloned().unwrap_or_default();
     let call = RecordedCall { name: "read_file".to_owned(), args };

@@ -1,19 +1,19 @@
-use super::Row;
-use super::narrator::Narrator;
+use super::RunTiming;
+use super::printer::ProgressPrinter;
 use crate::error::CliError;
 
 /// The least columns of a table with all columns.
 const WIDE: usize = 79;
 
 /// Prints the measurements: one object for each row, or a table.
-pub(super) fn print(narrator: &Narrator, rows: &[Row]) -> Result<(), CliError> {
-    rows.iter().try_for_each(|row| narrator.object(row))?;
-    narrator.heading("What you waited for, in milliseconds, all measured in this run")?;
-    narrator.people(|| lines(rows, narrator.columns()).join("\n") + "\n")
+pub(super) fn print(printer: &ProgressPrinter, rows: &[RunTiming]) -> Result<(), CliError> {
+    rows.iter().try_for_each(|row| printer.object(row))?;
+    printer.heading("What you waited for, in milliseconds, all measured in this run")?;
+    printer.people(|| lines(rows, printer.columns()).join("\n") + "\n")
 }
 
-fn lines(rows: &[Row], columns: usize) -> Vec<String> {
-    let cells = |row: &Row| {
+fn lines(rows: &[RunTiming], columns: usize) -> Vec<String> {
+    let cells = |row: &RunTiming| {
         let numbers = [row.without_ms, row.work_ms, row.reading_ms].map(|number| number.to_string());
         let [without, work, reading] = numbers;
         [row.prompt.clone(), format!("{:.1}", row.tab_to_done_ms), without, work, reading]
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_row_has_the_columns_that_fit() {
-        let row = Row {
+        let row = RunTiming {
             prompt: "update the changelog".to_owned(),
             work_ms: 1_409,
             reading_ms: 2_000,

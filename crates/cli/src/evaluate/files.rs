@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use headstart_forked_query::Message;
 use serde_json::Value;
 
-use super::formats::{Line, Product};
-use super::recorded::Recorded;
+use super::formats::{JsonLine, Product};
+use super::recorded::RecordedConversation;
 use crate::error::CliError;
 
 /// The most bytes of a file. A longer one is not a conversation that a model could be asked about.
@@ -17,49 +17,49 @@ const DEEPEST: usize = 12;
 
 /// What was found in files.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(crate) struct SessionScan {
     /// The files that hold conversations.
-    pub(crate) files: Vec<Found>,
+    pub(crate) files: Vec<RecordedFile>,
     /// The prompts that could have been suggested, the oldest first.
-    pub(crate) prompts: Vec<Place>,
+    pub(crate) prompts: Vec<PromptPosition>,
     /// How many prompts were sent in total.
     pub(crate) sent: usize,
-    pub(crate) skipped: Vec<Skipped>,
-    pub(crate) damaged: Vec<Damaged>,
+    pub(crate) skipped: Vec<SkippedFile>,
+    pub(crate) damaged: Vec<DamagedLine>,
 }
 
 /// A file with a conversation.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct RecordedFile {
     pub(crate) path: PathBuf,
     pub(crate) product: Product,
 }
 
 /// A prompt's place: the index of the file, and of the prompt within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct PromptPosition {
     pub(crate) file: usize,
     pub(crate) prompt: usize,
 }
 
 /// A file that is not read, with the reason.
 #[derive(Debug)]
-pub(crate) struct Skipped {
+pub(crate) struct SkippedFile {
     pub(crate) path: PathBuf,
     pub(crate) reason: String,
 }
 
 /// A line that cannot be read. The other lines of its file are still used.
 #[derive(Debug)]
-pub(crate) struct Damaged {
+pub(crate) struct DamagedLine {
     pub(crate) path: PathBuf,
     pub(crate) line: usize,
     pub(crate) problem: String,
 }
 
 /// Reads all files, and those below all folders.
-pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
-    let mut scan = Scan::default();
+pub(crate) fn scan(named: &[PathBuf]) -> Result<SessionScan, CliError> {
+    let mut scan = SessionScan::default();
     let mut paths = Vec::new();
     for path in named {
         // A path that the user names has to exist.
@@ -81,17 +81,17 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
             continue;
         }
         let (product, recorded) = match read(&path) {
-            Ok(Read { product, recorded, damaged }) => {
+            Ok(ParsedFile { product, recorded, damaged }) => {
                 scan.damaged.extend(damaged);
                 (product, recorded)
             }
             Err(reason) => {
-                scan.skipped.push(Skipped { path, reason });
+                scan.skipped.push(SkippedFile { path, reason });
                 continue;
             }
         };
         let file = scan.files.len();
-        scan.files.push(Found { path, product });
+        scan.files.push(RecordedFile { path, product });
         for (number, prompt) in recorded.prompts.iter().enumerate() {
             let answer = recorded.before(prompt).last().map(Message::to_text);
             let is_new = contexts.insert((prompt.typed.clone(), answer));
@@ -104,8 +104,8 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
                 continue;
             }
             scan.sent += 1;
-            if Recorded::follows_a_turn(prompt) {
-                found.insert((prompt.at, Place { file, prompt: number }));
+            if RecordedConversation::follows_a_turn(prompt) {
+                found.insert((prompt.at, PromptPosition { file, prompt: number }));
             }
         }
     }
@@ -114,7 +114,7 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
 }
 
 /// At most `limit` of the prompts, evenly chosen from the first to the last.
-pub(crate) fn evenly(prompts: &[Place], limit: usize) -> Vec<Place> {
+pub(crate) fn evenly(prompts: &[PromptPosition], limit: usize) -> Vec<PromptPosition> {
     let number = prompts.len();
     if number <= limit {
         return prompts.to_vec();
@@ -122,9 +122,9 @@ pub(crate) fn evenly(prompts: &[Place], limit: usize) -> Vec<Place> {
     (0..limit).filter_map(|nth| prompts.get(nth * number / limit)).copied().collect()
 }
 
-impl Scan {
+impl SessionScan {
     /// Reads the conversation of a file again.
-    pub(crate) fn recorded(&self, file: usize) -> Option<Recorded> {
+    pub(crate) fn recorded(&self, file: usize) -> Option<RecordedConversation> {
         // A file that is gone or has changed since the scan may no longer contain what was found in it.
         read(&self.files.get(file)?.path).ok().map(|read| read.recorded)
     }
@@ -140,8 +140,8 @@ impl Scan {
 
 /// Finds the files below a folder whose names end like those of sessions, in the order of their names. Links are not
 /// followed.
-fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut Vec<Skipped>) {
-    let mut skip = |reason: String| skipped.push(Skipped { path: folder.to_owned(), reason });
+fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut Vec<SkippedFile>) {
+    let mut skip = |reason: String| skipped.push(SkippedFile { path: folder.to_owned(), reason });
     let Some(deeper) = depth.checked_sub(1) else { return skip("folders are too deep here".to_owned()) };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -161,14 +161,14 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut Ve
     }
 }
 
-struct Read {
+struct ParsedFile {
     product: Product,
-    recorded: Recorded,
-    damaged: Vec<Damaged>,
+    recorded: RecordedConversation,
+    damaged: Vec<DamagedLine>,
 }
 
 /// Reads a file, or returns why it cannot be read.
-fn read(path: &Path) -> Result<Read, String> {
+fn read(path: &Path) -> Result<ParsedFile, String> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::InvalidData => "is not text".to_owned(),
         _ => format!("cannot be read: {error}"),
@@ -184,7 +184,7 @@ fn read(path: &Path) -> Result<Read, String> {
     let (mut lines, mut damaged) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Value>(line) {
-            Ok(value) if value.is_object() => lines.push(Line { number: index + 1, value }),
+            Ok(value) if value.is_object() => lines.push(JsonLine { number: index + 1, value }),
             Ok(_) => damaged.push((index + 1, "is no object".to_owned())),
             Err(error) => damaged.push((index + 1, error.to_string())),
         }
@@ -194,7 +194,7 @@ fn read(path: &Path) -> Result<Read, String> {
         && let Ok(value) = serde_json::from_str::<Value>(&text)
         && value.is_object()
     {
-        (lines, damaged) = (vec![Line { number: 1, value }], Vec::new());
+        (lines, damaged) = (vec![JsonLine { number: 1, value }], Vec::new());
     }
     let product = Product::of(&lines).ok_or("holds no session of a format that is known here")?;
     let is_cut = !text.ends_with('\n');
@@ -206,9 +206,13 @@ fn read(path: &Path) -> Result<Read, String> {
             // The position is within this line, which the parser counted as line 1.
             problem.replace(" at line 1 column", " at column")
         };
-        Damaged { path: path.to_owned(), line, problem }
+        DamagedLine { path: path.to_owned(), line, problem }
     });
-    Ok(Read { product, damaged: damaged.collect(), recorded: Recorded::of(product.events(lines)) })
+    Ok(ParsedFile {
+        product,
+        damaged: damaged.collect(),
+        recorded: RecordedConversation::of(product.events(lines)),
+    })
 }
 
 #[cfg(test)]
@@ -217,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_spread_over_all_of_it() {
-        let place = |prompt| Place { file: 0, prompt };
+        let place = |prompt| PromptPosition { file: 0, prompt };
         let all: Vec<_> = (0..10).map(place).collect();
         let numbers = |limit| evenly(&all, limit).iter().map(|place| place.prompt).collect::<Vec<_>>();
         assert_eq!(numbers(3), [0, 3, 6]);

@@ -14,11 +14,11 @@ use headstart_forked_query::ToolOutcome;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::recorded::Event;
+use super::recorded::SessionEvent;
 
 /// A line of a file, parsed as JSON.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct JsonLine {
     /// The number of the line, counted from 1.
     pub(super) number: usize,
     pub(super) value: Value,
@@ -42,19 +42,19 @@ impl Product {
         [Self::Headstart, Self::Codex, Self::GeminiCli, Self::OpenCode, Self::QwenCode, Self::ClaudeCode];
 
     /// The product that wrote these lines.
-    pub(super) fn of(lines: &[Line]) -> Option<Self> {
+    pub(super) fn of(lines: &[JsonLine]) -> Option<Self> {
         Self::ALL.into_iter().find(|product| match product {
-            Self::ClaudeCode => claude_code::wrote(lines),
-            Self::QwenCode => qwen_code::wrote(lines),
-            Self::Codex => codex::wrote(lines),
-            Self::GeminiCli => gemini_cli::wrote(lines),
-            Self::OpenCode => opencode::wrote(lines),
-            Self::Headstart => headstart::wrote(lines),
+            Self::ClaudeCode => claude_code::recognizes(lines),
+            Self::QwenCode => qwen_code::recognizes(lines),
+            Self::Codex => codex::recognizes(lines),
+            Self::GeminiCli => gemini_cli::recognizes(lines),
+            Self::OpenCode => opencode::recognizes(lines),
+            Self::Headstart => headstart::recognizes(lines),
         })
     }
 
     /// The events that the lines contain.
-    pub(super) fn events(self, lines: Vec<Line>) -> Vec<Event> {
+    pub(super) fn events(self, lines: Vec<JsonLine>) -> Vec<SessionEvent> {
         match self {
             Self::ClaudeCode => claude_code::events(lines),
             Self::QwenCode => qwen_code::events(lines),
@@ -132,14 +132,14 @@ fn of_block(block: &Value) -> Option<&str> {
 /// A tree of lines, each of which names the line before it. It is used to find out which prompts are still part of the
 /// conversation.
 #[derive(Default)]
-struct Branches {
+struct MessageTree {
     /// The line before each line.
     before: HashMap<String, Option<String>>,
     /// The prompts that are still part of the conversation, with their places.
     prompts: Vec<(String, usize)>,
 }
 
-impl Branches {
+impl MessageTree {
     /// Adds a line of any kind.
     fn note(&mut self, value: &Value) {
         let Some(id) = value["uuid"].as_str() else { return };
@@ -149,16 +149,16 @@ impl Branches {
 
     /// Adds a prompt. If it takes back a part of the conversation, returns the place of the first prompt that is gone.
     fn prompt(&mut self, value: &Value, place: usize) -> Option<usize> {
-        let first_gone = self.first_gone(value["parentUuid"].as_str());
-        let gone = first_gone.and_then(|first| self.prompts.get(first)).map(|(_, place)| *place);
-        self.prompts.truncate(first_gone.unwrap_or(usize::MAX));
+        let first_discarded = self.first_discarded(value["parentUuid"].as_str());
+        let gone = first_discarded.and_then(|first| self.prompts.get(first)).map(|(_, place)| *place);
+        self.prompts.truncate(first_discarded.unwrap_or(usize::MAX));
         self.prompts.push((text(value, "uuid").to_owned(), place));
         gone
     }
 
     /// The index of the first prompt that does not come before a line behind this one, and so is gone. If it is unknown
     /// what comes before the line, no prompt is gone.
-    fn first_gone(&self, behind: Option<&str>) -> Option<usize> {
+    fn first_discarded(&self, behind: Option<&str>) -> Option<usize> {
         let mut line = behind;
         let mut steps = 0;
         while let Some(id) = line {
@@ -205,9 +205,9 @@ mod tests {
 
     #[test]
     fn lines_that_come_before_themselves_or_after_nothing_take_nothing_back() {
-        let mut branches = Branches::default();
+        let mut branches = MessageTree::default();
         let line = |id: &str, before: Option<&str>| json!({ "uuid": id, "parentUuid": before });
-        let prompt = |branches: &mut Branches, id, before, place| {
+        let prompt = |branches: &mut MessageTree, id, before, place| {
             branches.note(&line(id, before));
             branches.prompt(&line(id, before), place)
         };

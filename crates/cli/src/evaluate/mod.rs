@@ -1,19 +1,19 @@
 //! Measures how often a suggestion would have been what the user typed next, in conversations that they already had
 //! with agents: with this program, or with another one that keeps its sessions in files.
 //!
-//! `files` finds the files, `formats` makes [`Event`](recorded::Event)s of their lines, and [`recorded`] makes prompts
-//! of these, each with the conversation before it; `asking` has a model guess, `measure` compares, and `report` adds
-//! up. The files are only read, and their content is sent to the user's own model and nowhere else.
+//! `files` finds the files, `formats` makes [`SessionEvent`](recorded::SessionEvent)s of their lines, and [`recorded`]
+//! makes prompts of these, each with the conversation before it; `query` has a model guess, `measure` compares, and
+//! `report` adds up. The files are only read, and their content is sent to the user's own model and nowhere else.
 
-mod asking;
 mod files;
 mod formats;
 mod measure;
+mod query;
 mod recorded;
 mod report;
 
-pub(crate) use self::asking::{Opening, Question, ask, questions};
-pub(crate) use self::files::{Scan, evenly, scan};
+pub(crate) use self::files::{SessionScan, evenly, scan};
 pub(crate) use self::formats::Product;
 pub(crate) use self::measure::Match;
-pub(crate) use self::report::{Answered, Report, Sums};
+pub(crate) use self::query::{EvaluationQuery, RequestPrefix, ask, questions};
+pub(crate) use self::report::{EvaluatedPrompt, EvaluationReport, EvaluationTotals};

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// What a line of a file means, in any format. Times are in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Event {
+pub(super) enum SessionEvent {
     /// A person sent a prompt.
     Prompt {
         /// Identifies the prompt in its file: the number of the line, or of the message.
@@ -19,41 +19,41 @@ pub(super) enum Event {
     /// A text that the model was sent as the user's, but that nobody typed.
     Beside(String),
     Answer {
-        parts: Vec<Said>,
+        parts: Vec<AnswerPart>,
         at: Option<u64>,
         /// The id of the answered request, and its cost. Several lines may belong to one request; the last one counts.
         usage: Option<(String, Usage)>,
     },
     Results {
-        results: Vec<Answered>,
+        results: Vec<CallResult>,
         at: Option<u64>,
     },
     /// The user stopped the turn, or it failed.
     Broken,
     /// From here on, these events replace for the model everything that was said before.
-    Replaced(Vec<Event>),
+    Replaced(Vec<SessionEvent>),
     /// Everything from the prompt at this place on was taken back.
     BackBefore(usize),
 }
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
+pub(super) enum AnswerPart {
     Words(String),
     Call { id: String, name: String, args: Map<String, Value> },
 }
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answered {
+pub(super) struct CallResult {
     pub(super) id: String,
     pub(super) outcome: ToolOutcome,
 }
 
 /// A prompt, and what came before and after it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prompt {
-    /// See [`Event::Prompt`].
+pub(crate) struct SentPrompt {
+    /// See [`SessionEvent::Prompt`].
     pub(crate) place: usize,
     pub(crate) typed: String,
     pub(crate) at: Option<u64>,
@@ -64,27 +64,27 @@ pub(crate) struct Prompt {
     /// What the prompt's turn cost, if the file says so.
     pub(crate) turn_usage: Option<Usage>,
     /// The conversation before the prompt; `None` if no finished turn is before it.
-    before: Option<Before>,
+    before: Option<HistoryPosition>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Before {
+struct HistoryPosition {
     history: usize,
     messages: usize,
 }
 
 /// The conversation in one file.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded {
-    pub(crate) prompts: Vec<Prompt>,
+pub(crate) struct RecordedConversation {
+    pub(crate) prompts: Vec<SentPrompt>,
     /// What the model knew at different times. A summary, or taking prompts back, begins a new history.
     histories: Vec<Vec<Message>>,
 }
 
-impl Recorded {
+impl RecordedConversation {
     /// Reads a conversation from its events.
-    pub(super) fn of(events: Vec<Event>) -> Self {
-        let mut reader = Reader { histories: vec![Vec::new()], ..Reader::default() };
+    pub(super) fn of(events: Vec<SessionEvent>) -> Self {
+        let mut reader = ConversationReader { histories: vec![Vec::new()], ..ConversationReader::default() };
         for event in events {
             reader.take(event);
         }
@@ -93,20 +93,20 @@ impl Recorded {
     }
 
     /// Whether a finished turn came before a prompt.
-    pub(crate) fn follows_a_turn(prompt: &Prompt) -> bool {
+    pub(crate) fn follows_a_turn(prompt: &SentPrompt) -> bool {
         prompt.before.is_some()
     }
 
     /// The conversation before a prompt, up to the answer that the user had read.
-    pub(crate) fn before(&self, prompt: &Prompt) -> &[Message] {
-        let messages = |before: Before| self.histories.get(before.history)?.get(..before.messages);
+    pub(crate) fn before(&self, prompt: &SentPrompt) -> &[Message] {
+        let messages = |before: HistoryPosition| self.histories.get(before.history)?.get(..before.messages);
         prompt.before.and_then(messages).unwrap_or_default()
     }
 }
 
 #[derive(Default)]
-struct Reader {
-    prompts: Vec<Prompt>,
+struct ConversationReader {
+    prompts: Vec<SentPrompt>,
     histories: Vec<Vec<Message>>,
     /// The places of the prompts that were not taken back, each with the number of messages up to the answer before it.
     standing: Vec<(usize, usize)>,
@@ -128,35 +128,35 @@ struct Turn {
     usage: BTreeMap<String, Usage>,
 }
 
-impl Reader {
-    fn take(&mut self, event: Event) {
+impl ConversationReader {
+    fn take(&mut self, event: SessionEvent) {
         match event {
-            Event::Prompt { place, typed, text, at } => self.prompt(place, typed, text, at),
-            Event::Beside(text) => self.say(Role::User, vec![Part::Text { text }]),
-            Event::Answer { parts, at, usage } => {
+            SessionEvent::Prompt { place, typed, text, at } => self.prompt(place, typed, text, at),
+            SessionEvent::Beside(text) => self.say(Role::User, vec![Part::Text { text }]),
+            SessionEvent::Answer { parts, at, usage } => {
                 let parts: Vec<_> = parts.into_iter().map(|said| self.part(said)).collect();
                 self.say(Role::Model, parts);
                 self.turn.ended = at.or(self.turn.ended);
                 self.turn.usage.extend(usage);
             }
-            Event::Results { results, at } => {
+            SessionEvent::Results { results, at } => {
                 let results: Vec<_> = results.into_iter().filter_map(|result| self.result(result)).collect();
                 self.say(Role::Tool, results);
                 self.turn.ended = at.or(self.turn.ended);
             }
-            Event::Broken => self.turn.is_broken = true,
-            Event::Replaced(events) => {
+            SessionEvent::Broken => self.turn.is_broken = true,
+            SessionEvent::Replaced(events) => {
                 self.histories.push(Vec::new());
                 // The earlier prompts cannot be found in the new history, so nothing before it can be taken back.
                 self.standing.clear();
                 for event in events {
                     match event {
-                        Event::Prompt { text, .. } => self.say(Role::User, vec![Part::Text { text }]),
+                        SessionEvent::Prompt { text, .. } => self.say(Role::User, vec![Part::Text { text }]),
                         event => self.take(event),
                     }
                 }
             }
-            Event::BackBefore(number) => self.go_back(number),
+            SessionEvent::BackBefore(number) => self.go_back(number),
         }
     }
 
@@ -166,13 +166,21 @@ impl Reader {
         self.standing.push((place, self.answered().map_or(0, |answered| answered + 1)));
         let waited_ms = before.and(ended).zip(at).and_then(|(ended, at)| at.checked_sub(ended));
         self.turn = Turn { prompt: Some(self.prompts.len()), ..Turn::default() };
-        self.prompts.push(Prompt { place, typed, at, waited_ms, turn_ms: None, turn_usage: None, before });
+        self.prompts.push(SentPrompt {
+            place,
+            typed,
+            at,
+            waited_ms,
+            turn_ms: None,
+            turn_usage: None,
+            before,
+        });
         self.say(Role::User, vec![Part::Text { text }]);
     }
 
     /// Ends the turn, and notes its time and cost. Returns the place in the conversation after it; `None` if the turn
     /// did not end well.
-    fn end_turn(&mut self) -> Option<Before> {
+    fn end_turn(&mut self) -> Option<HistoryPosition> {
         let turn = std::mem::take(&mut self.turn);
         let history = self.histories.len().saturating_sub(1);
         let answered = self.answered()?;
@@ -180,7 +188,7 @@ impl Reader {
         let is_well = !turn.is_broken && last.role == Role::Model && last.tool_calls().next().is_none();
         let messages = answered + 1;
         if turn.stands_after {
-            return is_well.then_some(Before { history, messages });
+            return is_well.then_some(HistoryPosition { history, messages });
         }
         let prompt = turn.prompt.filter(|_| is_well)?;
         // The prompt got no answer, because the last answer belongs to an earlier turn.
@@ -193,7 +201,7 @@ impl Reader {
             sum += usage;
             sum
         });
-        Some(Before { history, messages })
+        Some(HistoryPosition { history, messages })
     }
 
     fn go_back(&mut self, place: usize) {
@@ -228,10 +236,10 @@ impl Reader {
         }
     }
 
-    fn part(&mut self, said: Said) -> Part {
+    fn part(&mut self, said: AnswerPart) -> Part {
         match said {
-            Said::Words(text) => Part::Text { text },
-            Said::Call { id, name, args } => {
+            AnswerPart::Words(text) => Part::Text { text },
+            AnswerPart::Call { id, name, args } => {
                 self.numbers += 1;
                 let call = ToolCall { id: format!("call-{}", self.numbers), name: plain_name(&name), args };
                 self.calls.insert(id, (call.name.clone(), call.id.clone()));
@@ -241,7 +249,7 @@ impl Reader {
     }
 
     /// Adds a result. Only the first result of a call counts.
-    fn result(&mut self, Answered { id, outcome }: Answered) -> Option<Part> {
+    fn result(&mut self, CallResult { id, outcome }: CallResult) -> Option<Part> {
         let (name, id) = self.calls.remove(&id)?;
         Some(Part::ToolResult(ToolResult { id, name, outcome }))
     }
@@ -258,23 +266,23 @@ fn plain_name(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn prompt(place: usize, typed: &str) -> Event {
+    fn prompt(place: usize, typed: &str) -> SessionEvent {
         let at = Some(place as u64 * 1_000);
-        Event::Prompt { place, typed: typed.to_owned(), text: typed.to_owned(), at }
+        SessionEvent::Prompt { place, typed: typed.to_owned(), text: typed.to_owned(), at }
     }
 
-    fn answer(text: &str, at: u64) -> Event {
-        Event::Answer { parts: vec![Said::Words(text.to_owned())], at: Some(at), usage: None }
+    fn answer(text: &str, at: u64) -> SessionEvent {
+        SessionEvent::Answer { parts: vec![AnswerPart::Words(text.to_owned())], at: Some(at), usage: None }
     }
 
-    fn call(id: &str) -> Event {
-        let parts = vec![Said::Call { id: id.to_owned(), name: "mcp: x".to_owned(), args: Map::new() }];
-        Event::Answer { parts, at: None, usage: None }
+    fn call(id: &str) -> SessionEvent {
+        let parts = vec![AnswerPart::Call { id: id.to_owned(), name: "mcp: x".to_owned(), args: Map::new() }];
+        SessionEvent::Answer { parts, at: None, usage: None }
     }
 
     /// The messages before each prompt as `role: text`; empty if no finished turn is before it.
-    fn before(events: Vec<Event>) -> Vec<Vec<String>> {
-        let recorded = Recorded::of(events);
+    fn before(events: Vec<SessionEvent>) -> Vec<Vec<String>> {
+        let recorded = RecordedConversation::of(events);
         let told = |message: &Message| format!("{:?}: {}", message.role, message.to_text());
         let prompts = recorded.prompts.iter();
         prompts.map(|prompt| recorded.before(prompt).iter().map(told).collect()).collect()
@@ -284,21 +292,21 @@ mod tests {
     fn only_a_turn_that_ended_well_is_followed_by_a_suggestion() {
         let none: Vec<String> = Vec::new();
         let of_first = ["User: a", "Model: 1"].map(str::to_owned).to_vec();
-        let after = |events: Vec<Event>| {
+        let after = |events: Vec<SessionEvent>| {
             let events = [vec![prompt(1, "a")], events, vec![prompt(9, "b")]].concat();
             before(events).pop().unwrap()
         };
         assert_eq!(after(vec![answer("1", 2_000)]), of_first);
         assert_eq!(after(vec![]), none);
-        assert_eq!(after(vec![answer("1", 2_000), Event::Broken]), none);
+        assert_eq!(after(vec![answer("1", 2_000), SessionEvent::Broken]), none);
         assert_eq!(after(vec![answer("1", 2_000), call("x")]), none, "a call waits");
         let result = |id: &str| {
             let outcome = ToolOutcome::Output("out".into());
-            Event::Results { results: vec![Answered { id: id.to_owned(), outcome }], at: None }
+            SessionEvent::Results { results: vec![CallResult { id: id.to_owned(), outcome }], at: None }
         };
         assert_eq!(after(vec![call("x"), result("x")]), none, "nothing was said after the call");
         // Texts of the product that come after the answer belong to the next prompt.
-        assert_eq!(after(vec![answer("1", 2_000), Event::Beside("note".to_owned())]), of_first);
+        assert_eq!(after(vec![answer("1", 2_000), SessionEvent::Beside("note".to_owned())]), of_first);
         // A prompt without an answer does not count as the turn before.
         let twice = vec![prompt(1, "a"), answer("1", 2_000), prompt(3, "b"), prompt(4, "c")];
         assert_eq!(before(twice), [none.clone(), of_first, none]);
@@ -306,20 +314,28 @@ mod tests {
 
     #[test]
     fn times_are_those_between_the_answer_and_the_prompts_around_it() {
-        let recorded =
-            Recorded::of(vec![prompt(1, "a"), answer("1", 5_000), prompt(9, "b"), answer("2", 19_000)]);
+        let recorded = RecordedConversation::of(vec![
+            prompt(1, "a"),
+            answer("1", 5_000),
+            prompt(9, "b"),
+            answer("2", 19_000),
+        ]);
         let times: Vec<_> =
             recorded.prompts.iter().map(|prompt| (prompt.waited_ms, prompt.turn_ms)).collect();
         assert_eq!(times, [(None, Some(4_000)), (Some(4_000), Some(10_000))]);
         // No time is known if the clock was put back.
-        let recorded =
-            Recorded::of(vec![prompt(5, "a"), answer("1", 2_000), prompt(1, "b"), answer("2", 500)]);
+        let recorded = RecordedConversation::of(vec![
+            prompt(5, "a"),
+            answer("1", 2_000),
+            prompt(1, "b"),
+            answer("2", 500),
+        ]);
         assert!(recorded.prompts.iter().all(|prompt| prompt.waited_ms.is_none() && prompt.turn_ms.is_none()));
     }
 
     #[test]
     fn a_summary_and_a_step_back_change_what_the_model_knows() {
-        let summary = Event::Replaced(vec![Event::Beside("so far".to_owned())]);
+        let summary = SessionEvent::Replaced(vec![SessionEvent::Beside("so far".to_owned())]);
         let events = vec![
             prompt(1, "a"),
             answer("1", 2_000),
@@ -335,28 +351,29 @@ mod tests {
             answer("1", 2_000),
             prompt(3, "b"),
             answer("2", 4_000),
-            Event::BackBefore(3),
+            SessionEvent::BackBefore(3),
             prompt(5, "c"),
             answer("3", 6_000),
-            Event::BackBefore(1),
+            SessionEvent::BackBefore(1),
             prompt(7, "d"),
         ];
         let told = before(events.clone());
         assert_eq!(told[2], ["User: a", "Model: 1"]);
         assert_eq!(told[3], [""; 0], "all of it was taken back");
-        let waited: Vec<_> = Recorded::of(events).prompts.iter().map(|prompt| prompt.waited_ms).collect();
+        let waited: Vec<_> =
+            RecordedConversation::of(events).prompts.iter().map(|prompt| prompt.waited_ms).collect();
         assert_eq!(waited, [None, Some(1_000), None, None], "nobody knows how long they thought");
     }
 
     #[test]
     fn any_provider_takes_names_and_ids() {
         let long = "long".repeat(40);
-        let result = |id: &str| Answered { id: id.to_owned(), outcome: ToolOutcome::Output("out".into()) };
+        let result = |id: &str| CallResult { id: id.to_owned(), outcome: ToolOutcome::Output("out".into()) };
         let results = vec![result("\u{e9}"), result(&long), result(&long), result("nobody's")];
-        let results = Event::Results { results, at: None };
+        let results = SessionEvent::Results { results, at: None };
         let events =
             vec![prompt(1, "a"), call(&long), call("\u{e9}"), results, answer("1", 2_000), prompt(3, "b")];
-        let recorded = Recorded::of(events);
+        let recorded = RecordedConversation::of(events);
         let before = recorded.before(&recorded.prompts[1]);
         let calls: Vec<_> = before.iter().flat_map(Message::tool_calls).collect();
         let told: Vec<_> = calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();

@@ -4,13 +4,13 @@ use headstart_budget::ledger::Kind;
 use headstart_followup_state::Suggestions;
 use headstart_forked_query::{BackgroundModel, Usage};
 
-use super::asking::{Asked, Question};
 use super::measure::Match;
+use super::query::{EvaluationQuery, QueryResult};
 
 /// A question and its answer.
 #[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) question: Question,
+pub(crate) struct EvaluatedPrompt {
+    pub(crate) question: EvaluationQuery,
     pub(crate) kind: Kind,
     /// The suggestions that would have been shown.
     pub(crate) suggestions: Option<Suggestions>,
@@ -28,7 +28,7 @@ pub(crate) struct Answered {
 
 /// The totals of several questions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sums {
+pub(crate) struct EvaluationTotals {
     pub(crate) prompts: u64,
     /// How many prompts had a suggestion that would have been shown.
     pub(crate) shown: u64,
@@ -53,15 +53,15 @@ pub(crate) struct Sums {
 
 /// All answers, and what failed.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
-    pub(crate) answered: Vec<Answered>,
+pub(crate) struct EvaluationReport {
+    pub(crate) answered: Vec<EvaluatedPrompt>,
     /// The number of questions that got no answer, and what they cost nevertheless.
     pub(crate) failed: usize,
     pub(crate) failed_usage: Usage,
 }
 
-impl Answered {
-    pub(crate) fn new(question: Question, asked: &Asked, background: &BackgroundModel) -> Self {
+impl EvaluatedPrompt {
+    pub(crate) fn new(question: EvaluationQuery, asked: &QueryResult, background: &BackgroundModel) -> Self {
         let prompt = &question.prompt;
         let (suggestions, suppressed) = match &asked.answer {
             Ok(generated) => (Some(generated.suggestions.clone()), None),
@@ -87,17 +87,17 @@ impl Answered {
     }
 }
 
-impl Report {
+impl EvaluationReport {
     /// The totals for each kind of prompt.
-    pub(crate) fn by_kind(&self) -> BTreeMap<Kind, Sums> {
+    pub(crate) fn by_kind(&self) -> BTreeMap<Kind, EvaluationTotals> {
         self.answered.iter().fold(BTreeMap::new(), |mut kinds, answered| {
-            kinds.entry(answered.kind).or_insert_with(Sums::default).add(answered);
+            kinds.entry(answered.kind).or_insert_with(EvaluationTotals::default).add(answered);
             kinds
         })
     }
 
-    pub(crate) fn total(&self) -> Sums {
-        let mut total = Sums::default();
+    pub(crate) fn total(&self) -> EvaluationTotals {
+        let mut total = EvaluationTotals::default();
         for answered in &self.answered {
             total.add(answered);
         }
@@ -105,8 +105,8 @@ impl Report {
     }
 }
 
-impl Sums {
-    fn add(&mut self, answered: &Answered) {
+impl EvaluationTotals {
+    fn add(&mut self, answered: &EvaluatedPrompt) {
         let prompt = &answered.question.prompt;
         let (best, _) = answered.best;
         self.prompts += 1;

@@ -27,20 +27,20 @@ pub(crate) const AGENTS: [(&str, &str, &str); 5] = [
 /// What is wrong with the Node.js that would run this command; `None` if nothing is, or if Node.js does not run it.
 /// Programs are searched for in `path`.
 pub(crate) async fn trouble(command: &[String], path: Option<&OsStr>) -> Option<String> {
-    let wanted = wanted(command, path)?;
-    let Some(node) = wanted.node.or_else(|| find("node", path)) else {
-        return Some(format!("{} needs Node.js, and there is no node in PATH", wanted.who));
+    let needed = requirement_of(command, path)?;
+    let Some(node) = needed.node.or_else(|| find("node", path)) else {
+        return Some(format!("{} needs Node.js, and there is no node in PATH", needed.who));
     };
     let version = version_of(&node).await?;
-    let fits = wanted.versions.split("||").filter_map(requirement).any(|versions| versions.matches(&version));
-    let then = if wanted.is_fetched { "; npm takes an older version of it then, without a word" } else { "" };
+    let fits = needed.versions.split("||").filter_map(requirement).any(|versions| versions.matches(&version));
+    let then = if needed.is_fetched { "; npm takes an older version of it then, without a word" } else { "" };
     (!fits).then(|| {
-        format!("{} wants Node.js {}, and {} is {version}{then}", wanted.who, wanted.versions, node.display())
+        format!("{} wants Node.js {}, and {} is {version}{then}", needed.who, needed.versions, node.display())
     })
 }
 
 /// What an agent requires.
-struct Wanted {
+struct NodeRequirement {
     who: String,
     /// The Node.js versions, in npm's notation.
     versions: String,
@@ -50,14 +50,15 @@ struct Wanted {
     is_fetched: bool,
 }
 
-fn wanted(command: &[String], path: Option<&OsStr>) -> Option<Wanted> {
+fn requirement_of(command: &[String], path: Option<&OsStr>) -> Option<NodeRequirement> {
     let (program, arguments) = command.split_first()?;
     let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
     match Path::new(program).file_name()?.to_str()? {
-        "npx" => fetched(words.next()?),
-        "npm" => {
-            words.next().filter(|word| *word == "exec" || *word == "x").and_then(|_| fetched(words.next()?))
-        }
+        "npx" => package_requirement(words.next()?),
+        "npm" => words
+            .next()
+            .filter(|word| *word == "exec" || *word == "x")
+            .and_then(|_| package_requirement(words.next()?)),
         "node" => of_script(Path::new(words.next()?), find(program, path)),
         _ => {
             let file = find(program, path)?;
@@ -71,24 +72,29 @@ fn wanted(command: &[String], path: Option<&OsStr>) -> Option<Wanted> {
 }
 
 /// A package, in the notation of `npx`.
-fn fetched(named: &str) -> Option<Wanted> {
+fn package_requirement(named: &str) -> Option<NodeRequirement> {
     let at = named.char_indices().skip(1).find(|(_, c)| *c == '@').map(|(at, _)| at);
     let (package, version) = at.map_or((named, ""), |at| (&named[..at], &named[at + 1..]));
     let (_, _, versions) = AGENTS.iter().find(|(_, known, _)| *known == package)?;
     // If the name has an exact version, npm does not choose one.
     let is_fetched = Version::parse(version).is_err();
-    Some(Wanted { who: named.to_owned(), versions: (*versions).to_owned(), node: None, is_fetched })
+    Some(NodeRequirement { who: named.to_owned(), versions: (*versions).to_owned(), node: None, is_fetched })
 }
 
 /// What the package of a script requires, according to its manifest.
-fn of_script(script: &Path, node: Option<PathBuf>) -> Option<Wanted> {
+fn of_script(script: &Path, node: Option<PathBuf>) -> Option<NodeRequirement> {
     let script = script.canonicalize().ok()?;
     let manifest =
         script.ancestors().skip(1).map(|folder| folder.join("package.json")).find(|file| file.is_file())?;
     let manifest: Value = serde_json::from_slice(&std::fs::read(manifest).ok()?).ok()?;
     let (name, versions) = (manifest["name"].as_str()?, manifest["engines"]["node"].as_str()?);
     let version = manifest["version"].as_str().unwrap_or_default();
-    Some(Wanted { who: format!("{name} {version}"), versions: versions.to_owned(), node, is_fetched: false })
+    Some(NodeRequirement {
+        who: format!("{name} {version}"),
+        versions: versions.to_owned(),
+        node,
+        is_fetched: false,
+    })
 }
 
 /// One of the alternatives in npm's notation. An alternative that cannot be read allows every version.

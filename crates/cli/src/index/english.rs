@@ -30,7 +30,7 @@ pub(super) struct Translator {
 
 /// Earlier answers, the newest first: the model with the query, and the words.
 #[derive(Debug, Default)]
-pub(super) struct KnownWords {
+pub(super) struct TranslationCache {
     list: VecDeque<(String, String)>,
     asked: usize,
 }
@@ -44,7 +44,7 @@ impl Translator {
 
     async fn opened(&self) -> Result<Option<&(BackgroundModel, ModelLocation)>, ModelFailure> {
         let open = || async {
-            let model = models::aside(&self.config, &self.environment)
+            let model = models::separate_background_model(&self.config, &self.environment)
                 .map_err(|error| ModelFailure::unusable(error.to_string()).caused_by(error))?;
             Ok(model.map(|(model, is_here)| {
                 (model, if is_here { ModelLocation::Local } else { ModelLocation::Remote })
@@ -58,17 +58,17 @@ impl IndexModels {
     /// English words for a query, separated by blanks. If there are none in time, the user is told why.
     pub(crate) async fn translate_query(&self, query: &str, permitted: ModelLocation) -> Option<String> {
         let translator = self.translator.as_ref().filter(|_| self.available_models(permitted).translates)?;
-        match self.asked_for_words(translator, query.trim(), permitted).await {
+        match self.request_words(translator, query.trim(), permitted).await {
             Ok(words) => words,
             Err(failure) => {
-                self.tell(&format!("the query is compared as it is written: {failure}"));
+                self.tell_once(&format!("the query is compared as it is written: {failure}"));
                 self.lock().translating.note(&failure);
                 None
             }
         }
     }
 
-    async fn asked_for_words(
+    async fn request_words(
         &self,
         translator: &Translator,
         query: &str,
@@ -99,7 +99,10 @@ impl IndexModels {
             return Err(ModelFailure::Refused { message, source: None });
         };
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-        self.tell(&format!("searched for these words as well: {words} (of {}, {tokens} tokens)", model.name));
+        self.tell_once(&format!(
+            "searched for these words as well: {words} (of {}, {tokens} tokens)",
+            model.name
+        ));
         self.lock().words.keep(key, words.clone());
         Ok(Some(words))
     }
@@ -118,7 +121,7 @@ impl IndexModels {
     }
 }
 
-impl KnownWords {
+impl TranslationCache {
     fn get(&self, key: &str) -> Option<String> {
         self.list.iter().find(|(known, _)| known == key).map(|(_, words)| words.clone())
     }

@@ -13,7 +13,7 @@ use headstart_code_index::{
 
 use headstart_toolbox::AvailableModels;
 
-use super::english::{KnownWords, Translator};
+use super::english::{TranslationCache, Translator};
 use super::remote::{RemoteEmbedder, RemoteReranker};
 use super::vectors::other_dimensions;
 use crate::config::{Config, Embeddings};
@@ -38,18 +38,18 @@ pub(crate) struct IndexModels {
     embedder: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
     pub(super) translator: Option<Translator>,
-    state: Mutex<State>,
+    state: Mutex<ModelsState>,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct ModelsState {
     /// Queries with their vectors, the newest first.
     meanings: VecDeque<(String, TextVector)>,
-    embedding: Standing,
-    ranking: Standing,
-    pub(super) translating: Standing,
+    embedding: ModelHealth,
+    ranking: ModelHealth,
+    pub(super) translating: ModelHealth,
     /// Queries with their English words.
-    pub(super) words: KnownWords,
+    pub(super) words: TranslationCache,
     /// The length of the index's vectors, once it is known.
     dimensions: Option<usize>,
     told: Vec<String>,
@@ -58,14 +58,14 @@ pub(super) struct State {
 
 /// Whether a model may be asked.
 #[derive(Default)]
-pub(super) struct Standing {
+pub(super) struct ModelHealth {
     /// Whether the model cannot be used by this process at all.
     is_unusable: bool,
     /// The model has just failed, and is not asked again before this time.
     rests_until: Option<Instant>,
 }
 
-impl Standing {
+impl ModelHealth {
     pub(super) fn note(&mut self, failure: &ModelFailure) {
         self.is_unusable |= matches!(failure, ModelFailure::Unusable { .. });
         if let ModelFailure::Later { after, .. } = failure {
@@ -177,7 +177,7 @@ impl IndexModels {
         match order {
             Ok(order) => Some(order),
             Err(failure) => {
-                self.tell(&format!("what was found is in the order of its words: {failure}"));
+                self.tell_once(&format!("what was found is in the order of its words: {failure}"));
                 self.lock().ranking.note(&failure);
                 None
             }
@@ -191,7 +191,7 @@ impl IndexModels {
 
     /// Notes that there are no vectors, for now or in this process, and tells the user once.
     pub(super) fn no_vectors(&self, failure: &ModelFailure) {
-        self.tell(&format!("searches compare words alone: {failure}"));
+        self.tell_once(&format!("searches compare words alone: {failure}"));
         self.lock().embedding.note(failure);
     }
 
@@ -200,7 +200,7 @@ impl IndexModels {
         std::mem::take(&mut self.lock().notices)
     }
 
-    pub(super) fn tell(&self, text: &str) {
+    pub(super) fn tell_once(&self, text: &str) {
         let mut state = self.lock();
         if !state.told.iter().any(|told| told == text) {
             state.told.push(text.to_owned());
@@ -208,7 +208,7 @@ impl IndexModels {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ModelsState> {
         // No change of the state can be left half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -102,8 +102,9 @@ struct OllamaAnswer {
 }
 
 fn read_ollama(text: &str, count: usize) -> Result<Vec<Vec<f32>>, ModelFailure> {
-    let OllamaAnswer { embeddings } = serde_json::from_str(text).map_err(|error| odd("vectors", error))?;
-    if embeddings.len() == count { Ok(embeddings) } else { Err(miscounted(embeddings.len(), count)) }
+    let OllamaAnswer { embeddings } =
+        serde_json::from_str(text).map_err(|error| unreadable_answer("vectors", error))?;
+    if embeddings.len() == count { Ok(embeddings) } else { Err(wrong_count(embeddings.len(), count)) }
 }
 
 #[derive(Deserialize)]
@@ -118,7 +119,8 @@ struct OpenAiVector {
 }
 
 fn read_openai(text: &str, count: usize) -> Result<Vec<Vec<f32>>, ModelFailure> {
-    let OpenAiAnswer { data } = serde_json::from_str(text).map_err(|error| odd("vectors", error))?;
+    let OpenAiAnswer { data } =
+        serde_json::from_str(text).map_err(|error| unreadable_answer("vectors", error))?;
     in_order(data.into_iter().map(|vector| (vector.index, vector.embedding)), count)
 }
 
@@ -158,7 +160,8 @@ impl Reranker for RemoteReranker {
         let body = json!({"model": self.name, "query": query, "documents": passages, "top_n": count});
         let asked = self.server.post_json("rerank", body.to_string().into_bytes(), MOST_BYTES).await;
         let text = asked.map_err(failure)?;
-        let RankAnswer { results } = serde_json::from_str(&text).map_err(|error| odd("a ranking", error))?;
+        let RankAnswer { results } =
+            serde_json::from_str(&text).map_err(|error| unreadable_answer("a ranking", error))?;
         in_order(results.into_iter().map(|ranked| (Some(ranked.index), ranked.relevance_score)), count)
     }
 }
@@ -174,17 +177,17 @@ fn in_order<T>(
         given += 1;
         match places.get_mut(index.unwrap_or(at)) {
             Some(place @ None) => *place = Some(value),
-            _ => return Err(miscounted(given, count)),
+            _ => return Err(wrong_count(given, count)),
         }
     }
-    places.into_iter().collect::<Option<Vec<T>>>().ok_or_else(|| miscounted(given, count))
+    places.into_iter().collect::<Option<Vec<T>>>().ok_or_else(|| wrong_count(given, count))
 }
 
-fn miscounted(given: usize, count: usize) -> ModelFailure {
+fn wrong_count(given: usize, count: usize) -> ModelFailure {
     ModelFailure::unusable(format!("{given} answers to {count} texts, or two to one of them"))
 }
 
-fn odd(expected: &str, error: serde_json::Error) -> ModelFailure {
+fn unreadable_answer(expected: &str, error: serde_json::Error) -> ModelFailure {
     ModelFailure::unusable(format!("an answer that is not {expected} ({error})")).caused_by(error)
 }
 

@@ -12,7 +12,7 @@ pub(super) const MOST_BYTES: u64 = 2 << 30;
 const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One index with its log and the damaged files that were moved aside.
-struct Kept {
+struct StoredIndex {
     files: Vec<PathBuf>,
     bytes: u64,
     used: SystemTime,
@@ -22,10 +22,10 @@ struct Kept {
 /// removed stays.
 pub(super) fn sweep(own: &Path, most: u64) {
     let Some(folder) = own.parent() else { return };
-    let mut kept = kept_in(folder);
+    let mut kept = indexes_in(folder);
     let mut bytes: u64 = kept.values().map(|kept| kept.bytes).sum();
     kept.remove(own);
-    let mut kept: Vec<Kept> = kept.into_values().collect();
+    let mut kept: Vec<StoredIndex> = kept.into_values().collect();
     kept.sort_by_key(|kept| kept.used);
     for index in kept {
         let is_in_use = index.used.elapsed().is_ok_and(|since| since < IN_USE);
@@ -40,15 +40,15 @@ pub(super) fn sweep(own: &Path, most: u64) {
 }
 
 /// The indexes in a folder by the paths of their databases.
-fn kept_in(folder: &Path) -> BTreeMap<PathBuf, Kept> {
-    let mut found: BTreeMap<PathBuf, Kept> = BTreeMap::new();
+fn indexes_in(folder: &Path) -> BTreeMap<PathBuf, StoredIndex> {
+    let mut found: BTreeMap<PathBuf, StoredIndex> = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some((start, _)) = name.to_str().and_then(|name| name.split_once(".sqlite")) else { continue };
         let Some(metadata) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
         let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         let database = folder.join(format!("{start}.sqlite"));
-        let kept = found.entry(database).or_insert(Kept { files: Vec::new(), bytes: 0, used });
+        let kept = found.entry(database).or_insert(StoredIndex { files: Vec::new(), bytes: 0, used });
         kept.files.push(entry.path());
         kept.bytes += metadata.len();
         kept.used = kept.used.max(used);
@@ -80,7 +80,7 @@ mod tests {
         write("open.sqlite-wal", 10, 0);
         write("other.txt", 1_000, 90);
         let names = || {
-            let mut names: Vec<_> = kept_in(folder.path())
+            let mut names: Vec<_> = indexes_in(folder.path())
                 .into_keys()
                 .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
                 .collect();

@@ -18,7 +18,7 @@ use headstart_overlay_fs::{OsTree, Tree, Workspace, WorkspacePath};
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::{AvailableModels, IndexState, IndexWork, ProjectIndex};
 
-use self::shared::Shared;
+use self::shared::SharedState;
 use self::workspace::FollowedWorkspace;
 use super::{IndexModels, files};
 use crate::config::IndexConfig;
@@ -35,7 +35,7 @@ const FAREWELL: Duration = Duration::from_millis(200);
 
 /// What is needed to open the index later.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct UpkeepPlan {
     pub(super) state: PathBuf,
     pub(super) workspace: String,
     pub(super) gate: GateContext,
@@ -44,9 +44,9 @@ pub(super) struct Plan {
 
 /// Keeps the index of a workspace current while this process works on it. Dropping this ends that.
 pub(crate) struct Upkeep {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     files: Arc<OsTree>,
-    plan: Plan,
+    plan: UpkeepPlan,
     models: Arc<IndexModels>,
 }
 
@@ -60,7 +60,7 @@ impl Upkeep {
         models: IndexModels,
     ) -> Result<Self, CliError> {
         let files = files(Path::new(workspace), &state)?;
-        let plan = Plan { state, workspace: workspace.to_owned(), gate, config };
+        let plan = UpkeepPlan { state, workspace: workspace.to_owned(), gate, config };
         Ok(Self { shared: Arc::default(), files: Arc::new(files), plan, models: Arc::new(models) })
     }
 
@@ -106,8 +106,8 @@ impl ProjectIndex for Upkeep {
         self.begin();
         let waits = self.shared.change(|state| {
             let is_old = |at: std::time::Instant| !state.watched && FRESH < at.elapsed();
-            if state.looked_at.is_some_and(is_old) {
-                state.wants_look = true;
+            if state.compared_at.is_some_and(is_old) {
+                state.wants_comparison = true;
             }
             state.is_worth_a_wait()
         });
@@ -149,7 +149,7 @@ impl ProjectIndex for Upkeep {
         let shared = Arc::clone(&self.shared);
         let read = tokio::task::spawn_blocking(move || {
             let (index, edited) = shared.change(|state| (state.index.clone(), state.edited.clone()));
-            let Some(index) = index else { return without(&shared, work) };
+            let Some(index) = index else { return note_no_index(&shared, work) };
             let opened = index.recent().and_then(|recent| Ok((index.store.snapshot()?, recent)));
             match opened {
                 Ok((snapshot, recent)) => {
@@ -161,7 +161,7 @@ impl ProjectIndex for Upkeep {
                 }
                 Err(error) => {
                     shared.fail(&error.to_string());
-                    without(&shared, work);
+                    note_no_index(&shared, work);
                 }
             }
         });
@@ -171,7 +171,7 @@ impl ProjectIndex for Upkeep {
 }
 
 /// Answers without an index, where all files are ones that it does not know.
-fn without(shared: &Shared, work: IndexWork) {
+fn note_no_index(shared: &SharedState, work: IndexWork) {
     let nothing = MemoryIndex::new();
     let coverage = shared.coverage(&nothing);
     work(&IndexState { snapshot: &nothing, recent: &[], generation: 0, coverage: &coverage });

@@ -20,7 +20,7 @@ const SHORT: usize = 600;
 const MOST_REFUSED: usize = 8;
 
 /// Makes the vectors of one model.
-pub(super) struct Embedding<'a> {
+pub(super) struct VectorBuilder<'a> {
     index: &'a Index,
     embedder: &'a Arc<dyn Embedder>,
     /// The length of the vectors, once it is known.
@@ -33,25 +33,25 @@ pub(super) struct Embedding<'a> {
 
 /// Why no more vectors are made for now.
 #[derive(Debug)]
-pub(super) enum Stopped {
+pub(super) enum VectorError {
     /// The model failed.
     Model(ModelFailure),
     Index(IndexError),
 }
 
-impl From<IndexError> for Stopped {
+impl From<IndexError> for VectorError {
     fn from(error: IndexError) -> Self {
         Self::Index(error)
     }
 }
 
-impl From<ModelFailure> for Stopped {
+impl From<ModelFailure> for VectorError {
     fn from(failure: ModelFailure) -> Self {
         Self::Model(failure)
     }
 }
 
-impl<'a> Embedding<'a> {
+impl<'a> VectorBuilder<'a> {
     /// Begins with a model. Vectors of other models are removed.
     pub(super) fn begin(index: &'a Index, embedder: &'a Arc<dyn Embedder>) -> Result<Self, IndexError> {
         let dimensions = index.store.only_vectors_of(embedder.id())?;
@@ -64,7 +64,7 @@ impl<'a> Embedding<'a> {
     }
 
     /// Makes some vectors. Breaks if none are missing.
-    pub(super) async fn step(&mut self) -> Result<ControlFlow<()>, Stopped> {
+    pub(super) async fn step(&mut self) -> Result<ControlFlow<()>, VectorError> {
         let model = self.embedder.id();
         let wanted = self.index.store.without_vectors(model, STEP, &self.skipped)?;
         if wanted.is_empty() {

@@ -18,21 +18,21 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The files of a workspace at the last check, without those that git ignores.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(super) struct FileStamps {
     workspace: PathBuf,
-    files: BTreeMap<WorkspacePath, Stamp>,
+    files: BTreeMap<WorkspacePath, FileStamp>,
 }
 
 /// Identifies a state of a file, whatever times its author sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     inode: u64,
     changed: (i64, i64),
     bytes: u64,
 }
 
-impl Disk {
-    pub(super) fn look(workspace: &Path) -> io::Result<Self> {
+impl FileStamps {
+    pub(super) fn read(workspace: &Path) -> io::Result<Self> {
         Ok(Self { workspace: workspace.to_owned(), files: files(workspace)? })
     }
 
@@ -47,7 +47,7 @@ impl Disk {
     }
 
     /// The change that makes a view show a path as it is now; `None` if the path cannot be read or is too large.
-    pub(super) fn as_it_is(&self, path: &WorkspacePath) -> Option<Change> {
+    pub(super) fn current_change(&self, path: &WorkspacePath) -> Option<Change> {
         let file = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
         let kind = match file.symlink_metadata() {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -67,7 +67,7 @@ impl Disk {
     }
 }
 
-fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, Stamp>> {
+fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, FileStamp>> {
     let mut files = BTreeMap::new();
     for entry in unignored(workspace).filter_map(Result::ok) {
         if entry.file_type().is_none_or(|kind| kind.is_dir()) {
@@ -86,8 +86,8 @@ fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, Stamp>> {
     Ok(files)
 }
 
-fn stamp(found: &Metadata) -> Stamp {
-    Stamp { inode: found.ino(), changed: (found.ctime(), found.ctime_nsec()), bytes: found.len() }
+fn stamp(found: &Metadata) -> FileStamp {
+    FileStamp { inode: found.ino(), changed: (found.ctime(), found.ctime_nsec()), bytes: found.len() }
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
             write(name, "one");
         }
         write(".gitignore", "*.log\n");
-        let mut disk = Disk::look(folder.path()).unwrap();
+        let mut disk = FileStamps::read(folder.path()).unwrap();
         assert_eq!(disk.changed().unwrap(), []);
         write("edited", "two, and longer");
         write("d/new", "n");
@@ -118,7 +118,7 @@ mod tests {
         changed.sort();
         assert_eq!(changed, ["d/new", "d/removed", "edited", "replaced"]);
         assert_eq!(disk.changed().unwrap(), []);
-        let kind = |name: &str| disk.as_it_is(&WorkspacePath::parse(name).unwrap()).unwrap().kind;
+        let kind = |name: &str| disk.current_change(&WorkspacePath::parse(name).unwrap()).unwrap().kind;
         assert_eq!(kind("d/removed"), ChangeKind::Delete);
         assert!(matches!(kind("d/new"), ChangeKind::Write { content, .. } if *content == *b"n"));
     }

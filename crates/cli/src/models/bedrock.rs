@@ -23,7 +23,7 @@ pub(super) fn open(
     let region = region(environment)?;
     let service = Service::bedrock(&region);
     let service = base_url.map_or_else(|| service.clone(), |url| service.clone().with_base_url(url));
-    let service = dialect::spoken(service, spec, config, environment)?;
+    let service = dialect::with_dialect(service, spec, config, environment)?;
     let bearer = text(environment, BEARER)?.map(ApiKey::new);
     let keys = match bearer {
         Some(_) => None,

@@ -16,7 +16,7 @@ use crate::model_spec::{ModelSpec, Provider};
 pub(super) const OLLAMA_CONTEXT: u32 = 32_768;
 
 /// The service with the settings for this model.
-pub(super) fn spoken(
+pub(super) fn with_dialect(
     service: Service,
     spec: &ModelSpec,
     config: &Config,

@@ -19,12 +19,12 @@ const CLOSING: Duration = Duration::from_millis(10);
 pub(super) struct OneAtATime {
     model: Arc<dyn Model>,
     priority: Priority,
-    lane: Arc<Lane>,
+    queue: Arc<RequestQueue>,
 }
 
 /// The one place at the server.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct RequestQueue {
     place: Arc<Semaphore>,
     /// The number of the user's requests that wait or run.
     users: watch::Sender<usize>,
@@ -32,30 +32,30 @@ pub(super) struct Lane {
     dropped: Mutex<Option<Instant>>,
 }
 
-impl Lane {
+impl RequestQueue {
     pub(super) fn new() -> Arc<Self> {
         let place = Arc::new(Semaphore::new(1));
         Arc::new(Self { place, users: watch::Sender::new(0), dropped: Mutex::new(None) })
     }
 
-    async fn enter(self: &Arc<Self>) -> Place {
+    async fn acquire_slot(self: &Arc<Self>) -> SlotGuard {
         let permit = Arc::clone(&self.place).acquire_owned().await;
         let permit = permit.expect("works because the semaphore is never closed");
         let dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(dropped) = dropped {
             tokio::time::sleep_until(dropped + CLOSING).await;
         }
-        Place { lane: Arc::clone(self), _permit: permit, is_done: false }
+        SlotGuard { queue: Arc::clone(self), _permit: permit, is_done: false }
     }
 
     /// Notes that the user waits, until the returned value is dropped.
-    fn user(self: &Arc<Self>) -> User {
+    fn note_user_request(self: &Arc<Self>) -> UserRequestGuard {
         self.users.send_modify(|users| *users += 1);
-        User(Arc::clone(self))
+        UserRequestGuard(Arc::clone(self))
     }
 
     /// Completes when the user waits, or when the user does not wait, as `waits` says.
-    async fn until_user(self: Arc<Self>, waits: bool) {
+    async fn until_user_requests(self: Arc<Self>, waits: bool) {
         let mut users = self.users.subscribe();
         // The sender lives as long as this value.
         let _ = users.wait_for(|users| (*users != 0) == waits).await;
@@ -63,37 +63,37 @@ impl Lane {
 }
 
 /// The holder of the place.
-struct Place {
-    lane: Arc<Lane>,
+struct SlotGuard {
+    queue: Arc<RequestQueue>,
     _permit: OwnedSemaphorePermit,
     /// Whether the answer was received completely.
     is_done: bool,
 }
 
-impl Drop for Place {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         if !self.is_done {
-            *self.lane.dropped.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            *self.queue.dropped.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
     }
 }
 
-struct User(Arc<Lane>);
+struct UserRequestGuard(Arc<RequestQueue>);
 
-impl Drop for User {
+impl Drop for UserRequestGuard {
     fn drop(&mut self) {
         self.0.users.send_modify(|users| *users -= 1);
     }
 }
 
 impl OneAtATime {
-    pub(super) fn new(model: Arc<dyn Model>, priority: Priority, lane: &Arc<Lane>) -> Self {
-        Self { model, priority, lane: Arc::clone(lane) }
+    pub(super) fn new(model: Arc<dyn Model>, priority: Priority, queue: &Arc<RequestQueue>) -> Self {
+        Self { model, priority, queue: Arc::clone(queue) }
     }
 
     async fn of_user(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let user = self.lane.user();
-        let place = self.lane.enter().await;
+        let user = self.queue.note_user_request();
+        let place = self.queue.acquire_slot().await;
         let events = self.model.stream(request).await?;
         Ok(stream::unfold((events, place, user), |(mut events, mut place, user)| async {
             let event = events.next().await;
@@ -104,21 +104,21 @@ impl OneAtATime {
     }
 
     async fn in_background(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let lane = &self.lane;
+        let queue = &self.queue;
         let place = loop {
-            Arc::clone(lane).until_user(false).await;
-            let place = lane.enter().await;
-            if *lane.users.borrow() == 0 {
+            Arc::clone(queue).until_user_requests(false).await;
+            let place = queue.acquire_slot().await;
+            if *queue.users.borrow() == 0 {
                 break place;
             }
         };
-        let user = Arc::clone(lane).until_user(true);
+        let user = Arc::clone(queue).until_user_requests(true);
         let begun = match select(pin!(self.model.stream(request)), pin!(user)).await {
             Either::Left((begun, _)) => Some(begun),
             Either::Right(_) => None,
         };
         let events = begun.ok_or(ModelError::Yielded)??;
-        let user = Arc::clone(lane).until_user(true).boxed();
+        let user = Arc::clone(queue).until_user_requests(true).boxed();
         Ok(stream::unfold(Some((events, place, user)), |state| async {
             let (mut events, mut place, user) = state?;
             match select(events.next(), user).await {

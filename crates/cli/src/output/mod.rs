@@ -8,11 +8,11 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-pub(crate) use self::page::{Look, grouped, percent, seconds, table};
+pub(crate) use self::page::{PageLayout, grouped, percent, seconds, table};
 pub(crate) use self::spinner::Spinner;
 pub(crate) use self::text::{
-    Style, age, call_in_full, call_title, change_line, checked_line, conflict_line, days, git_lines,
-    limit_name, merged_line, one_call, one_line, printable, shadow_line, shadow_outcome, shortened,
+    ColorMode, age, call_in_full, call_on_one_line, call_title, change_line, checked_line, conflict_line,
+    days, git_lines, limit_name, merged_line, one_line, printable, shadow_line, shadow_outcome, shortened,
     stale_line, swept,
 };
 use crate::environment::Environment;
@@ -24,7 +24,7 @@ use crate::terminal::Size;
 pub(crate) struct Output {
     json: bool,
     terminal: bool,
-    style: Style,
+    style: ColorMode,
 }
 
 /// The last line of a command that failed, with `--json`.
@@ -40,7 +40,7 @@ impl Output {
         let plain = !terminal
             || environment.get("NO_COLOR").is_some()
             || environment.get("TERM").is_some_and(|term| term == "dumb");
-        Self { json, terminal, style: if plain { Style::Plain } else { Style::Colored } }
+        Self { json, terminal, style: if plain { ColorMode::Plain } else { ColorMode::Colored } }
     }
 
     /// Whether results are printed as JSON Lines.
@@ -60,7 +60,7 @@ impl Output {
         terminal.filter(|size| 0 < size.columns).map_or(80, |size| usize::from(size.columns))
     }
 
-    pub(crate) fn style(self) -> Style {
+    pub(crate) fn style(self) -> ColorMode {
         self.style
     }
 

@@ -2,19 +2,19 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::Style;
+use super::ColorMode;
 use crate::context::Context;
 use crate::terminal::Size;
 
 /// The form of a page of figures.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct PageLayout {
     /// The columns of the terminal; `None` for a pipe, where no line is broken.
     pub(crate) width: Option<usize>,
-    pub(crate) style: Style,
+    pub(crate) style: ColorMode,
 }
 
-impl Look {
+impl PageLayout {
     pub(crate) fn of(context: &Context) -> Self {
         let terminal = context.output.is_terminal().then(|| Size::of_terminal().ok()).flatten();
         let width = terminal.map(|size| usize::from(size.columns).max(20));
@@ -30,7 +30,7 @@ impl Look {
 
 /// A table whose columns are as wide as their widest cell. The first and the last column are aligned to the left, the
 /// others to the right.
-pub(crate) fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], look: Look) -> String {
+pub(crate) fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], layout: PageLayout) -> String {
     let width =
         |column: usize| rows.iter().chain([head]).map(|row| row[column].width()).max().unwrap_or_default();
     let line = |row: &[String; N]| {
@@ -40,15 +40,15 @@ pub(crate) fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], lo
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    let mut lines = vec![look.style.dim(&line(head))];
+    let mut lines = vec![layout.style.dim(&line(head))];
     lines.extend(rows.iter().map(line));
     lines.join("\n") + "\n"
 }
 
 /// Breaks a line that does not fit, at a blank if there is one. A line with colors is left alone, because it is shorter
 /// than its text.
-fn broken(line: &str, look: Look) -> String {
-    let Some(width) = look.width.filter(|width| !line.contains('\x1b') && *width < line.width()) else {
+fn broken(line: &str, layout: PageLayout) -> String {
+    let Some(width) = layout.width.filter(|width| !line.contains('\x1b') && *width < line.width()) else {
         return line.to_owned();
     };
     let (mut rows, mut row) = (Vec::new(), String::new());
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_line_goes_on_after_the_edge() {
-        let look = Look { width: Some(8), style: Style::Plain };
+        let layout = PageLayout { width: Some(8), style: ColorMode::Plain };
         for (line, expected) in [
             ("12345678", "12345678"),
             ("1234 56 789", "1234 56\n  789"),
@@ -108,9 +108,9 @@ mod tests {
             ("日本語 文", "日本語\n  文"),
             ("a  b", "a  b"),
         ] {
-            assert_eq!(broken(line, look), expected);
+            assert_eq!(broken(line, layout), expected);
         }
-        let pipe = Look { width: None, ..look };
+        let pipe = PageLayout { width: None, ..layout };
         assert_eq!(broken("1234 56 789", pipe), "1234 56 789");
     }
 }

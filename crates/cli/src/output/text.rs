@@ -10,12 +10,12 @@ use crate::terminal::sanitize;
 
 /// Whether text for people is colored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum ColorMode {
     Plain,
     Colored,
 }
 
-impl Style {
+impl ColorMode {
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
@@ -101,7 +101,7 @@ fn marked(text: &str, most: usize) -> String {
 }
 
 /// A call on one line, shortened if it is long.
-pub(crate) fn one_call(call: &ToolCall) -> String {
+pub(crate) fn call_on_one_line(call: &ToolCall) -> String {
     const CHARS: usize = 160;
     // A value in JSON is on one line, and its blanks are significant.
     let argument = |(name, value): (&String, &serde_json::Value)| {
@@ -311,7 +311,7 @@ mod tests {
         let shown = format!("Bash {}… (+340 characters)", "é".repeat(500));
         assert_eq!(call_in_full(&call("Bash", "command", &longer)), shown);
         let blanks = call("shell", "command", "printf 'a  b\tc'\n  \u{1b}[2J");
-        assert_eq!(one_call(&blanks), r#"shell(command="printf 'a  b\tc'\n  \u001b[2J")"#);
+        assert_eq!(call_on_one_line(&blanks), r#"shell(command="printf 'a  b\tc'\n  \u001b[2J")"#);
     }
 
     #[test]

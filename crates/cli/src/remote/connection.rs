@@ -32,7 +32,7 @@ const ALIVE: Duration = Duration::from_secs(15);
 /// How long the program has time to end by itself.
 const ENDING: Duration = Duration::from_secs(2);
 /// How long to wait for the program's explanation after one of its streams has ended.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const STDERR_WAIT: Duration = Duration::from_millis(300);
 /// The most messages that wait to be written, or to be received by a call.
 const MOST_WAITING: usize = 64;
 /// The most answers to calls that nobody waits for any more.
@@ -52,7 +52,7 @@ pub(super) struct Connection {
     out: mpsc::Sender<Vec<u8>>,
     /// Messages that are sent before those in `out`. When this is dropped, the connection ends.
     first: Option<mpsc::UnboundedSender<ClientMessage>>,
-    calls: Arc<Calls>,
+    calls: Arc<PendingCalls>,
     next: AtomicU64,
     /// Receives nothing, and is closed when the program has ended.
     program_runs: Mutex<std::sync::mpsc::Receiver<()>>,
@@ -60,18 +60,18 @@ pub(super) struct Connection {
 
 /// The calls that wait for answers.
 #[derive(Default)]
-struct Calls {
+struct PendingCalls {
     open: Mutex<BTreeMap<u64, mpsc::Sender<ServerMessage>>>,
     /// Why the connection has ended; `None` while it is open.
-    over: Mutex<Option<String>>,
+    end_reason: Mutex<Option<String>>,
 }
 
 /// One call.
-pub(super) struct Call {
+pub(super) struct RemoteCall {
     id: u64,
     out: mpsc::Sender<Vec<u8>>,
     answers: mpsc::Receiver<ServerMessage>,
-    calls: Arc<Calls>,
+    calls: Arc<PendingCalls>,
 }
 
 /// The program that reaches the other machine. When it is dropped, its process group is ended.
@@ -95,8 +95,8 @@ impl Connection {
         let (Some(mut input), Some(output), Some(errors)) = streams else {
             return Err("its streams are not there".to_owned());
         };
-        let mut said = Said::of(errors);
-        let mut told = Incoming { output, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
+        let mut said = StderrTail::of(errors);
+        let mut told = MessageReader { output, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
         let greeted = async {
             // An error here is ignored, because the output of the program explains it better.
             let _ = input.write_all(&encode_line(&ClientMessage::Hello(hello.clone()))).await;
@@ -120,7 +120,7 @@ impl Connection {
         let Some(tier) = tier else { return Err(format!("it has no views: {}", notes.join("; "))) };
         let (out, waiting) = mpsc::channel(MOST_WAITING);
         let (first, urgent) = mpsc::unbounded_channel();
-        let calls = Arc::new(Calls::default());
+        let calls = Arc::new(PendingCalls::default());
         let mine = Arc::clone(&calls);
         let (runs, program_runs) = std::sync::mpsc::channel();
         tokio::spawn(async move {
@@ -172,7 +172,7 @@ impl Connection {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        lock(&self.calls.over).is_none()
+        lock(&self.calls.end_reason).is_none()
     }
 
     /// Ends the connection, because nothing that arrives over it is trusted any more.
@@ -181,20 +181,20 @@ impl Connection {
     }
 
     /// Sends a message that needs no answer.
-    pub(super) fn tell(&self, ask: ClientMessage) {
+    pub(super) fn notify(&self, ask: ClientMessage) {
         // If nobody receives the message any more, nothing remains to be ended either.
         if let Some(first) = &self.first {
             let _ = first.send(ask);
         }
     }
 
-    pub(super) fn call(&self) -> Call {
+    pub(super) fn call(&self) -> RemoteCall {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answers) = mpsc::channel(MOST_WAITING);
         if self.is_open() {
             lock(&self.calls.open).insert(id, sender);
         }
-        Call { id, out: self.out.clone(), answers, calls: Arc::clone(&self.calls) }
+        RemoteCall { id, out: self.out.clone(), answers, calls: Arc::clone(&self.calls) }
     }
 }
 
@@ -207,7 +207,7 @@ impl Drop for Connection {
     }
 }
 
-impl Call {
+impl RemoteCall {
     pub(super) fn id(&self) -> u64 {
         self.id
     }
@@ -232,19 +232,19 @@ impl Call {
     }
 
     fn why_over(&self) -> Option<String> {
-        lock(&self.calls.over).clone()
+        lock(&self.calls.end_reason).clone()
     }
 }
 
-impl Drop for Call {
+impl Drop for RemoteCall {
     fn drop(&mut self) {
         lock(&self.calls.open).remove(&self.id);
     }
 }
 
-impl Calls {
+impl PendingCalls {
     fn end(&self, why: &str) {
-        lock(&self.over).get_or_insert_with(|| why.to_owned());
+        lock(&self.end_reason).get_or_insert_with(|| why.to_owned());
         lock(&self.open).clear();
     }
 }
@@ -285,14 +285,14 @@ fn find(program: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
 }
 
 /// Passes incoming messages on until one is wrong, and returns what is wrong.
-async fn read_all(told: &mut Incoming, calls: &Calls) -> String {
+async fn read_all(told: &mut MessageReader, calls: &PendingCalls) -> String {
     let mut stray = 0;
     loop {
         let line = match told.next(SILENCE).await {
             Ok(line) => line,
             Err(why) => return why,
         };
-        if !lock(&calls.over).is_none() {
+        if !lock(&calls.end_reason).is_none() {
             return "it is not believed any more".to_owned();
         }
         let told: ServerMessage = match decode_line(&line) {
@@ -349,13 +349,13 @@ async fn write_all(
 }
 
 /// The messages from the other side.
-struct Incoming {
+struct MessageReader {
     output: ChildStdout,
     lines: LineBuffer,
     buffer: Vec<u8>,
 }
 
-impl Incoming {
+impl MessageReader {
     async fn next(&mut self, patience: Duration) -> Result<Vec<u8>, String> {
         loop {
             if let Some(line) = self.lines.next_line().map_err(|error| error.to_string())? {
@@ -372,12 +372,12 @@ impl Incoming {
 }
 
 /// The end of what the program prints on standard error.
-struct Said {
+struct StderrTail {
     text: Arc<Mutex<Vec<u8>>>,
     listening: JoinHandle<()>,
 }
 
-impl Said {
+impl StderrTail {
     fn of(errors: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
         Self { text: Arc::clone(&text), listening: tokio::spawn(listen(errors, text)) }
@@ -385,7 +385,7 @@ impl Said {
 
     /// Why the connection has ended, with the program's own explanation, which may arrive a little later.
     async fn with(&mut self, why: String) -> String {
-        let _ = timeout(LAST_WORDS, &mut self.listening).await;
+        let _ = timeout(STDERR_WAIT, &mut self.listening).await;
         let said = lock(&self.text);
         let said = String::from_utf8_lossy(&said);
         let words = said.split(|sign: char| sign.is_whitespace() || sign.is_control());

@@ -28,7 +28,7 @@ const RACY: i64 = 2_000_000_000;
 
 /// The paths that must not leave this machine.
 #[derive(Clone)]
-pub(super) struct Rules {
+pub(super) struct ScanRules {
     deny: DenyRules,
     /// Closes files whose names say that they hold a secret, even if the user allows to read such files here.
     secrets: DenyRules,
@@ -36,19 +36,19 @@ pub(super) struct Rules {
 
 /// The result of a scan.
 #[derive(Clone, Default)]
-pub(super) struct Scan {
+pub(super) struct WorkspaceScan {
     pub(super) manifest: Manifest,
     /// Stamps that show whether a file is unchanged.
-    pub(super) stamps: BTreeMap<WorkspacePath, Stamp>,
+    pub(super) stamps: BTreeMap<WorkspacePath, FileStamp>,
     /// What is not sent although git does not ignore it, and why.
     pub(super) left_out: Vec<String>,
 }
 
 /// Identifies a state of a file: its device, inode, length and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp(u64, u64, u64, i64, i64);
+pub(super) struct FileStamp(u64, u64, u64, i64, i64);
 
-impl Rules {
+impl ScanRules {
     pub(super) fn new(deny: &DenyRules) -> Self {
         Self { deny: deny.clone(), secrets: DenyRules::default() }
     }
@@ -64,13 +64,13 @@ impl Rules {
     }
 }
 
-impl PartialEq for Rules {
+impl PartialEq for ScanRules {
     fn eq(&self, other: &Self) -> bool {
         self.patterns() == other.patterns()
     }
 }
 
-impl Scan {
+impl WorkspaceScan {
     /// The paths of the files with these contents; `None` if one of the contents is missing.
     pub(super) fn files(&self, hashes: &[ContentHash]) -> Option<Vec<(ContentHash, WorkspacePath)>> {
         let mut paths = BTreeMap::new();
@@ -89,7 +89,11 @@ impl Scan {
 }
 
 /// Scans the workspace. Files that are unchanged since `before` are not read again.
-pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Scan, String> {
+pub(super) fn scan(
+    workspace: &Path,
+    rules: &ScanRules,
+    before: &WorkspaceScan,
+) -> Result<WorkspaceScan, String> {
     let began = file_times::since_now_ns();
     let (root, by) = (workspace.to_owned(), rules.clone());
     let is_closed = move |path: &Path| relative(&root, path).is_none_or(|path| by.close(&path));
@@ -97,24 +101,24 @@ pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Sca
     let mut walk = unignored_but(workspace, is_closed);
     walk.threads(std::thread::available_parallelism().map_or(1, |count| count.get().min(4)));
     walk.build_parallel().run(|| {
-        let found: Sender<Found> = found.clone();
+        let found: Sender<ScanEntry> = found.clone();
         Box::new(move |entry| {
-            let Some(found_one) = look(workspace, before, entry) else { return WalkState::Continue };
-            if found.send(found_one).is_ok() { WalkState::Continue } else { WalkState::Quit }
+            let Some(scanned) = scan_entry(workspace, before, entry) else { return WalkState::Continue };
+            if found.send(scanned).is_ok() { WalkState::Continue } else { WalkState::Quit }
         })
     });
     drop(found);
-    let mut scan = Scan::default();
+    let mut scan = WorkspaceScan::default();
     let mut left_out = 0_usize;
     for one in all {
         match one {
-            Found::At(path, standing, stamp) => {
+            ScanEntry::At(path, standing, stamp) => {
                 if let Some(stamp) = stamp.filter(|stamp| stamp.4.saturating_add(RACY) < began) {
                     scan.stamps.insert(path.clone(), stamp);
                 }
                 scan.manifest.insert(path, standing);
             }
-            Found::LeftOut(what) => {
+            ScanEntry::LeftOut(what) => {
                 left_out += 1;
                 if left_out <= MOST_NAMED {
                     scan.left_out.push(what);
@@ -130,25 +134,29 @@ pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Sca
     Ok(scan)
 }
 
-enum Found {
-    At(WorkspacePath, ManifestEntry, Option<Stamp>),
+enum ScanEntry {
+    At(WorkspacePath, ManifestEntry, Option<FileStamp>),
     LeftOut(String),
 }
 
-fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>) -> Option<Found> {
+fn scan_entry(
+    workspace: &Path,
+    before: &WorkspaceScan,
+    entry: Result<DirEntry, ignore::Error>,
+) -> Option<ScanEntry> {
     let entry = match entry {
         Ok(entry) => entry,
-        Err(error) => return Some(Found::LeftOut(error.to_string())),
+        Err(error) => return Some(ScanEntry::LeftOut(error.to_string())),
     };
     let path = relative(workspace, entry.path()).filter(|path| !path.is_root())?;
-    let left_out = |why: &str| Some(Found::LeftOut(format!("{path}: {why}")));
+    let left_out = |why: &str| Some(ScanEntry::LeftOut(format!("{path}: {why}")));
     let Ok(found) = entry.path().symlink_metadata() else { return None };
     if found.is_dir() {
-        return Some(Found::At(path, ManifestEntry::Folder, None));
+        return Some(ScanEntry::At(path, ManifestEntry::Folder, None));
     }
     if found.is_symlink() {
         let target = fs::read_link(entry.path()).ok()?.as_os_str().as_bytes().into();
-        return Some(Found::At(path, ManifestEntry::Link { target }, None));
+        return Some(ScanEntry::At(path, ManifestEntry::Link { target }, None));
     }
     if !found.is_file() {
         return None;
@@ -161,7 +169,7 @@ fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>)
     if before.stamps.get(&path) == Some(&stamp)
         && let Some(ManifestEntry::File { hash, len, .. }) = before.manifest.get(&path)
     {
-        return Some(Found::At(
+        return Some(ScanEntry::At(
             path,
             ManifestEntry::File { hash: *hash, len: *len, executable },
             Some(stamp),
@@ -171,7 +179,7 @@ fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>)
         Ok(bytes) => {
             let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
             // The content may be newer than the stamp. Then the file's stamp will differ at the next scan.
-            Some(Found::At(path, ManifestEntry::File { hash, len, executable }, Some(stamp)))
+            Some(ScanEntry::At(path, ManifestEntry::File { hash, len, executable }, Some(stamp)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => left_out(&error.to_string()),
@@ -200,17 +208,17 @@ fn relative(workspace: &Path, path: &Path) -> Option<WorkspacePath> {
     if below.is_empty() { Some(WorkspacePath::root()) } else { WorkspacePath::from_bytes(below).ok() }
 }
 
-fn stamp(found: &fs::Metadata) -> Stamp {
+fn stamp(found: &fs::Metadata) -> FileStamp {
     let time = |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
     let modified = time(found.mtime(), found.mtime_nsec());
-    Stamp(found.dev(), found.ino(), found.len(), modified, time(found.ctime(), found.ctime_nsec()))
+    FileStamp(found.dev(), found.ino(), found.len(), modified, time(found.ctime(), found.ctime_nsec()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn paths(scan: &Scan) -> Vec<String> {
+    fn paths(scan: &WorkspaceScan) -> Vec<String> {
         scan.manifest.iter().map(|(path, _)| path.to_string()).collect()
     }
 
@@ -235,8 +243,8 @@ mod tests {
         std::os::unix::fs::symlink("/etc/shadow", folder.path().join("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("fifo"), rustix::fs::Mode::RUSR).unwrap();
         let deny = DenyRules::from_patterns(["keys"]).unwrap().with_secrets_open();
-        let rules = Rules::new(&deny);
-        let first = scan(folder.path(), &rules, &Scan::default()).unwrap();
+        let rules = ScanRules::new(&deny);
+        let first = scan(folder.path(), &rules, &WorkspaceScan::default()).unwrap();
         assert_eq!(paths(&first), [".gitignore", "a.txt", "link", "sub", "sub/b.txt"]);
         assert!(first.stamps.is_empty(), "files of this moment are read again");
         let target = first.manifest.get(&WorkspacePath::parse("link").unwrap()).unwrap();
@@ -251,8 +259,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.txt");
         fs::write(&file, "one").unwrap();
-        let rules = Rules::new(&DenyRules::default());
-        let mut first = scan(folder.path(), &rules, &Scan::default()).unwrap();
+        let rules = ScanRules::new(&DenyRules::default());
+        let mut first = scan(folder.path(), &rules, &WorkspaceScan::default()).unwrap();
         let path = WorkspacePath::parse("a.txt").unwrap();
         // Makes the file look as if it had not changed for a long time.
         first.stamps.insert(path.clone(), stamp(&file.symlink_metadata().unwrap()));

@@ -1,8 +1,8 @@
 //! Commands that continue after their call, but never after this process.
 //!
-//! This executable itself starts each of them ([`TIED`]), in a process that waits for the command and holds the reading
-//! end of a pipe. This process has the other end: when it ends, for whatever reason, the pipe is closed, and the whole
-//! process group is killed.
+//! This executable itself starts each of them ([`WATCHDOG`]), in a process that waits for the command and holds the
+//! reading end of a pipe. This process has the other end: when it ends, for whatever reason, the pipe is closed, and
+//! the whole process group is killed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -22,10 +22,10 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use super::{BashRunner, DRAIN, Ready, Running, not_started, start, wait_until};
+use super::{BashRunner, DRAIN, PreparedCommand, RunningCommand, not_started, start, wait_until};
 
 /// The first argument of this executable when it is started to wait for a command. No subcommand has this name.
-pub(crate) const TIED: &str = "__tied";
+pub(crate) const WATCHDOG: &str = "__tied";
 
 /// The most bytes of output that are kept until they are requested.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -37,24 +37,24 @@ const MOST_COMMANDS: usize = 8;
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The commands in the background of one conversation.
-pub(crate) struct Background {
+pub(crate) struct BackgroundCommands {
     runner: Arc<BashRunner>,
-    commands: Mutex<BTreeMap<usize, Started>>,
+    commands: Mutex<BTreeMap<usize, BackgroundCommand>>,
 }
 
 #[derive(Clone)]
-struct Started {
-    shared: Arc<Shared>,
+struct BackgroundCommand {
+    shared: Arc<SharedState>,
     stop: mpsc::Sender<()>,
     task: AbortHandle,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedState {
+    state: Mutex<CommandState>,
     changed: Notify,
 }
 
-struct State {
+struct CommandState {
     printed: VecDeque<u8>,
     left_out: usize,
     began: Instant,
@@ -62,24 +62,24 @@ struct State {
     ended: Option<(Instant, Option<i32>)>,
 }
 
-impl Background {
+impl BackgroundCommands {
     pub(crate) fn new(runner: Arc<BashRunner>) -> Self {
         Self { runner, commands: Mutex::default() }
     }
 
-    fn of(&self, number: usize) -> Option<Started> {
+    fn of(&self, number: usize) -> Option<BackgroundCommand> {
         lock(&self.commands).get(&number).cloned()
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundCommands {
     fn drop(&mut self) {
         lock(&self.commands).values().for_each(|command| command.task.abort());
     }
 }
 
 #[async_trait]
-impl BackgroundRunner for Background {
+impl BackgroundRunner for BackgroundCommands {
     async fn start(&self, request: CommandRequest) -> Result<usize, ToolError> {
         let runs =
             lock(&self.commands).values().filter(|command| command.shared.lock().ended.is_none()).count();
@@ -87,13 +87,13 @@ impl BackgroundRunner for Background {
             let message = format!("{runs} commands run in the background, which is the most; stop one first");
             return Err(ToolError::failed(message));
         }
-        let mut ready = self.runner.ready(&request).await?;
+        let mut ready = self.runner.prepare(&request).await?;
         let (held, lifeline) = io::pipe().map_err(not_started)?;
-        ready.process = tied(&self.runner, &ready.process, held)?;
-        let Ready { process, scratch } = ready;
+        ready.process = with_watchdog(&self.runner, &ready.process, held)?;
+        let PreparedCommand { process, scratch } = ready;
         let running = start(process).map_err(not_started)?;
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+        let shared = Arc::new(SharedState {
+            state: Mutex::new(CommandState {
                 printed: VecDeque::new(),
                 left_out: 0,
                 began: Instant::now(),
@@ -109,7 +109,7 @@ impl BackgroundRunner for Background {
         });
         let mut commands = lock(&self.commands);
         let number = commands.len() + 1;
-        commands.insert(number, Started { shared, stop, task: task.abort_handle() });
+        commands.insert(number, BackgroundCommand { shared, stop, task: task.abort_handle() });
         Ok(number)
     }
 
@@ -136,13 +136,13 @@ impl BackgroundRunner for Background {
 }
 
 /// The process that waits for a command, and ends with this process.
-fn tied(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<Command, ToolError> {
+fn with_watchdog(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<Command, ToolError> {
     let Some(own) = &runner.confiner else {
         return Err(ToolError::failed("this program cannot start itself to watch a command"));
     };
     let command = command.as_std();
     let mut process = Command::new(own);
-    process.arg(TIED).arg(command.get_program()).args(command.get_args()).env_clear();
+    process.arg(WATCHDOG).arg(command.get_program()).args(command.get_args()).env_clear();
     process.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     process.current_dir(command.get_current_dir().unwrap_or(&runner.root)).stdin(Stdio::from(held));
     Ok(process)
@@ -150,12 +150,12 @@ fn tied(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<
 
 /// Reads the output of a command until it has ended. Dropping the future ends the command.
 async fn follow(
-    mut running: Running,
+    mut running: RunningCommand,
     lifeline: PipeWriter,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     mut stopped: mpsc::Receiver<()>,
 ) {
-    let Running { group, child, output } = &mut running;
+    let RunningCommand { group, child, output } = &mut running;
     let mut buffer = vec![0; 64 * 1024];
     let (mut is_open, mut code, mut until) = (true, None, None);
     loop {
@@ -190,8 +190,8 @@ async fn follow(
     shared.end(code.flatten());
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedState {
+    fn lock(&self) -> MutexGuard<'_, CommandState> {
         lock(&self.state)
     }
 
@@ -210,7 +210,7 @@ impl Shared {
         self.changed.notify_waiters();
     }
 
-    async fn until(&self, is_so: impl Fn(&State) -> bool) {
+    async fn until(&self, is_so: impl Fn(&CommandState) -> bool) {
         loop {
             let changed = self.changed.notified();
             if is_so(&self.lock()) {
@@ -243,7 +243,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs a command to its end as a part of this process's group, and kills the group when standard input is closed,
 /// because then the process that started this one has ended.
-pub(crate) fn tie(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run_watchdog(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(program) = arguments.next() else { return ExitCode::FAILURE };
     // The command receives the same signals, so this process ignores them and waits for it.
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {

@@ -12,7 +12,7 @@ use headstart_toolbox::{
 use serde_json::{Value, json};
 
 use super::BashRunner;
-use super::kept_output::KeptOutput;
+use super::bounded_output::BoundedOutput;
 
 fn request(command: &str) -> CommandRequest {
     CommandRequest {
@@ -237,13 +237,13 @@ async fn a_signal_leaves_no_exit_code() {
 fn the_same_bytes_are_kept_however_they_arrive() {
     let text: Vec<u8> = "0123456789äöü€".repeat(20).into_bytes();
     let whole = |limit| {
-        let mut kept = KeptOutput::new(limit);
+        let mut kept = BoundedOutput::new(limit);
         kept.push(&text);
         kept.finish()
     };
     for limit in [0, 1, 2, 7, 22, 34, 50, 51, 400, 1_000] {
         for size in [1, 3, 64] {
-            let mut kept = KeptOutput::new(limit);
+            let mut kept = BoundedOutput::new(limit);
             text.chunks(size).for_each(|chunk| kept.push(chunk));
             assert_eq!(kept.finish(), whole(limit), "limit {limit}, chunks of {size}");
         }
@@ -254,9 +254,9 @@ fn the_same_bytes_are_kept_however_they_arrive() {
 
 /// Collects the output of a command as it was reported.
 #[derive(Default)]
-struct Heard(std::sync::Mutex<Vec<String>>);
+struct RecordedOutput(std::sync::Mutex<Vec<String>>);
 
-impl PartialOutput for Heard {
+impl PartialOutput for RecordedOutput {
     fn printed(&self, end: &str) {
         self.0.lock().unwrap().push(end.to_owned());
     }
@@ -265,7 +265,7 @@ impl PartialOutput for Heard {
 #[tokio::test]
 async fn what_is_printed_is_told_while_the_command_runs_but_not_too_often() {
     let root = tempfile::tempdir().unwrap();
-    let heard = Heard::default();
+    let heard = RecordedOutput::default();
     let runner = BashRunner::with_environment(root.path().to_owned(), environment(root.path()));
     let command =
         "echo first; sleep 0.4; for i in {1..50}; do echo line $i; sleep 0.005; done; yes ä | head -c 100000";

@@ -15,22 +15,22 @@ use headstart_toolbox::exchange::{
 use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewRequest};
 use tokio::sync::mpsc;
 
-use super::{Session, lock};
+use super::{ServeSession, lock};
 
 /// The most bytes of the output of a build in advance that are returned, from its end.
 const MOST_BUILT: usize = 64 << 10;
 
 /// A call with its messages.
-pub(super) struct Call {
-    pub(super) session: Arc<Session>,
+pub(super) struct ServedCall {
+    pub(super) session: Arc<ServeSession>,
     pub(super) id: u64,
     pub(super) more: mpsc::Receiver<ClientMessage>,
 }
 
 /// Why a call failed.
-struct Failed(Failure, String);
+struct CallFailure(Failure, String);
 
-impl Call {
+impl ServedCall {
     pub(super) async fn answer(mut self) {
         let answered = match self.more.recv().await {
             Some(ClientMessage::Tree { since, digest, edits, more, .. }) => {
@@ -40,7 +40,7 @@ impl Call {
             Some(ClientMessage::Warm(warm)) => self.warm(warm).await,
             _ => return,
         };
-        if let Err(Failed(failure, why)) = answered {
+        if let Err(CallFailure(failure, why)) = answered {
             self.session.send(&ServerMessage::Failed { id: self.id, failure, why }).await;
         }
     }
@@ -51,7 +51,7 @@ impl Call {
         digest: ContentHash,
         mut edits: Vec<TreeEdit>,
         mut more: bool,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), CallFailure> {
         while more {
             let Some(ClientMessage::Tree { edits: next, more: is_more, .. }) = self.more.recv().await else {
                 return Ok(());
@@ -63,7 +63,7 @@ impl Call {
         // The contents arrive while the copy is locked, so all of this is one piece of work outside of the runtime.
         let (asks, wanted) = mpsc::channel(1);
         let more = std::mem::replace(&mut self.more, mpsc::channel(1).1);
-        let work = move || bring(&session, since, digest, &edits, &asks, more);
+        let work = move || update_copy(&session, since, digest, &edits, &asks, more);
         let work = tokio::task::spawn_blocking(work);
         let session = Arc::clone(&self.session);
         let mut wanted: mpsc::Receiver<ServerMessage> = wanted;
@@ -75,27 +75,27 @@ impl Call {
             };
             session.send(&told).await;
         }
-        work.await.unwrap_or_else(|error| Err(Failed(Failure::NoView, error.to_string())))
+        work.await.unwrap_or_else(|error| Err(CallFailure(Failure::NoView, error.to_string())))
     }
 
-    async fn run(&mut self, run: RunRequest) -> Result<(), Failed> {
+    async fn run(&mut self, run: RunRequest) -> Result<(), CallFailure> {
         let session = Arc::clone(&self.session);
         let view = ViewId::new(&run.view);
         let mut contents = self.contents(&run).await?;
         let mut content = |hash: ContentHash| contents.get(&hash).cloned();
-        let gone = |hash| Failed(Failure::Call, format!("the content {hash} did not come"));
+        let gone = |hash| CallFailure(Failure::Call, format!("the content {hash} did not come"));
         let below = StagedChange::change_set(&run.below, &mut content).map_err(gone)?;
         let staged = StagedChange::change_set(&run.staged, &mut content).map_err(gone)?;
-        let no_view = |error: TreeError| Failed(Failure::NoView, error.to_string());
+        let no_view = |error: TreeError| CallFailure(Failure::NoView, error.to_string());
         let tree = OsTree::open(&session.tree).map_err(no_view)?;
         let below = with_base(&tree, below).await.map_err(no_view)?;
         let base = Arc::new(Overlay::new(Arc::new(tree), session.quota));
         base.replace(&below).map_err(no_view)?;
         let staged = with_base(&*base, staged).await.map_err(no_view)?;
         {
-            let mut lies_over = lock(&session.lies_over);
+            let mut view_bases = lock(&session.view_bases);
             // A view may still show the old content of a file that was replaced below it.
-            if lies_over.insert(view.clone(), run.tree).is_some_and(|before| before != run.tree) {
+            if view_bases.insert(view.clone(), run.tree).is_some_and(|before| before != run.tree) {
                 session.views.end(&view);
             }
         }
@@ -114,9 +114,9 @@ impl Call {
             output_limit: run.output_bytes,
         };
         let ran = session.views.run(request).await.map_err(|error| match error {
-            ToolError::NoView { why, .. } => Failed(Failure::NoView, why),
-            ToolError::Quota { message } => Failed(Failure::Quota, message),
-            error => Failed(Failure::Call, error.to_string()),
+            ToolError::NoView { why, .. } => CallFailure(Failure::NoView, why),
+            ToolError::Quota { message } => CallFailure(Failure::Quota, message),
+            error => CallFailure(Failure::Call, error.to_string()),
         })?;
         for content in contents.values() {
             lock(&session.kept).put(content);
@@ -138,7 +138,7 @@ impl Call {
     }
 
     /// All contents that a command names. Those that are missing here are requested.
-    async fn contents(&mut self, run: &RunRequest) -> Result<BTreeMap<ContentHash, Content>, Failed> {
+    async fn contents(&mut self, run: &RunRequest) -> Result<BTreeMap<ContentHash, Content>, CallFailure> {
         let hashes: BTreeSet<ContentHash> = run.hashes().collect();
         let mut found: BTreeMap<_, _> = {
             let kept = lock(&self.session.kept);
@@ -151,9 +151,10 @@ impl Call {
             let mut copy = copy.lock()?;
             Ok::<_, io::Error>((copy.digest() == tree).then(|| copy.content(&wanted)))
         });
-        let looked = look.await.map_err(|error| Failed(Failure::NoView, error.to_string()))?;
-        let in_copy = looked.map_err(|error| Failed(Failure::NoView, error.to_string()))?;
-        let changed = || Failed(Failure::TreeChanged, "the workspace is in another state by now".to_owned());
+        let looked = look.await.map_err(|error| CallFailure(Failure::NoView, error.to_string()))?;
+        let in_copy = looked.map_err(|error| CallFailure(Failure::NoView, error.to_string()))?;
+        let changed =
+            || CallFailure(Failure::TreeChanged, "the workspace is in another state by now".to_owned());
         found.extend(in_copy.ok_or_else(changed)?);
         let missing: Vec<_> = left.into_iter().filter(|hash| !found.contains_key(hash)).collect();
         let mut pieces = ContentAssembler::only(missing.iter().copied());
@@ -162,26 +163,27 @@ impl Call {
         }
         while !pieces.is_complete() {
             let Some(ClientMessage::Content { hash, bytes, more, .. }) = self.more.recv().await else {
-                return Err(Failed(Failure::Call, "a content did not come".to_owned()));
+                return Err(CallFailure(Failure::Call, "a content did not come".to_owned()));
             };
-            pieces.push(hash, &bytes, more).map_err(|why| Failed(Failure::Call, why))?;
+            pieces.push(hash, &bytes, more).map_err(|why| CallFailure(Failure::Call, why))?;
         }
         found.extend(pieces.take());
         Ok(found)
     }
 
-    async fn warm(&mut self, warm: WarmRequest) -> Result<(), Failed> {
+    async fn warm(&mut self, warm: WarmRequest) -> Result<(), CallFailure> {
         let session = Arc::clone(&self.session);
         let built = tokio::task::spawn_blocking(move || build(&session, &warm));
-        let warmed = built.await.unwrap_or_else(|error| Err(Failed(Failure::NoView, error.to_string())))?;
+        let warmed =
+            built.await.unwrap_or_else(|error| Err(CallFailure(Failure::NoView, error.to_string())))?;
         self.session.send(&ServerMessage::Warmed(warmed)).await;
         Ok(())
     }
 }
 
 /// Ends a view.
-pub(super) fn end(session: &Session, view: &ViewId) {
-    lock(&session.lies_over).remove(view);
+pub(super) fn end(session: &ServeSession, view: &ViewId) {
+    lock(&session.view_bases).remove(view);
     session.views.end(view);
 }
 
@@ -193,16 +195,19 @@ fn written(changes: &ChangeSet) -> impl Iterator<Item = &Content> {
 }
 
 /// Updates the copy to another state.
-fn bring(
-    session: &Session,
+fn update_copy(
+    session: &ServeSession,
     since: Option<ContentHash>,
     digest: ContentHash,
     edits: &[TreeEdit],
     asks: &mpsc::Sender<ServerMessage>,
     mut more: mpsc::Receiver<ClientMessage>,
-) -> Result<(), Failed> {
+) -> Result<(), CallFailure> {
     let failed = |error: io::Error| {
-        Failed(Failure::NoView, format!("the copy of the workspace cannot be brought up to date: {error}"))
+        CallFailure(
+            Failure::NoView,
+            format!("the copy of the workspace cannot be brought up to date: {error}"),
+        )
     };
     let mut copy = lock(&session.copy);
     let mut copy = copy.lock().map_err(failed)?;
@@ -219,15 +224,15 @@ fn bring(
     while !pieces.is_complete() {
         match more.blocking_recv() {
             Some(ClientMessage::Content { hash, bytes, more, .. }) => {
-                pieces.push(hash, &bytes, more).map_err(|why| Failed(Failure::Call, why))?;
+                pieces.push(hash, &bytes, more).map_err(|why| CallFailure(Failure::Call, why))?;
                 for content in pieces.take().into_values() {
                     copy.keep(&content).map_err(failed)?;
                 }
             }
             Some(ClientMessage::Gone { .. }) => {
-                return Err(Failed(Failure::TreeChanged, "a file changed while it was sent".to_owned()));
+                return Err(CallFailure(Failure::TreeChanged, "a file changed while it was sent".to_owned()));
             }
-            _ => return Err(Failed(Failure::Call, "a content did not come".to_owned())),
+            _ => return Err(CallFailure(Failure::Call, "a content did not come".to_owned())),
         }
     }
     copy.apply(&session.workspace, target).map_err(failed)?;
@@ -235,10 +240,13 @@ fn bring(
     Ok(())
 }
 
-fn check(session: &Session, target: &Manifest, digest: ContentHash) -> Result<(), Failed> {
-    target.check().map_err(|why| Failed(Failure::Call, why))?;
+fn check(session: &ServeSession, target: &Manifest, digest: ContentHash) -> Result<(), CallFailure> {
+    target.check().map_err(|why| CallFailure(Failure::Call, why))?;
     if target.digest() != digest {
-        return Err(Failed(Failure::Call, "the edits do not lead to the state that was named".to_owned()));
+        return Err(CallFailure(
+            Failure::Call,
+            "the edits do not lead to the state that was named".to_owned(),
+        ));
     }
     let most = session.settings.copy_bytes;
     if most < target.bytes() {
@@ -247,17 +255,17 @@ fn check(session: &Session, target: &Manifest, digest: ContentHash) -> Result<()
             target.bytes() >> 20,
             most >> 20
         );
-        return Err(Failed(Failure::NoView, why));
+        return Err(CallFailure(Failure::NoView, why));
     }
     Ok(())
 }
 
-fn build(session: &Session, warm: &WarmRequest) -> Result<WarmResult, Failed> {
-    let failed = |error: io::Error| Failed(Failure::NoView, error.to_string());
+fn build(session: &ServeSession, warm: &WarmRequest) -> Result<WarmResult, CallFailure> {
+    let failed = |error: io::Error| CallFailure(Failure::NoView, error.to_string());
     if lock(&session.copy).lock().map_err(failed)?.digest() != warm.tree {
-        return Err(Failed(Failure::TreeChanged, "the workspace is in another state by now".to_owned()));
+        return Err(CallFailure(Failure::TreeChanged, "the workspace is in another state by now".to_owned()));
     }
-    let commands: Vec<Command> = warm.lines.iter().map(|line| session.views.fill_line(line)).collect();
+    let commands: Vec<Command> = warm.lines.iter().map(|line| session.views.layer_command(line)).collect();
     let mut said: Vec<u8> = Vec::new();
     let mut sink = |_: Stream, piece: &[u8]| {
         said.extend_from_slice(piece);
@@ -265,8 +273,8 @@ fn build(session: &Session, warm: &WarmRequest) -> Result<WarmResult, Failed> {
             said.drain(..said.len() - MOST_BUILT);
         }
     };
-    let filled = session.views.fill(&commands, &DenyRules::default(), drop, &mut sink);
-    let filled = filled.map_err(|why| Failed(Failure::NoView, why))?;
+    let filled = session.views.build_layers(&commands, &DenyRules::default(), drop, &mut sink);
+    let filled = filled.map_err(|why| CallFailure(Failure::NoView, why))?;
     let (bytes, why) = match filled.kept {
         Ok(bytes) => (bytes.unwrap_or_default(), None),
         Err(why) => (0, Some(why)),

@@ -12,8 +12,8 @@ use headstart_shadow::remove_folder;
 use headstart_toolbox::exchange::{ClientHello, Manifest, ManifestEntry, TreeEdit};
 use serde::{Deserialize, Serialize};
 
-use super::disk::{Disk, write_new};
-use super::log::Log;
+use super::disk::{CopyFolder, write_new};
+use super::log::EditLog;
 use crate::clock;
 use crate::file_lock::FileLock;
 use crate::workspace::state_name;
@@ -22,35 +22,35 @@ const COPIES: &str = "copies";
 const TREE: &str = "tree";
 const INCOMING: &str = "incoming";
 const LOCK: &str = "lock";
-const ABOUT: &str = "about.json";
+const INFO: &str = "about.json";
 
 /// A copy. Other processes may have it open too.
-pub(super) struct Copy {
+pub(super) struct WorkspaceCopy {
     folder: PathBuf,
-    disk: Disk,
-    log: Log,
+    disk: CopyFolder,
+    log: EditLog,
     /// Keeps the copy from being removed.
     _used: FileLock,
     lock: File,
 }
 
 /// The right to change the copy.
-pub(super) struct Locked<'a> {
-    copy: &'a mut Copy,
+pub(super) struct LockedCopy<'a> {
+    copy: &'a mut WorkspaceCopy,
     /// The folder for contents that are being added.
     incoming: OwnedFd,
 }
 
 /// The description of a copy.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct About {
+pub(crate) struct CopyInfo {
     pub(crate) workspace: String,
     /// When it was last used, in milliseconds since the Unix epoch.
     pub(crate) used: u64,
     pub(crate) bytes: u64,
 }
 
-impl Copy {
+impl WorkspaceCopy {
     /// The copy for the client. If all copies together have more than `most` bytes, those that were last used the
     /// longest ago are removed.
     pub(super) fn open(state: &Path, hello: &ClientHello, most: u64) -> io::Result<Self> {
@@ -66,9 +66,14 @@ impl Copy {
         }
         let used = FileLock::shared(File::create(folder.join("used"))?)?;
         let lock = File::create(folder.join(LOCK))?;
-        let copy =
-            Self { disk: Disk::open(&folder.join(TREE))?, log: Log::new(&folder), folder, _used: used, lock };
-        copy.tell(&hello.workspace, None)?;
+        let copy = Self {
+            disk: CopyFolder::open(&folder.join(TREE))?,
+            log: EditLog::new(&folder),
+            folder,
+            _used: used,
+            lock,
+        };
+        copy.update_info(&hello.workspace, None)?;
         remove_oldest(&copies, most);
         Ok(copy)
     }
@@ -79,28 +84,28 @@ impl Copy {
     }
 
     /// Locks the copy, so that no other process changes it.
-    pub(super) fn lock(&mut self) -> io::Result<Locked<'_>> {
+    pub(super) fn lock(&mut self) -> io::Result<LockedCopy<'_>> {
         self.lock.lock()?;
         let incoming = self.folder.join(INCOMING);
         remove_folder(&incoming)?;
         fs::create_dir(&incoming)?;
         let incoming = File::open(&incoming)?.into();
         self.log.refresh(&mut self.disk)?;
-        Ok(Locked { copy: self, incoming })
+        Ok(LockedCopy { copy: self, incoming })
     }
 
     /// Updates the description, which says how large the copy is.
-    fn tell(&self, workspace: &str, bytes: Option<u64>) -> io::Result<()> {
-        let known: Option<About> = about(&self.folder);
+    fn update_info(&self, workspace: &str, bytes: Option<u64>) -> io::Result<()> {
+        let known: Option<CopyInfo> = read_info(&self.folder);
         let bytes = bytes.or(known.map(|known| known.bytes)).unwrap_or_default();
-        let about = About { workspace: workspace.to_owned(), used: clock::unix_ms(), bytes };
+        let info = CopyInfo { workspace: workspace.to_owned(), used: clock::unix_ms(), bytes };
         let mut file = tempfile::Builder::new().prefix(".about-").tempfile_in(&self.folder)?;
-        serde_json::to_writer(&mut file, &about)?;
-        file.persist(self.folder.join(ABOUT)).map(drop).map_err(|error| error.error)
+        serde_json::to_writer(&mut file, &info)?;
+        file.persist(self.folder.join(INFO)).map(drop).map_err(|error| error.error)
     }
 }
 
-impl Locked<'_> {
+impl LockedCopy<'_> {
     /// The hash of the copy's content.
     pub(super) fn digest(&self) -> ContentHash {
         self.copy.log.digest
@@ -182,7 +187,7 @@ impl Locked<'_> {
         while file_times::since_now_ns() <= done {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.copy.tell(workspace, Some(bytes))
+        self.copy.update_info(workspace, Some(bytes))
     }
 
     fn edit(&mut self, edit: &TreeEdit, uses: &mut BTreeMap<ContentHash, usize>) -> io::Result<()> {
@@ -220,7 +225,7 @@ impl Locked<'_> {
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedCopy<'_> {
     fn drop(&mut self) {
         let _ = self.copy.lock.unlock();
     }
@@ -238,11 +243,11 @@ fn files(edits: &[TreeEdit]) -> BTreeMap<ContentHash, usize> {
 }
 
 /// All copies: their folders and descriptions.
-pub(crate) fn all(state: &Path) -> Vec<(PathBuf, About)> {
+pub(crate) fn all(state: &Path) -> Vec<(PathBuf, CopyInfo)> {
     let entries = fs::read_dir(state.join(COPIES)).into_iter().flatten().flatten();
     let mut copies: Vec<_> =
-        entries.filter_map(|entry| Some((entry.path(), about(&entry.path())?))).collect();
-    copies.sort_by_key(|(_, about)| about.used);
+        entries.filter_map(|entry| Some((entry.path(), read_info(&entry.path())?))).collect();
+    copies.sort_by_key(|(_, info)| info.used);
     copies
 }
 
@@ -252,17 +257,17 @@ pub(crate) fn remove(folder: &Path) -> bool {
     matches!(used, Some(Ok(_))) && remove_folder(folder).is_ok()
 }
 
-fn about(folder: &Path) -> Option<About> {
-    serde_json::from_slice(&fs::read(folder.join(ABOUT)).ok()?).ok()
+fn read_info(folder: &Path) -> Option<CopyInfo> {
+    serde_json::from_slice(&fs::read(folder.join(INFO)).ok()?).ok()
 }
 
 fn remove_oldest(copies: &Path, most: u64) {
     let Some(state) = copies.parent() else { return };
     let all = all(state);
-    let mut bytes: u64 = all.iter().map(|(_, about)| about.bytes).sum();
-    for (folder, about) in all {
+    let mut bytes: u64 = all.iter().map(|(_, info)| info.bytes).sum();
+    for (folder, info) in all {
         if most < bytes && remove(&folder) {
-            bytes -= about.bytes;
+            bytes -= info.bytes;
         }
     }
 }
@@ -305,7 +310,7 @@ mod tests {
     }
 
     /// Updates the copy to this state, with these contents for what it lacks.
-    fn bring(copy: &mut Copy, target: &Manifest, contents: &[&str]) -> io::Result<usize> {
+    fn bring(copy: &mut WorkspaceCopy, target: &Manifest, contents: &[&str]) -> io::Result<usize> {
         let mut locked = copy.lock().unwrap();
         let missing = locked.missing(target).unwrap();
         let wanted = contents.iter().map(|content| Content::from(*content));
@@ -318,7 +323,7 @@ mod tests {
     #[test]
     fn a_copy_follows_every_change_of_its_workspace() {
         let state = tempfile::tempdir().unwrap();
-        let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        let mut copy = WorkspaceCopy::open(state.path(), &hello("a"), u64::MAX).unwrap();
         assert!(copy.tree().starts_with(state.path().join(COPIES)), "{:?}", copy.tree());
         let link = |target: &str| ManifestEntry::Link { target: target.into() };
         let steps: [&[(&str, ManifestEntry)]; 6] = [
@@ -331,15 +336,15 @@ mod tests {
         ];
         let asked = steps.map(|entries| bring(&mut copy, &manifest(entries), &["one", "two", ""]).unwrap());
         assert_eq!(asked, [1, 1, 1, 0, 0, 1], "what another path has is not asked for");
-        let mut disk = Disk::open(&copy.tree()).unwrap();
-        assert_eq!(disk.look().unwrap(), manifest(steps[5]));
+        let mut disk = CopyFolder::open(&copy.tree()).unwrap();
+        assert_eq!(disk.read_manifest().unwrap(), manifest(steps[5]));
         // Another process reads the log, and knows the same. A process that knows an older state catches up.
-        let mut second = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        let mut second = WorkspaceCopy::open(state.path(), &hello("a"), u64::MAX).unwrap();
         let digest = second.lock().unwrap().digest();
         assert_eq!(digest, manifest(steps[5]).digest());
         bring(&mut second, &manifest(steps[0]), &["one"]).unwrap();
         assert_eq!(copy.lock().unwrap().digest(), manifest(steps[0]).digest());
-        let other = Copy::open(state.path(), &hello("b"), u64::MAX).unwrap();
+        let other = WorkspaceCopy::open(state.path(), &hello("b"), u64::MAX).unwrap();
         assert_ne!(other.tree(), copy.tree(), "nobody has the copy of another");
     }
 
@@ -347,7 +352,7 @@ mod tests {
     fn a_death_in_the_middle_is_found_on_the_disk() {
         let state = tempfile::tempdir().unwrap();
         let target = manifest(&[("a", file("one")), ("b", file("two"))]);
-        let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        let mut copy = WorkspaceCopy::open(state.path(), &hello("a"), u64::MAX).unwrap();
         bring(&mut copy, &target, &["one", "two"]).unwrap();
         let folder = copy.folder.clone();
         drop(copy);
@@ -355,7 +360,7 @@ mod tests {
         fs::write(folder.join("tree/b"), "half").unwrap();
         for end in (0..log.len()).rev().step_by(7) {
             fs::write(folder.join("log.jsonl"), &log[..end]).unwrap();
-            let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+            let mut copy = WorkspaceCopy::open(state.path(), &hello("a"), u64::MAX).unwrap();
             let missing = copy.lock().unwrap().missing(&target).unwrap();
             assert_eq!(missing.len(), 1, "with {end} bytes of the log");
         }
@@ -367,28 +372,28 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("secret"), "secret").unwrap();
-        let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        let mut copy = WorkspaceCopy::open(state.path(), &hello("a"), u64::MAX).unwrap();
         bring(&mut copy, &manifest(&[("d", ManifestEntry::Folder)]), &[]).unwrap();
         fs::remove_dir(copy.tree().join("d")).unwrap();
         std::os::unix::fs::symlink(outside.path(), copy.tree().join("d")).unwrap();
         let target = manifest(&[("d", ManifestEntry::Folder), ("d/new", file("one"))]);
         assert!(bring(&mut copy, &target, &["one"]).is_err());
-        let mut disk = Disk::open(&copy.tree()).unwrap();
+        let mut disk = CopyFolder::open(&copy.tree()).unwrap();
         assert!(disk.file(&path("d/secret")).is_err() && disk.remove(&path("d/secret")).is_err());
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
         // After the failure the log agrees with the files on disk.
-        assert_eq!(copy.lock().unwrap().digest(), disk.look().unwrap().digest());
+        assert_eq!(copy.lock().unwrap().digest(), disk.read_manifest().unwrap().digest());
     }
 
     #[test]
     fn the_longest_unused_copy_goes_where_there_is_no_room() {
         let state = tempfile::tempdir().unwrap();
         for client in ["a", "b"] {
-            let mut copy = Copy::open(state.path(), &hello(client), 10).unwrap();
+            let mut copy = WorkspaceCopy::open(state.path(), &hello(client), 10).unwrap();
             bring(&mut copy, &manifest(&[("f", file("12345678"))]), &["12345678"]).unwrap();
             std::thread::sleep(Duration::from_millis(5));
         }
-        let used = Copy::open(state.path(), &hello("b"), 10).unwrap();
+        let used = WorkspaceCopy::open(state.path(), &hello("b"), 10).unwrap();
         assert_eq!(all(state.path()).len(), 1);
         assert!(used.tree().join("f").exists());
     }

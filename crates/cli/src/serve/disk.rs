@@ -11,13 +11,13 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps
 use rustix::io::Errno;
 
 /// A folder and everything below it.
-pub(super) struct Disk {
+pub(super) struct CopyFolder {
     root: OwnedFd,
     /// The folder that was opened last.
     last: Option<(WorkspacePath, OwnedFd)>,
 }
 
-impl Disk {
+impl CopyFolder {
     pub(super) fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { root: rustix::fs::openat(CWD, root, folder_flags(), Mode::empty())?, last: None })
     }
@@ -109,7 +109,7 @@ impl Disk {
     }
 
     /// Everything in the folder, read from the disk.
-    pub(super) fn look(&mut self) -> io::Result<Manifest> {
+    pub(super) fn read_manifest(&mut self) -> io::Result<Manifest> {
         let mut manifest = Manifest::default();
         let mut folders = vec![WorkspacePath::root()];
         while let Some(folder) = folders.pop() {

@@ -14,7 +14,7 @@ use headstart_overlay_fs::ContentHash;
 use headstart_toolbox::exchange::{Manifest, TreeEdit, encode_line};
 use serde::{Deserialize, Serialize};
 
-use super::disk::Disk;
+use super::disk::CopyFolder;
 
 const LOG: &str = "log.jsonl";
 /// How many more edits than paths the log may have before it is written anew.
@@ -22,7 +22,7 @@ const MOST_MORE: usize = 50_000;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Line {
+enum LogEntry {
     /// The run of the machine during which the following lines were written.
     Boot { id: String },
     /// Edits that are about to be made.
@@ -32,7 +32,7 @@ enum Line {
 }
 
 /// The known content of a copy.
-pub(super) struct Log {
+pub(super) struct EditLog {
     folder: PathBuf,
     pub(super) manifest: Manifest,
     pub(super) digest: ContentHash,
@@ -42,14 +42,14 @@ pub(super) struct Log {
     edits: usize,
 }
 
-impl Log {
+impl EditLog {
     pub(super) fn new(folder: &Path) -> Self {
         let manifest = Manifest::default();
         Self { folder: folder.to_owned(), digest: manifest.digest(), manifest, inode: 0, read: 0, edits: 0 }
     }
 
     /// Reads what other processes have written since. The copy must be locked.
-    pub(super) fn refresh(&mut self, disk: &mut Disk) -> io::Result<()> {
+    pub(super) fn refresh(&mut self, disk: &mut CopyFolder) -> io::Result<()> {
         let path = self.folder.join(LOG);
         let Ok(mut file) = File::open(&path) else { return self.rebuild(disk) };
         let found = file.metadata()?;
@@ -71,13 +71,13 @@ impl Log {
         let mut open = false;
         for line in whole.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line).ok()? {
-                Line::Boot { id } => (id == boot()).then_some(())?,
-                Line::Edits { edits } => {
+                LogEntry::Boot { id } => (id == boot()).then_some(())?,
+                LogEntry::Edits { edits } => {
                     self.manifest.apply(&edits);
                     self.edits += edits.len();
                     open = true;
                 }
-                Line::Done { digest } => {
+                LogEntry::Done { digest } => {
                     self.digest = digest;
                     open = false;
                 }
@@ -88,15 +88,15 @@ impl Log {
     }
 
     /// Reads all files of the copy, and begins a new log.
-    fn rebuild(&mut self, disk: &mut Disk) -> io::Result<()> {
-        self.manifest = disk.look()?;
+    fn rebuild(&mut self, disk: &mut CopyFolder) -> io::Result<()> {
+        self.manifest = disk.read_manifest()?;
         self.begin()
     }
 
     /// Notes edits that are about to be made.
     pub(super) fn begin_edits(&mut self, edits: &[TreeEdit]) -> io::Result<()> {
         self.edits += edits.len();
-        self.append(&Line::Edits { edits: edits.to_vec() })
+        self.append(&LogEntry::Edits { edits: edits.to_vec() })
     }
 
     /// Notes that the edits were made.
@@ -105,7 +105,7 @@ impl Log {
         if self.manifest.len() * 2 + MOST_MORE < self.edits {
             self.begin()
         } else {
-            self.append(&Line::Done { digest })
+            self.append(&LogEntry::Done { digest })
         }
     }
 
@@ -120,7 +120,11 @@ impl Log {
         let edits = self.manifest.edits_since(&Manifest::default());
         self.edits = edits.len();
         let mut new = tempfile::Builder::new().prefix(".log-").tempfile_in(&self.folder)?;
-        let lines = [Line::Boot { id: boot() }, Line::Edits { edits }, Line::Done { digest: self.digest }];
+        let lines = [
+            LogEntry::Boot { id: boot() },
+            LogEntry::Edits { edits },
+            LogEntry::Done { digest: self.digest },
+        ];
         for line in &lines {
             new.write_all(&encode_line(line))?;
         }
@@ -129,7 +133,7 @@ impl Log {
         new.persist(self.folder.join(LOG)).map(drop).map_err(|error| error.error)
     }
 
-    fn append(&mut self, line: &Line) -> io::Result<()> {
+    fn append(&mut self, line: &LogEntry) -> io::Result<()> {
         let bytes = encode_line(line);
         OpenOptions::new().append(true).open(self.folder.join(LOG))?.write_all(&bytes)?;
         self.read += bytes.len() as u64;

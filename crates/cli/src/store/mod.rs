@@ -12,8 +12,8 @@
 //! reported, and removed only when the user names it; one that a newer headstart wrote is never touched.
 
 mod files;
-mod held;
 mod id;
+mod locked;
 mod owner;
 mod record;
 mod running;
@@ -24,12 +24,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::files::{create_private_folder, trouble_with};
-pub(crate) use self::held::Held;
 pub(crate) use self::id::SpeculationId;
-use self::record::Unreadable;
-pub(crate) use self::record::{Draft, Record, State};
-pub(crate) use self::running::Running;
-pub(crate) use self::sweep::{Keep, Swept};
+pub(crate) use self::locked::LockedSpeculation;
+use self::record::RecordError;
+pub(crate) use self::record::{Draft, Record, SpeculationState};
+pub(crate) use self::running::RunningSpeculation;
+pub(crate) use self::sweep::{SweepPolicy, SweepResult};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -59,9 +59,9 @@ impl Store {
     }
 
     /// Creates a record. The returned value is the right to finish it.
-    pub(crate) fn create(&self, draft: Draft) -> Result<Running, CliError> {
+    pub(crate) fn create(&self, draft: Draft) -> Result<RunningSpeculation, CliError> {
         create_private_folder(&self.folder)?;
-        Running::create(self, draft)
+        RunningSpeculation::create(self, draft)
     }
 
     /// The speculation that `text` names, which is an id or the beginning of one.
@@ -106,29 +106,29 @@ impl Store {
             _ => CliError::io("read", &file)(error),
         })?;
         Record::parse(&bytes, id).map_err(|unreadable| match unreadable {
-            Unreadable::Newer(reason) => CliError::Record { file, reason },
-            Unreadable::Damaged(reason) => damaged(file, reason),
+            RecordError::Newer(reason) => CliError::Record { file, reason },
+            RecordError::Damaged(reason) => damaged(file, reason),
         })
     }
 
     /// The record with the right to change it, which no other process has while the value lives.
     ///
     /// Fails with [`CliError::Busy`] if another process holds it for longer than a moment.
-    pub(crate) fn lock(&self, id: &SpeculationId) -> Result<Held, CliError> {
-        Held::acquire(self, id)
+    pub(crate) fn lock(&self, id: &SpeculationId) -> Result<LockedSpeculation, CliError> {
+        LockedSpeculation::acquire(self, id)
     }
 
     /// Removes a speculation whose record is damaged. It stays if a process holds it, or if it can be read after all.
     pub(crate) fn remove_damaged(&self, id: &SpeculationId) -> Result<(), CliError> {
-        held::remove_damaged(self, id)
+        locked::remove_damaged(self, id)
     }
 
     /// Whether the process that runs the speculation is alive; no if the speculation has ended.
     pub(crate) fn is_alive(&self, record: &Record) -> Result<bool, CliError> {
-        if record.state != State::Running {
+        if record.state != SpeculationState::Running {
             return Ok(false);
         }
-        Ok(record.owner.is_alive() || held::is_held(&self.folder_of(&record.id).join(LOCK))?)
+        Ok(record.owner.is_alive() || locked::is_held(&self.folder_of(&record.id).join(LOCK))?)
     }
 
     /// Asks the process that runs the speculation to give it up.
@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// Removes speculations that nobody needs any more. Returns which were removed and which were kept.
-    pub(crate) fn sweep(&self, now_ms: u64, keep: Keep) -> Result<Vec<Swept>, CliError> {
+    pub(crate) fn sweep(&self, now_ms: u64, keep: SweepPolicy) -> Result<Vec<SweepResult>, CliError> {
         sweep::sweep(self, now_ms, keep)
     }
 

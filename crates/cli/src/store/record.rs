@@ -35,7 +35,7 @@ pub(crate) struct Record {
     pub(crate) created_at: u64,
     /// The process that runs or ran the speculation.
     pub(crate) owner: Owner,
-    pub(crate) state: State,
+    pub(crate) state: SpeculationState,
     pub(crate) mode: ApprovalMode,
     /// Whether the mode was given on the command line.
     #[serde(default)]
@@ -46,14 +46,14 @@ pub(crate) struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
-    /// Present unless the state is `Running`.
+    /// Present unless the state is `RunningSpeculation`.
     pub(crate) finished: Option<Finished>,
 }
 
 /// The state of a speculation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum State {
+pub(crate) enum SpeculationState {
     /// A process runs it, or died while running it.
     Running,
     /// It has ended and waits for a decision.
@@ -66,7 +66,7 @@ pub(crate) enum State {
 
 /// Why a record cannot be read, as a text.
 #[derive(Debug)]
-pub(super) enum Unreadable {
+pub(super) enum RecordError {
     /// A newer headstart wrote it and can read it.
     Newer(String),
     /// No headstart can read it.
@@ -81,7 +81,7 @@ impl Record {
             workspace: draft.workspace,
             created_at,
             owner: Owner::this_process(),
-            state: State::Running,
+            state: SpeculationState::Running,
             mode: draft.mode,
             mode_by_flag: draft.mode_by_flag,
             model: draft.model,
@@ -92,24 +92,24 @@ impl Record {
     }
 
     /// The record in `bytes`, or why they contain none.
-    pub(super) fn parse(bytes: &[u8], id: &SpeculationId) -> Result<Self, Unreadable> {
+    pub(super) fn parse(bytes: &[u8], id: &SpeculationId) -> Result<Self, RecordError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
             format_version: u32,
         }
         let corrupt =
-            |error: serde_json::Error| Unreadable::Damaged(format!("the record is damaged: {error}"));
+            |error: serde_json::Error| RecordError::Damaged(format!("the record is damaged: {error}"));
         let version = serde_json::from_slice::<Version>(bytes).map_err(corrupt)?.format_version;
         if FORMAT_VERSION < version {
-            return Err(Unreadable::Newer(format!(
+            return Err(RecordError::Newer(format!(
                 "the record has format {version}, and this headstart reads up to {FORMAT_VERSION}; use a newer one"
             )));
         }
         let record: Self = serde_json::from_slice(bytes).map_err(corrupt)?;
         if record.id != *id {
             let reason = format!("the record is of another speculation, {}", record.id);
-            return Err(Unreadable::Damaged(reason));
+            return Err(RecordError::Damaged(reason));
         }
         Ok(record)
     }
@@ -124,11 +124,11 @@ impl Record {
     /// The word for its state. `alive` distinguishes a running speculation from one whose process died.
     pub(crate) fn status_word(&self, alive: bool) -> &'static str {
         match (self.state, self.finished.as_ref().map(|finished| finished.ending.status())) {
-            (State::Accepted, _) => "accepted",
-            (State::Aborted, _) => "aborted",
-            (State::Running, _) if alive => "running",
-            (State::Running, _) | (State::Finished, None) => "interrupted",
-            (State::Finished, Some(status)) => match status {
+            (SpeculationState::Accepted, _) => "accepted",
+            (SpeculationState::Aborted, _) => "aborted",
+            (SpeculationState::Running, _) if alive => "running",
+            (SpeculationState::Running, _) | (SpeculationState::Finished, None) => "interrupted",
+            (SpeculationState::Finished, Some(status)) => match status {
                 Status::Running => "running",
                 Status::Completed => "completed",
                 Status::Boundary => "boundary",
@@ -140,7 +140,7 @@ impl Record {
     }
 }
 
-impl State {
+impl SpeculationState {
     /// Whether the state may change from this one to `next`.
     pub(super) fn may_become(self, next: Self) -> bool {
         matches!(

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use headstart_speculation::Finished;
 
-use super::{ABORT, Draft, Held, LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
+use super::{
+    ABORT, Draft, LOCK, LockedSpeculation, RECORD, Record, SpeculationId, SpeculationState, Store, files, id,
+};
 use crate::clock;
 use crate::error::CliError;
 use crate::file_lock::FileLock;
@@ -15,12 +17,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A speculation that this process runs. If it is dropped without [`finish`](Self::finish) or
 /// [`discard`](Self::discard), it counts as interrupted.
 #[derive(Debug)]
-pub(crate) struct Running {
-    held: Held,
+pub(crate) struct RunningSpeculation {
+    locked: LockedSpeculation,
     abort: PathBuf,
 }
 
-impl Running {
+impl RunningSpeculation {
     pub(super) fn create(store: &Store, draft: Draft) -> Result<Self, CliError> {
         let record = Record::new(SpeculationId::random()?, draft, clock::unix_ms());
         let draft_folder = store.folder.join(format!(".new-{}", id::random_name(16)?));
@@ -41,11 +43,11 @@ impl Running {
             let _ = fs::remove_dir_all(&draft_folder);
         })?;
         files::sync_folder(&store.folder)?;
-        Ok(Self { held: Held::of_new(store, record, lock), abort: folder.join(ABORT) })
+        Ok(Self { locked: LockedSpeculation::of_new(store, record, lock), abort: folder.join(ABORT) })
     }
 
     pub(crate) fn record(&self) -> &Record {
-        self.held.record()
+        self.locked.record()
     }
 
     /// Completes when another process requests the abort of the speculation.
@@ -58,15 +60,15 @@ impl Running {
     /// Stores the result, so that another process can accept it. On an error only the original record is left.
     pub(crate) fn finish(mut self, mut finished: Finished) -> Result<Record, CliError> {
         let mut record = self.record().clone();
-        self.held.keep_objects(&mut finished)?;
-        record.state = State::Finished;
+        self.locked.keep_objects(&mut finished)?;
+        record.state = SpeculationState::Finished;
         record.finished = Some(finished);
-        self.held.write(record)?;
-        Ok(self.held.record().clone())
+        self.locked.write(record)?;
+        Ok(self.locked.record().clone())
     }
 
     /// Removes the speculation completely.
     pub(crate) fn discard(self) -> Result<(), CliError> {
-        self.held.remove()
+        self.locked.remove()
     }
 }

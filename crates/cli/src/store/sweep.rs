@@ -1,7 +1,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use super::{Record, SpeculationId, State, Store};
+use super::{Record, SpeculationId, SpeculationState, Store};
 use crate::error::CliError;
 use crate::output;
 
@@ -11,7 +11,7 @@ const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// What a sweep keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keep {
+pub(crate) struct SweepPolicy {
     /// Younger speculations are kept, except those whose process died, which are always removed.
     pub(crate) younger_than: Duration,
     /// Whether work that nobody has accepted or aborted is kept, whatever its age.
@@ -20,13 +20,13 @@ pub(crate) struct Keep {
 
 /// What a sweep did with one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Swept {
+pub(crate) struct SweepResult {
     pub(crate) name: String,
     pub(crate) removed: bool,
     pub(crate) why: String,
 }
 
-pub(super) fn sweep(store: &Store, now_ms: u64, keep: Keep) -> Result<Vec<Swept>, CliError> {
+pub(super) fn sweep(store: &Store, now_ms: u64, keep: SweepPolicy) -> Result<Vec<SweepResult>, CliError> {
     let mut swept = Vec::new();
     for name in store.names()? {
         let done = match SpeculationId::parse(&name) {
@@ -34,7 +34,7 @@ pub(super) fn sweep(store: &Store, now_ms: u64, keep: Keep) -> Result<Vec<Swept>
             None => sweep_leftover(store, &name),
         };
         let (removed, why) = done.unwrap_or_else(|error| (false, error.to_string()));
-        swept.push(Swept { name, removed, why });
+        swept.push(SweepResult { name, removed, why });
     }
     Ok(swept)
 }
@@ -43,38 +43,38 @@ fn sweep_record(
     store: &Store,
     id: &SpeculationId,
     now_ms: u64,
-    keep: Keep,
+    keep: SweepPolicy,
 ) -> Result<(bool, String), CliError> {
     let record = store.read(id)?;
     if store.is_alive(&record)? {
         return Ok((false, format!("process {} runs it", record.owner.pid)));
     }
-    let held = store.lock(id)?;
-    match reason_to_remove(held.record(), now_ms, keep) {
-        Ok(why) => held.remove().map(|()| (true, why)),
+    let locked = store.lock(id)?;
+    match reason_to_remove(locked.record(), now_ms, keep) {
+        Ok(why) => locked.remove().map(|()| (true, why)),
         Err(why) => Ok((false, why)),
     }
 }
 
 /// Why a record is removed; `Err` says why it is kept. Its age counts from its creation, because no later time is
 /// known.
-fn reason_to_remove(record: &Record, now_ms: u64, keep: Keep) -> Result<String, String> {
+fn reason_to_remove(record: &Record, now_ms: u64, keep: SweepPolicy) -> Result<String, String> {
     let age = Duration::from_millis(now_ms.saturating_sub(record.created_at));
     let made = match now_ms.checked_sub(record.created_at) {
         Some(age) => format!("made {} ago", output::age(age)),
         None => "made at a time that this clock has not reached".to_owned(),
     };
     match record.state {
-        State::Running => Ok("the process that ran it is dead".to_owned()),
-        State::Finished if keep.undecided => Err("waits to be accepted or aborted".to_owned()),
+        SpeculationState::Running => Ok("the process that ran it is dead".to_owned()),
+        SpeculationState::Finished if keep.undecided => Err("waits to be accepted or aborted".to_owned()),
         _ if age < keep.younger_than => Err(format!("{made}, and {}", keep.in_words())),
-        State::Finished => Ok(format!("{made}, neither accepted nor aborted")),
-        State::Accepted => Ok(format!("{made}, accepted")),
-        State::Aborted => Ok(format!("{made}, aborted")),
+        SpeculationState::Finished => Ok(format!("{made}, neither accepted nor aborted")),
+        SpeculationState::Accepted => Ok(format!("{made}, accepted")),
+        SpeculationState::Aborted => Ok(format!("{made}, aborted")),
     }
 }
 
-impl Keep {
+impl SweepPolicy {
     /// Says in words which ages are kept.
     pub(crate) fn in_words(self) -> String {
         format!("what is younger than {} stays", output::days(self.younger_than))

@@ -7,7 +7,8 @@ use headstart_tool_gate::ApprovalMode;
 use super::*;
 use crate::clock;
 
-const WEEK: Keep = Keep { younger_than: std::time::Duration::from_secs(7 * 24 * 60 * 60), undecided: true };
+const WEEK: SweepPolicy =
+    SweepPolicy { younger_than: std::time::Duration::from_secs(7 * 24 * 60 * 60), undecided: true };
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -69,16 +70,18 @@ fn a_speculation_runs_ends_and_is_accepted_once() {
 
     let record = running.finish(finished()).unwrap();
     assert_eq!(store.read(&id).unwrap(), record);
-    assert_eq!((record.state, record.status_word(false)), (State::Finished, "completed"));
+    assert_eq!((record.state, record.status_word(false)), (SpeculationState::Finished, "completed"));
     assert!(!store.is_alive(&record).unwrap());
 
-    let mut held = store.lock(&id).unwrap();
-    held.mark(State::Accepted).unwrap();
-    let error = held.mark(State::Accepted).unwrap_err().to_string();
+    let mut locked = store.lock(&id).unwrap();
+    locked.mark(SpeculationState::Accepted).unwrap();
+    let error = locked.mark(SpeculationState::Accepted).unwrap_err().to_string();
     assert_eq!(error, format!("speculation {id} is accepted already"));
-    assert!(held.mark(State::Aborted).is_err() && held.mark(State::Running).is_err());
-    drop(held);
-    assert_eq!(store.read(&id).unwrap().state, State::Accepted);
+    assert!(
+        locked.mark(SpeculationState::Aborted).is_err() && locked.mark(SpeculationState::Running).is_err()
+    );
+    drop(locked);
+    assert_eq!(store.read(&id).unwrap().state, SpeculationState::Accepted);
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn of_many_who_accept_at_once_one_does() {
         let start = Barrier::new(4);
         let accept = || {
             start.wait();
-            store.lock(&id).and_then(|mut held| held.mark(State::Accepted)).is_ok()
+            store.lock(&id).and_then(|mut locked| locked.mark(SpeculationState::Accepted)).is_ok()
         };
         let accepted = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(accept)).collect();
@@ -109,7 +112,7 @@ fn of_many_who_remove_at_once_one_does_and_nothing_is_left() {
         let start = Barrier::new(4);
         let remove = || {
             start.wait();
-            store.lock(&id).and_then(Held::remove).is_ok()
+            store.lock(&id).and_then(LockedSpeculation::remove).is_ok()
         };
         let removed = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(remove)).collect();
@@ -133,7 +136,7 @@ fn a_removal_ends_although_others_were_about_to_make_a_file_in_the_folder() {
                 (0..50).for_each(|_| drop(File::create(folder.join(LOCK))));
             });
             start.wait();
-            held::remove_renamed(&folder).unwrap();
+            locked::remove_renamed(&folder).unwrap();
         });
         assert!(!folder.exists());
     }
@@ -177,7 +180,8 @@ fn a_record_that_is_not_understood_is_reported_and_stays() {
         let error = store.read(&id).unwrap_err().to_string();
         assert!(error.starts_with(&file.display().to_string()) && error.contains(expected), "{error}");
         assert!(store.lock(&id).is_err());
-        let swept = store.sweep(u64::MAX, Keep { younger_than: std::time::Duration::ZERO, undecided: false });
+        let swept =
+            store.sweep(u64::MAX, SweepPolicy { younger_than: std::time::Duration::ZERO, undecided: false });
         assert!(!swept.unwrap()[0].removed);
         assert_eq!(fs::read_to_string(&file).unwrap(), bytes);
     }
@@ -192,7 +196,7 @@ fn a_sweep_takes_what_is_dead_or_decided_long_ago_and_nothing_else() {
     let running = store.create(draft()).unwrap();
     let ended = store.create(draft()).unwrap().finish(finished()).unwrap().id;
     let accepted = store.create(draft()).unwrap().finish(finished()).unwrap().id;
-    store.lock(&accepted).unwrap().mark(State::Accepted).unwrap();
+    store.lock(&accepted).unwrap().mark(SpeculationState::Accepted).unwrap();
     fs::create_dir(store.folder().join("~photos")).unwrap();
     fs::create_dir(store.folder().join(".new-abc")).unwrap();
     let left = |now_ms, keep| {
@@ -205,7 +209,7 @@ fn a_sweep_takes_what_is_dead_or_decided_long_ago_and_nothing_else() {
     assert_eq!(left(clock::unix_ms(), WEEK), [name(&dead)]);
     let next_week = clock::unix_ms() + 8 * 24 * 60 * 60 * 1_000;
     assert_eq!(left(next_week, WEEK), [name(&accepted)]);
-    assert_eq!(left(next_week, Keep { undecided: false, ..WEEK }), [name(&ended)]);
+    assert_eq!(left(next_week, SweepPolicy { undecided: false, ..WEEK }), [name(&ended)]);
     assert_eq!(store.names().unwrap(), [".new-abc".to_owned(), name(&running.record().id), "~photos".into()]);
     running.discard().unwrap();
 }
@@ -247,7 +251,7 @@ fn a_record_that_cannot_be_written_leaves_the_old_one() {
     let error = running.finish(finished()).unwrap_err().to_string();
     assert!(error.starts_with(&format!("cannot write {}", folder.join(RECORD).display())), "{error}");
     fs::rename(&aside, &folder).unwrap();
-    assert_eq!(store.read(&id).unwrap().state, State::Running);
+    assert_eq!(store.read(&id).unwrap().state, SpeculationState::Running);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "no temporary file is left");
 }
 

@@ -15,7 +15,7 @@ const LIGHTEST_UNCERTAIN: f64 = 0.65;
 /// Removes such an answer from the typed events, whenever it comes and whichever program asked. Events that could begin
 /// an answer are held back until more is known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Answers {
+pub(super) struct ReplyFilter {
     held: Vec<Event>,
     /// The held events as the characters that the terminal sent.
     signs: String,
@@ -23,7 +23,7 @@ pub(super) struct Answers {
 
 /// What an event turned out to be.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Sifted {
+pub(super) enum FilteredEvent {
     /// The event could belong to an answer.
     Held,
     /// These events do not belong to an answer.
@@ -32,31 +32,31 @@ pub(super) enum Sifted {
     Answer(Theme),
 }
 
-impl Answers {
-    pub(super) fn push(&mut self, event: Event) -> Sifted {
+impl ReplyFilter {
+    pub(super) fn push(&mut self, event: Event) -> FilteredEvent {
         let Some(signs) = signs(&event) else {
             // A new size or focus does not interrupt an answer.
             return match event {
                 Event::Key(_) | Event::Paste(_) => self.release_with(event),
-                event => Sifted::Events(vec![event]),
+                event => FilteredEvent::Events(vec![event]),
             };
         };
         // Esc alone is passed on at once, because it is seldom separated from what follows it, and a user who presses
         // it waits for its effect.
         if self.signs.is_empty() && signs == "\x1b" {
-            return Sifted::Events(vec![event]);
+            return FilteredEvent::Events(vec![event]);
         }
         self.signs.push_str(&signs);
         match progress(&self.signs) {
-            Progress::Whole(color) => {
+            ReplyProgress::Whole(color) => {
                 (self.held, self.signs) = (Vec::new(), String::new());
-                Sifted::Answer(theme_on(color))
+                FilteredEvent::Answer(theme_on(color))
             }
-            Progress::Part => {
+            ReplyProgress::Part => {
                 self.held.push(event);
-                Sifted::Held
+                FilteredEvent::Held
             }
-            Progress::Other => self.release_with(event),
+            ReplyProgress::Other => self.release_with(event),
         }
     }
 
@@ -72,39 +72,39 @@ impl Answers {
     }
 
     /// Returns the held events, which were not an answer. The new event may begin one.
-    fn release_with(&mut self, event: Event) -> Sifted {
+    fn release_with(&mut self, event: Event) -> FilteredEvent {
         let mut events = self.release();
         let is_next = !events.is_empty() && signs(&event).is_some();
-        match if is_next { self.push(event) } else { Sifted::Events(vec![event]) } {
-            Sifted::Events(more) => events.extend(more),
-            Sifted::Held => {}
-            answer @ Sifted::Answer(_) => return answer,
+        match if is_next { self.push(event) } else { FilteredEvent::Events(vec![event]) } {
+            FilteredEvent::Events(more) => events.extend(more),
+            FilteredEvent::Held => {}
+            answer @ FilteredEvent::Answer(_) => return answer,
         }
-        Sifted::Events(events)
+        FilteredEvent::Events(events)
     }
 }
 
-enum Progress {
+enum ReplyProgress {
     Part,
     Whole([f64; 3]),
     Other,
 }
 
 /// How much of `ESC ] 11 ; rgb:RRRR/GGGG/BBBB` is complete. It ends with `ESC \` or a bell.
-fn progress(signs: &str) -> Progress {
+fn progress(signs: &str) -> ReplyProgress {
     const BEGINNINGS: [&str; 2] = ["\x1b]11;rgb:", "\x1b]11;rgba:"];
     if BEGINNINGS.iter().any(|beginning| beginning.starts_with(signs)) {
-        return Progress::Part;
+        return ReplyProgress::Part;
     }
     let Some(rest) = BEGINNINGS.iter().find_map(|beginning| signs.strip_prefix(beginning)) else {
-        return Progress::Other;
+        return ReplyProgress::Other;
     };
     let color = rest.trim_end_matches(|c: char| !c.is_ascii_hexdigit() && c != '/');
     let is_color = color.chars().all(|c| c.is_ascii_hexdigit() || c == '/');
     match &rest[color.len()..] {
-        "" | "\x1b" if is_color && signs.len() < MOST_SIGNS => Progress::Part,
-        "\x07" | "\x1b\\" if is_color => read(color).map_or(Progress::Other, Progress::Whole),
-        _ => Progress::Other,
+        "" | "\x1b" if is_color && signs.len() < MOST_SIGNS => ReplyProgress::Part,
+        "\x07" | "\x1b\\" if is_color => read(color).map_or(ReplyProgress::Other, ReplyProgress::Whole),
+        _ => ReplyProgress::Other,
     }
 }
 
@@ -166,14 +166,14 @@ mod tests {
         events
     }
 
-    fn sift(all: Vec<Event>) -> (Vec<Event>, Vec<Theme>) {
-        let mut answers = Answers::default();
+    fn filter(all: Vec<Event>) -> (Vec<Event>, Vec<Theme>) {
+        let mut answers = ReplyFilter::default();
         let (mut passed, mut themes) = (Vec::new(), Vec::new());
         for event in all {
             match answers.push(event) {
-                Sifted::Held => {}
-                Sifted::Events(events) => passed.extend(events),
-                Sifted::Answer(theme) => themes.push(theme),
+                FilteredEvent::Held => {}
+                FilteredEvent::Events(events) => passed.extend(events),
+                FilteredEvent::Answer(theme) => themes.push(theme),
             }
         }
         passed.extend(answers.release());
@@ -190,21 +190,21 @@ mod tests {
             ("\x1b]11;rgba:1111/1111/1111/ffff\x07", Theme::Dark),
             ("\x1b]11;rgb:8080/8080/8080\x07", Theme::Terminal),
         ] {
-            let (passed, themes) = sift(events(&format!("before{answer}after")));
+            let (passed, themes) = filter(events(&format!("before{answer}after")));
             assert_eq!((passed, themes), (events("beforeafter"), vec![theme]), "{answer:?}");
         }
         // One read may end between the two characters of the terminator.
         let mut split = events("\x1b]11;rgb:0/0/0");
         split.push(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
         split.extend(events("\\"));
-        assert_eq!(sift(split), (Vec::new(), vec![Theme::Dark]));
+        assert_eq!(filter(split), (Vec::new(), vec![Theme::Dark]));
         // The first character of an answer may be typed just before one.
-        assert_eq!(sift(events("\x1b]\x1b]11;rgb:0/0/0\x07")), (events("\x1b]"), vec![Theme::Dark]));
+        assert_eq!(filter(events("\x1b]\x1b]11;rgb:0/0/0\x07")), (events("\x1b]"), vec![Theme::Dark]));
         // Events that have nothing to do with an answer may come within one.
         let mut between = events("\x1b]11;rgb:0/0");
         between.push(Event::FocusGained);
         between.extend(events("/0\x07"));
-        assert_eq!(sift(between), (vec![Event::FocusGained], vec![Theme::Dark]));
+        assert_eq!(filter(between), (vec![Event::FocusGained], vec![Theme::Dark]));
     }
 
     #[test]
@@ -221,17 +221,17 @@ mod tests {
             "\x1b]11;rgb:0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0",
             "\x1b",
         ] {
-            assert_eq!(sift(events(typed)), (events(typed), Vec::new()), "{typed:?}");
+            assert_eq!(filter(events(typed)), (events(typed), Vec::new()), "{typed:?}");
         }
         let pasted = Event::Paste("0/0".to_owned());
         let all = [events("\x1b]11;rgb:0"), vec![pasted]].concat();
-        assert_eq!(sift(all.clone()), (all, Vec::new()));
+        assert_eq!(filter(all.clone()), (all, Vec::new()));
     }
 
     proptest! {
         #[test]
         fn no_key_is_lost_or_moved(typed in "(\x1b\\]|11;|rgb:|rgba:|[0f/]{1,4}|\x07|\x1b\\\\|[a-z]){0,9}") {
-            let (passed, themes) = sift(events(&typed));
+            let (passed, themes) = filter(events(&typed));
             if themes.is_empty() {
                 prop_assert_eq!(passed, events(&typed));
             } else {

@@ -8,13 +8,13 @@ use super::layout::Wrapper;
 use super::row::Style;
 
 /// How long keys are ignored after a question appears, because they may have been pressed before it.
-const DEAF: Duration = Duration::from_millis(400);
+const KEYS_IGNORED_FOR: Duration = Duration::from_millis(400);
 /// How long lines are ignored, which take longer to type.
-const DEAF_TO_LINES: Duration = Duration::from_secs(1);
+const LINES_IGNORED_FOR: Duration = Duration::from_secs(1);
 
 /// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ConsentAnswer {
     Yes,
     No,
     /// Yes, and for the rest of the session also to calls like this one.
@@ -46,12 +46,12 @@ pub(crate) struct Consent {
     question: String,
     /// What may run for the rest of the session, if that is offered.
     always: Option<String>,
-    answers: &'static [Answer],
+    answers: &'static [ConsentAnswer],
     /// When the last letter came.
     quiet_from: Instant,
 }
 
-impl Answer {
+impl ConsentAnswer {
     fn label(self) -> &'static str {
         match self {
             Self::Yes => "[y]es",
@@ -93,22 +93,22 @@ impl Consent {
     /// Asks `question` about a call of a turn, such as `run this?`. If `always` is set, it says what the user can allow
     /// for the rest of the session.
     pub(crate) fn about_call(question: &str, always: Option<String>, now: Instant) -> Self {
-        let answers: &[Answer] = match always {
-            Some(_) => &[Answer::Yes, Answer::Always, Answer::No, Answer::Why],
-            None => &[Answer::Yes, Answer::No, Answer::Why],
+        let answers: &[ConsentAnswer] = match always {
+            Some(_) => &[ConsentAnswer::Yes, ConsentAnswer::Always, ConsentAnswer::No, ConsentAnswer::Why],
+            None => &[ConsentAnswer::Yes, ConsentAnswer::No, ConsentAnswer::Why],
         };
         Self { always, ..Self::with_answers(question, answers, now) }
     }
 
     /// Asks about changes, all of which the user can have shown.
     pub(crate) fn about_changes(question: &str, now: Instant) -> Self {
-        Self::with_answers(question, &[Answer::Yes, Answer::Diff, Answer::No], now)
+        Self::with_answers(question, &[ConsentAnswer::Yes, ConsentAnswer::Diff, ConsentAnswer::No], now)
     }
 
     /// Asks about a file that the user has changed as well. `markers` says whether both texts can be kept in it.
     pub(crate) fn about_conflict(question: &str, markers: bool, now: Instant) -> Self {
-        use Answer::{Again, AllMine, AllTheirs, Both, Diff, Mine, Theirs};
-        let answers: &[Answer] = if markers {
+        use ConsentAnswer::{Again, AllMine, AllTheirs, Both, Diff, Mine, Theirs};
+        let answers: &[ConsentAnswer] = if markers {
             &[Mine, Theirs, Both, Again, Diff, AllMine, AllTheirs]
         } else {
             &[Mine, Theirs, Again, Diff, AllMine, AllTheirs]
@@ -118,15 +118,15 @@ impl Consent {
 
     /// Asks about commits that can be kept beside the user's own.
     pub(crate) fn about_commits(question: &str, now: Instant) -> Self {
-        Self::with_answers(question, &[Answer::Yes, Answer::Again, Answer::No], now)
+        Self::with_answers(question, &[ConsentAnswer::Yes, ConsentAnswer::Again, ConsentAnswer::No], now)
     }
 
     /// Asks about work that read something which has changed since. The only choice is whether the model does it again.
     pub(crate) fn about_stale(question: &str, now: Instant) -> Self {
-        Self::with_answers(question, &[Answer::Again, Answer::No], now)
+        Self::with_answers(question, &[ConsentAnswer::Again, ConsentAnswer::No], now)
     }
 
-    fn with_answers(question: &str, answers: &'static [Answer], now: Instant) -> Self {
+    fn with_answers(question: &str, answers: &'static [ConsentAnswer], now: Instant) -> Self {
         Self { question: question.to_owned(), always: None, answers, quiet_from: now }
     }
 
@@ -137,17 +137,17 @@ impl Consent {
     }
 
     /// The answer that the event gives, if it gives one.
-    pub(crate) fn handle(&mut self, now: Instant, event: &Event) -> Option<Answer> {
+    pub(crate) fn handle(&mut self, now: Instant, event: &Event) -> Option<ConsentAnswer> {
         let Event::Key(key) = event else { return None };
         if key.kind == KeyEventKind::Release {
             return None;
         }
         match (key.code, key.modifiers.difference(KeyModifiers::SHIFT)) {
             (KeyCode::Esc, KeyModifiers::NONE) | (KeyCode::Char('c' | 'd'), KeyModifiers::CONTROL) => {
-                Some(Answer::No)
+                Some(ConsentAnswer::No)
             }
             (code, modifiers) => {
-                let was_quiet = DEAF <= now.saturating_duration_since(self.quiet_from);
+                let was_quiet = KEYS_IGNORED_FOR <= now.saturating_duration_since(self.quiet_from);
                 self.quiet_from = now;
                 let KeyCode::Char(letter) = code else { return None };
                 let answers = modifiers == KeyModifiers::NONE && was_quiet;
@@ -160,12 +160,12 @@ impl Consent {
     }
 
     /// The answer that a line gives by its word or its letter, if it gives one.
-    pub(crate) fn answer_in(&self, now: Instant, line: &str) -> Option<Answer> {
-        if now.saturating_duration_since(self.quiet_from) < DEAF_TO_LINES {
+    pub(crate) fn answer_in(&self, now: Instant, line: &str) -> Option<ConsentAnswer> {
+        if now.saturating_duration_since(self.quiet_from) < LINES_IGNORED_FOR {
             return None;
         }
         let line = line.trim().to_ascii_lowercase();
-        let words = |answer: &&Answer| line == answer.word() || line == answer.letter().to_string();
+        let words = |answer: &&ConsentAnswer| line == answer.word() || line == answer.letter().to_string();
         self.answers.iter().filter(|answer| !answer.label().is_empty()).find(words).copied()
     }
 
@@ -174,7 +174,7 @@ impl Consent {
         let labels = self.answers.iter().filter(|answer| !answer.label().is_empty());
         let words: Vec<_> = labels
             .map(|answer| match (&self.always, answer) {
-                (Some(always), Answer::Always) => format!("always, for {always} this session"),
+                (Some(always), ConsentAnswer::Always) => format!("always, for {always} this session"),
                 _ => answer.word(),
             })
             .collect();
@@ -188,7 +188,7 @@ impl Consent {
         let labels = self.answers.iter().filter(|answer| !answer.label().is_empty());
         let labels: Vec<_> = labels
             .map(|answer| match (&self.always, answer) {
-                (Some(always), Answer::Always) => format!("{} {always} this session", answer.label()),
+                (Some(always), ConsentAnswer::Always) => format!("{} {always} this session", answer.label()),
                 _ => answer.label().to_owned(),
             })
             .collect();
@@ -230,18 +230,18 @@ mod tests {
         let asked = Instant::now();
         let consent = Consent::about_call("run this?", None, asked);
         let handle = |now, event: &Event| consent.clone().handle(now, event);
-        let later = asked + DEAF;
-        let too_early = asked + DEAF / 2;
+        let later = asked + KEYS_IGNORED_FOR;
+        let too_early = asked + KEYS_IGNORED_FOR / 2;
         let cases = [
-            (KeyCode::Char('y'), KeyModifiers::NONE, Some(Answer::Yes)),
-            (KeyCode::Char('Y'), KeyModifiers::SHIFT, Some(Answer::Yes)),
+            (KeyCode::Char('y'), KeyModifiers::NONE, Some(ConsentAnswer::Yes)),
+            (KeyCode::Char('Y'), KeyModifiers::SHIFT, Some(ConsentAnswer::Yes)),
             (KeyCode::Char('y'), KeyModifiers::CONTROL, None),
             (KeyCode::Char('y'), KeyModifiers::ALT, None),
-            (KeyCode::Char('n'), KeyModifiers::NONE, Some(Answer::No)),
+            (KeyCode::Char('n'), KeyModifiers::NONE, Some(ConsentAnswer::No)),
             (KeyCode::Char('d'), KeyModifiers::NONE, None),
-            (KeyCode::Esc, KeyModifiers::NONE, Some(Answer::No)),
-            (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(Answer::No)),
-            (KeyCode::Char('d'), KeyModifiers::CONTROL, Some(Answer::No)),
+            (KeyCode::Esc, KeyModifiers::NONE, Some(ConsentAnswer::No)),
+            (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(ConsentAnswer::No)),
+            (KeyCode::Char('d'), KeyModifiers::CONTROL, Some(ConsentAnswer::No)),
             (KeyCode::Enter, KeyModifiers::NONE, None),
             (KeyCode::Tab, KeyModifiers::NONE, None),
             (KeyCode::Char(' '), KeyModifiers::NONE, None),
@@ -264,23 +264,26 @@ mod tests {
         let asked = Instant::now();
         let answer = |consent: Consent, letter| {
             let modifiers = if char::is_uppercase(letter) { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
-            consent.clone().handle(asked + DEAF, &Event::Key(KeyEvent::new(KeyCode::Char(letter), modifiers)))
+            consent.clone().handle(
+                asked + KEYS_IGNORED_FOR,
+                &Event::Key(KeyEvent::new(KeyCode::Char(letter), modifiers)),
+            )
         };
         let text = || Consent::about_conflict("a:", true, asked);
         let binary = || Consent::about_conflict("a:", false, asked);
         for (letter, of_text, of_binary) in [
-            ('m', Some(Answer::Mine), Some(Answer::Mine)),
-            ('M', Some(Answer::AllMine), Some(Answer::AllMine)),
-            ('t', Some(Answer::Theirs), Some(Answer::Theirs)),
-            ('T', Some(Answer::AllTheirs), Some(Answer::AllTheirs)),
-            ('b', Some(Answer::Both), None),
-            ('A', Some(Answer::Again), Some(Answer::Again)),
+            ('m', Some(ConsentAnswer::Mine), Some(ConsentAnswer::Mine)),
+            ('M', Some(ConsentAnswer::AllMine), Some(ConsentAnswer::AllMine)),
+            ('t', Some(ConsentAnswer::Theirs), Some(ConsentAnswer::Theirs)),
+            ('T', Some(ConsentAnswer::AllTheirs), Some(ConsentAnswer::AllTheirs)),
+            ('b', Some(ConsentAnswer::Both), None),
+            ('A', Some(ConsentAnswer::Again), Some(ConsentAnswer::Again)),
             ('y', None, None),
         ] {
             assert_eq!((answer(text(), letter), answer(binary(), letter)), (of_text, of_binary), "{letter}");
         }
         let stale = || Consent::about_stale("a:", asked);
-        assert_eq!((answer(stale(), 'm'), answer(stale(), 'a')), (None, Some(Answer::Again)));
+        assert_eq!((answer(stale(), 'm'), answer(stale(), 'a')), (None, Some(ConsentAnswer::Again)));
     }
 
     #[test]
@@ -291,12 +294,12 @@ mod tests {
             consent.spoken(),
             "run this? Answer with a word and Enter: yes; always, for `cargo test *` this session; no; why not."
         );
-        let later = asked + DEAF_TO_LINES;
+        let later = asked + LINES_IGNORED_FOR;
         for (line, expected) in [
-            ("yes", Some(Answer::Yes)),
-            (" Y ", Some(Answer::Yes)),
-            ("always", Some(Answer::Always)),
-            ("why not", Some(Answer::Why)),
+            ("yes", Some(ConsentAnswer::Yes)),
+            (" Y ", Some(ConsentAnswer::Yes)),
+            ("always", Some(ConsentAnswer::Always)),
+            ("why not", Some(ConsentAnswer::Why)),
             ("yes please", None),
             ("diff", None),
             ("", None),
@@ -318,7 +321,10 @@ mod tests {
         let typed = asked + Duration::from_secs(9);
         assert_eq!(consent.handle(typed, &key('b')), None);
         assert_eq!(consent.handle(typed + Duration::from_millis(90), &key('y')), None);
-        assert_eq!(consent.handle(typed + Duration::from_millis(90) + DEAF, &key('d')), Some(Answer::Diff));
-        assert_eq!(consent.handle(typed + Duration::from_secs(1), &key('y')), Some(Answer::Yes));
+        assert_eq!(
+            consent.handle(typed + Duration::from_millis(90) + KEYS_IGNORED_FOR, &key('d')),
+            Some(ConsentAnswer::Diff)
+        );
+        assert_eq!(consent.handle(typed + Duration::from_secs(1), &key('y')), Some(ConsentAnswer::Yes));
     }
 }

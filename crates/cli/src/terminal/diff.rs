@@ -72,21 +72,21 @@ pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
 /// Files and their changes, from a patch in git's format.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Diff {
-    files: Vec<File>,
+    files: Vec<DiffFile>,
     is_unnamed: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-struct File {
+struct DiffFile {
     verb: &'static str,
     path: String,
     notes: Vec<String>,
-    hunks: Vec<Vec<Line>>,
+    hunks: Vec<Vec<DiffLine>>,
     is_generated: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Line {
+struct DiffLine {
     sign: char,
     number: usize,
     text: String,
@@ -101,12 +101,12 @@ const CHANGED: char = '~';
 impl Diff {
     /// Reads a patch as [`ChangeSet::diff`](headstart_overlay_fs::ChangeSet::diff) writes it.
     pub(crate) fn parse(patch: &str) -> Self {
-        let mut files: Vec<File> = Vec::new();
-        let (mut old, mut new) = (Side::default(), Side::default());
+        let mut files: Vec<DiffFile> = Vec::new();
+        let (mut old, mut new) = (LineRange::default(), LineRange::default());
         for line in patch.split_terminator('\n') {
             let Some(file) = files.last_mut().filter(|_| !line.starts_with("diff --git ")) else {
                 if let Some(names) = line.strip_prefix("diff --git ") {
-                    files.push(File { verb: "edit", path: path_of(names), ..File::default() });
+                    files.push(DiffFile { verb: "edit", path: path_of(names), ..DiffFile::default() });
                 }
                 continue;
             };
@@ -119,7 +119,7 @@ impl Diff {
                 hunk.push(read_line(line, &mut old, &mut new));
             } else if let Some(head) = line.strip_prefix("@@ -") {
                 let (before, after) = head.trim_end_matches(" @@").split_once(" +").unwrap_or((head, ""));
-                (old, new) = (Side::read(before), Side::read(after));
+                (old, new) = (LineRange::read(before), LineRange::read(after));
                 file.hunks.push(Vec::new());
             } else {
                 file.read_head(line);
@@ -172,7 +172,7 @@ impl Diff {
         for (index, file) in self.files.iter().enumerate() {
             if left == 0 {
                 let rest = &self.files[index..];
-                let hidden: usize = rest.iter().map(File::length).sum();
+                let hidden: usize = rest.iter().map(DiffFile::length).sum();
                 let text = format!(
                     "… {} in {}{hint}",
                     counted(hidden, "more line"),
@@ -194,7 +194,7 @@ impl Diff {
     }
 }
 
-impl File {
+impl DiffFile {
     /// Reads a line before the first hunk.
     fn read_head(&mut self, line: &str) {
         let mode = |mode: &str| mode.trim_start_matches("100").to_owned();
@@ -240,7 +240,7 @@ impl File {
     }
 
     fn header(&self) -> HangingLine {
-        let is_of = |line: &&Line, sign| line.sign == sign || line.sign == CHANGED;
+        let is_of = |line: &&DiffLine, sign| line.sign == sign || line.sign == CHANGED;
         let count = |sign| self.hunks.iter().flatten().filter(|line| is_of(line, sign)).count();
         let counts = [('+', count('+')), ('-', count('-'))].into_iter().filter(|(_, count)| 0 < *count);
         let counts: Vec<_> = counts.map(|(sign, count)| format!("{sign}{count}")).collect();
@@ -306,7 +306,7 @@ impl File {
     /// Why the file is not shown, if a program wrote it.
     fn unreadable(&self) -> Option<&'static str> {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        let is_long = |line: &Line| READABLE_CHARS < line.text.chars().count();
+        let is_long = |line: &DiffLine| READABLE_CHARS < line.text.chars().count();
         match () {
             () if LOCK_FILES.contains(&name) => Some("of a lock file"),
             () if self.is_generated => Some("of a generated file"),
@@ -316,7 +316,7 @@ impl File {
     }
 }
 
-impl Line {
+impl DiffLine {
     /// The line as it is shown, with its changed words, or with the parts of its code, which only unchanged lines show.
     fn shown(&self, columns: usize, words: Option<Vec<(bool, String)>>, code: Vec<Span>) -> HangingLine {
         let (style, changed) = match self.sign {
@@ -350,12 +350,12 @@ impl Line {
 
 /// The remaining lines of one side of a hunk.
 #[derive(Debug, Default)]
-struct Side {
+struct LineRange {
     next: usize,
     left: usize,
 }
 
-impl Side {
+impl LineRange {
     /// Reads `12,3` or `12`.
     fn read(span: &str) -> Self {
         let (start, length) = span.split_once(',').unwrap_or((span, "1"));
@@ -369,7 +369,7 @@ impl Side {
     }
 }
 
-fn read_line(line: &str, old: &mut Side, new: &mut Side) -> Line {
+fn read_line(line: &str, old: &mut LineRange, new: &mut LineRange) -> DiffLine {
     let sign = line.chars().next().filter(|sign| "+-".contains(*sign)).unwrap_or(' ');
     let number = match sign {
         '-' => old.step(),
@@ -379,7 +379,7 @@ fn read_line(line: &str, old: &mut Side, new: &mut Side) -> Line {
             new.step()
         }
     };
-    Line {
+    DiffLine {
         sign,
         number,
         text: line.get(1..).unwrap_or_default().to_owned(),

@@ -4,12 +4,12 @@ use crossterm::event::{Event, KeyEvent};
 
 use super::buffer::Buffer;
 use super::history::History;
-use super::keymap::{Command, KeyMap};
+use super::keymap::{EditorCommand, KeyMap};
 use super::pastes::{Pastes, without_signs};
 use super::popup::Popup;
 use super::revisions::Revisions;
 use super::size::Size;
-use super::vi::{Motion, Step, Vi};
+use super::vi::{Motion, Vi, ViStep};
 
 /// What an event means for the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) enum Action {
     /// The host should put the ghost into the buffer. The ghost stays until the host inserts its text or removes it.
     InsertGhost,
     /// The host should show the next or the previous ghost.
-    TurnGhost(Turn),
+    TurnGhost(GhostDirection),
     /// Esc removed the ghost.
     DismissGhost,
     /// Esc closed the list of completions.
@@ -61,7 +61,7 @@ pub(crate) enum Action {
 
 /// The direction in which the ghost is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum GhostDirection {
     /// Alt-N, or Down if there is no line below.
     Next,
     /// Alt-P.
@@ -86,7 +86,7 @@ pub(crate) struct LineEditor {
     history: History,
     /// The ghost belongs to the text in the buffer, and is removed when that changes.
     ghost: Option<Ghost>,
-    search: Option<Search>,
+    search: Option<HistorySearch>,
     /// The completions for the word at the cursor, which are removed when the text or the cursor changes.
     popup: Option<Popup>,
     revisions: Revisions,
@@ -99,7 +99,7 @@ pub(crate) struct LineEditor {
 
 /// A search through the history.
 #[derive(Debug, Clone, Default)]
-struct Search {
+struct HistorySearch {
     words: String,
     /// The entry that is shown.
     found: Option<usize>,
@@ -142,12 +142,12 @@ impl LineEditor {
 
     /// Whether this is the key that interrupts.
     pub(crate) fn is_interrupt(&self, event: &Event) -> bool {
-        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::Interrupt))
+        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(EditorCommand::Interrupt))
     }
 
     /// Whether this is the key that opens the whole conversation.
     pub(crate) fn is_read_all(&self, event: &Event) -> bool {
-        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::ReadAll))
+        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(EditorCommand::ReadAll))
     }
 
     /// The text so far, with one private character for each long pasted text.
@@ -254,23 +254,23 @@ impl LineEditor {
 
     /// Continues a search. Letters narrow it, Ctrl-R goes to an older entry, Esc and Ctrl-C cancel it; Enter and every
     /// other key leave the found entry in the buffer.
-    fn go_on_searching(&mut self, mut search: Search, command: Command) -> Action {
+    fn go_on_searching(&mut self, mut search: HistorySearch, command: EditorCommand) -> Action {
         let before = match command {
-            Command::Insert(c) => {
+            EditorCommand::Insert(c) => {
                 search.words.push(c);
                 search.found.map(|found| found + 1)
             }
-            Command::Backspace => {
+            EditorCommand::Backspace => {
                 search.words.pop();
                 None
             }
-            Command::Search => search.found,
-            Command::Escape | Command::Interrupt => {
+            EditorCommand::Search => search.found,
+            EditorCommand::Escape | EditorCommand::Interrupt => {
                 self.buffer.set(search.draft);
                 self.own_text();
                 return Action::Edited;
             }
-            Command::Enter => return Action::Edited,
+            EditorCommand::Enter => return Action::Edited,
             command => return self.apply(command),
         };
         if let Some((place, entry)) =
@@ -286,24 +286,24 @@ impl LineEditor {
     }
 
     /// Handles a key for the list below the prompt; `None` if the key does not concern the list.
-    fn on_popup(&mut self, command: Command) -> Option<Action> {
+    fn on_popup(&mut self, command: EditorCommand) -> Option<Action> {
         let popup = self.popup.as_mut()?;
         match command {
-            Command::Up | Command::Down => {
-                popup.turn(command == Command::Down);
+            EditorCommand::Up | EditorCommand::Down => {
+                popup.turn(command == EditorCommand::Down);
                 Some(Action::None)
             }
-            Command::Escape => {
+            EditorCommand::Escape => {
                 self.popup = None;
                 Some(Action::ClosePopup)
             }
-            Command::Enter if !popup.is_moved() => None,
-            Command::Tab | Command::Enter => {
+            EditorCommand::Enter if !popup.is_moved() => None,
+            EditorCommand::Tab | EditorCommand::Enter => {
                 let (from, choice) = (popup.from(), popup.marked().clone());
                 self.revisions.remember(self.buffer.text(), self.buffer.cursor(), false);
                 let is_changed = self.buffer.replace_from(from, &choice.text);
                 self.own_text();
-                let is_sent = choice.is_whole && command == Command::Enter;
+                let is_sent = choice.is_whole && command == EditorCommand::Enter;
                 Some(match (is_sent, is_changed) {
                     (true, _) => self.submit(),
                     (false, true) => Action::Inserted,
@@ -316,18 +316,18 @@ impl LineEditor {
 
     /// Handles a key with the modes of vi. Esc changes to normal mode, in which letters are commands; all other keys
     /// work as without modes.
-    fn apply_in_vi(&mut self, command: Command) -> Action {
+    fn apply_in_vi(&mut self, command: EditorCommand) -> Action {
         let action = match (self.vi, command) {
-            (Vi::Insert, Command::Escape) => {
+            (Vi::Insert, EditorCommand::Escape) => {
                 self.vi = Vi::Normal { operator: None };
                 self.buffer.go(Motion::Left);
                 self.revisions.part();
                 let had_popup = self.popup.take().is_some();
                 return if had_popup { Action::ClosePopup } else { Action::None };
             }
-            (Vi::Normal { .. }, Command::Insert(letter)) => self.steps_of(letter),
+            (Vi::Normal { .. }, EditorCommand::Insert(letter)) => self.steps_of(letter),
             // Esc cancels the first of two letters, and does not interrupt anything.
-            (Vi::Normal { operator: Some(_) }, Command::Escape) => {
+            (Vi::Normal { operator: Some(_) }, EditorCommand::Escape) => {
                 self.vi = Vi::Normal { operator: None };
                 Action::None
             }
@@ -345,18 +345,18 @@ impl LineEditor {
         let mut last = Action::None;
         for step in self.vi.steps(letter) {
             let changed = match step {
-                Step::Move(motion) => {
+                ViStep::Move(motion) => {
                     self.revisions.part();
                     self.buffer.go(motion)
                 }
-                Step::Cut(motion) => self.killed(|buffer| buffer.cut(motion)),
-                Step::CutLine => self.killed(Buffer::cut_line),
-                Step::Do(command) => {
+                ViStep::Cut(motion) => self.kill_text(|buffer| buffer.cut(motion)),
+                ViStep::CutLine => self.kill_text(Buffer::cut_line),
+                ViStep::Do(command) => {
                     let action = self.apply(command);
                     last = if action == Action::None { last } else { action };
                     false
                 }
-                Step::Insert => {
+                ViStep::Insert => {
                     self.vi = Vi::Insert;
                     false
                 }
@@ -369,92 +369,95 @@ impl LineEditor {
         last
     }
 
-    fn apply(&mut self, command: Command) -> Action {
+    fn apply(&mut self, command: EditorCommand) -> Action {
         if let Some(action) = self.on_popup(command) {
             return action;
         }
         let empty = self.text().is_empty();
         match command {
-            Command::Insert(c) => return self.type_in(&without_signs(c.encode_utf8(&mut [0; 4]))),
-            Command::NewLine => return self.type_in("\n"),
-            Command::Enter => {
+            EditorCommand::Insert(c) => return self.type_in(&without_signs(c.encode_utf8(&mut [0; 4]))),
+            EditorCommand::NewLine => return self.type_in("\n"),
+            EditorCommand::Enter => {
                 if let Some(ghost) = self.ghost.take_if(|ghost| empty && ghost.by_enter) {
                     self.buffer.set(ghost.rest);
                 }
                 return if self.breaks_line() { self.type_in("\n") } else { self.submit() };
             }
-            Command::Tab => return Action::Tab,
-            Command::Search => {
-                self.search = Some(Search { draft: self.text().to_owned(), ..Search::default() });
+            EditorCommand::Tab => return Action::Tab,
+            EditorCommand::Search => {
+                self.search =
+                    Some(HistorySearch { draft: self.text().to_owned(), ..HistorySearch::default() });
                 return Action::Edited;
             }
-            Command::Right if self.ghost.is_some() && self.cursor() == self.text().len() => {
+            EditorCommand::Right if self.ghost.is_some() && self.cursor() == self.text().len() => {
                 return Action::InsertGhost;
             }
-            Command::NextGhost | Command::PreviousGhost if self.ghost.is_none() => return Action::None,
-            Command::NextGhost => return Action::TurnGhost(Turn::Next),
-            Command::PreviousGhost => return Action::TurnGhost(Turn::Previous),
-            Command::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
-            Command::Escape => return Action::Escape,
-            Command::Editor => return Action::Editor,
-            Command::NextMode => return Action::NextMode,
-            Command::Redraw => return Action::Redraw,
-            Command::Suspend => return Action::Suspend,
-            Command::ReadAll => return Action::ReadAll,
-            Command::ReadNewest => return Action::ReadNewest,
-            Command::WordRight if self.cursor() == self.text().len() && self.ghost.is_some() => {
+            EditorCommand::NextGhost | EditorCommand::PreviousGhost if self.ghost.is_none() => {
+                return Action::None;
+            }
+            EditorCommand::NextGhost => return Action::TurnGhost(GhostDirection::Next),
+            EditorCommand::PreviousGhost => return Action::TurnGhost(GhostDirection::Previous),
+            EditorCommand::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
+            EditorCommand::Escape => return Action::Escape,
+            EditorCommand::Editor => return Action::Editor,
+            EditorCommand::NextMode => return Action::NextMode,
+            EditorCommand::Redraw => return Action::Redraw,
+            EditorCommand::Suspend => return Action::Suspend,
+            EditorCommand::ReadAll => return Action::ReadAll,
+            EditorCommand::ReadNewest => return Action::ReadNewest,
+            EditorCommand::WordRight if self.cursor() == self.text().len() && self.ghost.is_some() => {
                 let word = self.ghost.as_ref().map(|ghost| first_word(&ghost.rest).to_owned());
                 return self.type_in(&word.unwrap_or_default());
             }
-            Command::Undo => return self.take_back(),
-            Command::Yank => {
+            EditorCommand::Undo => return self.undo_edit(),
+            EditorCommand::Yank => {
                 let cut = self.revisions.last_cut().to_owned();
                 return self.type_in(&cut);
             }
-            Command::Up if empty && self.has_queue => return Action::EditQueued,
-            Command::Interrupt if empty => return Action::Interrupt,
-            Command::EndOfInput if empty => return Action::EndOfInput,
+            EditorCommand::Up if empty && self.has_queue => return Action::EditQueued,
+            EditorCommand::Interrupt if empty => return Action::Interrupt,
+            EditorCommand::EndOfInput if empty => return Action::EndOfInput,
             _ => {}
         }
         let changed = match command {
-            Command::Left => self.buffer.left(),
-            Command::Right => self.buffer.right(),
-            Command::WordLeft => self.buffer.word_left(),
-            Command::WordRight => self.buffer.word_right(),
-            Command::Home => self.buffer.home(),
-            Command::End => self.buffer.end(),
-            Command::Up => self.buffer.up() || self.recall_previous(),
-            Command::Down => {
+            EditorCommand::Left => self.buffer.left(),
+            EditorCommand::Right => self.buffer.right(),
+            EditorCommand::WordLeft => self.buffer.word_left(),
+            EditorCommand::WordRight => self.buffer.word_right(),
+            EditorCommand::Home => self.buffer.home(),
+            EditorCommand::End => self.buffer.end(),
+            EditorCommand::Up => self.buffer.up() || self.recall_previous(),
+            EditorCommand::Down => {
                 let moved = self.buffer.down() || self.recall_next();
                 if !moved && self.ghost.is_some() {
-                    return Action::TurnGhost(Turn::Next);
+                    return Action::TurnGhost(GhostDirection::Next);
                 }
                 moved
             }
-            Command::Backspace => self.edited(Buffer::backspace),
-            Command::Delete | Command::EndOfInput => self.edited(Buffer::delete),
-            Command::KillToEnd => self.killed(Buffer::kill_to_end),
-            Command::KillToStart => self.killed(Buffer::kill_to_start),
-            Command::KillWord => self.killed(Buffer::kill_word),
-            Command::KillWordRight => self.killed(Buffer::kill_word_right),
-            Command::Interrupt => self.edited(|buffer| !buffer.take().is_empty()),
-            Command::Insert(_)
-            | Command::NewLine
-            | Command::Enter
-            | Command::Tab
-            | Command::TakeEmpty
-            | Command::Escape
-            | Command::NextGhost
-            | Command::PreviousGhost
-            | Command::Search
-            | Command::Editor
-            | Command::NextMode
-            | Command::Redraw
-            | Command::Suspend
-            | Command::ReadAll
-            | Command::ReadNewest
-            | Command::Undo
-            | Command::Yank => false,
+            EditorCommand::Backspace => self.edited(Buffer::backspace),
+            EditorCommand::Delete | EditorCommand::EndOfInput => self.edited(Buffer::delete),
+            EditorCommand::KillToEnd => self.kill_text(Buffer::kill_to_end),
+            EditorCommand::KillToStart => self.kill_text(Buffer::kill_to_start),
+            EditorCommand::KillWord => self.kill_text(Buffer::kill_word),
+            EditorCommand::KillWordRight => self.kill_text(Buffer::kill_word_right),
+            EditorCommand::Interrupt => self.edited(|buffer| !buffer.take().is_empty()),
+            EditorCommand::Insert(_)
+            | EditorCommand::NewLine
+            | EditorCommand::Enter
+            | EditorCommand::Tab
+            | EditorCommand::TakeEmpty
+            | EditorCommand::Escape
+            | EditorCommand::NextGhost
+            | EditorCommand::PreviousGhost
+            | EditorCommand::Search
+            | EditorCommand::Editor
+            | EditorCommand::NextMode
+            | EditorCommand::Redraw
+            | EditorCommand::Suspend
+            | EditorCommand::ReadAll
+            | EditorCommand::ReadNewest
+            | EditorCommand::Undo
+            | EditorCommand::Yank => false,
         };
         if changed {
             self.popup = None;
@@ -507,7 +510,7 @@ impl LineEditor {
     }
 
     /// Makes an edit that cuts text, which a yank can put back.
-    fn killed(&mut self, kill: impl FnOnce(&mut Buffer) -> bool) -> bool {
+    fn kill_text(&mut self, kill: impl FnOnce(&mut Buffer) -> bool) -> bool {
         let (before, from) = (self.buffer.text().to_owned(), self.buffer.cursor());
         let goes_on = self.revisions.is_cutting();
         let changed = self.edited(kill);
@@ -519,7 +522,7 @@ impl LineEditor {
         changed
     }
 
-    fn take_back(&mut self) -> Action {
+    fn undo_edit(&mut self) -> Action {
         let Some((text, cursor)) = self.revisions.back() else { return Action::None };
         self.buffer.restore(text, cursor);
         self.own_text();

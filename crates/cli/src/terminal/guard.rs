@@ -55,7 +55,7 @@ impl TerminalGuard {
 
     /// Restores the terminal for a while.
     #[expect(clippy::unused_self, reason = "whoever holds the terminal may give it back")]
-    pub(crate) fn give_back(&mut self) {
+    pub(crate) fn restore(&mut self) {
         restore();
     }
 

@@ -11,7 +11,7 @@ mod syntaxes;
 #[cfg(all(test, feature = "highlight"))]
 mod tests;
 
-use syntaxes::State;
+use syntaxes::HighlightState;
 
 /// A longer line is taken for one that a program wrote, and is plain.
 const MOST_LINE_BYTES: usize = 1_000;
@@ -23,7 +23,7 @@ const MOST_LINES: usize = 10_000;
 /// is unknown, if the terminal has no styles, or if the code is too long.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Highlighter {
-    state: Option<Box<State>>,
+    state: Option<Box<HighlightState>>,
     lines: usize,
     bytes: usize,
 }
@@ -33,15 +33,15 @@ impl Highlighter {
     pub(super) fn of_fence(info: &str, palette: Palette) -> Self {
         let name = info.trim_start_matches(|c: char| "`~{. \t".contains(c));
         let name = name.split(|c: char| c.is_whitespace() || ",:;{}".contains(c)).next().unwrap_or_default();
-        Self::new(palette, || State::of_language(name))
+        Self::new(palette, || HighlightState::of_language(name))
     }
 
     /// A highlighter for a file, by its name.
     pub(super) fn of_path(path: &str, palette: Palette) -> Self {
-        Self::new(palette, || State::of_file(path.rsplit('/').next().unwrap_or_default()))
+        Self::new(palette, || HighlightState::of_file(path.rsplit('/').next().unwrap_or_default()))
     }
 
-    fn new(palette: Palette, state: impl FnOnce() -> Option<State>) -> Self {
+    fn new(palette: Palette, state: impl FnOnce() -> Option<HighlightState>) -> Self {
         let state = if palette.is_plain() { None } else { state() };
         Self { state: state.map(Box::new), ..Self::default() }
     }

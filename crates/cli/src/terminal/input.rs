@@ -6,7 +6,7 @@ use crossterm::event::{Event, EventStream};
 use futures::StreamExt;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
 
-use super::background::{Answers, Sifted};
+use super::background::{FilteredEvent, ReplyFilter};
 use super::palette::Theme;
 
 /// How long a key that could begin an answer of the terminal is held back. The characters of an answer come together.
@@ -28,7 +28,7 @@ pub(crate) struct Keys {
     /// `None` while another program reads the keys.
     stream: Option<EventStream>,
     /// Removes the terminal's answers, even those to a program that has already ended.
-    answers: Answers,
+    answers: ReplyFilter,
     /// Events that were held back for an answer and turned out not to be one.
     released: VecDeque<Event>,
 }
@@ -98,9 +98,9 @@ impl Keys {
             };
             let Some(event) = event.transpose()? else { return Ok(None) };
             match self.answers.push(event) {
-                Sifted::Held => {}
-                Sifted::Events(events) => self.released.extend(events),
-                Sifted::Answer(theme) => return Ok(Some(InputEvent::Background(theme))),
+                FilteredEvent::Held => {}
+                FilteredEvent::Events(events) => self.released.extend(events),
+                FilteredEvent::Answer(theme) => return Ok(Some(InputEvent::Background(theme))),
             }
         }
     }

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// What a key means to the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum EditorCommand {
     Insert(char),
     NewLine,
     Enter,
@@ -43,7 +43,7 @@ pub(super) enum Command {
     EndOfInput,
 }
 
-impl Command {
+impl EditorCommand {
     /// Whether the command moves the cursor and changes no text.
     pub(super) fn moves(self) -> bool {
         matches!(
@@ -63,14 +63,14 @@ impl Command {
 /// An action that keys can be bound to: its name, its default keys, and what it does.
 pub(crate) struct KeyAction {
     pub(crate) name: &'static str,
-    command: Command,
+    command: EditorCommand,
     keys: &'static [&'static str],
     pub(crate) words: &'static str,
 }
 
 const fn action(
     name: &'static str,
-    command: Command,
+    command: EditorCommand,
     keys: &'static [&'static str],
     words: &'static str,
 ) -> KeyAction {
@@ -79,73 +79,78 @@ const fn action(
 
 /// All actions.
 pub(crate) const ACTIONS: [KeyAction; 32] = [
-    action("send", Command::Enter, &["enter"], "send the prompt; while a turn runs, it waits for its end"),
-    action("newline", Command::NewLine, &["alt-enter", "ctrl-j", "shift-enter"], "begin a new line"),
-    action("take", Command::Tab, &["tab"], "take the marked one of a list, else the suggestion"),
+    action(
+        "send",
+        EditorCommand::Enter,
+        &["enter"],
+        "send the prompt; while a turn runs, it waits for its end",
+    ),
+    action("newline", EditorCommand::NewLine, &["alt-enter", "ctrl-j", "shift-enter"], "begin a new line"),
+    action("take", EditorCommand::Tab, &["tab"], "take the marked one of a list, else the suggestion"),
     action(
         "take_empty",
-        Command::TakeEmpty,
+        EditorCommand::TakeEmpty,
         &[],
         "take the suggestion in an empty prompt; elsewhere the key does what else it does",
     ),
     action(
         "escape",
-        Command::Escape,
+        EditorCommand::Escape,
         &["esc"],
         "close the list, dismiss the suggestion, interrupt the turn: the first of these",
     ),
-    action("interrupt", Command::Interrupt, &["ctrl-c"], "interrupt the turn, else empty the prompt"),
-    action("leave", Command::EndOfInput, &["ctrl-d"], "delete a character; in an empty prompt, leave"),
-    action("next_suggestion", Command::NextGhost, &["alt-n"], "show the next of several suggestions"),
-    action("previous_suggestion", Command::PreviousGhost, &["alt-p"], "show the one before"),
-    action("next_mode", Command::NextMode, &["shift-tab"], "change the mode: default, auto-edit, plan"),
-    action("search", Command::Search, &["ctrl-r"], "search what was sent"),
-    action("editor", Command::Editor, &["ctrl-g"], "edit the prompt in $VISUAL or $EDITOR"),
-    action("read_all", Command::ReadAll, &["ctrl-t"], "read the whole conversation"),
+    action("interrupt", EditorCommand::Interrupt, &["ctrl-c"], "interrupt the turn, else empty the prompt"),
+    action("leave", EditorCommand::EndOfInput, &["ctrl-d"], "delete a character; in an empty prompt, leave"),
+    action("next_suggestion", EditorCommand::NextGhost, &["alt-n"], "show the next of several suggestions"),
+    action("previous_suggestion", EditorCommand::PreviousGhost, &["alt-p"], "show the one before"),
+    action("next_mode", EditorCommand::NextMode, &["shift-tab"], "change the mode: default, auto-edit, plan"),
+    action("search", EditorCommand::Search, &["ctrl-r"], "search what was sent"),
+    action("editor", EditorCommand::Editor, &["ctrl-g"], "edit the prompt in $VISUAL or $EDITOR"),
+    action("read_all", EditorCommand::ReadAll, &["ctrl-t"], "read the whole conversation"),
     action(
         "read_newest",
-        Command::ReadNewest,
+        EditorCommand::ReadNewest,
         &["ctrl-o"],
         "read what the work ahead would change, else the last output",
     ),
-    action("redraw", Command::Redraw, &["ctrl-l"], "scroll the screen away and draw the prompt anew"),
-    action("suspend", Command::Suspend, &["ctrl-z"], "give the terminal back to the shell until fg"),
-    action("left", Command::Left, &["left", "ctrl-b"], "a character to the left"),
+    action("redraw", EditorCommand::Redraw, &["ctrl-l"], "scroll the screen away and draw the prompt anew"),
+    action("suspend", EditorCommand::Suspend, &["ctrl-z"], "give the terminal back to the shell until fg"),
+    action("left", EditorCommand::Left, &["left", "ctrl-b"], "a character to the left"),
     action(
         "right",
-        Command::Right,
+        EditorCommand::Right,
         &["right", "ctrl-f"],
         "a character to the right; at the end, the suggestion into the prompt",
     ),
-    action("up", Command::Up, &["up", "ctrl-p"], "a line up, then what was sent before"),
+    action("up", EditorCommand::Up, &["up", "ctrl-p"], "a line up, then what was sent before"),
     action(
         "down",
-        Command::Down,
+        EditorCommand::Down,
         &["down", "ctrl-n"],
         "a line down, then what was sent after; then the next suggestion",
     ),
-    action("word_left", Command::WordLeft, &["alt-b", "alt-left", "ctrl-left"], "a word to the left"),
+    action("word_left", EditorCommand::WordLeft, &["alt-b", "alt-left", "ctrl-left"], "a word to the left"),
     action(
         "word_right",
-        Command::WordRight,
+        EditorCommand::WordRight,
         &["alt-f", "alt-right", "ctrl-right"],
         "a word to the right; at the end, a word of the suggestion",
     ),
-    action("home", Command::Home, &["home", "ctrl-a"], "to the start of the line"),
-    action("end", Command::End, &["end", "ctrl-e"], "to the end of the line"),
-    action("backspace", Command::Backspace, &["backspace", "ctrl-h"], "delete the character before"),
-    action("delete", Command::Delete, &["delete"], "delete the character behind"),
-    action("kill_to_end", Command::KillToEnd, &["ctrl-k"], "cut to the end of the line"),
-    action("kill_to_start", Command::KillToStart, &["ctrl-u"], "cut to the start of the line"),
+    action("home", EditorCommand::Home, &["home", "ctrl-a"], "to the start of the line"),
+    action("end", EditorCommand::End, &["end", "ctrl-e"], "to the end of the line"),
+    action("backspace", EditorCommand::Backspace, &["backspace", "ctrl-h"], "delete the character before"),
+    action("delete", EditorCommand::Delete, &["delete"], "delete the character behind"),
+    action("kill_to_end", EditorCommand::KillToEnd, &["ctrl-k"], "cut to the end of the line"),
+    action("kill_to_start", EditorCommand::KillToStart, &["ctrl-u"], "cut to the start of the line"),
     action(
         "kill_word",
-        Command::KillWord,
+        EditorCommand::KillWord,
         &["ctrl-w", "alt-backspace", "ctrl-backspace"],
         "cut the word before",
     ),
-    action("kill_word_right", Command::KillWordRight, &["alt-d"], "cut the word behind"),
-    action("yank", Command::Yank, &["ctrl-y"], "put back what was cut last"),
-    action("undo", Command::Undo, &["ctrl-_", "ctrl-7"], "take back the last edit of the prompt"),
+    action("kill_word_right", EditorCommand::KillWordRight, &["alt-d"], "cut the word behind"),
+    action("yank", EditorCommand::Yank, &["ctrl-y"], "put back what was cut last"),
+    action("undo", EditorCommand::Undo, &["ctrl-_", "ctrl-7"], "take back the last edit of the prompt"),
 ];
 
 /// A key with its modifiers.
@@ -230,7 +235,7 @@ impl KeyMap {
             && self.bindings.iter().any(|(place, bound)| *bound == key && is_for_empty(*place))
     }
 
-    pub(super) fn command(&self, event: KeyEvent) -> Option<Command> {
+    pub(super) fn command(&self, event: KeyEvent) -> Option<EditorCommand> {
         if event.kind == KeyEventKind::Release {
             return None;
         }
@@ -246,7 +251,7 @@ impl KeyMap {
 
 /// Whether the action only works in an empty prompt, so that its key may have a second action.
 fn is_for_empty(place: usize) -> bool {
-    ACTIONS[place].command == Command::TakeEmpty
+    ACTIONS[place].command == EditorCommand::TakeEmpty
 }
 
 impl Key {
@@ -275,11 +280,11 @@ impl Key {
     }
 
     /// The letter that the key types, if it types one. Ctrl and Alt together are `AltGr` on Windows.
-    fn typed(self) -> Option<Command> {
+    fn typed(self) -> Option<EditorCommand> {
         let is_typed =
             self.modifiers.is_empty() || self.modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT;
         match self.code {
-            KeyCode::Char(letter) if is_typed => Some(Command::Insert(letter)),
+            KeyCode::Char(letter) if is_typed => Some(EditorCommand::Insert(letter)),
             _ => None,
         }
     }
@@ -382,12 +387,18 @@ mod tests {
         let event = |code, modifiers| KeyEvent::new(code, modifiers);
         let map =
             KeyMap::default().with(&[("suspend", keys(&[])), ("newline", keys(&["ctrl-z", "f5"]))]).unwrap();
-        assert_eq!(map.command(event(KeyCode::Char('z'), KeyModifiers::CONTROL)), Some(Command::NewLine));
-        assert_eq!(map.command(event(KeyCode::F(5), KeyModifiers::NONE)), Some(Command::NewLine));
+        assert_eq!(
+            map.command(event(KeyCode::Char('z'), KeyModifiers::CONTROL)),
+            Some(EditorCommand::NewLine)
+        );
+        assert_eq!(map.command(event(KeyCode::F(5), KeyModifiers::NONE)), Some(EditorCommand::NewLine));
         assert_eq!(map.command(event(KeyCode::Char('j'), KeyModifiers::CONTROL)), None);
-        assert_eq!(map.command(event(KeyCode::BackTab, KeyModifiers::SHIFT)), Some(Command::NextMode));
-        assert_eq!(map.command(event(KeyCode::Left, KeyModifiers::SHIFT)), Some(Command::Left));
-        assert_eq!(map.command(event(KeyCode::Char('Z'), KeyModifiers::SHIFT)), Some(Command::Insert('Z')));
+        assert_eq!(map.command(event(KeyCode::BackTab, KeyModifiers::SHIFT)), Some(EditorCommand::NextMode));
+        assert_eq!(map.command(event(KeyCode::Left, KeyModifiers::SHIFT)), Some(EditorCommand::Left));
+        assert_eq!(
+            map.command(event(KeyCode::Char('Z'), KeyModifiers::SHIFT)),
+            Some(EditorCommand::Insert('Z'))
+        );
         let wrong = |changed: &[(&str, Vec<Key>)]| KeyMap::default().with(changed).unwrap_err();
         let (action, problem) = wrong(&[("yank", keys(&["ctrl-k"]))]);
         assert!(action == "yank" && problem.contains("ctrl-k does \"kill_to_end\" already"), "{problem}");
@@ -396,7 +407,7 @@ mod tests {
         // In an empty prompt a key may have another action, which replaces its usual one there.
         let map = KeyMap::default().with(&[("take_empty", keys(&["enter", "f2"]))]).unwrap();
         let enter = event(KeyCode::Enter, KeyModifiers::NONE);
-        assert_eq!((map.command(enter), map.takes_empty(enter)), (Some(Command::Enter), true));
+        assert_eq!((map.command(enter), map.takes_empty(enter)), (Some(EditorCommand::Enter), true));
         assert_eq!(map.command(event(KeyCode::F(2), KeyModifiers::NONE)), None);
         assert!(!map.takes_empty(event(KeyCode::Tab, KeyModifiers::NONE)));
         assert!(!KeyMap::default().takes_empty(enter));
@@ -410,21 +421,21 @@ mod tests {
         let event = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
         let map = KeyMap::default();
         for (letter, expected) in [
-            ('[', Some(Command::Escape)),
-            ('i', Some(Command::Tab)),
-            ('m', Some(Command::Enter)),
-            ('-', Some(Command::Undo)),
-            ('/', Some(Command::Undo)),
-            ('j', Some(Command::NewLine)),
-            ('h', Some(Command::Backspace)),
+            ('[', Some(EditorCommand::Escape)),
+            ('i', Some(EditorCommand::Tab)),
+            ('m', Some(EditorCommand::Enter)),
+            ('-', Some(EditorCommand::Undo)),
+            ('/', Some(EditorCommand::Undo)),
+            ('j', Some(EditorCommand::NewLine)),
+            ('h', Some(EditorCommand::Backspace)),
             ('5', None),
         ] {
             assert_eq!(map.command(event(letter)), expected, "{letter}");
         }
         let map = map.with(&[("newline", vec!["ctrl-m".parse().unwrap()])]).unwrap();
-        assert_eq!(map.command(event('m')), Some(Command::NewLine));
+        assert_eq!(map.command(event('m')), Some(EditorCommand::NewLine));
         let shift_enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::SHIFT);
-        assert_eq!(KeyMap::default().command(shift_enter), Some(Command::NewLine));
+        assert_eq!(KeyMap::default().command(shift_enter), Some(EditorCommand::NewLine));
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Link {
 
     /// Whether a text is the beginning of the address, including the whole host. Similar letters of other scripts do
     /// not match, because they are not ASCII.
-    pub(super) fn is_said_by(&self, text: &str) -> bool {
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
         let without_scheme = |text: &str| {
             let text = text.strip_prefix("mailto:").unwrap_or(text);
             text.split_once("://").map_or(text, |(_, rest)| rest).to_owned()
@@ -134,7 +134,7 @@ mod tests {
             ("the documentation", "https://example.org/", false),
             ("", "https://example.org/", false),
         ] {
-            assert_eq!(Link::of(address).unwrap().is_said_by(text), expected, "{text} {address}");
+            assert_eq!(Link::of(address).unwrap().is_named_in(text), expected, "{text} {address}");
         }
     }
 

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use crossterm::style::Color;
 
-use super::known::Known;
+use super::features::TerminalFeatures;
 use super::row::{CodePart, Style};
 
 /// What the terminal can show besides letters.
@@ -82,7 +82,7 @@ impl Palette {
         // The font of the Linux console has few characters.
         let is_console = variable("TERM").is_some_and(|term| term == "linux");
         // Without styles only plain text is sent, and no links.
-        let links = theme.is_some() && Known::of(variable).takes_links;
+        let links = theme.is_some() && TerminalFeatures::of(variable).takes_links;
         Self { theme, utf8: !is_other && !is_console, links }
     }
 

@@ -11,7 +11,7 @@ use super::diff::{Diff, hanging_rows};
 use super::frame::Frame;
 use super::layout::{broken, fold, text_row};
 use super::link;
-use super::markdown::{Answer, Look, Markdown};
+use super::markdown::{AnswerRenderer, Markdown, RenderOptions};
 use super::palette::Palette;
 use super::row::{CodePart, Position, Row, Style};
 use super::size::Size;
@@ -28,7 +28,7 @@ pub(crate) struct Screen<W: Write> {
     frame: Frame,
     markdown: Markdown,
     /// The part of an answer that has no end yet.
-    answer: Answer,
+    answer: AnswerRenderer,
     /// The widths of the rows that are drawn now, which are the open part of an answer and the frame.
     drawn: Vec<usize>,
     /// The cursor's position in these rows.
@@ -44,7 +44,7 @@ impl<W: Write> Screen<W> {
             palette,
             frame: Frame::default(),
             markdown,
-            answer: Answer::default(),
+            answer: AnswerRenderer::default(),
             drawn: Vec::new(),
             cursor: Position::default(),
         }
@@ -131,20 +131,25 @@ impl<W: Write> Screen<W> {
 
     /// Prints a piece of an answer above the frame. The unfinished part is open, and the next piece continues it.
     pub(crate) fn stream_above(&mut self, piece: &str) -> io::Result<()> {
-        let look = self.look();
-        let rows = self.answer.push(piece, look);
+        let options = self.options();
+        let rows = self.answer.push(piece, options);
         self.paint(&rows)
     }
 
     /// Ends the open answer.
     pub(crate) fn end_answer(&mut self) -> io::Result<()> {
-        let look = self.look();
-        let rows = std::mem::take(&mut self.answer).end(look);
+        let options = self.options();
+        let rows = std::mem::take(&mut self.answer).end(options);
         if rows.is_empty() { Ok(()) } else { self.paint(&rows) }
     }
 
-    fn look(&self) -> Look {
-        Look { columns: self.size.columns, palette: self.palette, markdown: self.markdown, highlights: true }
+    fn options(&self) -> RenderOptions {
+        RenderOptions {
+            columns: self.size.columns,
+            palette: self.palette,
+            markdown: self.markdown,
+            highlights: true,
+        }
     }
 
     /// Removes what is drawn, prints rows that stay, and draws the open part of an answer and the frame below them, all
@@ -193,7 +198,7 @@ impl<W: Write> Screen<W> {
     fn open_rows(&self) -> Vec<Row> {
         let columns = self.size.columns;
         let mut rows: Vec<Row> =
-            self.answer.open_rows(self.look()).iter().flat_map(|row| broken(row, columns)).collect();
+            self.answer.open_rows(self.options()).iter().flat_map(|row| broken(row, columns)).collect();
         let room = usize::from(self.size.rows / 2).saturating_sub(self.frame.rows.len()).max(1);
         rows.split_off(rows.len().saturating_sub(room))
     }
@@ -216,8 +221,8 @@ impl<W: Write> Drop for Screen<W> {
             return;
         }
         self.frame = Frame::default();
-        let look = self.look();
-        let rows = std::mem::take(&mut self.answer).end(look);
+        let options = self.options();
+        let rows = std::mem::take(&mut self.answer).end(options);
         let _ = self.paint(&rows);
     }
 }

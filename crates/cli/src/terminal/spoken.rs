@@ -1,27 +1,27 @@
-use super::markdown::{Answer, Look, Markdown};
+use super::markdown::{AnswerRenderer, Markdown, RenderOptions};
 use super::palette::Palette;
 use super::row::Row;
 
 /// An answer as lines for a screen reader: without marks of Markdown, and each line only once it is complete.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spoken(Answer);
+pub(crate) struct SpokenAnswer(AnswerRenderer);
 
-impl Spoken {
+impl SpokenAnswer {
     /// The lines that are complete with this piece.
     pub(crate) fn push(&mut self, piece: &str) -> Vec<String> {
-        lines(&self.0.push(piece, look()))
+        lines(&self.0.push(piece, options()))
     }
 
     /// The remaining lines at the end.
     pub(crate) fn end(&mut self) -> Vec<String> {
-        lines(&std::mem::take(&mut self.0).end(look()))
+        lines(&std::mem::take(&mut self.0).end(options()))
     }
 }
 
 /// A look with styles. They are not shown, but without them marks would be in the text in their place.
-fn look() -> Look {
+fn options() -> RenderOptions {
     let palette = Palette { theme: Some(super::Theme::default()), utf8: true, links: false };
-    Look { columns: u16::MAX, palette, markdown: Markdown::ReadAloud, highlights: false }
+    RenderOptions { columns: u16::MAX, palette, markdown: Markdown::ReadAloud, highlights: false }
 }
 
 fn lines(rows: &[Row]) -> Vec<String> {
@@ -37,7 +37,7 @@ mod tests {
     fn an_answer_is_lines_without_marks_and_a_table_names_and_values() {
         let source = "## Why\n\nA **long** line with `code` that no screen breaks, however long it may become while it goes on and on and on and on.\n\n\
             | name | gets |\n| --- | --- |\n| add | 4 |\n| sub | 0 |\n";
-        let mut spoken = Spoken::default();
+        let mut spoken = SpokenAnswer::default();
         let mut said = Vec::new();
         for character in source.chars() {
             said.extend(spoken.push(&character.to_string()));

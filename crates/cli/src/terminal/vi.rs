@@ -1,6 +1,6 @@
 //! The letters of vi's normal mode in the prompt.
 
-use super::keymap::Command;
+use super::keymap::EditorCommand;
 
 /// Whether the prompt has the modes of vi, and the current mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,20 +27,20 @@ pub(super) enum Motion {
 
 /// A step of what a letter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ViStep {
     Move(Motion),
     /// Cuts the text between the cursor and the target of the motion.
     Cut(Motion),
     /// Cuts the line with its end.
     CutLine,
     /// What a key does without the modes of vi.
-    Do(Command),
+    Do(EditorCommand),
     /// Changes to insert mode.
     Insert,
 }
 
 use Motion::{Left, LineEnd, LineStart, NextWord, PreviousWord, Right, WordEnd};
-use Step::{Cut, CutLine, Do, Insert, Move};
+use ViStep::{Cut, CutLine, Do, Insert, Move};
 
 const MOTIONS: [(char, Motion); 8] = [
     ('h', Left),
@@ -53,30 +53,30 @@ const MOTIONS: [(char, Motion); 8] = [
     ('$', LineEnd),
 ];
 
-const COMMANDS: [(char, &[Step]); 17] = [
+const COMMANDS: [(char, &[ViStep]); 17] = [
     ('i', &[Insert]),
     ('a', &[Move(Right), Insert]),
     ('I', &[Move(LineStart), Insert]),
     ('A', &[Move(LineEnd), Insert]),
-    ('o', &[Move(LineEnd), Do(Command::NewLine), Insert]),
-    ('O', &[Move(LineStart), Do(Command::NewLine), Do(Command::Up), Insert]),
+    ('o', &[Move(LineEnd), Do(EditorCommand::NewLine), Insert]),
+    ('O', &[Move(LineStart), Do(EditorCommand::NewLine), Do(EditorCommand::Up), Insert]),
     ('x', &[Cut(Right)]),
     ('X', &[Cut(Left)]),
     ('s', &[Cut(Right), Insert]),
     ('D', &[Cut(LineEnd)]),
     ('C', &[Cut(LineEnd), Insert]),
     ('S', &[Move(LineStart), Cut(LineEnd), Insert]),
-    ('p', &[Move(Right), Do(Command::Yank)]),
-    ('P', &[Do(Command::Yank)]),
-    ('u', &[Do(Command::Undo)]),
+    ('p', &[Move(Right), Do(EditorCommand::Yank)]),
+    ('P', &[Do(EditorCommand::Yank)]),
+    ('u', &[Do(EditorCommand::Undo)]),
     // As with the arrows: the next line, then the history.
-    ('j', &[Do(Command::Down)]),
-    ('k', &[Do(Command::Up)]),
+    ('j', &[Do(EditorCommand::Down)]),
+    ('k', &[Do(EditorCommand::Up)]),
 ];
 
 impl Vi {
     /// What a letter does in normal mode; empty if it does nothing, or is the first of two letters.
-    pub(super) fn steps(&mut self, letter: char) -> Vec<Step> {
+    pub(super) fn steps(&mut self, letter: char) -> Vec<ViStep> {
         let Self::Normal { operator } = self else { return Vec::new() };
         let motion = MOTIONS.iter().find(|(known, _)| *known == letter).map(|(_, motion)| *motion);
         match (operator.take(), letter, motion) {

@@ -41,9 +41,9 @@ impl ListedPrompt {
 const WITHOUT: &str = "this headstart was built without tools of others (feature mcp)";
 
 /// A login, which does not exist in this build.
-pub(crate) enum LoginBegun {}
+pub(crate) enum LoginPrompt {}
 
-impl LoginBegun {
+impl LoginPrompt {
     pub(crate) fn lines(&self) -> Vec<String> {
         match *self {}
     }
@@ -67,7 +67,7 @@ pub(crate) async fn begin(
     _environment: &Environment,
     _interactive: bool,
 ) -> Result<ServerTools, CliError> {
-    let others = &config.tools_of_others;
+    let others = &config.external_tools;
     let tools = ServerTools { named: others.servers.len() + others.http_tools.len() };
     tools.troubles().iter().for_each(|trouble| output::note(trouble));
     Ok(tools)
@@ -130,7 +130,7 @@ impl ServerTools {
         None
     }
 
-    pub(crate) async fn log_in(&self, _name: &str) -> Result<LoginBegun, String> {
+    pub(crate) async fn log_in(&self, _name: &str) -> Result<LoginPrompt, String> {
         Err(WITHOUT.to_owned())
     }
 

@@ -20,7 +20,7 @@ use headstart_tool_gate::PolicyOrigin;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::config::{EnvValue, HttpToolSetting, Reach, ServerSetting};
+use crate::config::{EnvValue, HttpToolSetting, ServerSetting, Transport};
 use crate::error::CliError;
 use crate::shell_words::shell_line;
 use crate::store::create_private_folder;
@@ -31,14 +31,14 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// An entry that the user is asked about.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum ApprovalSubject<'a> {
     Server(&'a ServerSetting),
     Http(&'a HttpToolSetting),
 }
 
 /// The user's decision about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Approved {
+pub(crate) enum ApprovalState {
     Yes,
     No,
     /// The user has not been asked yet, or the entry has changed since.
@@ -54,7 +54,7 @@ pub(crate) struct Approvals {
     answers: BTreeMap<String, bool>,
 }
 
-impl Asked<'_> {
+impl ApprovalSubject<'_> {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Server(server) => &server.name,
@@ -72,8 +72,8 @@ impl Asked<'_> {
     /// What would be run or requested: a command line or an address.
     pub(crate) fn reach(&self) -> String {
         match self {
-            Self::Server(ServerSetting { reach: Reach::Command(line), .. }) => shell_line(line),
-            Self::Server(ServerSetting { reach: Reach::Url(url), .. }) => url.clone(),
+            Self::Server(ServerSetting { transport: Transport::Command(line), .. }) => shell_line(line),
+            Self::Server(ServerSetting { transport: Transport::Url(url), .. }) => url.clone(),
             Self::Http(tool) => tool.url.clone(),
         }
     }
@@ -94,9 +94,9 @@ impl Asked<'_> {
             Self::Server(server) => {
                 let env: BTreeMap<_, _> =
                     server.env.iter().map(|(name, value)| (name, format!("{value:?}"))).collect();
-                let (reach, files) = match &server.reach {
-                    Reach::Command(line) => (json!({ "command": line }), contents(line, workspace)),
-                    Reach::Url(url) => (json!({ "url": url, "bearer": server.bearer }), Vec::new()),
+                let (reach, files) = match &server.transport {
+                    Transport::Command(line) => (json!({ "command": line }), contents(line, workspace)),
+                    Transport::Url(url) => (json!({ "url": url, "bearer": server.bearer }), Vec::new()),
                 };
                 json!({ "server": server.name, "in": server.file, "reach": reach, "env": env, "files": files })
             }
@@ -152,28 +152,28 @@ impl Approvals {
     }
 
     /// The decision about an entry. Entries in the user's own file count as accepted.
-    pub(crate) fn answer(&self, asked: &Asked<'_>) -> Approved {
+    pub(crate) fn answer(&self, asked: &ApprovalSubject<'_>) -> ApprovalState {
         if asked.origin() == PolicyOrigin::User {
-            return Approved::Yes;
+            return ApprovalState::Yes;
         }
         match self.answers.get(&asked.hash(&self.workspace)) {
-            Some(true) => Approved::Yes,
-            Some(false) => Approved::No,
-            None => Approved::NotAsked,
+            Some(true) => ApprovalState::Yes,
+            Some(false) => ApprovalState::No,
+            None => ApprovalState::NotAsked,
         }
     }
 
     /// The private file for the login to a server; `None` without a state folder. There are separate files for the same
     /// address in another file, such as a project's, and for another address with the same name.
     pub(crate) fn login_file(&self, setting: &ServerSetting) -> Result<Option<PathBuf>, CliError> {
-        let (Some(folder), Reach::Url(url)) = (&self.logins, &setting.reach) else { return Ok(None) };
+        let (Some(folder), Transport::Url(url)) = (&self.logins, &setting.transport) else { return Ok(None) };
         create_private_folder(folder)?;
         let of = json!({ "in": setting.file, "url": url });
         Ok(Some(folder.join(format!("{}.json", hex(&Sha256::digest(of.to_string().as_bytes()))))))
     }
 
     /// Stores a decision.
-    pub(crate) fn keep(&mut self, asked: &Asked<'_>, yes: bool) -> Result<(), CliError> {
+    pub(crate) fn keep(&mut self, asked: &ApprovalSubject<'_>, yes: bool) -> Result<(), CliError> {
         self.answers.insert(asked.hash(&self.workspace), yes);
         let Some(file) = &self.file else { return Ok(()) };
         let folder = file.parent().unwrap_or(Path::new("."));
@@ -196,7 +196,7 @@ mod tests {
             name: "x".into(),
             origin,
             file: "/w/.headstart/config.toml".into(),
-            reach: Reach::Command(line.iter().map(|word| (*word).to_owned()).collect()),
+            transport: Transport::Command(line.iter().map(|word| (*word).to_owned()).collect()),
             env: BTreeMap::new(),
             bearer: None,
             oauth: OAuthSetting::default(),
@@ -217,28 +217,31 @@ mod tests {
         let (state, name) = (folder.path().join("state"), workspace.to_str().unwrap());
         let asked = setting(&["node", "server.js"], PolicyOrigin::Project);
         let mut approvals = Approvals::of(name, Some(&state));
-        assert_eq!(approvals.answer(&Asked::Server(&asked)), Approved::NotAsked);
-        assert_eq!(approvals.answer(&Asked::Server(&setting(&["node"], PolicyOrigin::User))), Approved::Yes);
-        approvals.keep(&Asked::Server(&asked), true).unwrap();
+        assert_eq!(approvals.answer(&ApprovalSubject::Server(&asked)), ApprovalState::NotAsked);
+        assert_eq!(
+            approvals.answer(&ApprovalSubject::Server(&setting(&["node"], PolicyOrigin::User))),
+            ApprovalState::Yes
+        );
+        approvals.keep(&ApprovalSubject::Server(&asked), true).unwrap();
 
         let approvals = Approvals::of(name, Some(&state));
-        let answer = |setting: &ServerSetting| approvals.answer(&Asked::Server(setting));
-        assert_eq!(answer(&asked), Approved::Yes, "it is kept");
+        let answer = |setting: &ServerSetting| approvals.answer(&ApprovalSubject::Server(setting));
+        assert_eq!(answer(&asked), ApprovalState::Yes, "it is kept");
         let others = [
             setting(&["node", "server.js", "--all"], PolicyOrigin::Project),
             ServerSetting { name: "y".into(), ..asked.clone() },
             ServerSetting { file: "/other/config.toml".into(), ..asked.clone() },
             ServerSetting { env: [("A".into(), EnvValue::Variable("KEY".into()))].into(), ..asked.clone() },
-            ServerSetting { reach: Reach::Url("https://x".into()), ..asked.clone() },
+            ServerSetting { transport: Transport::Url("https://x".into()), ..asked.clone() },
         ];
         for other in &others {
-            assert_eq!(answer(other), Approved::NotAsked, "{other:?}");
+            assert_eq!(answer(other), ApprovalState::NotAsked, "{other:?}");
         }
         fs::write(workspace.join("server.js"), "two").unwrap();
-        assert_eq!(answer(&asked), Approved::NotAsked, "the script is another one");
+        assert_eq!(answer(&asked), ApprovalState::NotAsked, "the script is another one");
         assert_eq!(
-            Approvals::of("/elsewhere", Some(&state)).answer(&Asked::Server(&asked)),
-            Approved::NotAsked
+            Approvals::of("/elsewhere", Some(&state)).answer(&ApprovalSubject::Server(&asked)),
+            ApprovalState::NotAsked
         );
     }
 }

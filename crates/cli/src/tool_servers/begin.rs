@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use headstart_tool_gate::PolicyOrigin;
 
-use super::{Approvals, Approved, Asked, ServerTools};
-use crate::config::{Config, Reach, ServerSetting, TrustSetting};
+use super::{ApprovalState, ApprovalSubject, Approvals, ServerTools};
+use crate::config::{Config, ServerSetting, Transport, TrustSetting};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output::{self, one_line};
@@ -26,7 +26,7 @@ pub(crate) async fn begin(
 ) -> Result<ServerTools, CliError> {
     let mut approvals = Approvals::of(workspace, state);
     for asked in of_project(config) {
-        if interactive && approvals.answer(&asked) == Approved::NotAsked {
+        if interactive && approvals.answer(&asked) == ApprovalState::NotAsked {
             let yes = ask(&asked).await?;
             approvals.keep(&asked, yes)?;
         }
@@ -52,13 +52,13 @@ async fn start(tools: &ServerTools) {
 }
 
 /// Asks whether an entry of a project may start. Every answer but yes is a no.
-async fn ask(asked: &Asked<'_>) -> Result<bool, CliError> {
+async fn ask(asked: &ApprovalSubject<'_>) -> Result<bool, CliError> {
     let what = match asked {
-        Asked::Server(ServerSetting { reach: Reach::Command(_), .. }) => {
+        ApprovalSubject::Server(ServerSetting { transport: Transport::Command(_), .. }) => {
             "wants to run a tool server, with your rights"
         }
-        Asked::Server(_) => "wants to reach a tool server",
-        Asked::Http(_) => "wants to offer a tool behind an address",
+        ApprovalSubject::Server(_) => "wants to reach a tool server",
+        ApprovalSubject::Http(_) => "wants to offer a tool behind an address",
     };
     let mut text = format!("This project {what}:\n  {}: {}\n", asked.name(), one_line(&asked.reach()));
     let variables = asked.variables();
@@ -77,10 +77,13 @@ async fn ask(asked: &Asked<'_>) -> Result<bool, CliError> {
 }
 
 /// The entries of the project's file.
-fn of_project(config: &Config) -> Vec<Asked<'_>> {
-    let others = &config.tools_of_others;
-    let servers =
-        others.servers.iter().filter(|server| server.trust != TrustSetting::Excluded).map(Asked::Server);
-    let all = servers.chain(others.http_tools.iter().map(Asked::Http));
+fn of_project(config: &Config) -> Vec<ApprovalSubject<'_>> {
+    let others = &config.external_tools;
+    let servers = others
+        .servers
+        .iter()
+        .filter(|server| server.trust != TrustSetting::Excluded)
+        .map(ApprovalSubject::Server);
+    let all = servers.chain(others.http_tools.iter().map(ApprovalSubject::Http));
     all.filter(|asked| asked.origin() == PolicyOrigin::Project).collect()
 }

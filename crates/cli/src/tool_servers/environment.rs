@@ -82,7 +82,7 @@ mod tests {
     use headstart_tool_gate::PolicyOrigin;
 
     use super::*;
-    use crate::config::{OAuthSetting, Reach, TrustSetting};
+    use crate::config::{OAuthSetting, Transport, TrustSetting};
 
     #[test]
     fn a_server_gets_no_key_that_it_is_not_given() {
@@ -91,7 +91,7 @@ mod tests {
             name: "x".into(),
             origin: PolicyOrigin::User,
             file: "/c".into(),
-            reach: Reach::Command(vec!["x".into()]),
+            transport: Transport::Command(vec!["x".into()]),
             env: env.map(|(name, value)| (name.to_owned(), value)).into(),
             bearer: None,
             oauth: OAuthSetting::default(),

@@ -3,33 +3,33 @@
 use headstart_shadow::{Options, ShadowError, Tier, View};
 use headstart_tool_gate::DenyRules;
 
-use super::repository::InView;
-use super::rooms::{About, Room, Rooms};
-use super::warm::Used;
+use super::repository::ViewRepository;
+use super::view_folders::{ViewFolder, ViewFolders, ViewInfo};
+use super::warm_layers::LayersInUse;
 use super::{Views, support};
 use crate::clock;
 
 /// A view, and the resources that must be dropped after it.
-pub(crate) struct Opened {
+pub(crate) struct OpenedView {
     pub(crate) view: View,
     /// The state of the repository in it.
-    pub(super) git: InView,
+    pub(super) git: ViewRepository,
     /// The view shows the files as they were on disk at this time, in nanoseconds of the clock of files.
     pub(super) fresh: i64,
-    kept: Kept,
+    kept: ViewFiles,
 }
 
 /// The files of a view on disk, through which other processes know of it. They must be dropped after the view.
 #[derive(Default)]
-pub(crate) struct Kept {
-    room: Option<Room>,
+pub(crate) struct ViewFiles {
+    room: Option<ViewFolder>,
     /// The locks of the layers below the view, which keep them from being removed.
-    _over: Option<Used>,
+    _over: Option<LayersInUse>,
 }
 
 /// Where build output is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum BuildOutput {
     /// To disk, into folders that are mounted separately and therefore cannot be removed or renamed as a whole.
     OnDisk,
     /// To memory, with everything else.
@@ -41,11 +41,16 @@ pub(crate) enum Output {
 
 impl Views {
     /// A new view in which no changes are shown yet.
-    pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
-        let git = InView::starts_now();
+    pub(super) fn open(
+        &self,
+        id: &str,
+        deny: &DenyRules,
+        output: BuildOutput,
+    ) -> Result<OpenedView, ShadowError> {
+        let git = ViewRepository::starts_now();
         let (view, kept) = self.start(id, &self.options, deny, output)?;
         let fresh = git.since;
-        Ok(Opened { view, git, fresh, kept })
+        Ok(OpenedView { view, git, fresh, kept })
     }
 
     /// A view with these options, in which no changes are shown yet. If the disk cannot hold one of its layers, the
@@ -55,9 +60,9 @@ impl Views {
         id: &str,
         options: &Options,
         deny: &DenyRules,
-        output: Output,
-    ) -> Result<(View, Kept), ShadowError> {
-        let started = self.start_somewhere(id, options, deny, output);
+        output: BuildOutput,
+    ) -> Result<(View, ViewFiles), ShadowError> {
+        let started = self.start_with_fallback(id, options, deny, output);
         let is_refused = matches!(&started, Err(ShadowError::Refused(_) | ShadowError::Workspace { .. }));
         if let (true, Some(state)) = (is_refused, &self.state) {
             support::forget(state);
@@ -65,22 +70,22 @@ impl Views {
         started
     }
 
-    fn start_somewhere(
+    fn start_with_fallback(
         &self,
         id: &str,
         options: &Options,
         deny: &DenyRules,
-        output: Output,
-    ) -> Result<(View, Kept), ShadowError> {
-        let becomes_copy = output == Output::Copied && !options.tier.copies();
+        output: BuildOutput,
+    ) -> Result<(View, ViewFiles), ShadowError> {
+        let becomes_copy = output == BuildOutput::Copied && !options.tier.copies();
         let tier = if becomes_copy { Tier::Copy } else { options.tier };
         let options = &Options { tier, ..options.clone() };
-        let Some((rooms, mut room)) = self.make_a_room(id) else {
-            return Ok((self.start_view(options)?, Kept::default()));
+        let Some((rooms, mut room)) = self.create_view_folder(id) else {
+            return Ok((self.start_view(options)?, ViewFiles::default()));
         };
         let (view, over) = match output {
             _ if becomes_copy => {
-                room.tell(|about| about.tier = Tier::Copy);
+                room.update_info(|about| about.tier = Tier::Copy);
                 (self.start_view(options)?, None)
             }
             // The whole view is on disk.
@@ -88,28 +93,28 @@ impl Views {
                 let build = Some(rooms.build(&room, &[], |_| Vec::new()));
                 (self.start_view(&Options { build, ..options.clone() })?, None)
             }
-            Output::InMemory => (self.start_view(options)?, None),
-            Output::OnDisk | Output::Copied => self.start_in(rooms, &room, options, deny)?,
+            BuildOutput::InMemory => (self.start_view(options)?, None),
+            BuildOutput::OnDisk | BuildOutput::Copied => self.start_in(rooms, &room, options, deny)?,
         };
-        room.tell(|about| about.process = view.process());
-        Ok((view, Kept { room: Some(room), _over: over }))
+        room.update_info(|about| about.process = view.process());
+        Ok((view, ViewFiles { room: Some(room), _over: over }))
     }
 
     /// Makes a room for a view, after space has been freed for it. A state folder that cannot be written to is reported
     /// elsewhere.
-    fn make_a_room(&self, id: &str) -> Option<(&Rooms, Room)> {
+    fn create_view_folder(&self, id: &str) -> Option<(&ViewFolders, ViewFolder)> {
         let rooms = self.rooms.as_ref()?;
-        self.make_room(rooms);
+        self.free_space(rooms);
         Some((rooms, rooms.make(id, self.options.tier).ok()?))
     }
 
     fn start_in(
         &self,
-        rooms: &Rooms,
-        room: &Room,
+        rooms: &ViewFolders,
+        room: &ViewFolder,
         options: &Options,
         deny: &DenyRules,
-    ) -> Result<(View, Option<Used>), ShadowError> {
+    ) -> Result<(View, Option<LayersInUse>), ShadowError> {
         let folders = rooms.folders(deny);
         if folders.is_empty() {
             return Ok((self.start_view(options)?, None));
@@ -139,7 +144,7 @@ impl Views {
 
     /// Frees space on disk, beginning with what was last used the longest ago: first views of this process that are
     /// idle, then finished layers.
-    fn make_room(&self, rooms: &Rooms) {
+    fn free_space(&self, rooms: &ViewFolders) {
         loop {
             let (used, most) = rooms.usage();
             if used <= most / 4 * 3 {
@@ -156,24 +161,24 @@ impl Views {
     }
 }
 
-impl Opened {
+impl OpenedView {
     /// Tells other processes that a command runs, or how much the view holds after it.
-    pub(super) fn tell(&mut self, is_running: bool) {
+    pub(super) fn set_running(&mut self, is_running: bool) {
         if !is_running {
             self.kept.measure(&self.view);
         }
-        self.kept.tell(|about| {
+        self.kept.update_info(|about| {
             about.is_running = is_running;
             about.used = clock::unix_ms();
         });
     }
 }
 
-impl Kept {
+impl ViewFiles {
     /// Updates what other processes are told about the view.
-    pub(crate) fn tell(&mut self, change: impl FnOnce(&mut About)) {
+    pub(crate) fn update_info(&mut self, change: impl FnOnce(&mut ViewInfo)) {
         if let Some(room) = &mut self.room {
-            room.tell(change);
+            room.update_info(change);
         }
     }
 
@@ -181,7 +186,7 @@ impl Kept {
     pub(crate) fn measure(&mut self, view: &View) {
         let Some(room) = &mut self.room else { return };
         let (written, disk) = (view.usage().ok(), room.bytes());
-        room.tell(|about| {
+        room.update_info(|about| {
             about.memory_bytes = written.map_or(about.memory_bytes, |(bytes, _)| bytes);
             about.disk_bytes = disk;
         });
@@ -189,7 +194,7 @@ impl Kept {
 }
 
 /// Whether a command failed because a separately mounted folder cannot be removed as a whole.
-pub(super) fn met_a_place(opened: &Opened, exit_code: Option<i32>, said: &str) -> bool {
+pub(super) fn hit_mount_point(opened: &OpenedView, exit_code: Option<i32>, said: &str) -> bool {
     const SAID: [&str; 3] = ["Device or resource busy", "EBUSY", "os error 16"];
     exit_code != Some(0) && opened.view.is_on_disk() && SAID.iter().any(|busy| said.contains(busy))
 }

@@ -15,8 +15,8 @@ use headstart_overlay_fs::{Process, file_times};
 use headstart_toolbox::PriorGitChanges;
 use tempfile::TempDir;
 
-use super::opening::Opened;
-use super::rooms::is_leftover;
+use super::opening::OpenedView;
+use super::view_folders::is_leftover;
 use crate::git;
 use crate::store::create_private_folder;
 
@@ -29,12 +29,12 @@ const OWNER: &str = "owner";
 pub(super) struct Repository {
     workspace: PathBuf,
     state: Option<PathBuf>,
-    ready: OnceLock<Result<Ready, String>>,
+    ready: OnceLock<Result<GitAccess, String>>,
     packs: AtomicU64,
 }
 
 /// The git to read with and a folder for what it reads. Both are created when a command first changes a repository.
-struct Ready {
+struct GitAccess {
     reader: Reader,
     state: PathBuf,
     /// Removed when the process ends.
@@ -42,7 +42,7 @@ struct Ready {
 }
 
 /// The repository in one view.
-pub(crate) struct InView {
+pub(crate) struct ViewRepository {
     /// The time of the kernel's clock before the view started.
     pub(super) since: i64,
     /// The state of the repository when the first command ran in the view, once that has been read; `None` if there was
@@ -56,7 +56,7 @@ pub(crate) struct InView {
 }
 
 /// The result of reading a repository.
-pub(crate) enum Read {
+pub(crate) enum RepositoryRead {
     /// What all commands in the view did; `None` if they did nothing.
     Change(Option<Box<GitChange>>),
     /// The user changed the repository during the lifetime of the view.
@@ -73,13 +73,13 @@ impl Repository {
     }
 
     /// Shows what the work did to the repository earlier. No command must have run in the view yet.
-    pub(super) fn show(&self, opened: &mut Opened, so_far: &PriorGitChanges) -> Result<(), String> {
+    pub(super) fn show(&self, opened: &mut OpenedView, so_far: &PriorGitChanges) -> Result<(), String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
         shown.shown = so_far.clone();
         if so_far.is_empty() {
             return Ok(());
         }
-        let ready = self.ready()?;
+        let ready = self.git_access()?;
         let told = |error: GitError| error.to_string();
         for change in &so_far.below {
             ready.reader.apply_to_view(view, &ready.state, change).map_err(told)?;
@@ -92,13 +92,13 @@ impl Repository {
     }
 
     /// What the commands in a view did, if one of them wrote to git's folder.
-    pub(super) fn read(&self, opened: &mut Opened) -> Read {
-        self.try_read(opened).unwrap_or_else(Read::Refused)
+    pub(super) fn read(&self, opened: &mut OpenedView) -> RepositoryRead {
+        self.try_read(opened).unwrap_or_else(RepositoryRead::Refused)
     }
 
-    fn try_read(&self, opened: &mut Opened) -> Result<Read, String> {
+    fn try_read(&self, opened: &mut OpenedView) -> Result<RepositoryRead, String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
-        let ready = self.ready()?;
+        let ready = self.git_access()?;
         let told = |error: GitError| error.to_string();
         let real = File::open(&self.workspace).map_err(|error| error.to_string())?;
         if !shown.is_known {
@@ -108,7 +108,7 @@ impl Repository {
         // What the view shows and what was just read only belong to the same state if nobody changed anything
         // meanwhile.
         if Snapshot::changed_since(&real, shown.since).map_err(told)? {
-            return Ok(Read::Disturbed);
+            return Ok(RepositoryRead::Disturbed);
         }
         let number = self.packs.fetch_add(1, Ordering::Relaxed);
         let folder = ready.private.path().file_name().unwrap_or_default().to_string_lossy();
@@ -121,7 +121,7 @@ impl Repository {
             }
             _ => shown.shown.step = change,
         }
-        Ok(Read::Change(shown.shown.step.clone().map(Box::new)))
+        Ok(RepositoryRead::Change(shown.shown.step.clone().map(Box::new)))
     }
 
     /// Why git finds no repository in a view of this workspace although it finds one outside.
@@ -140,11 +140,11 @@ impl Repository {
         }
     }
 
-    fn ready(&self) -> Result<&Ready, String> {
-        self.ready.get_or_init(|| self.make_ready()).as_ref().map_err(Clone::clone)
+    fn git_access(&self) -> Result<&GitAccess, String> {
+        self.ready.get_or_init(|| self.open_git_access()).as_ref().map_err(Clone::clone)
     }
 
-    fn make_ready(&self) -> Result<Ready, String> {
+    fn open_git_access(&self) -> Result<GitAccess, String> {
         let state = self.state.clone().ok_or("there is no state folder to keep commits in")?;
         let git = git::find(&self.workspace).map_err(|error| error.to_string())?;
         let folder = state.join(FOLDER);
@@ -155,11 +155,11 @@ impl Repository {
         let owner = serde_json::to_vec(&Process::current()).map_err(|error| error.to_string())?;
         std::fs::write(private.path().join(OWNER), owner).map_err(failed)?;
         let reader = Reader::new(git, &self.workspace, private.path());
-        Ok(Ready { reader, state, private })
+        Ok(GitAccess { reader, state, private })
     }
 }
 
-impl InView {
+impl ViewRepository {
     /// For a view that starts now, by the clock with which the kernel stamps files.
     pub(super) fn starts_now() -> Self {
         Self {
@@ -200,6 +200,6 @@ pub(crate) fn commits_output(change: &GitChange, output: &[WorkspacePath]) -> Op
 }
 
 /// Whether a command printed that it found no repository.
-pub(crate) fn found_none(output: &str) -> bool {
+pub(crate) fn says_no_repository(output: &str) -> bool {
     output.contains("not a git repository")
 }

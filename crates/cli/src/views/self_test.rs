@@ -8,14 +8,14 @@ use headstart_overlay_fs::OsTree;
 use headstart_shadow::{Command, End, ReadRules, ShadowError, View};
 use headstart_tool_gate::DenyRules;
 
-use super::{BuildOutput, Kept, Views};
+use super::{BuildOutput, ViewFiles, Views};
 
 /// A file name that no project uses.
 const WRITTEN: &str = "headstart-shadow-check";
 const TIME: Duration = Duration::from_secs(10);
 
 /// One test.
-pub(crate) struct Trial {
+pub(crate) struct SelfTest {
     pub(crate) what: &'static str,
     /// What failed; `None` if the test passed.
     pub(crate) problem: Option<String>,
@@ -24,8 +24,8 @@ pub(crate) struct Trial {
 impl Views {
     /// Tests a write, a way out of the view, and the end by force. Apart from one temporary file nothing is touched
     /// outside of the views.
-    pub(crate) fn self_test(&self) -> Vec<Trial> {
-        let trial = |what, tried: Result<(), String>| Trial { what, problem: tried.err() };
+    pub(crate) fn self_test(&self) -> Vec<SelfTest> {
+        let trial = |what, tried: Result<(), String>| SelfTest { what, problem: tried.err() };
         vec![
             trial("a command writes, and the workspace does not change", self.writes()),
             trial("no connection and no file of another folder is within reach", self.leaks()),
@@ -34,7 +34,7 @@ impl Views {
     }
 
     /// A view with its files on disk. The view comes last, because the last binding is dropped first.
-    fn plain(&self) -> Result<(Kept, View), String> {
+    fn plain(&self) -> Result<(ViewFiles, View), String> {
         let started = self.start("check", &self.options, &DenyRules::default(), BuildOutput::InMemory);
         started.map(|(view, kept)| (kept, view)).map_err(|error| error.to_string())
     }

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use headstart_shadow::{Against, BuildRoom, Options, Support, Tier};
 use serde::{Deserialize, Serialize};
 
-use super::rooms;
+use super::view_folders;
 
 const FILE: &str = "support.json";
 
 /// A stored positive answer. A negative one is never stored, because a user who has removed the cause wants to see
 /// that.
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct StoredSupport {
     rests_on: String,
     tier: Tier,
     against: Vec<Against>,
@@ -28,22 +28,23 @@ pub(super) fn find(options: &Options, state: Option<&Path>) -> Support {
     let rests_on = rests_on(options);
     let folder = state.map(folder);
     let known = folder.as_ref().and_then(|folder| fs::read(folder.join(FILE)).ok());
-    let known = known.and_then(|bytes| serde_json::from_slice::<Found>(&bytes).ok());
-    if let Some(Found { tier, against, notes, .. }) = known.filter(|known| known.rests_on == rests_on) {
+    let known = known.and_then(|bytes| serde_json::from_slice::<StoredSupport>(&bytes).ok());
+    if let Some(StoredSupport { tier, against, notes, .. }) = known.filter(|known| known.rests_on == rests_on)
+    {
         return Support::Views { tier, against, notes };
     }
     let folder = folder.filter(|folder| crate::store::create_private_folder(folder).is_ok());
-    let found = try_out(options, folder.as_deref());
+    let found = probe(options, folder.as_deref());
     if let (Support::Views { tier, against, notes }, Some(folder)) = (&found, folder) {
         let (tier, against, notes) = (*tier, against.clone(), notes.clone());
         // If it cannot be stored, the next start tries again.
-        let _ = rooms::write(&folder, FILE, &Found { rests_on, tier, against, notes });
+        let _ = view_folders::write(&folder, FILE, &StoredSupport { rests_on, tier, against, notes });
     }
     found
 }
 
 /// Tries to make a view, with a room for a clone if there is a folder for it outside the workspace.
-fn try_out(options: &Options, folder: Option<&Path>) -> Support {
+fn probe(options: &Options, folder: Option<&Path>) -> Support {
     let is_inside = |folder: &Path| {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real(folder).starts_with(real(&options.workspace))

@@ -9,7 +9,7 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Command;
 
 use super::Views;
-use super::opening::Opened;
+use super::opening::OpenedView;
 
 const TIME: Duration = Duration::from_secs(20);
 /// The most bytes of all these paths together. If there are more, a command that records the files is a boundary.
@@ -21,7 +21,7 @@ const LINE: &str = "git ls-files -z -- \"$@\" | git update-index -z --skip-workt
 impl Views {
     /// Makes git in a view treat these paths as unchanged; this is done once. If a command records them nevertheless,
     /// that is found in its commits, to which rules about paths apply, so nothing depends on the success of this.
-    pub(super) fn keep_tracked(&self, opened: &mut Opened, closed: &[WorkspacePath]) {
+    pub(super) fn keep_tracked(&self, opened: &mut OpenedView, closed: &[WorkspacePath]) {
         let is_long = LONGEST < closed.iter().map(|path| path.as_bytes().len() + 1).sum();
         let has_git = opened.view.workspace().join(".git").is_dir();
         if closed.is_empty() || is_long || !has_git || opened.git.keeps_tracked {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::fixture::{Chat, project};
-use crate::support::server::{Answer, Server, Step, says};
+use crate::support::server::{ScriptedResponse, Server, StreamStep, says};
 
 // Row: S10
 #[test]
@@ -162,7 +162,7 @@ fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {
 }
 
 /// A piece of a call's arguments, as a provider streams it.
-fn letters(name: Option<&str>, letters: &str) -> Step {
+fn letters(name: Option<&str>, letters: &str) -> StreamStep {
     let function = match name {
         Some(name) => json!({ "name": name, "arguments": letters }),
         None => json!({ "arguments": letters }),
@@ -170,7 +170,7 @@ fn letters(name: Option<&str>, letters: &str) -> Step {
     let call = json!({ "index": 0, "id": "call_1", "type": "function", "function": function });
     let delta = json!({ "tool_calls": [call] });
     let chunk = json!({ "id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{ "index": 0, "delta": delta }] });
-    Step::Data(chunk.to_string())
+    StreamStep::Data(chunk.to_string())
 }
 
 // Row: S19
@@ -180,12 +180,12 @@ fn a_call_shows_while_the_model_writes_it() {
     let mut steps = vec![letters(Some("write_file"), "")];
     for letter in args.chars() {
         steps.push(letters(None, &letter.to_string()));
-        steps.push(Step::Wait(Duration::from_millis(8)));
+        steps.push(StreamStep::Wait(Duration::from_millis(8)));
     }
     let finish = json!({ "id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
-    steps.push(Step::Data(finish.to_string()));
-    steps.push(Step::Data("[DONE]".to_owned()));
-    let server = Server::start(vec![Answer::Stream(steps), says("Written.")]);
+    steps.push(StreamStep::Data(finish.to_string()));
+    steps.push(StreamStep::Data("[DONE]".to_owned()));
+    let server = Server::start(vec![ScriptedResponse::Stream(steps), says("Written.")]);
     let project = project().variable("OPENAI_API_KEY", "key");
     let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "auto-edit"];
     let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();

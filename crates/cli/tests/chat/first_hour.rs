@@ -27,7 +27,7 @@ enum Format {
 
 /// The purpose of a request.
 #[derive(Debug, Clone, PartialEq)]
-enum Asked {
+enum RequestKind {
     Question,
     /// A turn of the user.
     Turn,
@@ -36,8 +36,8 @@ enum Asked {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    asked: Vec<Asked>,
+struct RequestLog {
+    asked: Vec<RequestKind>,
     /// Background connections whose client may still be listening.
     open: Vec<TcpStream>,
     /// Requests that came while another background request was open.
@@ -48,7 +48,7 @@ struct Seen {
 /// file when that prompt runs.
 struct Server {
     url: String,
-    seen: Arc<Mutex<Seen>>,
+    log: Arc<Mutex<RequestLog>>,
 }
 
 impl Server {
@@ -57,19 +57,19 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let path = if format == Format::Chat { "/v1" } else { "" };
         let url = format!("http://{}{path}", listener.local_addr().unwrap());
-        let seen = Arc::<Mutex<Seen>>::default();
-        let shared = Arc::clone(&seen);
+        let log = Arc::<Mutex<RequestLog>>::default();
+        let shared = Arc::clone(&log);
         // The thread ends with the process of the test.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 answer(stream, format, question_tokens, &mut shared.lock().unwrap());
             }
         });
-        Self { url, seen }
+        Self { url, log }
     }
 
-    fn count(&self, kind: &Asked) -> usize {
-        self.seen.lock().unwrap().asked.iter().filter(|asked| *asked == kind).count()
+    fn count(&self, kind: &RequestKind) -> usize {
+        self.log.lock().unwrap().asked.iter().filter(|asked| *asked == kind).count()
     }
 }
 
@@ -81,48 +81,48 @@ fn is_closed(stream: &mut TcpStream) -> bool {
     !would_block
 }
 
-fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, seen: &mut Seen) {
+fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, log: &mut RequestLog) {
     // A request is answered before the next connection is accepted, so what is open now was open when this request
     // came.
-    seen.open.retain_mut(|open| !is_closed(open));
+    log.open.retain_mut(|open| !is_closed(open));
     let request = read_request(&stream);
     let messages = request["messages"].as_array().unwrap();
     let asks = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
     let prompt = asks["content"].as_str().unwrap().to_owned();
     let has_read = messages.last().unwrap()["role"] == "tool";
     let asked = match prompt.as_str() {
-        question if question.contains("A question from the program around") => Asked::Question,
-        ahead if ahead.starts_with("look at ") => Asked::Ahead,
-        _ => Asked::Turn,
+        question if question.contains("A question from the program around") => RequestKind::Question,
+        ahead if ahead.starts_with("look at ") => RequestKind::Ahead,
+        _ => RequestKind::Turn,
     };
-    if !seen.open.is_empty() {
-        seen.overlaps.push(format!("{asked:?} {prompt:.40}"));
+    if !log.open.is_empty() {
+        log.overlaps.push(format!("{asked:?} {prompt:.40}"));
     }
-    let number = seen.asked.iter().filter(|asked| **asked == Asked::Question).count();
-    seen.asked.push(asked.clone());
-    let usage = if asked == Asked::Question { (question_tokens, 0, 12) } else { (6_100, 5_500, 100) };
+    let number = log.asked.iter().filter(|asked| **asked == RequestKind::Question).count();
+    log.asked.push(asked.clone());
+    let usage = if asked == RequestKind::Question { (question_tokens, 0, 12) } else { (6_100, 5_500, 100) };
     let write = |stream: &mut TcpStream, text: &str, call: Option<&Value>, usage| {
         // A client that has hung up meanwhile is no failure.
         let _ = stream.write_all(response(format, text, call, usage).as_bytes());
     };
     match (asked, has_read) {
-        (Asked::Turn, _) => {
+        (RequestKind::Turn, _) => {
             write(&mut stream, &format!("This is the answer to {prompt}."), None, Some(usage));
         }
-        (Asked::Question, _) => {
+        (RequestKind::Question, _) => {
             let turns = messages.iter().any(|message| message["content"] == "hang");
             let next = if turns { ENDLESS.to_owned() } else { format!("look at part {number}") };
             write(&mut stream, &json!({ "suggestion": next }).to_string(), None, Some(usage));
         }
-        (Asked::Ahead, _) if prompt == ENDLESS => {
+        (RequestKind::Ahead, _) if prompt == ENDLESS => {
             write(&mut stream, "It is long", None, None);
-            seen.open.push(stream);
+            log.open.push(stream);
         }
-        (Asked::Ahead, false) => {
+        (RequestKind::Ahead, false) => {
             let call = json!({ "name": "read_file", "arguments": { "file_path": "notes.txt" } });
             write(&mut stream, "", Some(&call), Some(usage));
         }
-        (Asked::Ahead, true) => write(&mut stream, "It holds one line.", None, Some(usage)),
+        (RequestKind::Ahead, true) => write(&mut stream, "It holds one line.", None, Some(usage)),
     }
 }
 
@@ -280,7 +280,7 @@ fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
         said.push((chat.count("[Tab]"), chat.count(LINE)));
     }
     assert_eq!(said, [(0, 0), (1, 0), (0, 1), (0, 0)], "{}", chat.contents());
-    assert_eq!(server.count(&Asked::Question), 1);
+    assert_eq!(server.count(&RequestKind::Question), 1);
     let held: Vec<_> = lines(&chat, "suggestion", 3).iter().map(|line| line["suppressed"].clone()).collect();
     assert_eq!(held, [Value::Null, json!("allowance"), json!("allowance")]);
 
@@ -288,7 +288,7 @@ fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
     chat.wait_for("this session may lose $0.9");
     plain_turn(&mut chat, "prompt 5");
     chat.wait_for("[Tab]");
-    assert_eq!(server.count(&Asked::Question), 2, "{}", chat.contents());
+    assert_eq!(server.count(&RequestKind::Question), 2, "{}", chat.contents());
     let stats = chat.project.session.run(&["stats"]).stdout;
     assert!(stats.contains("2 asked for, 2 shown, 0 taken") && stats.contains("3 allowance"), "{stats}");
     chat.leave();
@@ -308,7 +308,7 @@ fn the_users_request_comes_when_the_background_connection_is_closed() {
             chat.wait_for(&format!("> {ENDLESS}"));
             chat.wait_for("ahead looking");
             let deadline = Instant::now() + Duration::from_secs(10);
-            while server.count(&Asked::Ahead) <= number && Instant::now() < deadline {
+            while server.count(&RequestKind::Ahead) <= number && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(5));
             }
             chat.send(&format!("{prompt}\r"));
@@ -318,9 +318,9 @@ fn the_users_request_comes_when_the_background_connection_is_closed() {
             chat.wait_for_row(">");
             plain_turn(&mut chat, "again");
         }
-        let seen = server.seen.lock().unwrap();
-        assert_eq!(seen.overlaps, Vec::<String>::new(), "{format:?}: {:?}", seen.asked);
-        drop(seen);
+        let log = server.log.lock().unwrap();
+        assert_eq!(log.overlaps, Vec::<String>::new(), "{format:?}: {:?}", log.asked);
+        drop(log);
         chat.leave();
     }
 }
@@ -334,13 +334,13 @@ fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
     let battery = "machine/sys/class/power_supply/BAT0";
     chat.project.session.write(&format!("{battery}/type"), "Battery\n");
     chat.project.session.write(&format!("{battery}/status"), "Discharging\n");
-    let asked = server.count(&Asked::Question);
+    let asked = server.count(&RequestKind::Question);
     chat.send("prompt 3\r");
     chat.wait_for("ahead – held back · battery power · /background always");
     chat.send("/background always\r");
     chat.wait_for("only the caps limit what it costs");
     chat.wait_until_gone("held back");
-    assert_eq!(server.count(&Asked::Question), asked);
+    assert_eq!(server.count(&RequestKind::Question), asked);
     assert_eq!(turn(&mut chat, "prompt 4"), (true, true));
     chat.leave();
 }
@@ -370,7 +370,7 @@ fn refusing_questions(answered: usize) -> Server {
             let _ = stream.write_all(response(Format::Chat, &text, None, Some((100, 0, 9))).as_bytes());
         }
     });
-    Server { url, seen: Arc::default() }
+    Server { url, log: Arc::default() }
 }
 
 /// Holds that a background question that fails says so once, with its cause, and that the ledger keeps the code.

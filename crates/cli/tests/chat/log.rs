@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::fixture::{Chat, project};
-use crate::provider::{Answer, serve};
+use crate::provider::{ProviderReply, serve};
 use crate::support::Session;
 
 /// Texts from the prompt, an answer, the arguments of a call, a suggestion, and the answer to the suggestion.
@@ -16,11 +16,11 @@ const KEY: &str = "walnut-key-of-mine-1";
 /// text.
 fn logged(more: &[&str]) -> (Vec<Value>, String) {
     let answers = vec![
-        Answer::Refuse(503),
-        Answer::Write("elderberry.txt"),
-        Answer::Says("A quince, and the key walnut-key-of-mine-1."),
-        Answer::Suggests("eat the quince"),
-        Answer::Says("Eaten ahead."),
+        ProviderReply::Refuse(503),
+        ProviderReply::Write("elderberry.txt"),
+        ProviderReply::Says("A quince, and the key walnut-key-of-mine-1."),
+        ProviderReply::Suggests("eat the quince"),
+        ProviderReply::Says("Eaten ahead."),
     ];
     let (url, _requests) = serve(answers);
     let project = project().variable("OPENAI_API_KEY", KEY);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Chat, project};
 
 /// What the server does with one request.
-pub(crate) enum Answer {
+pub(crate) enum ProviderReply {
     /// Refuses it with this status and a message.
     Refuse(u16),
     /// Refuses it with a rate limit for this many seconds.
@@ -30,7 +30,7 @@ pub(crate) enum Answer {
 
 /// Starts a server on the loopback interface. Returns its base URL and the requests that it gets. After the last answer
 /// it accepts no connection.
-pub(crate) fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
+pub(crate) fn serve(answers: Vec<ProviderReply>) -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let (sender, requests) = mpsc::channel();
@@ -45,21 +45,21 @@ pub(crate) fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
     (url, requests)
 }
 
-fn respond(mut stream: TcpStream, answer: Answer) {
+fn respond(mut stream: TcpStream, answer: ProviderReply) {
     let head = |status: u16, kind: &str| {
         format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n")
     };
     match answer {
-        Answer::Refuse(status) => {
+        ProviderReply::Refuse(status) => {
             let body = json!({ "error": { "message": "the server's own words" } }).to_string();
             let head = head(status, "application/json");
             let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
         }
-        Answer::Later(seconds) => {
+        ProviderReply::Later(seconds) => {
             let head = head(429, "application/json");
             let _ = write!(stream, "{head}retry-after: {seconds}\r\ncontent-length: 2\r\n\r\n{{}}");
         }
-        Answer::Stream(first, go_on, second) => {
+        ProviderReply::Stream(first, go_on, second) => {
             let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
             let _ = stream.flush();
             // If the test has failed meanwhile, nobody says so any more.
@@ -67,16 +67,16 @@ fn respond(mut stream: TcpStream, answer: Answer) {
             let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
             let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(second));
         }
-        Answer::Says(text) => {
+        ProviderReply::Says(text) => {
             let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
             let head = head(200, "text/event-stream");
             let _ = write!(stream, "{head}\r\n{}data: {finish}\n\ndata: [DONE]\n\n", piece(text));
         }
-        Answer::Suggests(text) => {
+        ProviderReply::Suggests(text) => {
             let answer: &'static str = json!({ "suggestion": text }).to_string().leak();
-            respond(stream, Answer::Says(answer));
+            respond(stream, ProviderReply::Says(answer));
         }
-        Answer::Write(path) => {
+        ProviderReply::Write(path) => {
             let args = json!({ "file_path": path, "content": "made\n" }).to_string();
             let function = json!({ "name": "write_file", "arguments": args });
             let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
@@ -85,7 +85,7 @@ fn respond(mut stream: TcpStream, answer: Answer) {
             let head = head(200, "text/event-stream");
             let _ = write!(stream, "{head}\r\ndata: {chunk}\n\ndata: {finish}\n\ndata: [DONE]\n\n");
         }
-        Answer::Cut(first) => {
+        ProviderReply::Cut(first) => {
             let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
         }
     }
@@ -117,11 +117,11 @@ pub(crate) fn read_request(stream: &TcpStream) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-fn chat_with(answers: Vec<Answer>) -> Chat {
+fn chat_with(answers: Vec<ProviderReply>) -> Chat {
     chat_and_requests(answers, "auto-edit").0
 }
 
-fn chat_and_requests(answers: Vec<Answer>, mode: &str) -> (Chat, mpsc::Receiver<Value>) {
+fn chat_and_requests(answers: Vec<ProviderReply>, mode: &str) -> (Chat, mpsc::Receiver<Value>) {
     let (url, requests) = serve(answers);
     let project = project().variable("OPENAI_API_KEY", "test").variable("HEADSTART_SUGGEST", "off");
     let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", mode];
@@ -132,10 +132,10 @@ fn chat_and_requests(answers: Vec<Answer>, mode: &str) -> (Chat, mpsc::Receiver<
 #[test]
 fn chat_mode_offers_no_tools_and_runs_none() {
     let answers = vec![
-        Answer::Says("With tools."),
-        Answer::Write("made.txt"),
-        Answer::Says("In words."),
-        Answer::Says("With tools again."),
+        ProviderReply::Says("With tools."),
+        ProviderReply::Write("made.txt"),
+        ProviderReply::Says("In words."),
+        ProviderReply::Says("With tools again."),
     ];
     let (mut chat, requests) = chat_and_requests(answers, "auto-edit");
     chat.send("one\r");
@@ -168,10 +168,10 @@ fn chat_mode_offers_no_tools_and_runs_none() {
 #[test]
 fn a_plan_is_carried_out_on_go() {
     let answers = vec![
-        Answer::Write("made.txt"),
-        Answer::Says("I will write made.txt."),
-        Answer::Write("made.txt"),
-        Answer::Says("It is written."),
+        ProviderReply::Write("made.txt"),
+        ProviderReply::Says("I will write made.txt."),
+        ProviderReply::Write("made.txt"),
+        ProviderReply::Says("It is written."),
     ];
     let (mut chat, requests) = chat_and_requests(answers, "plan");
     chat.send("/go\r");
@@ -195,7 +195,7 @@ fn a_plan_is_carried_out_on_go() {
 // Row: X14
 #[test]
 fn what_a_prompt_mentions_goes_with_it_and_what_is_not_there_is_not_sent() {
-    let (mut chat, requests) = chat_and_requests(vec![Answer::Says("I read it.")], "default");
+    let (mut chat, requests) = chat_and_requests(vec![ProviderReply::Says("I read it.")], "default");
     chat.send("sum up @docs/none.md\r");
     chat.wait_for("@docs/none.md: there is no such file; a backslash before the @");
     // The text is in the prompt again; Ctrl-C empties the prompt.
@@ -214,7 +214,7 @@ fn what_a_prompt_mentions_goes_with_it_and_what_is_not_there_is_not_sent() {
 #[test]
 fn an_answer_is_shown_as_it_comes() {
     let (go_on, wait) = mpsc::channel();
-    let mut chat = chat_with(vec![Answer::Stream("Half of", wait, " the answer.")]);
+    let mut chat = chat_with(vec![ProviderReply::Stream("Half of", wait, " the answer.")]);
     chat.send("begin\r");
     chat.wait_for("> begin\nHalf of\nworking (Ctrl-C interrupts)\n>");
     go_on.send(()).unwrap();
@@ -226,7 +226,8 @@ fn an_answer_is_shown_as_it_comes() {
 fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
-    let mut chat = chat_with(vec![Answer::Refuse(401), Answer::Stream("Now ", wait, "it works.")]);
+    let mut chat =
+        chat_with(vec![ProviderReply::Refuse(401), ProviderReply::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
     chat.wait_for(
         " refused the key (401); set\nOPENAI_API_KEY to a valid key; it says: the server's own words\n> begin",
@@ -241,8 +242,11 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
 fn a_provider_that_is_busy_is_asked_again() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
-    let mut chat =
-        chat_with(vec![Answer::Refuse(429), Answer::Refuse(503), Answer::Stream("It ", wait, "works.")]);
+    let mut chat = chat_with(vec![
+        ProviderReply::Refuse(429),
+        ProviderReply::Refuse(503),
+        ProviderReply::Stream("It ", wait, "works."),
+    ]);
     chat.send("begin\r");
     chat.wait_for("> begin\nIt works.\n>");
     chat.leave();
@@ -253,7 +257,7 @@ fn a_provider_that_is_busy_is_asked_again() {
 fn a_turn_that_waits_for_the_provider_says_so() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
-    let mut chat = chat_with(vec![Answer::Later(8), Answer::Stream("It ", wait, "works.")]);
+    let mut chat = chat_with(vec![ProviderReply::Later(8), ProviderReply::Stream("It ", wait, "works.")]);
     chat.send("begin\r");
     // On a busy machine a second may pass without being seen, so the test accepts any number.
     chat.wait_until("a wait of so many seconds", |screen| seconds_to_wait(&screen.contents()).is_some());
@@ -275,7 +279,7 @@ fn seconds_to_wait(screen: &str) -> Option<u32> {
 
 #[test]
 fn a_turn_that_waits_for_the_provider_can_be_interrupted() {
-    let mut chat = chat_with(vec![Answer::Later(50)]);
+    let mut chat = chat_with(vec![ProviderReply::Later(50)]);
     chat.send("begin\r");
     chat.wait_until("a wait", |screen| seconds_to_wait(&screen.contents()).is_some());
     chat.send("\x03");
@@ -288,7 +292,8 @@ fn a_turn_that_waits_for_the_provider_can_be_interrupted() {
 fn an_answer_that_breaks_off_is_told() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
-    let mut chat = chat_with(vec![Answer::Cut("It be"), Answer::Stream("Now ", wait, "it works.")]);
+    let mut chat =
+        chat_with(vec![ProviderReply::Cut("It be"), ProviderReply::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
     chat.wait_for(" cut the answer short; try again\n> begin");
     chat.send("\r");
@@ -299,7 +304,7 @@ fn an_answer_that_breaks_off_is_told() {
 #[test]
 fn a_turn_that_waits_for_the_server_can_be_interrupted() {
     let (_go_on, wait) = mpsc::channel();
-    let mut chat = chat_with(vec![Answer::Stream("Half of", wait, " never")]);
+    let mut chat = chat_with(vec![ProviderReply::Stream("Half of", wait, " never")]);
     chat.send("begin\r");
     chat.wait_for("Half of\nworking");
     chat.send("\x03");
@@ -336,9 +341,9 @@ fn the_model_is_told_what_an_interrupted_turn_has_done() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
     let answers = vec![
-        Answer::Write("made.txt"),
-        Answer::Stream("Half of", hangs, " never"),
-        Answer::Stream("We", wait, " go on."),
+        ProviderReply::Write("made.txt"),
+        ProviderReply::Stream("Half of", hangs, " never"),
+        ProviderReply::Stream("We", wait, " go on."),
     ];
     let (mut chat, requests) = chat_and_requests(answers, "auto-edit");
     chat.send("begin\r");
@@ -362,7 +367,7 @@ fn the_model_is_told_what_an_interrupted_turn_has_done() {
 fn the_model_is_told_that_the_user_declined() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
-    let answers = vec![Answer::Write("made.txt"), Answer::Stream("As", wait, " you wish.")];
+    let answers = vec![ProviderReply::Write("made.txt"), ProviderReply::Stream("As", wait, " you wish.")];
     let (mut chat, requests) = chat_and_requests(answers, "default");
     chat.send("begin\r");
     chat.answer("n");
@@ -378,7 +383,7 @@ fn the_model_is_told_that_the_user_declined() {
 /// speculation.
 #[test]
 fn after_accepts_the_next_request_is_what_it_would_have_been() {
-    use Answer::{Says, Suggests, Write};
+    use ProviderReply::{Says, Suggests, Write};
     let ahead = vec![
         Write("a.txt"),
         Says("Made."),
@@ -440,7 +445,7 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
 /// wrote. The model is told so, once.
 #[test]
 fn the_model_is_told_which_files_the_user_has_kept() {
-    use Answer::{Says, Suggests, Write};
+    use ProviderReply::{Says, Suggests, Write};
     let answers = vec![
         Write("a.txt"),
         Says("Made."),
@@ -486,9 +491,11 @@ fn the_model_is_told_which_files_the_user_has_kept() {
 /// once, and what was sent before stays as it was.
 #[test]
 fn the_model_is_told_what_the_user_has_undone() {
-    let answers = ["It is made.", "I see.", "Yes.", "And again."].map(Answer::Says);
-    let (mut chat, requests) =
-        chat_and_requests([Answer::Write("made.txt")].into_iter().chain(answers).collect(), "auto-edit");
+    let answers = ["It is made.", "I see.", "Yes.", "And again."].map(ProviderReply::Says);
+    let (mut chat, requests) = chat_and_requests(
+        [ProviderReply::Write("made.txt")].into_iter().chain(answers).collect(),
+        "auto-edit",
+    );
     let made = chat.project.session.workspace().join("made.txt");
     chat.send("make it\r");
     chat.wait_for("It is made.");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Answer, Request, Server, Step};
+use crate::support::server::{Request, ScriptedResponse, Server, StreamStep};
 use crate::support::{Outcome, Session};
 
 const QUERY: &str = "how do people prove who they are";
@@ -42,8 +42,12 @@ fn vector(text: &str) -> [usize; 2] {
     [of_login, of_cart]
 }
 
-fn answer(body: &Value) -> Answer {
-    Answer::Whole { status: "200 OK", headers: "content-type: application/json\r\n", body: body.to_string() }
+fn answer(body: &Value) -> ScriptedResponse {
+    ScriptedResponse::Whole {
+        status: "200 OK",
+        headers: "content-type: application/json\r\n",
+        body: body.to_string(),
+    }
 }
 
 fn texts(request: &Request, field: &str) -> Vec<String> {
@@ -51,7 +55,7 @@ fn texts(request: &Request, field: &str) -> Vec<String> {
 }
 
 /// A server with both interfaces for vectors and one for judgements.
-fn good(request: &Request) -> Answer {
+fn good(request: &Request) -> ScriptedResponse {
     let line = request.head.lines().next().unwrap();
     if line.contains("/api/embed ") {
         let vectors: Vec<_> = texts(request, "input").iter().map(|text| vector(text)).collect();
@@ -184,7 +188,7 @@ fn a_judge_puts_the_best_first_and_a_bad_one_changes_nothing() {
         (Server::answering(wrong(r#"{"results": [{"index": 0, "relevance_score": "x"}]}"#)), "not a ranking"),
         (Server::start(vec![]), "the script of the test is over"),
         (
-            Server::answering(|_| Answer::Stream(vec![Step::Wait(Duration::from_secs(20))])),
+            Server::answering(|_| ScriptedResponse::Stream(vec![StreamStep::Wait(Duration::from_secs(20))])),
             "no answer within 1.5 s",
         ),
     ];
@@ -215,7 +219,7 @@ fn bad_answers_to_a_query_are_told_once_and_words_are_compared() {
         let (session, outcome) = (project(), body.clone());
         let server = Server::answering(move |request| {
             if request.body.contains(QUERY) {
-                return Answer::Whole {
+                return ScriptedResponse::Whole {
                     status: "200 OK",
                     headers: "content-type: application/json\r\n",
                     body: outcome.clone(),
@@ -239,22 +243,23 @@ fn bad_answers_to_a_query_are_told_once_and_words_are_compared() {
 #[test]
 fn a_server_that_is_down_slow_or_busy_is_told_once() {
     let busy = || {
-        Server::answering(|_| Answer::Whole {
+        Server::answering(|_| ScriptedResponse::Whole {
             status: "429 Too Many Requests",
             headers: "retry-after: 7\r\n",
             body: r#"{"error": {"message": "slow down"}}"#.to_owned(),
         })
     };
-    let slow = || Server::answering(|_| Answer::Stream(vec![Step::Wait(Duration::from_secs(20))]));
+    let slow =
+        || Server::answering(|_| ScriptedResponse::Stream(vec![StreamStep::Wait(Duration::from_secs(20))]));
     let refused = || {
-        Server::answering(|_| Answer::Whole {
+        Server::answering(|_| ScriptedResponse::Whole {
             status: "401 Unauthorized",
             headers: "",
             body: r#"{"error": {"message": "no such key"}}"#.to_owned(),
         })
     };
     let moved = || {
-        Server::answering(|_| Answer::Whole {
+        Server::answering(|_| ScriptedResponse::Whole {
             status: "307 Temporary Redirect",
             headers: "location: http://192.0.2.1/v1/embeddings\r\n",
             body: String::new(),
@@ -291,7 +296,7 @@ fn texts_that_are_too_long_are_cut_and_others_go_on() {
     let server = Server::answering(|request| {
         if texts(request, "input").iter().any(|text| 1_000 < text.len()) {
             let body = r#"{"error": {"message": "input is too long"}}"#.to_owned();
-            return Answer::Whole { status: "400 Bad Request", headers: "", body };
+            return ScriptedResponse::Whole { status: "400 Bad Request", headers: "", body };
         }
         good(request)
     });

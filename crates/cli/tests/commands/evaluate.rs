@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Answer, Server, says};
+use crate::support::server::{ScriptedResponse, Server, says};
 use crate::support::{Outcome, Session, recorded, transcript};
 use story::{Format, STORY, lines};
 
@@ -228,7 +228,7 @@ fn prices_say_what_it_costs_at_most_and_what_it_did() {
 
 #[test]
 fn a_model_that_fails_again_and_again_is_left_alone() {
-    let refuses = || Answer::Whole {
+    let refuses = || ScriptedResponse::Whole {
         status: "400 Bad Request",
         headers: "",
         body: r#"{"error":{"message":"no such model"}}"#.to_owned(),

@@ -13,16 +13,16 @@ const DEAD: &str = "bbbb000000";
 
 fn session() -> Session {
     let session = Session::new();
-    records::keep(&session, &records::finished(&session, &completed(COMPLETED)));
+    records::store(&session, &records::finished(&session, &completed(COMPLETED)));
     session
 }
 
 #[test]
 fn a_user_looks_at_what_is_kept() {
     let session = session();
-    let mut dead = records::dead(&session, DEAD);
+    let mut dead = records::interrupted(&session, DEAD);
     dead["prompt"] = json!("wipe\nthe \u{1b}[2Jscreen");
-    records::keep(&session, &dead);
+    records::store(&session, &dead);
     insta::assert_snapshot!(transcript(&[
         session.run(&["list"]),
         session.run(&["show", "a"]),
@@ -36,7 +36,7 @@ fn a_user_looks_at_what_is_kept() {
 #[test]
 fn a_program_looks_at_what_is_kept() {
     let session = session();
-    records::keep(&session, &records::dead(&session, DEAD));
+    records::store(&session, &records::interrupted(&session, DEAD));
     let outcomes = [
         session.run(&["list", "--json"]),
         session.run(&["show", "a", "--json"]),
@@ -87,7 +87,7 @@ fn a_patch_holds_binary_files_too() {
     session.write("project/greeting.txt", "hello\n");
     let mut finished = completed(COMPLETED);
     finished.changes.changes.push(records::written("picture", None, b"\0\xff"));
-    records::keep(&session, &records::finished(&session, &finished));
+    records::store(&session, &records::finished(&session, &finished));
     assert!(session.run(&["diff", COMPLETED]).stdout.contains("Binary files /dev/null and b/picture differ"));
     let json = session.run(&["diff", COMPLETED, "--patch", "--json"]).json();
     assert!(json.iter().any(|line| line["diff"].as_str().unwrap().contains("GIT binary patch")), "{json:?}");
@@ -128,7 +128,7 @@ fn nothing_kept_is_no_error_and_makes_no_folder() {
 #[test]
 fn an_abort_leaves_nothing() {
     let session = session();
-    records::keep(&session, &records::dead(&session, DEAD));
+    records::store(&session, &records::interrupted(&session, DEAD));
     insta::assert_snapshot!(transcript(&[
         session.run(&["abort", COMPLETED]),
         session.run(&["abort", COMPLETED]),
@@ -155,7 +155,7 @@ fn what_was_accepted_cannot_be_aborted_and_undo_says_what_helps() {
     let early = session.run(&["undo", COMPLETED]);
     let mut record = records::finished(&session, &completed(COMPLETED));
     record["state"] = json!("accepted");
-    let file = records::keep(&session, &record);
+    let file = records::store(&session, &record);
     insta::assert_snapshot!(transcript(&[
         early,
         session.run(&["abort", COMPLETED]),
@@ -185,10 +185,10 @@ fn what_was_accepted_cannot_be_aborted_and_undo_says_what_helps() {
 #[test]
 fn a_damaged_or_newer_record_is_reported_and_left() {
     let session = session();
-    let damaged = records::keep(&session, &json!({"id": "cccc000000"}));
-    let mut newer = records::dead(&session, "dddd000000");
+    let damaged = records::store(&session, &json!({"id": "cccc000000"}));
+    let mut newer = records::interrupted(&session, "dddd000000");
     newer["formatVersion"] = json!(9);
-    let newer_file = records::keep(&session, &newer);
+    let newer_file = records::store(&session, &newer);
     session.write("home/.local/state/headstart/speculations/notes.txt", "mine");
     insta::assert_snapshot!(transcript(&[
         session.run(&["list"]),
@@ -245,7 +245,7 @@ fn a_damaged_or_newer_record_is_reported_and_left() {
 fn a_damaged_record_is_removed_by_an_abort_and_a_newer_one_is_not() {
     let session = session();
     let ids = ["cccc000000", "eeee000000"];
-    let file = records::keep(&session, &json!({"id": ids[0]}));
+    let file = records::store(&session, &json!({"id": ids[0]}));
     fs::create_dir(session.store().join(ids[1])).unwrap();
     let swept = session.run(&["sweep", "--older-than", "0"]);
     for id in ids {
@@ -269,7 +269,7 @@ fn a_damaged_record_is_removed_by_an_abort_and_a_newer_one_is_not() {
 #[test]
 fn a_living_speculation_is_asked_to_stop_and_never_swept() {
     let mut session = Session::new();
-    let file = records::keep(&session, &records::dead(&session, DEAD));
+    let file = records::store(&session, &records::interrupted(&session, DEAD));
     let folder = file.parent().unwrap().to_owned();
     let lock = File::create(folder.join("lock")).unwrap();
     lock.lock().unwrap();
@@ -308,7 +308,7 @@ fn a_living_speculation_is_asked_to_stop_and_never_swept() {
 #[test]
 fn a_living_speculation_that_does_not_listen_is_not_taken_away() {
     let session = Session::new();
-    let file = records::keep(&session, &records::dead(&session, DEAD));
+    let file = records::store(&session, &records::interrupted(&session, DEAD));
     let lock = File::create(file.with_file_name("lock")).unwrap();
     lock.lock().unwrap();
     let outcome = session.run(&["abort", DEAD]);
@@ -337,10 +337,10 @@ fn of_two_processes_that_abort_at_once_one_does() {
 #[test]
 fn a_sweep_takes_what_a_killed_accept_left_in_a_workspace() {
     let session = Session::new();
-    let mut record = records::dead(&session, DEAD);
+    let mut record = records::interrupted(&session, DEAD);
     let elsewhere = session.home().join("elsewhere");
     record["workspace"] = json!(elsewhere);
-    records::keep(&session, &record);
+    records::store(&session, &record);
     for workspace in [session.workspace(), elsewhere.clone()] {
         let folder = workspace.join(".headstart-staging-0123456789abcdef0123456789abcdef");
         fs::create_dir_all(&folder).unwrap();
@@ -362,7 +362,7 @@ fn a_sweep_takes_what_a_killed_accept_left_in_a_workspace() {
 #[test]
 fn a_prefix_that_fits_several_is_refused() {
     let session = session();
-    records::keep(&session, &records::dead(&session, "aaab000000"));
+    records::store(&session, &records::interrupted(&session, "aaab000000"));
     insta::assert_snapshot!(transcript(&[session.run(&["show", "aaa"]), session.run(&["abort", "aaa"])]), @r#"
     $ headstart show aaa
     [stderr] headstart: "aaa" is the start of several ids: aaaa000000, aaab000000; write more of it
@@ -404,7 +404,7 @@ fn a_state_folder_that_cannot_be_read_is_named() {
 fn only_the_last_line_of_a_pipe_is_missed_when_its_reader_goes() {
     let session = session();
     for number in 0..50 {
-        records::keep(&session, &records::dead(&session, &format!("e{number:09}")));
+        records::store(&session, &records::interrupted(&session, &format!("e{number:09}")));
     }
     let mut list = session.command(&["list"]).spawn().unwrap();
     let head = std::process::Command::new("head")

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::server::{Answer, Request, Server, Step, calls, says};
+use crate::support::server::{Request, ScriptedResponse, Server, StreamStep, calls, says};
 use crate::support::{Outcome, Session};
 
 /// The worked example; it asks where the login flow of users is implemented.
@@ -114,7 +114,7 @@ fn who_wants_no_translation_has_none() {
 #[test]
 fn without_an_answer_a_search_goes_on_and_says_so() {
     let status = |status: &'static str| {
-        move |_: &Request| Answer::Whole {
+        move |_: &Request| ScriptedResponse::Whole {
             status,
             headers: "",
             body: r#"{"error": {"message": "no"}}"#.to_owned(),
@@ -127,9 +127,9 @@ fn without_an_answer_a_search_goes_on_and_says_so() {
         (Server::answering(|_| calls(&[("run", json!({"command": "id"}))])), "small gave no English words"),
         (Server::answering(status("401 Unauthorized")), "refused the key (401)"),
         (Server::answering(status("400 Bad Request")), "400"),
-        (Server::answering(|_| Answer::Stream(vec![Step::Cut])), ""),
+        (Server::answering(|_| ScriptedResponse::Stream(vec![StreamStep::Cut])), ""),
         (
-            Server::answering(|_| Answer::Stream(vec![Step::Wait(Duration::from_secs(20))])),
+            Server::answering(|_| ScriptedResponse::Stream(vec![StreamStep::Wait(Duration::from_secs(20))])),
             "no answer within 6 s",
         ),
     ];
@@ -152,7 +152,7 @@ fn without_an_answer_a_search_goes_on_and_says_so() {
 }
 
 /// A model that searches in Chinese, and that translates if it is asked to.
-fn agent(request: &Request) -> Answer {
+fn agent(request: &Request) -> ScriptedResponse {
     let messages = request.json()["messages"].as_array().unwrap().clone();
     if request.body.contains("\\\"words\\\"") {
         return says(WORDS);

@@ -295,7 +295,7 @@ fn an_abort_afterwards_or_before_leaves_the_workspace_alone() {
     let before = session.hash();
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
     assert_eq!(session.hash(), before);
-    assert_eq!(session.kept(), Vec::<PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
     session.run(&["accept", &id]).assert_refused(1, &["there is no speculation", &id]);
 }
 

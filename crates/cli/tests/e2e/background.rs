@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::codebase::{call, recording};
 use crate::support::Session;
-use crate::support::server::{Answer, Server, Step, calls, says};
+use crate::support::server::{ScriptedResponse, Server, StreamStep, calls, says};
 
 const USER: &str = "home/.config/headstart/config.toml";
 /// A command that writes its own process id and that of a child, and runs longer than any test.
@@ -20,7 +20,7 @@ fn session() -> Session {
     session
 }
 
-fn start(command: &str) -> Answer {
+fn start(command: &str) -> ScriptedResponse {
     calls(&[("run_in_background", json!({ "command": command }))])
 }
 
@@ -91,7 +91,7 @@ fn what_runs_ends_with_the_conversation() {
 #[test]
 fn what_runs_ends_with_a_killed_headstart() {
     let session = session();
-    let hangs = Answer::Stream(vec![Step::UntilClientLeaves]);
+    let hangs = ScriptedResponse::Stream(vec![StreamStep::UntilClientLeaves]);
     let server = Server::start(vec![start(LONG), hangs]);
     let mut headstart = session.command(&chat(&server)).stdin(Stdio::piped()).spawn().unwrap();
     headstart.stdin.as_mut().unwrap().write_all(b"start it\n").unwrap();

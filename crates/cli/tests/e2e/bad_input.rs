@@ -12,7 +12,7 @@ use crate::support::{Outcome, Session};
 
 /// Runs a command that must be refused and must change nothing.
 fn refused(session: &Session, arguments: &[&str], code: i32, words: &[&str]) {
-    let (before, kept) = (session.hash(), session.kept());
+    let (before, kept) = (session.hash(), session.speculation_folders());
     let outcome = session.run(arguments);
     outcome.assert_refused(code, words);
     assert_eq!(outcome.stdout, "", "{outcome}");
@@ -21,7 +21,7 @@ fn refused(session: &Session, arguments: &[&str], code: i32, words: &[&str]) {
     let last = as_json.json().pop().unwrap_or_default();
     assert_eq!(last["type"], "error", "{as_json}");
     assert_eq!(session.hash(), before);
-    assert_eq!(session.kept(), kept);
+    assert_eq!(session.speculation_folders(), kept);
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_full_disk_under_the_state_is_an_error_and_loses_nothing() {
     let rows = session.run(&["list", "--json"]).json();
     assert!(rows.iter().all(|row| row["status"] == "interrupted"), "{rows:?}");
     assert_eq!(session.run(&["sweep"]).code, Some(0));
-    assert_eq!(session.kept(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<std::path::PathBuf>::new());
     assert_eq!(session.run(&arguments).code, Some(0));
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::Session;
-use crate::support::server::{Answer, Server};
+use crate::support::server::{ScriptedResponse, Server};
 
 const CALLS: &[u8] = include_bytes!("../../../providers/tests/streams/bedrock.bin");
 const SAID: &[u8] = include_bytes!("../../../providers/tests/streams/bedrock-said.bin");
@@ -11,10 +11,10 @@ const THROTTLED: &[u8] = include_bytes!("../../../providers/tests/streams/bedroc
 const MODEL: &str = "bedrock:us.anthropic.claude-x-v1:0";
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 
-fn messages(recorded: &[u8]) -> Answer {
+fn messages(recorded: &[u8]) -> ScriptedResponse {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\nconnection: close\r\n";
     let head = format!("{head}content-length: {}\r\n\r\n", recorded.len());
-    Answer::Bytes([head.as_bytes(), recorded].concat(), Vec::new())
+    ScriptedResponse::Bytes([head.as_bytes(), recorded].concat(), Vec::new())
 }
 
 fn session() -> Session {

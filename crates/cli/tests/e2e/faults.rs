@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::Session;
-use crate::support::server::{Answer, Server, Step, calls, delta, end, says};
+use crate::support::server::{ScriptedResponse, Server, StreamStep, calls, delta, end, says};
 
 const KEY: &str = "sk-faults-0123456789abcdef";
 
@@ -16,18 +16,18 @@ const LONG: Duration = Duration::from_secs(25);
 struct Fault {
     name: &'static str,
     /// The answers in place of the model's second one, one for each request.
-    answers: Vec<Answer>,
+    answers: Vec<ScriptedResponse>,
     /// Text that the error must contain; `None` if the work is done all the same.
     says: Option<&'static str>,
 }
 
-fn half() -> Step {
+fn half() -> StreamStep {
     delta(&json!({"content": "I will"}))
 }
 
 /// The steps of an answer in words.
-fn steps(text: &str) -> Vec<Step> {
-    let Answer::Stream(steps) = says(text) else { unreachable!("an answer in words is a stream") };
+fn steps(text: &str) -> Vec<StreamStep> {
+    let ScriptedResponse::Stream(steps) = says(text) else { unreachable!("an answer in words is a stream") };
     steps
 }
 
@@ -38,7 +38,7 @@ fn head(more: &str) -> Vec<u8> {
 /// The events of an answer in words, as bytes.
 fn bytes(text: &str) -> String {
     let events = steps(text).into_iter().map(|step| match step {
-        Step::Data(data) => format!("data: {data}\n\n"),
+        StreamStep::Data(data) => format!("data: {data}\n\n"),
         other => unreachable!("{other:?} is no event"),
     });
     events.collect()
@@ -47,11 +47,11 @@ fn bytes(text: &str) -> String {
 fn faults() -> Vec<Fault> {
     let fault = |name, answer, says: &'static str| Fault { name, answers: vec![answer], says: Some(says) };
     let passes = |name, answer| Fault { name, answers: vec![answer], says: None };
-    let stream = |steps: &[Step]| Answer::Stream(steps.to_vec());
+    let stream = |steps: &[StreamStep]| ScriptedResponse::Stream(steps.to_vec());
     let twice = steps("Both say farewell.").into_iter().flat_map(|step| [step.clone(), step]);
     let whole = bytes("Both say farewell.");
-    let letters = whole.chars().map(|letter| Step::Raw(letter.to_string()));
-    let limited = || Answer::Whole {
+    let letters = whole.chars().map(|letter| StreamStep::Raw(letter.to_string()));
+    let limited = || ScriptedResponse::Whole {
         status: "429 Too Many Requests",
         headers: "retry-after: 0\r\n",
         body: format!(r#"{{"error":{{"message":"busy, {KEY}"}}}}"#),
@@ -61,63 +61,74 @@ fn faults() -> Vec<Fault> {
     };
     let sized = |length: usize, body: &str| {
         let bytes = [head(&format!("content-length: {length}\r\n")), body.as_bytes().to_vec()].concat();
-        Answer::Bytes(bytes, vec![Step::Cut])
+        ScriptedResponse::Bytes(bytes, vec![StreamStep::Cut])
     };
     vec![
-        passes("a byte at a time", Answer::Stream(letters.collect())),
-        passes("every event twice", Answer::Stream(twice.collect())),
+        passes("a byte at a time", ScriptedResponse::Stream(letters.collect())),
+        passes("every event twice", ScriptedResponse::Stream(twice.collect())),
         passes("more bytes promised than come, the answer being whole", sized(9_999, &whole)),
-        passes("silence after the end", Answer::Stream([steps("Done."), vec![Step::Wait(LONG)]].concat())),
-        fault("hangs up", stream(&[half(), Step::Cut]), "cut the answer short"),
+        passes(
+            "silence after the end",
+            ScriptedResponse::Stream([steps("Done."), vec![StreamStep::Wait(LONG)]].concat()),
+        ),
+        fault("hangs up", stream(&[half(), StreamStep::Cut]), "cut the answer short"),
         fault("ends too early", stream(&[half()]), "cut the answer short"),
         // A request of whose answer no byte came is sent again.
         Fault {
             name: "hangs up before it says anything, each time",
-            answers: vec![stream(&[Step::Cut]), stream(&[Step::Cut]), stream(&[Step::Cut])],
+            answers: vec![stream(&[StreamStep::Cut]), stream(&[StreamStep::Cut]), stream(&[StreamStep::Cut])],
             says: Some("closed the connection before it answered"),
         },
         Fault {
             name: "hangs up before it says anything, once",
-            answers: vec![stream(&[Step::Cut]), says("Done.")],
+            answers: vec![stream(&[StreamStep::Cut]), says("Done.")],
             says: None,
         },
         fault(
             "resets",
-            stream(&[half(), Step::Wait(Duration::from_millis(200)), Step::Reset]),
+            stream(&[half(), StreamStep::Wait(Duration::from_millis(200)), StreamStep::Reset]),
             "cut the answer short",
         ),
         Fault {
             name: "resets at once, each time",
-            answers: (0..3).map(|_| Answer::Bytes(Vec::new(), vec![Step::Reset])).collect(),
+            answers: (0..3).map(|_| ScriptedResponse::Bytes(Vec::new(), vec![StreamStep::Reset])).collect(),
             says: Some("closed the connection before it answered"),
         },
         fault("more bytes promised than come", sized(9_999, &whole[..200]), "cut the answer short"),
         fault("fewer bytes promised than come", sized(200, &whole), "cut the answer short"),
-        fault("broken JSON", stream(&[half(), Step::Data("{\"choices\":[".into())]), "malformed answer"),
+        fault(
+            "broken JSON",
+            stream(&[half(), StreamStep::Data("{\"choices\":[".into())]),
+            "malformed answer",
+        ),
         fault(
             "a line of 16 MB",
-            stream(&[half(), Step::Raw("data: ".to_owned() + &"x".repeat(16 * 1024 * 1024))]),
+            stream(&[half(), StreamStep::Raw("data: ".to_owned() + &"x".repeat(16 * 1024 * 1024))]),
             "an event is longer than 8 MiB",
         ),
         fault(
             "empty events without end",
-            stream(&[half(), Step::ForEver(empty(), Duration::from_millis(20))]),
+            stream(&[half(), StreamStep::ForEver(empty(), Duration::from_millis(20))]),
             "sent nothing for 2 s",
         ),
-        fault("silence", Answer::Bytes(Vec::new(), vec![Step::Wait(LONG)]), "sent nothing for 1 s"),
-        fault("silence after the head", stream(&[Step::Wait(LONG)]), "sent nothing for 1 s"),
-        fault("silence in the middle", stream(&[half(), Step::Wait(LONG)]), "sent nothing for 1 s"),
+        fault(
+            "silence",
+            ScriptedResponse::Bytes(Vec::new(), vec![StreamStep::Wait(LONG)]),
+            "sent nothing for 1 s",
+        ),
+        fault("silence after the head", stream(&[StreamStep::Wait(LONG)]), "sent nothing for 1 s"),
+        fault("silence in the middle", stream(&[half(), StreamStep::Wait(LONG)]), "sent nothing for 1 s"),
         fault(
             "an error in the stream",
             stream(&[
                 half(),
-                Step::Data(format!(r#"{{"error":{{"message":"overloaded, {KEY}","code":529}}}}"#)),
+                StreamStep::Data(format!(r#"{{"error":{{"message":"overloaded, {KEY}","code":529}}}}"#)),
             ]),
             "failed (529): overloaded, ***",
         ),
         fault(
             "a page",
-            Answer::Whole {
+            ScriptedResponse::Whole {
                 status: "200 OK",
                 headers: "content-type: text/html\r\n",
                 body: "<title>Log in</title>".into(),
@@ -126,7 +137,7 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "somebody else",
-            Answer::Whole {
+            ScriptedResponse::Whole {
                 status: "200 OK",
                 headers: "content-type: text/plain\r\n",
                 body: "it works".into(),
@@ -135,7 +146,7 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "a redirect",
-            Answer::Whole {
+            ScriptedResponse::Whole {
                 status: "302 Found",
                 headers: "location: /login?key=secret\r\n",
                 body: String::new(),
@@ -192,7 +203,7 @@ fn every_fault_has_its_status_and_nothing_staged_is_lost_or_applied() {
 #[test]
 fn an_answer_of_nothing_is_a_failure() {
     let session = Session::with_project().variable("OPENAI_API_KEY", KEY);
-    let server = Server::start(vec![Answer::Stream(end("stop").to_vec())]);
+    let server = Server::start(vec![ScriptedResponse::Stream(end("stop").to_vec())]);
     let outcome =
         session.run(&["speculate", "--json", "--model", "openai:test", "--base-url", &server.base_url, "go"]);
     assert_eq!(outcome.finished()["status"], "failed", "{outcome}");

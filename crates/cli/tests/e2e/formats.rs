@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Answer, Server, Step};
+use crate::support::server::{ScriptedResponse, Server, StreamStep};
 use crate::support::{Outcome, Session};
 
 pub(crate) const KEY: &str = "sk-formats-0123456789abcdef";
@@ -153,21 +153,21 @@ fn chat(text: &str, calls: &[(&str, Value)]) -> Vec<Value> {
 }
 
 impl Format {
-    pub(crate) fn stream(&self, text: &str, calls: &[(&str, Value)]) -> Answer {
+    pub(crate) fn stream(&self, text: &str, calls: &[(&str, Value)]) -> ScriptedResponse {
         self.framed(&(self.answer)(text, calls))
     }
 
     /// An answer of these events, framed as the format requires.
-    pub(crate) fn framed(&self, events: &[Value]) -> Answer {
+    pub(crate) fn framed(&self, events: &[Value]) -> ScriptedResponse {
         let frame = |event: &Value| match self.prefix {
-            "ollama" => Step::Raw(format!("{event}\n")),
-            _ => Step::Data(event.to_string()),
+            "ollama" => StreamStep::Raw(format!("{event}\n")),
+            _ => StreamStep::Data(event.to_string()),
         };
-        Answer::Stream(events.iter().map(frame).collect())
+        ScriptedResponse::Stream(events.iter().map(frame).collect())
     }
 
     /// The answers that read and search at once, write, say so, and answer the question for a suggestion.
-    fn script(&self) -> Vec<Answer> {
+    fn script(&self) -> Vec<ScriptedResponse> {
         vec![
             self.stream(
                 "Let me look.",
@@ -301,9 +301,11 @@ fn what_goes_wrong_shows_no_key_either() {
         {
             let session = Session::with_project().variable(format.variable, KEY);
             let answer = match status {
-                "200 OK" if format.prefix == "ollama" => Answer::Stream(vec![Step::Raw(format!("{echo}\n"))]),
-                "200 OK" => Answer::Stream(vec![Step::Data(echo.clone())]),
-                status => Answer::Whole { status, headers: "", body: echo.clone() },
+                "200 OK" if format.prefix == "ollama" => {
+                    ScriptedResponse::Stream(vec![StreamStep::Raw(format!("{echo}\n"))])
+                }
+                "200 OK" => ScriptedResponse::Stream(vec![StreamStep::Data(echo.clone())]),
+                status => ScriptedResponse::Whole { status, headers: "", body: echo.clone() },
             };
             session.write("home/.config/headstart/config.toml", "[requests]\nretries = 0\n");
             let server = Server::start(vec![answer]);

@@ -54,7 +54,7 @@ fn what_an_accept_made_and_could_not_note_is_not_aborted_as_if_nothing_were_left
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     fs::write(session.store().join(&id).join("accepting"), "").unwrap();
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
-    assert_eq!(session.kept(), Vec::<PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn kept(session: &Session) {
     let changes = vec![written("greeting.txt", Some("hello\n"), "hello\nbye\n")];
     let mut finished = completed(ID);
     finished.changes = ChangeSet { changes, reads: Vec::new() };
-    records::keep(session, &records::finished(session, &finished));
+    records::store(session, &records::finished(session, &finished));
     let program = Git::find(&std::env::var_os("PATH").unwrap()).unwrap();
     let state = session.store().parent().unwrap().to_owned();
     let pack = format!("speculations/{ID}/objects.pack");
@@ -52,7 +52,7 @@ fn kept(session: &Session) {
         .unwrap();
     assert_eq!(change.as_ref().unwrap().summary(), "1 commit on main");
     finished.git = change;
-    records::keep(session, &records::finished(session, &finished));
+    records::store(session, &records::finished(session, &finished));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::formats::{FORMATS, KEY};
 use crate::support::Session;
-use crate::support::server::{Answer, Server};
+use crate::support::server::{ScriptedResponse, Server};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and what follows";
 /// The content of [`PNG`] in base64.
@@ -73,7 +73,7 @@ fn a_provider_that_refuses_an_image_is_heard_in_its_own_words() {
     let format = FORMATS.iter().find(|format| format.prefix == "openai").unwrap();
     let session = session(format.variable, "");
     let body = r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#;
-    let refusal = Answer::Whole { status: "404 Not Found", headers: "", body: body.to_owned() };
+    let refusal = ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: body.to_owned() };
     let server = Server::start(vec![refusal]);
     let model = format.model();
     let chat = ["chat", "--json", "--model", &model, "--base-url", &server.base_url];

@@ -4,19 +4,19 @@
 use serde_json::{Value, json};
 
 use crate::formats::{FORMATS, Format, KEY};
-use crate::support::server::{Answer, Request, Server};
+use crate::support::server::{Request, ScriptedResponse, Server};
 use crate::support::{Outcome, Session};
 
 fn gemini() -> &'static Format {
     FORMATS.iter().find(|format| format.prefix == "gemini").unwrap()
 }
 
-fn made() -> Answer {
+fn made() -> ScriptedResponse {
     let body = json!({"name": "cachedContents/abc", "usageMetadata": {"totalTokenCount": 1_000}}).to_string();
-    Answer::Whole { status: "200 OK", headers: "content-type: application/json\r\n", body }
+    ScriptedResponse::Whole { status: "200 OK", headers: "content-type: application/json\r\n", body }
 }
 
-fn work() -> Vec<Answer> {
+fn work() -> Vec<ScriptedResponse> {
     vec![
         gemini().stream("Let me look.", &[("read_file", json!({"file_path": "greeting.txt"}))]),
         gemini().stream("A greeting.", &[]),
@@ -49,7 +49,7 @@ fn chat(session: &Session, server: &Server) -> Outcome {
     session.run_with_input(&chat, "read it\nonce more\n")
 }
 
-fn turns() -> Vec<Answer> {
+fn turns() -> Vec<ScriptedResponse> {
     vec![
         gemini().stream("Let me look.", &[("read_file", json!({"file_path": "greeting.txt"}))]),
         gemini().stream("A greeting.", &[]),
@@ -60,7 +60,7 @@ fn turns() -> Vec<Answer> {
 #[test]
 fn a_prefix_is_made_and_used_by_turns_and_removed() {
     let session = session();
-    let forgotten = Answer::Whole { status: "200 OK", headers: "", body: "{}".into() };
+    let forgotten = ScriptedResponse::Whole { status: "200 OK", headers: "", body: "{}".into() };
     let server = Server::start([vec![made()], turns(), vec![forgotten]].concat());
     let outcome = chat(&session, &server);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -86,7 +86,7 @@ fn a_prefix_is_made_and_used_by_turns_and_removed() {
 fn a_prefix_that_is_refused_is_no_trouble() {
     let session = session();
     let refusal = r#"{"error":{"code":400,"message":"Cached content is too small."}}"#.to_owned();
-    let refused = Answer::Whole { status: "400 Bad Request", headers: "", body: refusal };
+    let refused = ScriptedResponse::Whole { status: "400 Bad Request", headers: "", body: refusal };
     let server = Server::start([vec![refused], turns()].concat());
     let outcome = chat(&session, &server);
     assert_eq!(outcome.code, Some(0), "{outcome}");

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::support::Session;
-use crate::support::project::{Live, slow};
+use crate::support::project::{RunningProcess, slow};
 
 /// A speculation that is still running and has staged a file.
-fn working(session: &Session) -> Live {
+fn working(session: &Session) -> RunningProcess {
     let model = session.recording(&slow());
     let mut live =
         session.live(&["speculate", "--json", "--mode", "auto-edit", "--model", &model, "half the work"]);
@@ -34,7 +34,7 @@ fn killed_in_the_middle_it_leaves_the_workspace_and_a_sweep_takes_the_rest() {
     let swept = session.run(&["sweep"]);
     assert_eq!(swept.code, Some(0), "{swept}");
     assert!(swept.stdout.contains("is dead") && swept.stdout.contains("1 removed, 0 kept"), "{swept}");
-    assert_eq!(session.kept(), Vec::<PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
     assert_eq!(session.hash(), before);
 }
 
@@ -74,7 +74,7 @@ fn an_abort_from_another_process_ends_it_and_leaves_nothing() {
     let error = live.wait_for("error");
     assert!(error["message"].as_str().unwrap().contains("given up"), "{error}");
     assert_eq!(live.exit_code(), Some(1));
-    assert_eq!(session.kept(), Vec::<PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
     assert_eq!(session.hash(), before);
 }
 
@@ -88,7 +88,7 @@ fn a_signal_ends_it_as_signals_do_and_leaves_nothing() {
         let error = live.wait_for("error");
         assert!(error["message"].as_str().unwrap().contains(&format!("ended by {name}")), "{error}");
         assert_eq!(live.ended_by(), Some(signal.as_raw()));
-        assert_eq!(session.kept(), Vec::<PathBuf>::new());
+        assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
         assert_eq!(session.hash(), before);
     }
 }

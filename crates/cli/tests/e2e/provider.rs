@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Answer, Request, Server, Step, calls, delta, end, says};
+use crate::support::server::{Request, ScriptedResponse, Server, StreamStep, calls, delta, end, says};
 use crate::support::{Outcome, Session};
 
 const KEY: &str = "sk-e2e-0123456789abcdef";
@@ -30,7 +30,7 @@ fn history() -> Value {
 }
 
 /// Answers that read two files and search, stage two files, say so, and answer the question for a suggestion.
-fn farewell() -> Vec<Answer> {
+fn farewell() -> Vec<ScriptedResponse> {
     vec![
         calls(&[
             ("read_file", json!({"file_path": "greeting.txt"})),
@@ -58,7 +58,7 @@ fn speculate(session: &Session, server: &Server) -> Outcome {
 
 fn assert_no_key(session: &Session, outcome: &Outcome) {
     assert!(!outcome.stdout.contains(KEY) && !outcome.stderr.contains(KEY), "{outcome}");
-    if session.store().exists() && !session.kept().is_empty() {
+    if session.store().exists() && !session.speculation_folders().is_empty() {
         session.assert_home_lacks(KEY);
     }
 }
@@ -234,7 +234,8 @@ fn thinking_is_off_and_the_prefix_is_marked_where_the_provider_has_words_for_it(
 
 #[test]
 fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
-    let whole = |status, headers, body: &str| Answer::Whole { status, headers, body: body.to_owned() };
+    let whole =
+        |status, headers, body: &str| ScriptedResponse::Whole { status, headers, body: body.to_owned() };
     let half = || delta(&json!({"content": "I will"}));
     let echo = format!(r#"{{"error":{{"message":"wrong key {KEY}"}}}}"#);
     let cases = [
@@ -244,15 +245,15 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
         (whole("503 Service Unavailable", "", &echo), " failed (503): wrong key"),
         (whole("404 Not Found", "", r#"{"error":{"message":"no model test"}}"#), "no model test"),
         (whole("302 Found", "location: http://127.0.0.1:1/\r\n", ""), "302"),
-        (Answer::Stream(vec![half(), Step::Cut]), "cut"),
-        (Answer::Stream(vec![half()]), "cut"),
-        (Answer::Stream(vec![half(), Step::Data("{\"choices\":[".into())]), "malformed"),
-        (Answer::Stream(vec![half(), Step::Data("[]".into())]), "malformed"),
-        (Answer::Stream(vec![Step::Raw("<html>it works</html>\n\n".to_owned())]), "openai"),
+        (ScriptedResponse::Stream(vec![half(), StreamStep::Cut]), "cut"),
+        (ScriptedResponse::Stream(vec![half()]), "cut"),
+        (ScriptedResponse::Stream(vec![half(), StreamStep::Data("{\"choices\":[".into())]), "malformed"),
+        (ScriptedResponse::Stream(vec![half(), StreamStep::Data("[]".into())]), "malformed"),
+        (ScriptedResponse::Stream(vec![StreamStep::Raw("<html>it works</html>\n\n".to_owned())]), "openai"),
         (
-            Answer::Stream(vec![
+            ScriptedResponse::Stream(vec![
                 half(),
-                Step::Data(r#"{"error":{"message":"overloaded","code":503}}"#.into()),
+                StreamStep::Data(r#"{"error":{"message":"overloaded","code":503}}"#.into()),
             ]),
             "overloaded",
         ),
@@ -276,7 +277,7 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
 #[test]
 fn what_passes_is_waited_for() {
     let session = session();
-    let whole = |status, headers| Answer::Whole { status, headers, body: "{}".to_owned() };
+    let whole = |status, headers| ScriptedResponse::Whole { status, headers, body: "{}".to_owned() };
     let mut answers = farewell();
     answers.insert(1, whole("429 Too Many Requests", "retry-after-ms: 20\r\n"));
     answers.insert(0, whole("503 Service Unavailable", "retry-after: 0\r\n"));
@@ -293,7 +294,8 @@ fn what_passes_is_waited_for() {
 fn a_suggestion_query_that_fails_is_an_error() {
     let session = session();
     let body = format!(r#"{{"error":{{"message":"wrong key {KEY}"}}}}"#);
-    let server = Server::start(vec![Answer::Whole { status: "401 Unauthorized", headers: "", body }]);
+    let server =
+        Server::start(vec![ScriptedResponse::Whole { status: "401 Unauthorized", headers: "", body }]);
     let history = session.history(&history());
     let suggest =
         ["suggest", "--model", "openai:test", "--base-url", &server.base_url, "--history", &history];
@@ -316,7 +318,8 @@ fn nobody_at_home_names_the_address() {
 fn silence_is_ended_by_the_time_limit_and_the_connection_is_closed() {
     let session = session();
     session.write("home/.config/headstart/config.toml", "[limits]\ntime_seconds = 1\n");
-    let silent = Answer::Stream(vec![delta(&json!({"content": "Well"})), Step::UntilClientLeaves]);
+    let silent =
+        ScriptedResponse::Stream(vec![delta(&json!({"content": "Well"})), StreamStep::UntilClientLeaves]);
     let server = Server::start(vec![silent]);
     let outcome = speculate(&session, &server);
     assert_eq!(outcome.code, Some(1), "{outcome}");
@@ -328,12 +331,12 @@ fn silence_is_ended_by_the_time_limit_and_the_connection_is_closed() {
 #[test]
 fn a_slow_answer_is_no_broken_one() {
     let session = session();
-    let mut steps = vec![Step::Raw(": keep-alive\n\n".to_owned())];
+    let mut steps = vec![StreamStep::Raw(": keep-alive\n\n".to_owned())];
     for word in ["slow ", "and ", "steady"] {
-        steps.extend([Step::Wait(Duration::from_millis(150)), delta(&json!({"content": word}))]);
+        steps.extend([StreamStep::Wait(Duration::from_millis(150)), delta(&json!({"content": word}))]);
     }
     steps.extend(end("stop"));
-    let server = Server::start(vec![Answer::Stream(steps)]);
+    let server = Server::start(vec![ScriptedResponse::Stream(steps)]);
     let outcome = speculate(&session, &server);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let said: String = outcome.json().iter().filter_map(|line| line["text"].as_str()).collect();
@@ -346,7 +349,8 @@ fn ctrl_c_or_an_abort_closes_the_connection_and_leaves_nothing() {
     for by_signal in [true, false] {
         let session = session();
         let before = session.hash();
-        let silent = Answer::Stream(vec![delta(&json!({"content": "Well"})), Step::UntilClientLeaves]);
+        let silent =
+            ScriptedResponse::Stream(vec![delta(&json!({"content": "Well"})), StreamStep::UntilClientLeaves]);
         let server = Server::start(vec![farewell().swap_remove(1), silent]);
         let mut live = session.live(&server.speculation("openai:test", &["add the farewell"]));
         live.wait_for("toolResult");
@@ -360,7 +364,7 @@ fn ctrl_c_or_an_abort_closes_the_connection_and_leaves_nothing() {
         server.wait_until_client_left();
         live.wait_for("error");
         assert_eq!(live.ended_by().is_some(), by_signal);
-        assert_eq!(session.kept(), Vec::<PathBuf>::new());
+        assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
         assert_eq!(session.hash(), before);
     }
 }
@@ -392,5 +396,5 @@ fn a_key_that_is_missing_is_asked_for_by_name() {
     for (model, variable) in [("openai:test", "OPENAI_API_KEY"), ("dashscope:test", "DASHSCOPE_API_KEY")] {
         session.run(&["speculate", "--model", model, "hi"]).assert_refused(1, &[model, variable]);
     }
-    assert_eq!(session.kept(), Vec::<PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
 }

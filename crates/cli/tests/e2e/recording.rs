@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::Session;
-use crate::support::server::{Answer, Server, Step};
+use crate::support::server::{ScriptedResponse, Server, StreamStep};
 
 const KEY: &str = "a-key-that-nobody-must-see";
 const OTHER: &str = "0ther-value-of-the-environment";
@@ -17,16 +17,16 @@ fn words() -> String {
     format!("I found {KEY}, {OTHER} and {SHAPED}; send Authorization: Basic dXNlcjpwYXNzd29yZA== then.")
 }
 
-fn chunk(delta: &Value, finish: Option<&str>) -> Step {
+fn chunk(delta: &Value, finish: Option<&str>) -> StreamStep {
     let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-    Step::Data(json!({"choices": [choice]}).to_string())
+    StreamStep::Data(json!({"choices": [choice]}).to_string())
 }
 
 /// An answer in the pieces that a provider sends: a text that is split in the middle of every secret, and perhaps a
 /// call that contains all secrets.
-fn answer(call: bool, wait: Duration) -> Answer {
+fn answer(call: bool, wait: Duration) -> ScriptedResponse {
     let words = words();
-    let mut steps = vec![Step::Wait(wait)];
+    let mut steps = vec![StreamStep::Wait(wait)];
     let letters: Vec<char> = words.chars().collect();
     steps.extend(
         letters.chunks(7).map(|piece| chunk(&json!({"content": piece.iter().collect::<String>()}), None)),
@@ -38,10 +38,10 @@ fn answer(call: bool, wait: Duration) -> Answer {
         let call = json!({"index": 0, "id": KEY, "type": "function", "function": function});
         steps.push(chunk(&json!({"tool_calls": [call]}), None));
     }
-    steps.push(Step::Wait(wait));
+    steps.push(StreamStep::Wait(wait));
     steps.push(chunk(&json!({}), Some(if call { "tool_calls" } else { "stop" })));
-    steps.push(Step::Data("[DONE]".to_owned()));
-    Answer::Stream(steps)
+    steps.push(StreamStep::Data("[DONE]".to_owned()));
+    ScriptedResponse::Stream(steps)
 }
 
 fn session() -> Session {
@@ -156,7 +156,7 @@ fn a_place_that_cannot_hold_a_recording_is_refused_before_the_first_request() {
             assert_eq!(outcome.stdout, "", "{outcome}");
         }
     }
-    assert_eq!(session.kept(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(session.speculation_folders(), Vec::<std::path::PathBuf>::new());
     assert_eq!(fs::read_to_string(session.workspace().join("../precious.txt")).unwrap(), "mine\n");
 }
 

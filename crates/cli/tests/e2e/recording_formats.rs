@@ -7,26 +7,26 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::formats::{FORMATS, Format, KEY};
-use crate::support::server::{Answer, Server, Step};
+use crate::support::server::{ScriptedResponse, Server, StreamStep};
 use crate::support::{Outcome, Session};
 
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// The answer with a pause before its first event and one before its last.
-fn slowly(answer: Answer) -> Answer {
-    let Answer::Stream(mut steps) = answer else { unreachable!("an answer in words is a stream") };
-    steps.insert(steps.len() - 1, Step::Wait(PAUSE));
-    steps.insert(0, Step::Wait(PAUSE));
-    Answer::Stream(steps)
+fn slowly(answer: ScriptedResponse) -> ScriptedResponse {
+    let ScriptedResponse::Stream(mut steps) = answer else { unreachable!("an answer in words is a stream") };
+    steps.insert(steps.len() - 1, StreamStep::Wait(PAUSE));
+    steps.insert(0, StreamStep::Wait(PAUSE));
+    ScriptedResponse::Stream(steps)
 }
 
-fn refusal() -> Answer {
+fn refusal() -> ScriptedResponse {
     let body = json!({"error": {"message": format!("slow down, {KEY}")}}).to_string();
-    Answer::Whole { status: "429 Too Many Requests", headers: "retry-after: 0\r\n", body }
+    ScriptedResponse::Whole { status: "429 Too Many Requests", headers: "retry-after: 0\r\n", body }
 }
 
 /// Answers that read a file with the key in it, say and write what they found, and say where the key could be sent.
-fn script(format: &Format) -> Vec<Answer> {
+fn script(format: &Format) -> Vec<ScriptedResponse> {
     let url = format!("https://example.com/v1/models/x:streamGenerateContent?alt=sse&key={KEY}");
     vec![
         refusal(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Answer, Request, Server, calls, says};
+use crate::support::server::{Request, ScriptedResponse, Server, calls, says};
 use crate::support::{Outcome, Session};
 
 fn session() -> Session {
@@ -33,7 +33,7 @@ fn prompts(request: &Request) -> Vec<String> {
     users.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
 }
 
-fn read(path: &str) -> Answer {
+fn read(path: &str) -> ScriptedResponse {
     calls(&[("read_file", json!({ "file_path": path }))])
 }
 

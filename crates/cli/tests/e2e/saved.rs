@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::shadow::{events, session};
-use crate::support::server::{Answer, Server, calls, says};
+use crate::support::server::{ScriptedResponse, Server, calls, says};
 use crate::support::{Outcome, Session};
 
 /// A command that prints what it finds in the workspace. It also writes, so that it runs in a view.
@@ -86,7 +86,7 @@ fn work_of(
     second: Option<&'static str>,
 ) -> (Outcome, String) {
     let workspace = session.workspace();
-    let server = Server::answering(move |request| -> Answer {
+    let server = Server::answering(move |request| -> ScriptedResponse {
         let shell = |line: &str| calls(&[("shell", json!({ "command": line }))]);
         let said = request.json();
         let results = said["messages"]

@@ -44,10 +44,10 @@ fn a_list_is_of_this_workspace_unless_all_are_asked_for() {
 #[test]
 fn the_newest_comes_first() {
     let session = Session::new();
-    let young = records::keep(&session, &records::dead(&session, "aaaa000000"));
-    let mut old = records::dead(&session, "bbbb000000");
+    let young = records::store(&session, &records::interrupted(&session, "aaaa000000"));
+    let mut old = records::interrupted(&session, "bbbb000000");
     old["createdAt"] = json!(old["createdAt"].as_u64().unwrap() - 1_000_000);
-    records::keep(&session, &old);
+    records::store(&session, &old);
     let ids: Vec<_> = session.run(&["list", "--json"]).json().iter().map(|row| row["id"].clone()).collect();
     assert_eq!(ids, ["aaaa000000", "bbbb000000"], "{}", young.display());
 }
@@ -76,17 +76,17 @@ fn an_id_of_another_workspace_is_meant_only_where_that_is_named() {
 #[test]
 fn the_start_of_an_id_is_looked_for_here_first() {
     let session = Session::new();
-    let mut other = records::dead(&session, "aaab000000");
+    let mut other = records::interrupted(&session, "aaab000000");
     other["workspace"] = json!(session.home());
-    records::keep(&session, &other);
-    records::keep(&session, &records::dead(&session, "aaaa000000"));
+    records::store(&session, &other);
+    records::store(&session, &records::interrupted(&session, "aaaa000000"));
     assert!(session.run(&["show", "aaa"]).stdout.contains("aaaa000000"));
     session.run(&["show", "aaa", "--all"]).assert_refused(1, &["the start of several ids"]);
     // The line that is proposed can be typed into a shell.
     let blank = session.home().canonicalize().unwrap().join("a b's");
     fs::create_dir(&blank).unwrap();
     other["workspace"] = json!(blank);
-    records::keep(&session, &other);
+    records::store(&session, &other);
     session.run(&["abort", "aaab"]).assert_refused(1, &[r"a b'\''s'"]);
     // Nobody can be in a folder that is gone, so the command works from elsewhere.
     fs::remove_dir(&blank).unwrap();

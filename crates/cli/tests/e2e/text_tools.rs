@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::formats::{FORMATS, Format, KEY};
 use crate::support::Session;
-use crate::support::server::{Answer, Request, Server};
+use crate::support::server::{Request, ScriptedResponse, Server};
 
 /// Ollama's answer if the template of a model has no place for tools.
 const REFUSAL: &str = r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#;
@@ -28,7 +28,11 @@ fn server() -> Server {
     Server::answering(|request| {
         let body = request.json();
         if body.get("tools").is_some() {
-            return Answer::Whole { status: "400 Bad Request", headers: "", body: REFUSAL.to_owned() };
+            return ScriptedResponse::Whole {
+                status: "400 Bad Request",
+                headers: "",
+                body: REFUSAL.to_owned(),
+            };
         }
         let said =
             body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();

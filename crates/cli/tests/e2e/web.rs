@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::codebase::{call, recording};
 use crate::support::project::farewell;
-use crate::support::server::{Answer, Server, calls, says};
+use crate::support::server::{ScriptedResponse, Server, calls, says};
 use crate::support::{Outcome, Session};
 
 const USER: &str = "home/.config/headstart/config.toml";
@@ -73,8 +73,11 @@ fn a_search_asks_the_service_that_the_users_file_names() {
     let found =
         json!({"hits": [{"title": "Fish", "url": "https://a.test", "content": "All about <b>fish</b>."}]});
     let body = found.to_string();
-    let service =
-        Server::answering(move |_| Answer::Whole { status: "200 OK", headers: "", body: body.clone() });
+    let service = Server::answering(move |_| ScriptedResponse::Whole {
+        status: "200 OK",
+        headers: "",
+        body: body.clone(),
+    });
     let url = service.base_url.clone();
     session.write(
         USER,

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::{LOOP, session};
 use crate::pty::Pty;
 use crate::support::server::{
-    Answer, Request, Server, calls, messages_call, messages_say, responses_call, responses_say, says,
+    Request, ScriptedResponse, Server, calls, messages_call, messages_say, responses_call, responses_say,
+    says,
 };
 use crate::support::{Session, installed};
 
@@ -37,7 +38,7 @@ fn model(tool: &'static str, command: &str) -> Server {
     let args = json!({ "command": command, "description": "to see" });
     Server::answering(move |request| {
         if !request.head.contains("/messages") && !request.head.contains("/chat/completions") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let body = request.json();
         let offers = |offered: &Value| offered["name"] == tool || offered["function"]["name"] == tool;
@@ -186,7 +187,7 @@ fn model_of_codex(command: &str) -> Server {
         json!({ "cmd": command, "sandbox_permissions": "require_escalated", "justification": "to see" });
     Server::answering(move |request| {
         if !request.head.contains("/responses") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let last =
             request.json()["input"].as_array().and_then(|input| input.last().cloned()).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::{here_arguments, node_environment, user};
-use crate::support::server::{Answer, Server, calls, messages_call, messages_say, says};
+use crate::support::server::{ScriptedResponse, Server, calls, messages_call, messages_say, says};
 use crate::support::{Session, installed};
 
 const PROMPT: &str = "what would it do?";
@@ -30,7 +30,7 @@ fn model(prefix: &'static str) -> Server {
     Server::answering(move |request| {
         let is_messages = request.head.contains("/messages");
         if !is_messages && !request.head.contains("/chat/completions") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let body = request.json();
         let name = |tool: &str| format!("{prefix}{tool}");

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::{NEXT, PATIENCE, listed};
 use crate::client::Client;
-use crate::support::server::{Answer, Request, Server, responses_call, responses_say, responses_text_call};
+use crate::support::server::{
+    Request, ScriptedResponse, Server, responses_call, responses_say, responses_text_call,
+};
 use crate::support::{Session, installed};
 
 /// The last text of the user in a request, and the results of tools that follow it.
@@ -61,7 +63,7 @@ const PATCH: &str = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-one\n+two
 fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + 'static) -> Server {
     Server::answering(move |request| {
         if !request.head.contains("/responses") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         match asked(&request.json()) {
             (text, _) if text.contains("A question from the program") => {
@@ -160,7 +162,7 @@ fn codex_acp_runs_nothing_ahead_that_the_gate_does_not_allow() {
     let (known, attacking, working) = (Arc::clone(&address), Arc::clone(&attacks), Arc::clone(&works));
     let model = Server::answering(move |request| {
         if !request.head.contains("/responses") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let curl = json!({ "cmd": format!("curl -s {}/pwned", known.get().unwrap()) });
         match asked(&request.json()) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{NEXT, PATIENCE, answer_kind, listed};
 use crate::client::Client;
-use crate::support::server::{Answer, Request, Server, calls, says};
+use crate::support::server::{Request, ScriptedResponse, Server, calls, says};
 use crate::support::{Session, installed};
 
 /// The last text of the user in a request, and the number of results of tools that follow it.
@@ -29,7 +29,7 @@ fn asked(body: &Value) -> (String, usize) {
 fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + 'static) -> Server {
     Server::answering(move |request| {
         if !request.head.contains("/chat/completions") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let body = request.json();
         let offers_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());

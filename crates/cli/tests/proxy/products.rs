@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{NEXT, answer_kind, listed, nothing_is_left};
 use crate::client::Client;
-use crate::support::server::{Answer, Request, Server, messages_call, messages_say};
+use crate::support::server::{Request, ScriptedResponse, Server, messages_call, messages_say};
 use crate::support::{Session, installed};
 
 /// The last text of the user in a request, and the number of results of tools that follow it.
@@ -40,7 +40,7 @@ fn model(work: Vec<Work>) -> Server {
     let calls = AtomicUsize::new(0);
     Server::answering(move |request| {
         if !request.head.contains("/messages") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let (text, done) = asked(&request.json());
         if text.contains("A question from the program") {

@@ -2,7 +2,7 @@
 //! notification of its own.
 
 use super::after_two_turns;
-use crate::support::server::{Answer, Server, says};
+use crate::support::server::{ScriptedResponse, Server, says};
 use crate::support::{Session, installed};
 
 #[test]
@@ -10,7 +10,7 @@ use crate::support::{Session, installed};
 fn what_qwen_code_suggests_itself_is_shown_in_every_editor() {
     let model = Server::answering(|request| {
         if !request.head.contains("/chat/completions") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         says(if request.body.contains("SUGGESTION MODE") { "run the tests" } else { "Hello there." })
     });

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{NEXT, PATIENCE};
 use crate::support::server::{
-    Answer, Request, Server, Step, calls, messages_call, messages_say, responses_call, responses_say, says,
+    Request, ScriptedResponse, Server, StreamStep, calls, messages_call, messages_say, responses_call,
+    responses_say, says,
 };
 use crate::support::{Session, installed};
 
@@ -62,7 +63,8 @@ const PRODUCTS: [Product; 5] = [
 /// A model with the APIs of four providers. It greets, and calls a shell once if it is told to.
 fn model() -> Server {
     Server::answering(|request| {
-        let not_there = Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+        let not_there =
+            ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         if request.body.is_empty() {
             return not_there;
         }
@@ -98,11 +100,15 @@ fn model() -> Server {
                 } else {
                     json!({ "text": said })
                 };
-                Answer::Stream(vec![Step::Data(of_gemini(&part).to_string())])
+                ScriptedResponse::Stream(vec![StreamStep::Data(of_gemini(&part).to_string())])
             }
             Request { head, .. } if head.contains(":generateContent") => {
                 let body = of_gemini(&json!({ "text": "{}" })).to_string();
-                Answer::Whole { status: "200 OK", headers: "content-type: application/json\r\n", body }
+                ScriptedResponse::Whole {
+                    status: "200 OK",
+                    headers: "content-type: application/json\r\n",
+                    body,
+                }
             }
             _ => not_there,
         }

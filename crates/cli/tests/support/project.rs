@@ -32,7 +32,7 @@ enum Entry {
 }
 
 /// A running command whose standard output is read line by line.
-pub(crate) struct Live {
+pub(crate) struct RunningProcess {
     child: Child,
     stdout: BufReader<Box<dyn Read>>,
 }
@@ -92,10 +92,10 @@ impl Session {
     }
 
     /// Starts a command that the test follows while it runs.
-    pub(crate) fn live(&self, arguments: &[&str]) -> Live {
+    pub(crate) fn live(&self, arguments: &[&str]) -> RunningProcess {
         let mut child = self.command(arguments).stderr(Stdio::null()).spawn().unwrap();
         let stdout = BufReader::new(Box::new(child.stdout.take().unwrap()) as Box<dyn Read>);
-        Live { child, stdout }
+        RunningProcess { child, stdout }
     }
 
     /// The only speculation that `list` shows; fails if there is not exactly one.
@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// The entries of the folder in which speculations are kept; empty if there is no such folder.
-    pub(crate) fn kept(&self) -> Vec<PathBuf> {
+    pub(crate) fn speculation_folders(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.store()) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
     }
@@ -152,7 +152,7 @@ impl Outcome {
     }
 }
 
-impl Live {
+impl RunningProcess {
     /// Waits for a JSON line of this type.
     pub(crate) fn wait_for(&mut self, kind: &str) -> Value {
         let mut seen = String::new();

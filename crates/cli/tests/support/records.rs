@@ -64,7 +64,7 @@ pub(crate) fn completed(id: &str) -> Finished {
 
 /// The record of a speculation that ended as `finished` says.
 pub(crate) fn finished(session: &Session, finished: &Finished) -> Value {
-    let mut record = dead(session, &finished.id);
+    let mut record = interrupted(session, &finished.id);
     record["state"] = json!("finished");
     record["prompt"] = json!(finished.prompt);
     record["finished"] = serde_json::to_value(finished).unwrap();
@@ -72,7 +72,7 @@ pub(crate) fn finished(session: &Session, finished: &Finished) -> Value {
 }
 
 /// The record of a speculation whose process died while it was running.
-pub(crate) fn dead(session: &Session, id: &str) -> Value {
+pub(crate) fn interrupted(session: &Session, id: &str) -> Value {
     let created = (SystemTime::now() - AGE).duration_since(SystemTime::UNIX_EPOCH).unwrap();
     json!({
         "formatVersion": 1,
@@ -89,7 +89,7 @@ pub(crate) fn dead(session: &Session, id: &str) -> Value {
 }
 
 /// Puts a record where headstart keeps it, and returns the path of its file.
-pub(crate) fn keep(session: &Session, record: &Value) -> PathBuf {
+pub(crate) fn store(session: &Session, record: &Value) -> PathBuf {
     let folder = session.store().join(record["id"].as_str().unwrap());
     fs::create_dir_all(&folder).unwrap();
     let file = folder.join("record.json");

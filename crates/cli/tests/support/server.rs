@@ -16,17 +16,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The answer to one request.
 #[derive(Debug, Clone)]
-pub(crate) enum Answer {
+pub(crate) enum ScriptedResponse {
     /// A stream of server-sent events with chunked encoding.
-    Stream(Vec<Step>),
+    Stream(Vec<StreamStep>),
     /// A response that is not a stream.
     Whole { status: &'static str, headers: &'static str, body: String },
     /// These bytes unchanged, which include the head of the response, followed by these steps.
-    Bytes(Vec<u8>, Vec<Step>),
+    Bytes(Vec<u8>, Vec<StreamStep>),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Step {
+pub(crate) enum StreamStep {
     /// A server-sent event.
     Data(String),
     /// These bytes unchanged, as a chunk of the stream.
@@ -64,13 +64,13 @@ impl Server {
         [&["speculate", "--json", "--mode", "auto-edit"], &model[..], more].concat()
     }
 
-    pub(crate) fn start(answers: Vec<Answer>) -> Self {
+    pub(crate) fn start(answers: Vec<ScriptedResponse>) -> Self {
         let answers = Mutex::new(VecDeque::from(answers));
         Self::answering(move |_| answers.lock().unwrap().pop_front().unwrap_or_else(script_is_over))
     }
 
     /// Starts a server whose answers depend on the requests.
-    pub(crate) fn answering(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn answering(answer: impl Fn(&Request) -> ScriptedResponse + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -97,7 +97,7 @@ impl Server {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Waits until a client has closed the connection of an answer with [`Step::UntilClientLeaves`].
+    /// Waits until a client has closed the connection of an answer with [`StreamStep::UntilClientLeaves`].
     pub(crate) fn wait_until_client_left(&self) {
         self.client_left.recv_timeout(PATIENCE).expect("the client leaves");
     }
@@ -110,16 +110,16 @@ impl Request {
 }
 
 /// An answer that says `text` in pieces, followed by its usage.
-pub(crate) fn says(text: &str) -> Answer {
+pub(crate) fn says(text: &str) -> ScriptedResponse {
     let mut steps = vec![delta(&json!({"role": "assistant", "content": ""}))];
     let letters: Vec<char> = text.chars().collect();
     steps.extend(letters.chunks(4).map(|piece| delta(&json!({"content": String::from_iter(piece)}))));
     steps.extend(end("stop"));
-    Answer::Stream(steps)
+    ScriptedResponse::Stream(steps)
 }
 
 /// An answer that calls tools in parallel; the pieces of their arguments are interleaved.
-pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
+pub(crate) fn calls(calls: &[(&str, Value)]) -> ScriptedResponse {
     let mut steps = vec![delta(&json!({"role": "assistant", "content": "Let me see."}))];
     let arguments: Vec<Vec<char>> =
         calls.iter().map(|(_, args)| args.to_string().chars().collect()).collect();
@@ -137,35 +137,35 @@ pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
         }
     }
     steps.extend(end("tool_calls"));
-    Answer::Stream(steps)
+    ScriptedResponse::Stream(steps)
 }
 
 /// One piece of an answer.
-pub(crate) fn delta(delta: &Value) -> Step {
+pub(crate) fn delta(delta: &Value) -> StreamStep {
     chunk(&json!([{"index": 0, "delta": delta, "finish_reason": null}]), &Value::Null)
 }
 
 /// The end of an answer: its reason, a usage of 100 prompt tokens (80 of them cached) and 10 completion tokens, and
 /// `[DONE]`.
-pub(crate) fn end(reason: &str) -> [Step; 3] {
+pub(crate) fn end(reason: &str) -> [StreamStep; 3] {
     let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110,
         "prompt_tokens_details": {"cached_tokens": 80}});
     [
         chunk(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]), &Value::Null),
         chunk(&json!([]), &usage),
-        Step::Data("[DONE]".to_owned()),
+        StreamStep::Data("[DONE]".to_owned()),
     ]
 }
 
-fn chunk(choices: &Value, usage: &Value) -> Step {
+fn chunk(choices: &Value, usage: &Value) -> StreamStep {
     let chunk = json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "test",
         "choices": choices, "usage": usage});
-    Step::Data(chunk.to_string())
+    StreamStep::Data(chunk.to_string())
 }
 
-fn script_is_over() -> Answer {
+fn script_is_over() -> ScriptedResponse {
     let body = r#"{"error":{"message":"the script of the test is over"}}"#.to_owned();
-    Answer::Whole { status: "500 Internal Server Error", headers: "", body }
+    ScriptedResponse::Whole { status: "500 Internal Server Error", headers: "", body }
 }
 
 fn read_request(stream: &TcpStream) -> io::Result<Request> {
@@ -196,17 +196,17 @@ fn read_request(stream: &TcpStream) -> io::Result<Request> {
     Ok(Request { head, body: String::from_utf8(body).unwrap() })
 }
 
-fn serve(mut stream: &TcpStream, answer: Answer, left: &Sender<()>) -> io::Result<()> {
+fn serve(mut stream: &TcpStream, answer: ScriptedResponse, left: &Sender<()>) -> io::Result<()> {
     let steps = match answer {
-        Answer::Stream(steps) => steps,
-        Answer::Whole { status, headers, body } => {
+        ScriptedResponse::Stream(steps) => steps,
+        ScriptedResponse::Whole { status, headers, body } => {
             let length = body.len();
             let head = format!(
                 "HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n"
             );
             return stream.write_all(format!("{head}{body}").as_bytes());
         }
-        Answer::Bytes(bytes, steps) => {
+        ScriptedResponse::Bytes(bytes, steps) => {
             stream.write_all(&bytes)?;
             return play(stream, steps, left);
         }
@@ -219,19 +219,19 @@ fn serve(mut stream: &TcpStream, answer: Answer, left: &Sender<()>) -> io::Resul
 }
 
 /// Plays the steps of an answer. An error closes the connection before the body has ended.
-fn play(mut stream: &TcpStream, steps: Vec<Step>, left: &Sender<()>) -> io::Result<()> {
+fn play(mut stream: &TcpStream, steps: Vec<StreamStep>, left: &Sender<()>) -> io::Result<()> {
     for step in steps {
         match step {
-            Step::Data(data) => write_in_two_chunks(stream, &format!("data: {data}\n\n"))?,
-            Step::Raw(bytes) => write_chunk(stream, bytes.as_bytes())?,
-            Step::Wait(time) => std::thread::sleep(time),
-            Step::Cut => return Err(io::ErrorKind::ConnectionAborted.into()),
-            Step::Reset => return Err(reset(stream)),
-            Step::ForEver(bytes, apart) => loop {
+            StreamStep::Data(data) => write_in_two_chunks(stream, &format!("data: {data}\n\n"))?,
+            StreamStep::Raw(bytes) => write_chunk(stream, bytes.as_bytes())?,
+            StreamStep::Wait(time) => std::thread::sleep(time),
+            StreamStep::Cut => return Err(io::ErrorKind::ConnectionAborted.into()),
+            StreamStep::Reset => return Err(reset(stream)),
+            StreamStep::ForEver(bytes, apart) => loop {
                 write_chunk(stream, bytes.as_bytes())?;
                 std::thread::sleep(apart);
             },
-            Step::UntilClientLeaves => {
+            StreamStep::UntilClientLeaves => {
                 // The client sends nothing more: this read ends when it closes or resets the connection.
                 let _ = stream.read(&mut [0; 64]);
                 // The send fails if the test has ended, which is no failure.
@@ -269,7 +269,7 @@ fn write_chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// An answer of Anthropic's Messages API that calls a tool.
-pub(crate) fn messages_call(id: &str, tool: &str, args: &Value) -> Answer {
+pub(crate) fn messages_call(id: &str, tool: &str, args: &Value) -> ScriptedResponse {
     messages_answer(
         &json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }),
         &json!({ "type": "input_json_delta", "partial_json": args.to_string() }),
@@ -278,12 +278,12 @@ pub(crate) fn messages_call(id: &str, tool: &str, args: &Value) -> Answer {
 }
 
 /// An answer of Anthropic's Messages API in words.
-pub(crate) fn messages_say(text: &str) -> Answer {
+pub(crate) fn messages_say(text: &str) -> ScriptedResponse {
     let block = json!({ "type": "text", "text": "" });
     messages_answer(&block, &json!({ "type": "text_delta", "text": text }), "end_turn")
 }
 
-fn messages_answer(block: &Value, delta: &Value, reason: &str) -> Answer {
+fn messages_answer(block: &Value, delta: &Value, reason: &str) -> ScriptedResponse {
     let id = format!("msg_{}", number());
     let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
     let message = json!({
@@ -302,7 +302,7 @@ fn messages_answer(block: &Value, delta: &Value, reason: &str) -> Answer {
 }
 
 /// An answer of OpenAI's Responses API that calls a tool.
-pub(crate) fn responses_call(tool: &str, args: &Value) -> Answer {
+pub(crate) fn responses_call(tool: &str, args: &Value) -> ScriptedResponse {
     let call = format!("call_{}", number());
     responses_answer(
         &json!({ "type": "function_call", "id": format!("f_{call}"), "call_id": call, "name": tool,
@@ -311,7 +311,7 @@ pub(crate) fn responses_call(tool: &str, args: &Value) -> Answer {
 }
 
 /// An answer of OpenAI's Responses API that calls a tool whose input is a text.
-pub(crate) fn responses_text_call(tool: &str, input: &str) -> Answer {
+pub(crate) fn responses_text_call(tool: &str, input: &str) -> ScriptedResponse {
     let call = format!("call_{}", number());
     responses_answer(
         &json!({ "type": "custom_tool_call", "id": format!("c_{call}"), "call_id": call, "name": tool,
@@ -320,12 +320,12 @@ pub(crate) fn responses_text_call(tool: &str, input: &str) -> Answer {
 }
 
 /// An answer of OpenAI's Responses API in words.
-pub(crate) fn responses_say(text: &str) -> Answer {
+pub(crate) fn responses_say(text: &str) -> ScriptedResponse {
     responses_answer(&json!({ "type": "message", "id": format!("m_{}", number()), "role": "assistant",
         "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] }))
 }
 
-fn responses_answer(item: &Value) -> Answer {
+fn responses_answer(item: &Value) -> ScriptedResponse {
     let usage = json!({ "input_tokens": 100, "input_tokens_details": { "cached_tokens": 80 }, "output_tokens": 10,
         "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 110 });
     let id = format!("r_{}", number());
@@ -344,8 +344,9 @@ fn number() -> usize {
     ANSWERS.fetch_add(1, Ordering::Relaxed)
 }
 
-fn named_events(events: &[Value]) -> Answer {
-    let raw =
-        |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
-    Answer::Stream(events.iter().map(raw).collect())
+fn named_events(events: &[Value]) -> ScriptedResponse {
+    let raw = |event: &Value| {
+        StreamStep::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
+    };
+    ScriptedResponse::Stream(events.iter().map(raw).collect())
 }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::terminal::{Palette, Size, View, render};
 
-fn row(place: usize, title: &str) -> Row {
-    Row {
+fn row(place: usize, title: &str) -> SessionRow {
+    SessionRow {
         id: format!("id{place}"),
         title: one_line(title),
         age: age(place as u64 * 3_600_000),
@@ -11,7 +11,7 @@ fn row(place: usize, title: &str) -> Row {
 }
 
 /// The screen with these sessions while this is typed.
-fn shown(rows: &[Row], typed: &str, columns: u16) -> String {
+fn shown(rows: &[SessionRow], typed: &str, columns: u16) -> String {
     let mut editor = LineEditor::default();
     editor.replace(typed);
     editor.set_popup(Popup::new(0, choices(rows, typed, columns.into())));
@@ -23,7 +23,7 @@ fn shown(rows: &[Row], typed: &str, columns: u16) -> String {
 }
 
 /// The labels and descriptions in the list.
-fn listed(rows: &[Row], typed: &str, columns: usize) -> Vec<(String, String)> {
+fn listed(rows: &[SessionRow], typed: &str, columns: usize) -> Vec<(String, String)> {
     choices(rows, typed, columns).into_iter().map(|choice| (choice.label, choice.words)).collect()
 }
 

@@ -6,15 +6,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Cost, Plan};
+use super::{EvaluationPlan, PlanCost};
 use crate::error::CliError;
-use crate::evaluate::{Match, Product, Report, Scan, Sums};
+use crate::evaluate::{EvaluationReport, EvaluationTotals, Match, Product, SessionScan};
 use crate::output::print_json;
 
 /// The lines with `--json`, in this order.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Line<'a> {
+enum EvaluationLine<'a> {
     File {
         file: &'a Path,
         product: Product,
@@ -110,11 +110,11 @@ struct Spent {
 
 impl Spent {
     fn of(usage: Usage, tariff: &Tariff) -> Self {
-        Self { usage, money: Cost::of(usage, tariff).amount() }
+        Self { usage, money: PlanCost::of(usage, tariff).amount() }
     }
 }
 
-impl Cost {
+impl PlanCost {
     fn amount(self) -> Option<Money> {
         match self {
             Self::Free => Some(Money::ZERO),
@@ -124,21 +124,29 @@ impl Cost {
     }
 }
 
-pub(super) fn found(scan: &Scan) -> Result<(), CliError> {
+pub(super) fn print_scan(scan: &SessionScan) -> Result<(), CliError> {
     for file in &scan.files {
-        print_json(&Line::File { file: &file.path, product: file.product })?;
+        print_json(&EvaluationLine::File { file: &file.path, product: file.product })?;
     }
     for skipped in &scan.skipped {
-        print_json(&Line::Skipped { file: &skipped.path, reason: &skipped.reason })?;
+        print_json(&EvaluationLine::Skipped { file: &skipped.path, reason: &skipped.reason })?;
     }
     for damaged in &scan.damaged {
-        print_json(&Line::Damaged { file: &damaged.path, line: damaged.line, message: &damaged.problem })?;
+        print_json(&EvaluationLine::Damaged {
+            file: &damaged.path,
+            line: damaged.line,
+            message: &damaged.problem,
+        })?;
     }
-    print_json(&Line::Found { files: scan.files.len(), prompts: scan.sent, after_a_turn: scan.prompts.len() })
+    print_json(&EvaluationLine::Found {
+        files: scan.files.len(),
+        prompts: scan.sent,
+        after_a_turn: scan.prompts.len(),
+    })
 }
 
-pub(super) fn plan(plan: &Plan) -> Result<(), CliError> {
-    print_json(&Line::Plan {
+pub(super) fn plan(plan: &EvaluationPlan) -> Result<(), CliError> {
+    print_json(&EvaluationLine::Plan {
         requests: plan.questions.len(),
         too_early: plan.too_young,
         model: &plan.model,
@@ -149,11 +157,16 @@ pub(super) fn plan(plan: &Plan) -> Result<(), CliError> {
     })
 }
 
-pub(super) fn report(report: &Report, scan: &Scan, tariff: &Tariff, shows: bool) -> Result<(), CliError> {
+pub(super) fn report(
+    report: &EvaluationReport,
+    scan: &SessionScan,
+    tariff: &Tariff,
+    shows: bool,
+) -> Result<(), CliError> {
     for answered in &report.answered {
         let prompt = &answered.question.prompt;
         let (best, candidate) = answered.best;
-        print_json(&Line::Prompt {
+        print_json(&EvaluationLine::Prompt {
             file: scan.files.get(answered.question.file).map_or(Path::new(""), |file| &file.path),
             place: prompt.place,
             at: prompt.at,
@@ -171,12 +184,12 @@ pub(super) fn report(report: &Report, scan: &Scan, tariff: &Tariff, shows: bool)
         })?;
     }
     for (kind, sums) in &report.by_kind() {
-        print_json(&Line::Kind { kind: *kind, figures: figures(sums, tariff) })?;
+        print_json(&EvaluationLine::Kind { kind: *kind, figures: figures(sums, tariff) })?;
     }
-    print_json(&Line::Total { failed: report.failed, figures: figures(&report.total(), tariff) })
+    print_json(&EvaluationLine::Total { failed: report.failed, figures: figures(&report.total(), tariff) })
 }
 
-fn figures<'a>(sums: &'a Sums, tariff: &Tariff) -> Figures<'a> {
+fn figures<'a>(sums: &'a EvaluationTotals, tariff: &Tariff) -> Figures<'a> {
     let rate = |least| sums.share(sums.at_least(least)).map(|share| (share * 1_000.0).round() / 1_000.0);
     Figures {
         prompts: sums.prompts,

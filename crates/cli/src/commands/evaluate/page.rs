@@ -4,11 +4,11 @@ use headstart_budget::ledger::Kind;
 use headstart_budget::policy::Tariff;
 use headstart_forked_query::{Money, Usage};
 
-use super::{Cost, Plan};
+use super::{EvaluationPlan, PlanCost};
 use crate::conversation::costs::duration_words;
 use crate::conversation::words::counted;
-use crate::evaluate::{Match, Report, Scan, Sums};
-use crate::output::{Look, grouped, one_line, percent, shortened, table};
+use crate::evaluate::{EvaluationReport, EvaluationTotals, Match, SessionScan};
+use crate::output::{PageLayout, grouped, one_line, percent, shortened, table};
 
 /// The most unreadable files, and the most damaged lines, that are named.
 const NAMED: usize = 5;
@@ -16,7 +16,7 @@ const NAMED: usize = 5;
 const LONGEST: usize = 300;
 
 /// What the files contain.
-pub(super) fn found(scan: &Scan) -> String {
+pub(super) fn scan_summary(scan: &SessionScan) -> String {
     let products: Vec<_> = scan
         .products()
         .into_iter()
@@ -32,7 +32,7 @@ pub(super) fn found(scan: &Scan) -> String {
 }
 
 /// The files and lines that cannot be read.
-pub(super) fn troubles(scan: &Scan) -> Vec<String> {
+pub(super) fn troubles(scan: &SessionScan) -> Vec<String> {
     let skipped = scan.skipped.iter().map(|skipped| {
         format!("skipped: {}: {}", one_line(&skipped.path.display().to_string()), skipped.reason)
     });
@@ -49,7 +49,7 @@ pub(super) fn troubles(scan: &Scan) -> Vec<String> {
 }
 
 /// The questions that are about to be asked, and their cost.
-pub(super) fn plan(plan: &Plan) -> String {
+pub(super) fn plan(plan: &EvaluationPlan) -> String {
     let mut text = String::new();
     if plan.too_young != 0 {
         let _ = writeln!(
@@ -66,9 +66,9 @@ pub(super) fn plan(plan: &Plan) -> String {
         candidates => format!(", up to {candidates} suggestions each"),
     };
     let money = match plan.cost {
-        Cost::Free => "which cost nothing".to_owned(),
-        Cost::Money(money) => format!("at most about ${money}"),
-        Cost::Unknown => "of a price that is not known".to_owned(),
+        PlanCost::Free => "which cost nothing".to_owned(),
+        PlanCost::Money(money) => format!("at most about ${money}"),
+        PlanCost::Unknown => "of a price that is not known".to_owned(),
     };
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -83,7 +83,7 @@ pub(super) fn plan(plan: &Plan) -> String {
 }
 
 /// The prompts and their suggestions. The suggestion that is nearest to the prompt is marked.
-pub(super) fn shown(report: &Report) -> String {
+pub(super) fn result_page(report: &EvaluationReport) -> String {
     let mut text = String::new();
     for answered in &report.answered {
         let _ = writeln!(text, "> {}", shortened(&one_line(&answered.question.prompt.typed), LONGEST));
@@ -100,7 +100,7 @@ pub(super) fn shown(report: &Report) -> String {
 }
 
 /// The table of the kinds, and the totals.
-pub(super) fn page(report: &Report, tariff: &Tariff, look: Look) -> String {
+pub(super) fn page(report: &EvaluationReport, tariff: &Tariff, layout: PageLayout) -> String {
     let total = report.total();
     let head =
         ["KIND", "PROMPTS", "SHOWN", "EXACT", "SAME", "START", "WORDS", "HITS", "SAVED"].map(str::to_owned);
@@ -109,7 +109,7 @@ pub(super) fn page(report: &Report, tariff: &Tariff, look: Look) -> String {
     if 1 < rows.len() {
         rows.push(row("all", &total));
     }
-    let mut text = "\n".to_owned() + &table(&head, &rows, look) + "\n";
+    let mut text = "\n".to_owned() + &table(&head, &rows, layout) + "\n";
     let mut line = |name: &str, what: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<9}{what}");
@@ -135,11 +135,11 @@ pub(super) fn page(report: &Report, tariff: &Tariff, look: Look) -> String {
         line("", "in a chat, where the provider has the conversation in its cache:".to_owned());
         line("", spent(total.in_chat, tariff));
     }
-    line("in vain", in_vain(&total, tariff));
+    line("in vain", wasted_cost(&total, tariff));
     text
 }
 
-fn row(name: &str, sums: &Sums) -> [String; 9] {
+fn row(name: &str, sums: &EvaluationTotals) -> [String; 9] {
     let of = |one| sums.of(one).to_string();
     let rates = [Match::Same, Match::Words].map(|least| sums.share(sums.at_least(least)).unwrap_or_default());
     let hits = if rates[0] < rates[1] {
@@ -165,7 +165,7 @@ fn row(name: &str, sums: &Sums) -> [String; 9] {
     ]
 }
 
-fn saved(total: &Sums) -> String {
+fn saved(total: &EvaluationTotals) -> String {
     if total.timed == 0 {
         return "not known: these files have no times of turns".to_owned();
     }
@@ -183,7 +183,7 @@ fn saved(total: &Sums) -> String {
 }
 
 /// What the suggestions that were not taken would have cost if each had run ahead.
-fn in_vain(total: &Sums, tariff: &Tariff) -> String {
+fn wasted_cost(total: &EvaluationTotals, tariff: &Tariff) -> String {
     let runs = total.in_vain_runs;
     if runs == 0 {
         return "nothing would have run for nothing".to_owned();
@@ -207,10 +207,10 @@ fn in_vain(total: &Sums, tariff: &Tariff) -> String {
 }
 
 fn spent(usage: Usage, tariff: &Tariff) -> String {
-    let money = match Cost::of(usage, tariff) {
-        Cost::Money(Money::ZERO) | Cost::Free => String::new(),
-        Cost::Money(money) => format!(", ${money}"),
-        Cost::Unknown => ", price unknown".to_owned(),
+    let money = match PlanCost::of(usage, tariff) {
+        PlanCost::Money(Money::ZERO) | PlanCost::Free => String::new(),
+        PlanCost::Money(money) => format!(", ${money}"),
+        PlanCost::Unknown => ", price unknown".to_owned(),
     };
     #[expect(clippy::cast_precision_loss, reason = "shown in hundredths")]
     let cached = usage.cached_input_tokens as f64 / usage.input_tokens.max(1) as f64;

@@ -21,7 +21,7 @@ const QUESTION: Duration = Duration::from_secs(120);
 /// The output with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowDiagnostics", rename_all = "camelCase")]
-struct Told<'a> {
+struct DiagnosticsReport<'a> {
     #[serde(flatten)]
     delta: &'a Delta,
 }
@@ -50,7 +50,7 @@ pub(super) async fn run(args: &ShadowDiagnostics, context: &Context) -> Result<E
     let asked = servers.diagnostics(&snapshot, &paths, Severity::Warning).await;
     let delta = asked.map_err(|error| CliError::Unavailable(error.to_string()))?;
     if context.output.is_json() {
-        output::print_json(&Told { delta: &delta })?;
+        output::print_json(&DiagnosticsReport { delta: &delta })?;
     } else {
         output::print(&page(&delta))?;
     }

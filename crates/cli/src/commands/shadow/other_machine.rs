@@ -8,8 +8,8 @@ use headstart_shadow::{End, ReadBack, Refused};
 use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewOutput, ViewRequest};
 use serde::Serialize;
 
-use super::Came;
-use super::kept::size;
+use super::CommandResult;
+use super::stored::size;
 use crate::args::ShadowRun;
 use crate::config::Config;
 use crate::error::CliError;
@@ -24,7 +24,7 @@ const WRITTEN: &str = "headstart-shadow-check";
 /// The result of trying another machine.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Elsewhere {
+pub(super) struct RemoteReport {
     command: String,
     /// The program that answers there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub(super) struct Elsewhere {
     pub(super) problem: Option<String>,
 }
 
-impl Elsewhere {
+impl RemoteReport {
     /// The result for a person.
     pub(super) fn lines(&self) -> Vec<String> {
         let Self { command, program, notes, files, bytes, left_out, millis, problem } = self;
@@ -67,9 +67,13 @@ impl Elsewhere {
 }
 
 /// Connects, sends the workspace, and runs a command.
-pub(super) async fn check(remote: &Remote, workspace: &str, config: &Config) -> Result<Elsewhere, CliError> {
+pub(super) async fn check(
+    remote: &Remote,
+    workspace: &str,
+    config: &Config,
+) -> Result<RemoteReport, CliError> {
     let rules = config.gate_context(workspace.to_owned())?;
-    let mut found = Elsewhere {
+    let mut found = RemoteReport {
         command: remote.name(),
         program: None,
         notes: Vec::new(),
@@ -81,7 +85,7 @@ pub(super) async fn check(remote: &Remote, workspace: &str, config: &Config) -> 
     };
     let checked = match remote.check(&rules.deny).await {
         Ok(checked) => checked,
-        Err(why) => return Ok(Elsewhere { problem: Some(why), ..found }),
+        Err(why) => return Ok(RemoteReport { problem: Some(why), ..found }),
     };
     found.program = Some(format!("{} ({})", checked.program, checked.tier));
     found.notes = checked.notes;
@@ -108,7 +112,7 @@ pub(super) async fn run(
     config: &Config,
     remote: &Remote,
     staged: ChangeSet,
-) -> Result<Came, CliError> {
+) -> Result<CommandResult, CliError> {
     let only_here = [("--keep-ignored", !args.keep_ignored.is_empty()), ("--network", args.network)];
     if let Some((option, _)) = only_here.iter().find(|(_, is_given)| *is_given) {
         let problem = format!("{option} is for views of this machine; add --here");
@@ -132,7 +136,7 @@ pub(super) async fn run(
     if ran.output.truncated {
         notes.push(format!("only the first {} of what it printed were kept", size(MOST_OUTPUT as u64)));
     }
-    Ok(Came {
+    Ok(CommandResult {
         end: match ran.output.exit_code {
             Some(code) => End::Exited { code },
             None if ran.output.timed_out => End::TimeUp,

@@ -5,9 +5,9 @@ use headstart_shadow::{Command, End};
 use headstart_toolbox::Support;
 use serde::Serialize;
 
-use super::kept::size;
 use super::other_machine::line_of;
-use super::{NO_VIEW, Said, configured, remote, views};
+use super::stored::size;
+use super::{NO_VIEW, OutputSink, configured, remote, views};
 use crate::args::ShadowWarm;
 use crate::config::Config;
 use crate::context::Context;
@@ -21,7 +21,7 @@ const NOTHING: &str = "nothing says what to run: write `headstart shadow warm --
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowWarmed", rename_all = "camelCase")]
-struct Warmed<'a> {
+struct WarmReport<'a> {
     exit_code: Option<i32>,
     end: End,
     millis: u64,
@@ -47,17 +47,18 @@ pub(super) async fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStat
         return Ok(ExitStatus::Of(NO_VIEW));
     }
     let commands: Vec<Command> = if args.command.is_empty() {
-        views.warm_lines().iter().map(|line| views.fill_line(line)).collect()
+        views.warm_lines().iter().map(|line| views.layer_command(line)).collect()
     } else {
-        vec![views.fill_program(&args.command)]
+        vec![views.layer_program(&args.command)]
     };
     if commands.is_empty() {
         return Err(CliError::Unavailable(NOTHING.to_owned()));
     }
     let rules = config.gate_context(workspace)?;
     let json = context.output.is_json();
-    let mut said = Said::new(json);
-    let filled = views.fill(&commands, &rules.deny, drop, &mut |stream, piece| said.take(stream, piece));
+    let mut said = OutputSink::new(json);
+    let filled =
+        views.build_layers(&commands, &rules.deny, drop, &mut |stream, piece| said.take(stream, piece));
     let filled = filled.map_err(CliError::Unavailable)?;
     let said = said.whole()?;
     let exit_code = match filled.end {
@@ -66,7 +67,7 @@ pub(super) async fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStat
     };
     let why = filled.kept.as_ref().err().map(String::as_str);
     let bytes = filled.kept.as_ref().ok().copied().flatten().unwrap_or_default();
-    let warmed = Warmed {
+    let warmed = WarmReport {
         exit_code,
         end: filled.end,
         millis: u64::try_from(filled.time.as_millis()).unwrap_or(u64::MAX),
@@ -76,7 +77,7 @@ pub(super) async fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStat
         kept: why.is_none(),
         why,
     };
-    tell(&warmed, json)
+    report_build(&warmed, json)
 }
 
 async fn on_other_machine(
@@ -98,7 +99,7 @@ async fn on_other_machine(
     if !json {
         output::print(&output::printable(&built.output))?;
     }
-    let warmed = Warmed {
+    let warmed = WarmReport {
         exit_code: built.exit_code,
         end: built.exit_code.map_or(End::TimeUp, |code| End::Exited { code }),
         millis: built.millis,
@@ -108,10 +109,10 @@ async fn on_other_machine(
         kept: built.why.is_none(),
         why: built.why.as_deref(),
     };
-    tell(&warmed, json)
+    report_build(&warmed, json)
 }
 
-fn tell(warmed: &Warmed<'_>, json: bool) -> Result<ExitStatus, CliError> {
+fn report_build(warmed: &WarmReport<'_>, json: bool) -> Result<ExitStatus, CliError> {
     if json {
         output::print_json(warmed)?;
     } else {

@@ -5,10 +5,10 @@ use headstart_budget::policy::Mode;
 use headstart_forked_query::Money;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Report, is_free, outcomes, whole};
+use super::{StatisticsReport, is_free, outcomes, whole};
 use crate::config::background_name;
 use crate::conversation::costs::{WHEN_SUGGESTED, amount};
-use crate::output::{self, Look, grouped, percent, seconds, table};
+use crate::output::{self, PageLayout, grouped, percent, seconds, table};
 
 /// The number of days in the chart.
 const DAYS: usize = 14;
@@ -16,19 +16,19 @@ const DAYS: usize = 14;
 const CHART_WIDTH: usize = 80;
 
 /// The report for a person.
-pub(super) fn page(report: &Report, look: Look) -> String {
-    let mut sections = vec![format!("{}\n", look.style.bold(&output::one_line(&report.workspace)))];
+pub(super) fn page(report: &StatisticsReport, layout: PageLayout) -> String {
+    let mut sections = vec![format!("{}\n", layout.style.bold(&output::one_line(&report.workspace)))];
     let statistics = &report.statistics;
     if report.book.entries.is_empty() {
         sections.push("nothing was done ahead in this project yet\n".to_owned());
     } else {
         sections.push(summary(&statistics.total));
-        sections.push(models(report, look));
-        sections.push(days(report, look));
+        sections.push(models(report, layout));
+        sections.push(days(report, layout));
     }
-    sections.push(policy(report, look));
+    sections.push(policy(report, layout));
     sections.extend(hooks(report));
-    look.fit(&sections.join("\n"))
+    layout.fit(&sections.join("\n"))
 }
 
 fn summary(total: &Figures) -> String {
@@ -91,7 +91,7 @@ fn summary(total: &Figures) -> String {
     rows.join("\n") + "\n"
 }
 
-fn models(report: &Report, look: Look) -> String {
+fn models(report: &StatisticsReport, layout: PageLayout) -> String {
     let head = ["MODEL", "RAN", "HITS", "SAVED", "WASTED", "MONEY", "CACHE"].map(str::to_owned);
     let by_model = report
         .statistics
@@ -112,15 +112,15 @@ fn models(report: &Report, look: Look) -> String {
             ]
         })
         .collect();
-    table(&head, &rows, look)
+    table(&head, &rows, layout)
 }
 
 /// One bar per day for the seconds saved. A day without any has no bar.
-fn days(report: &Report, look: Look) -> String {
+fn days(report: &StatisticsReport, layout: PageLayout) -> String {
     let by_day = &report.statistics.by_day;
     let shown: Vec<_> = by_day.iter().skip(by_day.len().saturating_sub(DAYS)).collect();
     let most = shown.iter().map(|(_, figures)| figures.saved_ms).max().unwrap_or_default().max(1);
-    let mut text = look.style.dim("DAY         SAVED") + "\n";
+    let mut text = layout.style.dim("DAY         SAVED") + "\n";
     for (day, figures) in shown {
         let told = format!(
             " {}, {} of {} hit, {} wasted",
@@ -129,18 +129,18 @@ fn days(report: &Report, look: Look) -> String {
             figures.decided(),
             grouped(figures.wasted_tokens)
         );
-        let room = look.width.unwrap_or(CHART_WIDTH).saturating_sub(12 + told.width()).min(40);
+        let room = layout.width.unwrap_or(CHART_WIDTH).saturating_sub(12 + told.width()).min(40);
         let room = u64::try_from(room).unwrap_or_default();
         let full = (room * figures.saved_ms).div_ceil(most);
         let bar = "#".repeat(usize::try_from(full).unwrap_or_default());
-        writeln!(text, "{day}  {}{told}", look.style.green(&bar))
+        writeln!(text, "{day}  {}{told}", layout.style.green(&bar))
             .expect("works because writing to a String cannot fail");
     }
     text
 }
 
 /// What background work would do now, and why.
-fn policy(report: &Report, look: Look) -> String {
+fn policy(report: &StatisticsReport, layout: PageLayout) -> String {
     let mode = background_name(report.policy.mode);
     let mut text = match report.asks {
         Ok(()) => format!("background work is on {mode}: {WHEN_SUGGESTED}\n"),
@@ -166,11 +166,11 @@ fn policy(report: &Report, look: Look) -> String {
     ));
     rows.extend(report.runs.err().map(|hold| format!("nothing runs ahead now, for {hold}")));
     text += &rows.join("\n");
-    text + "\n" + &kinds(report, look)
+    text + "\n" + &kinds(report, layout)
 }
 
 /// What hooks answered to other products.
-fn hooks(report: &Report) -> Option<String> {
+fn hooks(report: &StatisticsReport) -> Option<String> {
     let unasked = &report.unasked;
     let by_host: Vec<_> =
         unasked.by_host.iter().map(|(host, count)| format!("{host} {}", grouped(*count))).collect();
@@ -185,7 +185,7 @@ fn hooks(report: &Report) -> Option<String> {
     })
 }
 
-fn kinds(report: &Report, look: Look) -> String {
+fn kinds(report: &StatisticsReport, layout: PageLayout) -> String {
     let by_kind = &report.statistics.by_kind;
     if by_kind.is_empty() {
         return String::new();
@@ -195,7 +195,7 @@ fn kinds(report: &Report, look: Look) -> String {
         .iter()
         .map(|(kind, of)| [kind.name().to_owned(), of.shown.to_string(), of.taken.to_string(), String::new()])
         .collect();
-    "\n".to_owned() + &table(&head, &rows, look)
+    "\n".to_owned() + &table(&head, &rows, layout)
 }
 
 fn money(bill: Bill) -> String {

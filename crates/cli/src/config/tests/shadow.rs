@@ -10,7 +10,7 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
                 show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\ncheck = 'make check'\nremote = ['ssh', 'builder']\n\
                 copy_bytes = '2GiB'\ncpus = 2\nnetwork = 'allow'\n";
     let shadow = Case::new(user, "").load().unwrap().shadow;
-    let expected = Shadow {
+    let expected = ShadowConfig {
         enabled: true,
         tier: Tier::Kernel,
         time: Duration::from_secs(120),

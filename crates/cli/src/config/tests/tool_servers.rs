@@ -9,9 +9,9 @@ fn token() -> String {
 fn the_example_in_the_docs_is_a_configuration() {
     let page = include_str!("../../../../../docs/tool-servers.md");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let others = Case::new(example, "").load().unwrap().tools_of_others;
+    let others = Case::new(example, "").load().unwrap().external_tools;
     let [docs, github, issues] = &others.servers[..] else { panic!("{others:?}") };
-    assert_eq!(github.reach, Reach::Command(vec!["npx".into(), "-y".into(), "some-server".into()]));
+    assert_eq!(github.transport, Transport::Command(vec!["npx".into(), "-y".into(), "some-server".into()]));
     assert_eq!(github.env["TOKEN"], EnvValue::Variable("GITHUB_TOKEN".into()));
     assert_eq!((github.trust, github.timeout), (TrustSetting::Ask, Duration::from_secs(20)));
     assert_eq!((docs.trust, docs.trust_network), (TrustSetting::ReadOnlyHints, true));
@@ -24,7 +24,7 @@ fn the_example_in_the_docs_is_a_configuration() {
 #[test]
 fn a_login_may_say_more_than_its_server() {
     let text = "[mcp.x]\nurl = 'https://x'\noauth = { client_id = 'a', client_secret = 'env:B', scopes = ['c', 'd'] }\n";
-    let servers = Case::new(text, "").load().unwrap().tools_of_others.servers;
+    let servers = Case::new(text, "").load().unwrap().external_tools.servers;
     let said = OAuthSetting {
         client_id: Some("a".into()),
         client_secret: Some("B".into()),
@@ -39,10 +39,10 @@ fn of_two_of_one_name_the_users_counts() {
         "[mcp.a]\ncommand = ['mine']\n",
         "[mcp.a]\ncommand = ['theirs']\n[mcp.b]\ncommand = ['b']\n",
     );
-    let servers = case.load().unwrap().tools_of_others.servers;
+    let servers = case.load().unwrap().external_tools.servers;
     let known: Vec<_> = servers.iter().map(|server| (server.name.as_str(), server.origin)).collect();
     assert_eq!(known, [("a", PolicyOrigin::User), ("b", PolicyOrigin::Project)]);
-    assert_eq!(servers[0].reach, Reach::Command(vec!["mine".into()]));
+    assert_eq!(servers[0].transport, Transport::Command(vec!["mine".into()]));
 }
 
 #[test]

@@ -6,12 +6,12 @@ use super::*;
 use crate::demo::REQUEST;
 
 /// A conversation with the recording. All calls succeed except for one that is declined, if the test says so.
-struct Talk {
+struct TestConversation {
     story: Story,
     messages: Vec<Message>,
 }
 
-impl Talk {
+impl TestConversation {
     fn new() -> Self {
         Self { story: Story::new(recording(), REQUEST, 4, 1000.0), messages: Vec::new() }
     }
@@ -74,7 +74,7 @@ impl Talk {
 
 #[tokio::test]
 async fn who_takes_each_suggestion_hears_the_whole_recording_and_that_it_is_over() {
-    let mut talk = Talk::new();
+    let mut talk = TestConversation::new();
     let (calls, _) = talk.ask(REQUEST, None).await;
     assert_eq!(calls, ["read_file", "edit"]);
     let mut taken = Vec::new();
@@ -95,7 +95,7 @@ async fn who_takes_each_suggestion_hears_the_whole_recording_and_that_it_is_over
 
 #[tokio::test]
 async fn other_prompts_are_told_what_this_is_and_use_nothing_up() {
-    let mut talk = Talk::new();
+    let mut talk = TestConversation::new();
     for prompt in ["what is this?", "commit and push", "/usr/bin is empty?", "語", "add tests for top"] {
         let (calls, said) = talk.ask(prompt, None).await;
         // Suggestions begin with the second answer.
@@ -111,7 +111,7 @@ async fn other_prompts_are_told_what_this_is_and_use_nothing_up() {
 
 #[tokio::test]
 async fn work_that_is_given_up_is_played_again() {
-    let mut talk = Talk::new();
+    let mut talk = TestConversation::new();
     talk.ask(REQUEST, None).await;
     let before = talk.messages.clone();
     for _ in 0..3 {
@@ -123,7 +123,7 @@ async fn work_that_is_given_up_is_played_again() {
 
 #[tokio::test]
 async fn a_call_that_is_declined_is_not_said_to_have_run() {
-    let mut talk = Talk::new();
+    let mut talk = TestConversation::new();
     let (_, said) = talk.ask(REQUEST, Some("edit")).await;
     assert_eq!(said, REFUSED);
     assert_eq!(talk.suggestion().await, REQUEST);

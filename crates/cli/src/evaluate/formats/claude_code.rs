@@ -4,13 +4,13 @@
 use headstart_forked_query::Usage;
 use serde_json::Value;
 
-use super::super::recorded::{Answered, Event, Said};
-use super::{Branches, Line, is_tagged, outcome, text, texts, time, tokens, typed};
+use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::{JsonLine, MessageTree, is_tagged, outcome, text, texts, time, tokens, typed};
 
 /// The beginning of a text that replaces or follows an answer that the user stopped.
 const STOPPED: &str = "[Request interrupted by user";
 
-pub(super) fn wrote(lines: &[Line]) -> bool {
+pub(super) fn recognizes(lines: &[JsonLine]) -> bool {
     lines.iter().any(|line| {
         let value = &line.value;
         value["sessionId"].is_string()
@@ -18,9 +18,9 @@ pub(super) fn wrote(lines: &[Line]) -> bool {
     })
 }
 
-pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
-    let (mut events, mut branches) = (Vec::new(), Branches::default());
-    for Line { number, value } in lines {
+pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
+    let (mut events, mut branches) = (Vec::new(), MessageTree::default());
+    for JsonLine { number, value } in lines {
         // The work of a sub-agent is not what the user saw.
         if value["isSidechain"] == true {
             continue;
@@ -36,12 +36,12 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     events
 }
 
-fn answer(value: &Value, at: Option<u64>) -> Option<Event> {
+fn answer(value: &Value, at: Option<u64>) -> Option<SessionEvent> {
     let message = &value["message"];
     if value["isApiErrorMessage"] == true {
-        return Some(Event::Broken);
+        return Some(SessionEvent::Broken);
     }
-    let parts: Vec<_> = message["content"].as_array()?.iter().filter_map(said).collect();
+    let parts: Vec<_> = message["content"].as_array()?.iter().filter_map(answer_part).collect();
     let counted = &message["usage"];
     let cached = tokens(counted, "cache_read_input_tokens");
     let written = tokens(counted, "cache_creation_input_tokens");
@@ -53,13 +53,13 @@ fn answer(value: &Value, at: Option<u64>) -> Option<Event> {
         ..Usage::default()
     };
     let usage = (usage != Usage::default()).then(|| (text(message, "id").to_owned(), usage));
-    Some(Event::Answer { parts, at, usage })
+    Some(SessionEvent::Answer { parts, at, usage })
 }
 
-fn said(block: &Value) -> Option<Said> {
+fn answer_part(block: &Value) -> Option<AnswerPart> {
     match text(block, "type") {
-        "text" => Some(Said::Words(block["text"].as_str()?.to_owned())),
-        "tool_use" => Some(Said::Call {
+        "text" => Some(AnswerPart::Words(block["text"].as_str()?.to_owned())),
+        "tool_use" => Some(AnswerPart::Call {
             id: block["id"].as_str()?.to_owned(),
             name: text(block, "name").to_owned(),
             args: block["input"].as_object().cloned().unwrap_or_default(),
@@ -68,12 +68,18 @@ fn said(block: &Value) -> Option<Said> {
     }
 }
 
-fn of_user(value: &Value, place: usize, at: Option<u64>, branches: &mut Branches, events: &mut Vec<Event>) {
+fn of_user(
+    value: &Value,
+    place: usize,
+    at: Option<u64>,
+    branches: &mut MessageTree,
+    events: &mut Vec<SessionEvent>,
+) {
     let content = &value["message"]["content"];
     let is_result = |block: &&Value| block["type"] == "tool_result";
     let results: Vec<_> = content.as_array().into_iter().flatten().filter(is_result).map(result).collect();
     if !results.is_empty() {
-        events.push(Event::Results { results, at });
+        events.push(SessionEvent::Results { results, at });
     }
     let sent = texts(content);
     if sent.is_empty() {
@@ -81,21 +87,21 @@ fn of_user(value: &Value, place: usize, at: Option<u64>, branches: &mut Branches
     }
     let whole = sent.join("\n");
     if value["isCompactSummary"] == true {
-        return events.push(Event::Replaced(vec![Event::Beside(whole)]));
+        return events.push(SessionEvent::Replaced(vec![SessionEvent::Beside(whole)]));
     }
     if whole.trim_start().starts_with(STOPPED) {
-        return events.push(Event::Broken);
+        return events.push(SessionEvent::Broken);
     }
     let typed = typed(&sent);
-    if typed.is_empty() || !is_persons(value) || is_tagged(&whole) {
-        return events.push(Event::Beside(whole));
+    if typed.is_empty() || !is_from_person(value) || is_tagged(&whole) {
+        return events.push(SessionEvent::Beside(whole));
     }
-    events.extend(branches.prompt(value, place).map(Event::BackBefore));
-    events.push(Event::Prompt { place, typed, text: whole, at });
+    events.extend(branches.prompt(value, place).map(SessionEvent::BackBefore));
+    events.push(SessionEvent::Prompt { place, typed, text: whole, at });
 }
 
 /// Whether a person sent the line, as opposed to the product itself.
-fn is_persons(value: &Value) -> bool {
+fn is_from_person(value: &Value) -> bool {
     let is_set = |field: &str| value[field] == true;
     let origin = value["origin"]["kind"].as_str().unwrap_or("human");
     !is_set("isMeta")
@@ -104,9 +110,9 @@ fn is_persons(value: &Value) -> bool {
         && origin == "human"
 }
 
-fn result(block: &Value) -> Answered {
+fn result(block: &Value) -> CallResult {
     let output = texts(&block["content"]).join("\n");
-    Answered {
+    CallResult {
         id: text(block, "tool_use_id").to_owned(),
         outcome: outcome(output, block["is_error"] == true),
     }

@@ -5,31 +5,31 @@
 use headstart_forked_query::{ToolOutcome, Usage};
 use serde_json::{Map, Value, json};
 
-use super::super::recorded::{Answered, Event, Said};
-use super::{Line, is_tagged, outcome, text, texts, time, tokens, typed};
+use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::{JsonLine, is_tagged, outcome, text, texts, time, tokens, typed};
 
 /// The beginning of the text with the project's own rules.
 const RULES: &str = "# AGENTS.md instructions";
 
-pub(super) fn wrote(lines: &[Line]) -> bool {
-    let is_meta = |line: &Line| line.value["type"] == "session_meta" && line.value["payload"].is_object();
+pub(super) fn recognizes(lines: &[JsonLine]) -> bool {
+    let is_meta = |line: &JsonLine| line.value["type"] == "session_meta" && line.value["payload"].is_object();
     lines.iter().take(3).any(is_meta)
 }
 
-pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
-    let of_agent = |line: &Line| {
+pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
+    let of_agent = |line: &JsonLine| {
         line.value["type"] == "session_meta" && line.value["payload"]["source"].get("subagent").is_some()
     };
     if lines.iter().take(3).any(of_agent) {
         return Vec::new();
     }
-    let (mut events, mut prompts): (Vec<Event>, Vec<usize>) = (Vec::new(), Vec::new());
-    for Line { number: place, value } in lines {
+    let (mut events, mut prompts): (Vec<SessionEvent>, Vec<usize>) = (Vec::new(), Vec::new());
+    for JsonLine { number: place, value } in lines {
         let (at, payload) = (time(&value), &value["payload"]);
         match (text(&value, "type"), text(payload, "type")) {
             ("response_item", kind) => {
                 let event = item(kind, payload, place, at);
-                if matches!(event, Some(Event::Prompt { .. })) {
+                if matches!(event, Some(SessionEvent::Prompt { .. })) {
                     prompts.push(place);
                 }
                 events.extend(event);
@@ -37,13 +37,13 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
             ("event_msg", "token_count") => {
                 let usage =
                     usage(&payload["info"]["last_token_usage"]).map(|usage| (place.to_string(), usage));
-                events.push(Event::Answer { parts: Vec::new(), at: None, usage });
+                events.push(SessionEvent::Answer { parts: Vec::new(), at: None, usage });
             }
-            ("event_msg", "turn_aborted" | "error") => events.push(Event::Broken),
+            ("event_msg", "turn_aborted" | "error") => events.push(SessionEvent::Broken),
             ("event_msg", "thread_rolled_back") => {
                 let turns = usize::try_from(tokens(payload, "num_turns")).unwrap_or(usize::MAX);
                 let kept = prompts.len().saturating_sub(turns);
-                events.extend(prompts.get(kept).map(|place| Event::BackBefore(*place)));
+                events.extend(prompts.get(kept).map(|place| SessionEvent::BackBefore(*place)));
                 prompts.truncate(kept);
             }
             ("compacted", _) => events.push(compacted(payload)),
@@ -53,7 +53,7 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     events
 }
 
-fn item(kind: &str, payload: &Value, place: usize, at: Option<u64>) -> Option<Event> {
+fn item(kind: &str, payload: &Value, place: usize, at: Option<u64>) -> Option<SessionEvent> {
     match kind {
         "message" => message(payload, place, at),
         "function_call" => {
@@ -70,37 +70,37 @@ fn item(kind: &str, payload: &Value, place: usize, at: Option<u64>) -> Option<Ev
             Some(call(&json!({ "call_id": payload["call_id"], "name": "shell" }), action, at))
         }
         "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
-            let results = vec![Answered {
+            let results = vec![CallResult {
                 id: text(payload, "call_id").to_owned(),
                 outcome: result(&payload["output"]),
             }];
-            Some(Event::Results { results, at })
+            Some(SessionEvent::Results { results, at })
         }
         _ => None,
     }
 }
 
-fn message(payload: &Value, place: usize, at: Option<u64>) -> Option<Event> {
+fn message(payload: &Value, place: usize, at: Option<u64>) -> Option<SessionEvent> {
     let sent = texts(&payload["content"]);
     let whole = sent.join("\n");
     match text(payload, "role") {
-        "assistant" => Some(Event::Answer { parts: vec![Said::Words(whole)], at, usage: None }),
+        "assistant" => Some(SessionEvent::Answer { parts: vec![AnswerPart::Words(whole)], at, usage: None }),
         "user" => {
             let typed = typed(&sent);
             let is_beside = typed.is_empty() || is_tagged(&whole) || whole.trim_start().starts_with(RULES);
             Some(if is_beside {
-                Event::Beside(whole)
+                SessionEvent::Beside(whole)
             } else {
-                Event::Prompt { place, typed, text: whole, at }
+                SessionEvent::Prompt { place, typed, text: whole, at }
             })
         }
         _ => None,
     }
 }
 
-fn call(payload: &Value, args: Map<String, Value>, at: Option<u64>) -> Event {
+fn call(payload: &Value, args: Map<String, Value>, at: Option<u64>) -> SessionEvent {
     let (id, name) = (text(payload, "call_id").to_owned(), text(payload, "name").to_owned());
-    Event::Answer { parts: vec![Said::Call { id, name, args }], at, usage: None }
+    SessionEvent::Answer { parts: vec![AnswerPart::Call { id, name, args }], at, usage: None }
 }
 
 /// Reads a result, which is a text, blocks of text, or an object that contains either of these and whether the call
@@ -112,12 +112,12 @@ fn result(output: &Value) -> ToolOutcome {
 }
 
 /// What the model knows after the conversation was compacted: the list of items that replaces it, or a summary.
-fn compacted(payload: &Value) -> Event {
+fn compacted(payload: &Value) -> SessionEvent {
     let Some(history) = payload["replacement_history"].as_array() else {
-        return Event::Replaced(vec![Event::Beside(text(payload, "message").to_owned())]);
+        return SessionEvent::Replaced(vec![SessionEvent::Beside(text(payload, "message").to_owned())]);
     };
     let items = history.iter().filter_map(|one| item(text(one, "type"), one, 0, None));
-    Event::Replaced(items.collect())
+    SessionEvent::Replaced(items.collect())
 }
 
 fn usage(counted: &Value) -> Option<Usage> {

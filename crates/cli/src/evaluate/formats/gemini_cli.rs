@@ -7,24 +7,24 @@ use std::collections::HashSet;
 use headstart_forked_query::Usage;
 use serde_json::{Value, json};
 
-use super::super::recorded::{Answered, Event, Said};
-use super::{Line, is_tagged, outcome, text, texts, time, tokens, typed};
+use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::{JsonLine, is_tagged, outcome, text, texts, time, tokens, typed};
 
 /// The word in a first line that marks the session of a sub-agent.
 const SUBAGENT: &str = "subagent";
 
-pub(super) fn wrote(lines: &[Line]) -> bool {
+pub(super) fn recognizes(lines: &[JsonLine]) -> bool {
     lines
         .first()
         .is_some_and(|line| line.value["sessionId"].is_string() && line.value["projectHash"].is_string())
 }
 
-pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
+pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
     if lines.first().is_some_and(|line| line.value["kind"] == SUBAGENT) {
         return Vec::new();
     }
     let mut messages = Messages::default();
-    for Line { value, .. } in lines {
+    for JsonLine { value, .. } in lines {
         if let Some(all) = value["messages"].as_array() {
             messages.0.clone_from(all);
         } else if let Some(all) = value["$set"]["messages"].as_array() {
@@ -79,7 +79,7 @@ fn with_time_of(mut message: Value, known: &Value) -> Value {
     message
 }
 
-fn of_message(message: &Value, place: usize, answered: &mut HashSet<String>) -> Vec<Event> {
+fn of_message(message: &Value, place: usize, answered: &mut HashSet<String>) -> Vec<SessionEvent> {
     let (at, content) = (time(message), &message["content"]);
     match text(message, "type") {
         "user" => {
@@ -87,33 +87,34 @@ fn of_message(message: &Value, place: usize, answered: &mut HashSet<String>) -> 
             let mut results = results(content);
             results.retain(|result| answered.insert(result.id.clone()));
             if !results.is_empty() {
-                events.push(Event::Results { results, at });
+                events.push(SessionEvent::Results { results, at });
             }
-            let sent = sent(content);
+            let sent = sent_texts(content);
             let (typed, whole) = (typed(&sent), sent.join("\n"));
             if typed.is_empty() || is_tagged(&whole) {
-                events.extend((!whole.is_empty()).then_some(Event::Beside(whole)));
+                events.extend((!whole.is_empty()).then_some(SessionEvent::Beside(whole)));
             } else {
-                events.push(Event::Prompt { place, typed, text: whole, at });
+                events.push(SessionEvent::Prompt { place, typed, text: whole, at });
             }
             events
         }
         "gemini" => answer(message, at, answered),
-        "error" => vec![Event::Broken],
-        "info" if text(message, "content").to_lowercase().contains("cancelled") => vec![Event::Broken],
+        "error" => vec![SessionEvent::Broken],
+        "info" if text(message, "content").to_lowercase().contains("cancelled") => vec![SessionEvent::Broken],
         _ => Vec::new(),
     }
 }
 
-fn answer(message: &Value, at: Option<u64>, answered: &mut HashSet<String>) -> Vec<Event> {
-    let mut parts = said(&message["content"]);
+fn answer(message: &Value, at: Option<u64>, answered: &mut HashSet<String>) -> Vec<SessionEvent> {
+    let mut parts = answer_parts(&message["content"]);
     let calls: Vec<_> = message["toolCalls"].as_array().into_iter().flatten().collect();
     for call in &calls {
         let id = text(call, "id").to_owned();
-        let is_known = parts.iter().any(|part| matches!(part, Said::Call { id: known, .. } if *known == id));
+        let is_known =
+            parts.iter().any(|part| matches!(part, AnswerPart::Call { id: known, .. } if *known == id));
         if !is_known {
             let args = call["args"].as_object().cloned().unwrap_or_default();
-            parts.push(Said::Call { id, name: text(call, "name").to_owned(), args });
+            parts.push(AnswerPart::Call { id, name: text(call, "name").to_owned(), args });
         }
     }
     let counted = &message["tokens"];
@@ -128,31 +129,31 @@ fn answer(message: &Value, at: Option<u64>, answered: &mut HashSet<String>) -> V
     results.retain(|result| answered.insert(result.id.clone()));
     // A call has its own time, which is the time of its end.
     let ended = calls.iter().filter_map(|call| time(call)).max().or(at);
-    let results = (!results.is_empty()).then_some(Event::Results { results, at: ended });
-    [Event::Answer { parts, at, usage }].into_iter().chain(results).collect()
+    let results = (!results.is_empty()).then_some(SessionEvent::Results { results, at: ended });
+    [SessionEvent::Answer { parts, at, usage }].into_iter().chain(results).collect()
 }
 
 /// The events of a message in the format of the Gemini API.
-pub(super) fn of_content(content: &Value) -> Vec<Event> {
+pub(super) fn of_content(content: &Value) -> Vec<SessionEvent> {
     let parts = &content["parts"];
     if content["role"] == "model" {
-        return vec![Event::Answer { parts: said(parts), at: None, usage: None }];
+        return vec![SessionEvent::Answer { parts: answer_parts(parts), at: None, usage: None }];
     }
-    let (results, sent) = (results(parts), sent(parts).join("\n"));
-    let results = (!results.is_empty()).then_some(Event::Results { results, at: None });
-    let sent = (!sent.is_empty()).then_some(Event::Beside(sent));
+    let (results, sent) = (results(parts), sent_texts(parts).join("\n"));
+    let results = (!results.is_empty()).then_some(SessionEvent::Results { results, at: None });
+    let sent = (!sent.is_empty()).then_some(SessionEvent::Beside(sent));
     results.into_iter().chain(sent).collect()
 }
 
 /// The texts in the user's parts.
-pub(super) fn sent(parts: &Value) -> Vec<&str> {
+pub(super) fn sent_texts(parts: &Value) -> Vec<&str> {
     texts(parts)
 }
 
 /// What the model's parts say. Thoughts are left out, because another model is not told them.
-pub(super) fn said(parts: &Value) -> Vec<Said> {
+pub(super) fn answer_parts(parts: &Value) -> Vec<AnswerPart> {
     if let Value::String(text) = parts {
-        return (!text.is_empty()).then(|| Said::Words(text.clone())).into_iter().collect();
+        return (!text.is_empty()).then(|| AnswerPart::Words(text.clone())).into_iter().collect();
     }
     let part = |part: &Value| {
         if part["thought"] == true {
@@ -161,19 +162,19 @@ pub(super) fn said(parts: &Value) -> Vec<Said> {
         let call = &part["functionCall"];
         if call.is_object() {
             let args = call["args"].as_object().cloned().unwrap_or_default();
-            return Some(Said::Call {
+            return Some(AnswerPart::Call {
                 id: text(call, "id").to_owned(),
                 name: text(call, "name").to_owned(),
                 args,
             });
         }
-        Some(Said::Words(part["text"].as_str().filter(|text| !text.is_empty())?.to_owned()))
+        Some(AnswerPart::Words(part["text"].as_str().filter(|text| !text.is_empty())?.to_owned()))
     };
     parts.as_array().into_iter().flatten().filter_map(part).collect()
 }
 
 /// The results of tools.
-pub(super) fn results(parts: &Value) -> Vec<Answered> {
+pub(super) fn results(parts: &Value) -> Vec<CallResult> {
     let answers = parts.as_array().into_iter().flatten().map(|part| &part["functionResponse"]);
     answers
         .filter(|answer| answer.is_object())
@@ -182,7 +183,7 @@ pub(super) fn results(parts: &Value) -> Vec<Answered> {
             let error = response["error"].as_str();
             let output = error.or_else(|| response["output"].as_str()).map(str::to_owned);
             let output = output.unwrap_or_else(|| response.to_string());
-            Answered { id: text(answer, "id").to_owned(), outcome: outcome(output, error.is_some()) }
+            CallResult { id: text(answer, "id").to_owned(), outcome: outcome(output, error.is_some()) }
         })
         .collect()
 }

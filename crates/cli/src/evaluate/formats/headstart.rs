@@ -3,20 +3,20 @@
 
 use headstart_forked_query::{Message, Part, Role};
 
-use super::super::recorded::{Answered, Event, Said};
-use super::{Line, text};
+use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::{JsonLine, text};
 
-pub(super) fn wrote(lines: &[Line]) -> bool {
-    let is_first = |line: &Line| line.value["type"] == "session" && line.value["version"].is_u64();
+pub(super) fn recognizes(lines: &[JsonLine]) -> bool {
+    let is_first = |line: &JsonLine| line.value["type"] == "session" && line.value["version"].is_u64();
     lines.first().is_some_and(is_first)
 }
 
-pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
+pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
     let mut events = Vec::new();
     // The prompt whose message follows, and the time at which its turn ended.
     let mut prompt = None;
     let mut ended = None;
-    for Line { number: place, value } in lines {
+    for JsonLine { number: place, value } in lines {
         match text(&value, "type") {
             "prompt" => {
                 ended = value["ended"].as_u64();
@@ -31,16 +31,17 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
                 let is_prompts = message.role == Role::User && prompt.is_some();
                 match prompt.take().filter(|_| is_prompts) {
                     Some((place, typed, at)) => {
-                        events.push(Event::Prompt { place, typed, text: message.to_text(), at });
+                        events.push(SessionEvent::Prompt { place, typed, text: message.to_text(), at });
                     }
                     None => events.push(of_message(message, ended)),
                 }
             }
-            "cleared" => events.push(Event::Replaced(Vec::new())),
+            "cleared" => events.push(SessionEvent::Replaced(Vec::new())),
             "compacted" => {
                 let history = serde_json::from_value::<Vec<Message>>(value["history"].clone());
                 let history = history.unwrap_or_default().into_iter();
-                events.push(Event::Replaced(history.map(|message| of_message(message, None)).collect()));
+                events
+                    .push(SessionEvent::Replaced(history.map(|message| of_message(message, None)).collect()));
             }
             _ => {}
         }
@@ -48,23 +49,25 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     events
 }
 
-fn of_message(message: Message, at: Option<u64>) -> Event {
+fn of_message(message: Message, at: Option<u64>) -> SessionEvent {
     match message.role {
-        Role::User => Event::Beside(message.to_text()),
+        Role::User => SessionEvent::Beside(message.to_text()),
         Role::Model => {
             let parts = message.parts.into_iter().filter_map(|part| match part {
-                Part::Text { text } => Some(Said::Words(text)),
-                Part::ToolCall(call) => Some(Said::Call { id: call.id, name: call.name, args: call.args }),
+                Part::Text { text } => Some(AnswerPart::Words(text)),
+                Part::ToolCall(call) => {
+                    Some(AnswerPart::Call { id: call.id, name: call.name, args: call.args })
+                }
                 _ => None,
             });
-            Event::Answer { parts: parts.collect(), at, usage: None }
+            SessionEvent::Answer { parts: parts.collect(), at, usage: None }
         }
         Role::Tool => {
             let results = message.parts.into_iter().filter_map(|part| match part {
-                Part::ToolResult(result) => Some(Answered { id: result.id, outcome: result.outcome }),
+                Part::ToolResult(result) => Some(CallResult { id: result.id, outcome: result.outcome }),
                 _ => None,
             });
-            Event::Results { results: results.collect(), at }
+            SessionEvent::Results { results: results.collect(), at }
         }
     }
 }

@@ -4,10 +4,10 @@
 use headstart_forked_query::Usage;
 use serde_json::Value;
 
-use super::super::recorded::{Answered, Event, Said};
-use super::{Line, is_tagged, outcome, text, tokens, typed};
+use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::{JsonLine, is_tagged, outcome, text, tokens, typed};
 
-pub(super) fn wrote(lines: &[Line]) -> bool {
+pub(super) fn recognizes(lines: &[JsonLine]) -> bool {
     lines.first().is_some_and(|line| {
         let (info, messages) = (&line.value["info"], line.value["messages"].as_array());
         text(info, "id").starts_with("ses_")
@@ -15,7 +15,7 @@ pub(super) fn wrote(lines: &[Line]) -> bool {
     })
 }
 
-pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
+pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
     let Some(session) = lines.into_iter().next() else { return Vec::new() };
     // A session with a parent is one of a sub-agent.
     if session.value["info"]["parentID"].is_string() {
@@ -30,11 +30,11 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     standing.enumerate().flat_map(|(place, message)| of_message(message, place + 1)).collect()
 }
 
-fn of_message(message: &Value, place: usize) -> Vec<Event> {
+fn of_message(message: &Value, place: usize) -> Vec<SessionEvent> {
     let (info, parts) =
         (&message["info"], message["parts"].as_array().map(Vec::as_slice).unwrap_or_default());
     match text(info, "role") {
-        "user" => sent(info, parts, place).into_iter().collect(),
+        "user" => prompt_event(info, parts, place).into_iter().collect(),
         "assistant" => answer(info, parts),
         _ => Vec::new(),
     }
@@ -42,7 +42,7 @@ fn of_message(message: &Value, place: usize) -> Vec<Event> {
 
 /// Reads a prompt. The product adds texts that it made itself (`synthetic`), and some that the model is not sent
 /// (`ignored`).
-fn sent(info: &Value, parts: &[Value], place: usize) -> Option<Event> {
+fn prompt_event(info: &Value, parts: &[Value], place: usize) -> Option<SessionEvent> {
     let is_sent = |part: &&Value| part["ignored"] != true;
     let words = |part: &Value| match text(part, "type") {
         "text" => Some(part["text"].as_str()?.to_owned()),
@@ -57,29 +57,31 @@ fn sent(info: &Value, parts: &[Value], place: usize) -> Option<Event> {
         return None;
     }
     if typed.is_empty() || is_tagged(&own.join("\n")) {
-        return Some(Event::Beside(text));
+        return Some(SessionEvent::Beside(text));
     }
-    Some(Event::Prompt { place, typed, text, at: info["time"]["created"].as_u64() })
+    Some(SessionEvent::Prompt { place, typed, text, at: info["time"]["created"].as_u64() })
 }
 
 /// An answer with its calls and their results.
-fn answer(info: &Value, parts: &[Value]) -> Vec<Event> {
+fn answer(info: &Value, parts: &[Value]) -> Vec<SessionEvent> {
     let at = info["time"]["completed"].as_u64();
     let (mut said, mut results, mut ended) = (Vec::new(), Vec::new(), None);
     for part in parts {
         match text(part, "type") {
-            "text" if !text(part, "text").is_empty() => said.push(Said::Words(text(part, "text").to_owned())),
+            "text" if !text(part, "text").is_empty() => {
+                said.push(AnswerPart::Words(text(part, "text").to_owned()))
+            }
             "tool" => {
                 let (id, state) = (text(part, "callID").to_owned(), &part["state"]);
                 let args = state["input"].as_object().cloned().unwrap_or_default();
-                said.push(Said::Call { id: id.clone(), name: text(part, "tool").to_owned(), args });
+                said.push(AnswerPart::Call { id: id.clone(), name: text(part, "tool").to_owned(), args });
                 ended = ended.max(state["time"]["end"].as_u64());
                 let given = match text(state, "status") {
                     "completed" => outcome(text(state, "output").to_owned(), false),
                     "error" => outcome(text(state, "error").to_owned(), true),
                     _ => continue,
                 };
-                results.push(Answered { id, outcome: given });
+                results.push(CallResult { id, outcome: given });
             }
             _ => {}
         }
@@ -96,9 +98,9 @@ fn answer(info: &Value, parts: &[Value]) -> Vec<Event> {
     };
     let usage = (usage != Usage::default()).then(|| (text(info, "id").to_owned(), usage));
     // Either the model was not asked again, or the user stopped it.
-    let broken = (!info["error"].is_null()).then_some(Event::Broken);
-    let results = (!results.is_empty()).then_some(Event::Results { results, at: ended });
-    let answer = (!said.is_empty()).then_some(Event::Answer { parts: said, at, usage });
+    let broken = (!info["error"].is_null()).then_some(SessionEvent::Broken);
+    let results = (!results.is_empty()).then_some(SessionEvent::Results { results, at: ended });
+    let answer = (!said.is_empty()).then_some(SessionEvent::Answer { parts: said, at, usage });
     answer.into_iter().chain(results).chain(broken).collect()
 }
 
@@ -108,10 +110,10 @@ mod tests {
 
     use super::*;
 
-    fn read(info: &Value, messages: &Value) -> Vec<Event> {
+    fn read(info: &Value, messages: &Value) -> Vec<SessionEvent> {
         let value = json!({ "info": info, "messages": messages });
-        let lines = vec![Line { number: 1, value }];
-        assert!(wrote(&lines));
+        let lines = vec![JsonLine { number: 1, value }];
+        assert!(recognizes(&lines));
         events(lines)
     }
 
@@ -123,7 +125,8 @@ mod tests {
     fn what_its_user_took_back_is_not_read_nor_the_session_of_an_agents_agent() {
         let messages = json!([prompt("msg_1", "hello"), prompt("msg_2", "a slip")]);
         let reverted = json!({ "id": "ses_1", "revert": { "messageID": "msg_2" } });
-        let sent = Event::Prompt { place: 1, typed: "hello".into(), text: "hello".into(), at: Some(5) };
+        let sent =
+            SessionEvent::Prompt { place: 1, typed: "hello".into(), text: "hello".into(), at: Some(5) };
         assert_eq!(read(&reverted, &messages), [sent]);
         assert_eq!(read(&json!({ "id": "ses_1" }), &messages).len(), 2);
         assert_eq!(read(&json!({ "id": "ses_1", "parentID": "ses_0" }), &messages), []);
@@ -144,9 +147,9 @@ mod tests {
             ] },
             { "info": { "role": "user", "id": "msg_3", "time": { "created": 9 } }, "parts": [{ "type": "text", "text": "x", "synthetic": true }] },
         ]);
-        let call = |id: &str| Said::Call { id: id.into(), name: "read".into(), args: <_>::default() };
-        let results = vec![Answered { id: "c".into(), outcome: outcome("no file".into(), true) }];
-        let sent = Event::Prompt {
+        let call = |id: &str| AnswerPart::Call { id: id.into(), name: "read".into(), args: <_>::default() };
+        let results = vec![CallResult { id: "c".into(), outcome: outcome("no file".into(), true) }];
+        let sent = SessionEvent::Prompt {
             place: 1,
             typed: "look\n[an image]".into(),
             text: "look\nthe file\n[an image]".into(),
@@ -156,10 +159,10 @@ mod tests {
             read(&json!({ "id": "ses_1" }), &messages),
             [
                 sent,
-                Event::Answer { parts: vec![call("c"), call("d")], at: None, usage: None },
-                Event::Results { results, at: Some(8) },
-                Event::Broken,
-                Event::Beside("x".into()),
+                SessionEvent::Answer { parts: vec![call("c"), call("d")], at: None, usage: None },
+                SessionEvent::Results { results, at: Some(8) },
+                SessionEvent::Broken,
+                SessionEvent::Beside("x".into()),
             ]
         );
     }

@@ -18,15 +18,15 @@ use super::rpc;
 /// The most messages that wait for a client that reads slowly. Further senders wait until there is room.
 const WAITING: usize = 256;
 
-type Answer = Result<Value, Error>;
+type RequestResult = Result<Value, Error>;
 
 /// The client, which is cheap to clone.
 #[derive(Clone)]
-pub(super) struct Client(Arc<Inner>);
+pub(super) struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     out: mpsc::Sender<Value>,
-    asked: Mutex<HashMap<i64, oneshot::Sender<Answer>>>,
+    pending: Mutex<HashMap<i64, oneshot::Sender<RequestResult>>>,
     next: AtomicI64,
     can: OnceLock<ClientCapabilities>,
 }
@@ -54,17 +54,18 @@ impl Client {
                 }
             }
         });
-        let inner = Inner { out, asked: Mutex::default(), next: AtomicI64::new(1), can: OnceLock::new() };
+        let inner =
+            ClientState { out, pending: Mutex::default(), next: AtomicI64::new(1), can: OnceLock::new() };
         (Self(Arc::new(inner)), writing)
     }
 
     /// The capabilities that the client sent; none before it has sent them.
-    pub(super) fn can(&self) -> ClientCapabilities {
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
         self.0.can.get().cloned().unwrap_or_default()
     }
 
     /// Stores the client's capabilities. Returns whether it had sent none before.
-    pub(super) fn introduce(&self, can: ClientCapabilities) -> bool {
+    pub(super) fn set_capabilities(&self, can: ClientCapabilities) -> bool {
         self.0.can.set(can).is_ok()
     }
 
@@ -102,8 +103,8 @@ impl Client {
     ) -> Result<T, Error> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        self.asked().insert(id, answer);
-        let asked = Asked { client: self, id };
+        self.pending().insert(id, answer);
+        let asked = PendingRequest { client: self, id };
         self.send(rpc::request(id, method, params)).await;
         let answer = answered.await.map_err(|_| Error::internal_error())?;
         drop(asked);
@@ -111,9 +112,9 @@ impl Client {
     }
 
     /// Takes the client's answer to a request. An answer to a withdrawn request is ignored.
-    pub(super) fn answered(&self, id: &RequestId, result: Answer) {
+    pub(super) fn answered(&self, id: &RequestId, result: RequestResult) {
         let RequestId::Number(id) = id else { return };
-        if let Some(answer) = self.asked().remove(id) {
+        if let Some(answer) = self.pending().remove(id) {
             let _ = answer.send(result);
         }
     }
@@ -123,19 +124,19 @@ impl Client {
         let _ = self.0.out.send(message).await;
     }
 
-    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<i64, oneshot::Sender<Answer>>> {
-        self.0.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, oneshot::Sender<RequestResult>>> {
+        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A request that waits for its answer until this is dropped.
-struct Asked<'a> {
+struct PendingRequest<'a> {
     client: &'a Client,
     id: i64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        self.client.asked().remove(&self.id);
+        self.client.pending().remove(&self.id);
     }
 }

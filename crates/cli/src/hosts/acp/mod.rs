@@ -36,10 +36,10 @@ use tokio::sync::oneshot;
 
 use self::client::Client;
 use self::rpc::Message;
-use self::session::{Act, Handle, Opening};
+use self::session::{OpeningAnswer, SessionHandle, SessionRequest};
 use crate::config::Flags;
 use crate::context::Context;
-use crate::conversation::Which;
+use crate::conversation::SessionSelector;
 use crate::error::CliError;
 use crate::lines::MAX_LINE;
 use crate::signals::Signals;
@@ -51,7 +51,7 @@ const TERMINAL_AUTH: &str = "terminal-auth";
 pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let (client, writing) = Client::new(tokio::io::stdout());
-    let server = Arc::new(Server { context, flags, client: client.clone(), open: Mutex::default() });
+    let server = Arc::new(AcpServer { context, flags, client: client.clone(), open: Mutex::default() });
     let mut input = BufReader::with_capacity(64 * 1024, tokio::io::stdin());
     let mut line = Vec::new();
     let ended = loop {
@@ -62,12 +62,12 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
             }
             () = client.gone() => break Ok(()),
             read = next_line(&mut input, &mut line) => match read {
-                Ok(Line::Whole) => server.on_line(&line).await,
-                Ok(Line::TooLong) => {
+                Ok(InputLine::Whole) => server.on_line(&line).await,
+                Ok(InputLine::TooLong) => {
                     let why = format!("the line is longer than {MAX_LINE} bytes");
                     client.refuse(&RequestId::Null, Error::new(-32700, why)).await;
                 }
-                Ok(Line::End) => break Ok(()),
+                Ok(InputLine::End) => break Ok(()),
                 Err(error) => break Err(CliError::Input(error)),
             },
         }
@@ -80,7 +80,7 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
     ended
 }
 
-enum Line {
+enum InputLine {
     Whole,
     TooLong,
     End,
@@ -88,20 +88,23 @@ enum Line {
 
 /// Reads the next line into `line`. If the future is dropped early, the part that was read stays there. A line that is
 /// too long is discarded.
-async fn next_line(input: &mut BufReader<tokio::io::Stdin>, line: &mut Vec<u8>) -> std::io::Result<Line> {
+async fn next_line(
+    input: &mut BufReader<tokio::io::Stdin>,
+    line: &mut Vec<u8>,
+) -> std::io::Result<InputLine> {
     loop {
         let room = (MAX_LINE + 1).saturating_sub(line.len());
         let read = (&mut *input).take(room as u64).read_until(b'\n', line).await?;
         if line.last() == Some(&b'\n') {
             line.pop();
-            return Ok(if MAX_LINE < line.len() { Line::TooLong } else { Line::Whole });
+            return Ok(if MAX_LINE < line.len() { InputLine::TooLong } else { InputLine::Whole });
         }
         if MAX_LINE < line.len() {
             skip_line(input).await?;
-            return Ok(Line::TooLong);
+            return Ok(InputLine::TooLong);
         }
         if read == 0 {
-            return Ok(if line.is_empty() { Line::End } else { Line::Whole });
+            return Ok(if line.is_empty() { InputLine::End } else { InputLine::Whole });
         }
     }
 }
@@ -124,16 +127,16 @@ async fn skip_line(input: &mut BufReader<tokio::io::Stdin>) -> std::io::Result<(
 }
 
 /// The sessions of one client.
-struct Server {
+struct AcpServer {
     context: Context,
     flags: Flags,
     client: Client,
-    open: Mutex<HashMap<String, Open>>,
+    open: Mutex<HashMap<String, OpenSession>>,
 }
 
 /// An open session.
-struct Open {
-    handle: Handle,
+struct OpenSession {
+    handle: SessionHandle,
     workspace: PathBuf,
 }
 
@@ -154,7 +157,7 @@ struct CancelRequest {
 }
 
 /// How a request opens a session.
-enum How {
+enum SessionOrigin {
     New,
     Fork,
     /// The session is continued, and the client is told its history.
@@ -162,7 +165,7 @@ enum How {
     Resume,
 }
 
-impl Server {
+impl AcpServer {
     async fn on_line(self: &Arc<Self>, line: &[u8]) {
         match rpc::parse(line) {
             Err(refused) => self.client.refuse(&refused.id, refused.error).await,
@@ -183,13 +186,13 @@ impl Server {
                 if let Ok(cancel) = rpc::params::<CancelNotification>(params)
                     && let Ok(handle) = self.session(&cancel.session_id.0)
                 {
-                    handle.act(Act::Cancel { only: None });
+                    handle.send(SessionRequest::Cancel { only: None });
                 }
             }
             "$/cancel_request" => {
                 if let Ok(cancel) = rpc::params::<CancelRequest>(params) {
                     for open in self.open().values() {
-                        open.handle.act(Act::Cancel { only: Some(cancel.request_id.clone()) });
+                        open.handle.send(SessionRequest::Cancel { only: Some(cancel.request_id.clone()) });
                     }
                 }
             }
@@ -214,25 +217,30 @@ impl Server {
             "session/new" => {
                 let request: NewSessionRequest = rpc::params(params)?;
                 no_more_folders(&request.additional_directories)?;
-                self.start(id, (How::New, Which::New), request.cwd, request.mcp_servers);
+                self.start(id, (SessionOrigin::New, SessionSelector::New), request.cwd, request.mcp_servers);
             }
             "session/load" => {
                 let request: LoadSessionRequest = rpc::params(params)?;
                 no_more_folders(&request.additional_directories)?;
-                let which = (How::Load, Which::Named(request.session_id.to_string()));
+                let which = (SessionOrigin::Load, SessionSelector::Named(request.session_id.to_string()));
                 self.start(id, which, request.cwd, request.mcp_servers);
             }
             "session/resume" => {
                 let request: ResumeSessionRequest = rpc::params(params)?;
                 no_more_folders(&request.additional_directories)?;
-                let which = (How::Resume, Which::Named(request.session_id.to_string()));
+                let which = (SessionOrigin::Resume, SessionSelector::Named(request.session_id.to_string()));
                 self.start(id, which, request.cwd, request.mcp_servers);
             }
             "session/fork" => {
                 let request: ForkSessionRequest = rpc::params(params)?;
                 no_more_folders(&request.additional_directories)?;
                 let fork = stored::fork(&opening::state(&self.context)?, &request.session_id.0)?;
-                self.start(id, (How::Fork, Which::Named(fork)), request.cwd, request.mcp_servers);
+                self.start(
+                    id,
+                    (SessionOrigin::Fork, SessionSelector::Named(fork)),
+                    request.cwd,
+                    request.mcp_servers,
+                );
             }
             "session/list" => {
                 let request: ListSessionsRequest = rpc::params(params)?;
@@ -258,17 +266,17 @@ impl Server {
                 if text.trim().is_empty() {
                     return Err(rpc::wrong("params.prompt", "there is no word in it"));
                 }
-                handle.act(Act::Prompt { id: id.clone(), text });
+                handle.send(SessionRequest::Prompt { id: id.clone(), text });
             }
             "session/set_mode" => {
                 let request: SetSessionModeRequest = rpc::params(params)?;
                 let handle = self.session(&request.session_id.0)?;
-                handle.act(Act::SetMode { id: id.clone(), mode: request.mode_id.0.to_string() });
+                handle.send(SessionRequest::SetMode { id: id.clone(), mode: request.mode_id.0.to_string() });
             }
             "session/set_config_option" => {
                 let SetOption { session_id, config_id, value } = rpc::params(params)?;
                 let handle = self.session(&session_id)?;
-                handle.act(Act::SetOption { id: id.clone(), option: config_id, value });
+                handle.send(SessionRequest::SetOption { id: id.clone(), option: config_id, value });
             }
             _ => return Err(Error::new(-32601, format!("there is no method {method} here"))),
         }
@@ -277,7 +285,7 @@ impl Server {
 
     fn initialize(&self, request: InitializeRequest) -> Result<InitializeResponse, Error> {
         let has_terminal = has_terminal(&request.client_capabilities);
-        if !self.client.introduce(request.client_capabilities) {
+        if !self.client.set_capabilities(request.client_capabilities) {
             return Err(Error::new(-32600, "initialize has come already"));
         }
         let version = env!("CARGO_PKG_VERSION");
@@ -316,7 +324,7 @@ impl Server {
     fn start(
         self: &Arc<Self>,
         id: &RequestId,
-        (how, which): (How, Which),
+        (how, which): (SessionOrigin, SessionSelector),
         cwd: PathBuf,
         servers: Vec<McpServer>,
     ) {
@@ -331,23 +339,23 @@ impl Server {
     async fn begin(
         &self,
         id: &RequestId,
-        (how, which): (How, Which),
+        (how, which): (SessionOrigin, SessionSelector),
         cwd: &Path,
         servers: &[McpServer],
     ) -> Result<(), Error> {
         let workspace = PathBuf::from(opening::folder(cwd)?);
-        if let Which::Named(session) = &which {
-            stored::is_here(&opening::state(&self.context)?, &workspace, session)?;
+        if let SessionSelector::Named(session) = &which {
+            stored::check_workspace(&opening::state(&self.context)?, &workspace, session)?;
             // A client that loads an open session again wants to have it from its beginning.
             self.close_session(session).await;
         }
         let begun = opening::begin(&self.context, &self.flags, &self.client, cwd, which, servers).await?;
-        let open = Open { handle: begun.handle.clone(), workspace };
+        let open = OpenSession { handle: begun.handle.clone(), workspace };
         self.open().insert(begun.id.clone(), open);
         tokio::spawn(begun.session.run());
         let (session, id) = (begun.id, id.clone());
-        let is_new = matches!(how, How::New | How::Fork);
-        let answer: Opening = Box::new(move |settings, switches| {
+        let is_new = matches!(how, SessionOrigin::New | SessionOrigin::Fork);
+        let answer: OpeningAnswer = Box::new(move |settings, switches| {
             let mut answer =
                 json!({ "modes": settings.modes(), "configOptions": settings.options(switches) });
             if is_new {
@@ -355,7 +363,7 @@ impl Server {
             }
             (id, answer)
         });
-        begun.handle.act(Act::Begin { answer, replay: matches!(how, How::Load) });
+        begun.handle.send(SessionRequest::Begin { answer, replay: matches!(how, SessionOrigin::Load) });
         Ok(())
     }
 
@@ -385,24 +393,24 @@ impl Server {
         join_all(open.iter().map(close)).await;
     }
 
-    fn session(&self, id: &str) -> Result<Handle, Error> {
+    fn session(&self, id: &str) -> Result<SessionHandle, Error> {
         self.session_in(id).map(|(handle, _)| handle)
     }
 
-    fn session_in(&self, id: &str) -> Result<(Handle, PathBuf), Error> {
+    fn session_in(&self, id: &str) -> Result<(SessionHandle, PathBuf), Error> {
         let open = self.open();
         let open = open.get(id).map(|open| (open.handle.clone(), open.workspace.clone()));
         open.ok_or_else(|| rpc::wrong("params.sessionId", &format!("no session {id:?} is open")))
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, OpenSession>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn close(handle: &Handle) {
+async fn close(handle: &SessionHandle) {
     let (closed, is_closed) = oneshot::channel();
-    if handle.act(Act::Close { closed }) {
+    if handle.send(SessionRequest::Close { closed }) {
         // Nothing is ever sent: the sender is dropped once the session has ended.
         let _ = is_closed.await;
     }

@@ -16,11 +16,11 @@ use crate::output::one_line;
 pub(in crate::hosts) struct Offer {
     /// The candidates, best first. The one that is shown comes before all others.
     texts: Vec<String>,
-    ahead: Option<AheadOf>,
+    ahead: Option<AheadStatus>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct AheadOf {
+struct AheadStatus {
     id: String,
     state: &'static str,
     changes: usize,
@@ -31,7 +31,7 @@ impl Offer {
         let Some(suggestion) = &view.suggestion else { return Self::default() };
         let others = suggestion.all.iter().map(ToString::to_string).filter(|text| *text != suggestion.text);
         let texts = std::iter::once(suggestion.text.clone()).chain(others).collect();
-        let ahead = view.ahead.as_ref().map(|ahead| AheadOf {
+        let ahead = view.ahead.as_ref().map(|ahead| AheadStatus {
             id: ahead.id.clone(),
             state: match ahead.finished.as_ref().map(|finished| &finished.ending) {
                 None => "running",
@@ -47,12 +47,12 @@ impl Offer {
     /// An offer with one candidate. `work` is the id of the work for it, its state, and the number of files that it
     /// changes.
     pub(in crate::hosts) fn of_work(text: &str, work: Option<(&str, &'static str, usize)>) -> Self {
-        let ahead = work.map(|(id, state, changes)| AheadOf { id: id.to_owned(), state, changes });
+        let ahead = work.map(|(id, state, changes)| AheadStatus { id: id.to_owned(), state, changes });
         Self { texts: vec![text.to_owned()], ahead }
     }
 
     /// Whether other work runs ahead than in `than`.
-    pub(super) fn is_another_work(&self, than: &Self) -> bool {
+    pub(super) fn is_for_other_work(&self, than: &Self) -> bool {
         let id = |offer: &Self| offer.ahead.as_ref().map(|ahead| ahead.id.clone());
         self.ahead.is_some() && id(self) != id(than)
     }
@@ -63,10 +63,10 @@ impl Offer {
     }
 
     /// The candidates, in the form that is known to clients which show them. An empty list withdraws earlier ones.
-    pub(in crate::hosts) fn told(&self) -> SessionUpdate {
+    pub(in crate::hosts) fn update(&self) -> SessionUpdate {
         let candidates = self.texts.iter().enumerate().map(|(place, text)| {
             let mut candidate = json!({ "text": text });
-            if let Some(AheadOf { id, state, changes }) = self.ahead.as_ref().filter(|_| place == 0) {
+            if let Some(AheadStatus { id, state, changes }) = self.ahead.as_ref().filter(|_| place == 0) {
                 let ahead = json!({ "id": id, "state": state, "changes": changes });
                 candidate["_meta"] = json!({ "headstart": ahead });
             }
@@ -83,8 +83,8 @@ impl Offer {
         let text = one_line(self.first()?);
         let what = match &self.ahead {
             None => text,
-            Some(AheadOf { state, changes: 0, .. }) => format!("{text} · {state}"),
-            Some(AheadOf { state, changes, .. }) => {
+            Some(AheadStatus { state, changes: 0, .. }) => format!("{text} · {state}"),
+            Some(AheadStatus { state, changes, .. }) => {
                 format!("{text} · {state}, {}", counted(*changes, "file"))
             }
         };
@@ -111,7 +111,7 @@ impl Offer {
 
 /// The meaning of a line that begins with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum SessionCommand {
     Next,
     Diff,
     Undo,
@@ -125,19 +125,19 @@ pub(super) enum Command {
 }
 
 /// The command in a prompt; `None` for a prompt that is for the model.
-pub(super) fn command(prompt: &str) -> Option<Command> {
+pub(super) fn command(prompt: &str) -> Option<SessionCommand> {
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let command = match (words.next()?, words.next()) {
-        ("next", None) => Command::Next,
-        ("diff", None) => Command::Diff,
-        ("undo", None) => Command::Undo,
-        ("stats", None) => Command::Stats,
-        ("tools", None) => Command::Tools,
-        ("mcp", None) => Command::Servers,
-        ("compact", None) => Command::Compact,
-        ("ahead", Some("on")) => Command::Ahead(true),
-        ("ahead", Some("off")) => Command::Ahead(false),
-        ("ahead", _) => Command::AheadHow,
+        ("next", None) => SessionCommand::Next,
+        ("diff", None) => SessionCommand::Diff,
+        ("undo", None) => SessionCommand::Undo,
+        ("stats", None) => SessionCommand::Stats,
+        ("tools", None) => SessionCommand::Tools,
+        ("mcp", None) => SessionCommand::Servers,
+        ("compact", None) => SessionCommand::Compact,
+        ("ahead", Some("on")) => SessionCommand::Ahead(true),
+        ("ahead", Some("off")) => SessionCommand::Ahead(false),
+        ("ahead", _) => SessionCommand::AheadHow,
         _ => return None,
     };
     words.next().is_none().then_some(command)
@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn only_known_commands_are_commands() {
-        assert_eq!(command("/next"), Some(Command::Next));
-        assert_eq!(command(" /ahead off\n"), Some(Command::Ahead(false)));
-        assert_eq!(command("/ahead"), Some(Command::AheadHow));
+        assert_eq!(command("/next"), Some(SessionCommand::Next));
+        assert_eq!(command(" /ahead off\n"), Some(SessionCommand::Ahead(false)));
+        assert_eq!(command("/ahead"), Some(SessionCommand::AheadHow));
         for prompt in ["next", "/etc/hosts is empty", "/next please", "/undo it", "", "/"] {
             assert_eq!(command(prompt), None, "{prompt}");
         }
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn the_first_candidate_says_what_is_ready() {
-        let ahead = AheadOf { id: "k-1".to_owned(), state: "ready", changes: 2 };
+        let ahead = AheadStatus { id: "k-1".to_owned(), state: "ready", changes: 2 };
         let offer = Offer { texts: vec!["run the tests".into(), "commit".into()], ahead: Some(ahead) };
-        let told = serde_json::to_value(offer.told()).unwrap();
+        let told = serde_json::to_value(offer.update()).unwrap();
         assert_eq!(
             told,
             json!({ "sessionUpdate": "session_info_update", "_meta": { "promptSuggestions": { "suggestions": [

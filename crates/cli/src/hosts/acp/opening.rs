@@ -6,21 +6,23 @@ use agent_client_protocol_schema::v1::{Error, McpServer};
 use headstart_budget::policy::Mode;
 
 use super::client::Client;
-use super::options::Settings;
-use super::session::{Handle, Session};
+use super::options::SessionOptions;
+use super::session::{AcpSession, SessionHandle};
 use super::{rpc, servers};
 use crate::config::{Config, Flags};
 use crate::context::Context;
-use crate::conversation::{Conversation, ModelChoice, Opened, ShownTo, Which};
+use crate::conversation::{
+    Conversation, ConversationSetup, FrontEndCapabilities, ModelChoice, SessionSelector,
+};
 use crate::error::CliError;
 use crate::models::Models;
 use crate::workspace;
 
 /// A new session that no task serves yet, and its id.
-pub(super) struct Begun {
+pub(super) struct OpenedSession {
     pub(super) id: String,
-    pub(super) session: Session,
-    pub(super) handle: Handle,
+    pub(super) session: AcpSession,
+    pub(super) handle: SessionHandle,
 }
 
 /// Opens a conversation in a folder that the client names.
@@ -29,27 +31,27 @@ pub(super) async fn begin(
     flags: &Flags,
     client: &Client,
     cwd: &Path,
-    which: Which,
+    which: SessionSelector,
     servers: &[McpServer],
-) -> Result<Begun, Error> {
+) -> Result<OpenedSession, Error> {
     let workspace = folder(cwd)?;
     let mut config = context.config(flags, Path::new(&workspace)).map_err(|error| refused(&error))?;
     servers::add(servers, &mut config)?;
     let models = Models::open(&config, &context.environment, None).map_err(|error| refused(&error))?;
     let choice = ModelChoice::new(&models, &config, &context.environment, None);
-    let opened = Opened::open(context, &config, &workspace, &models, which, false).await;
-    let Opened { parts, accounts, kept, .. } = opened.map_err(|error| refused(&error))?;
-    let settings = Settings {
+    let opened = ConversationSetup::open(context, &config, &workspace, &models, which, false).await;
+    let ConversationSetup { parts, accounts, storage, .. } = opened.map_err(|error| refused(&error))?;
+    let settings = SessionOptions {
         mode: config.mode,
         model: config.main_model(),
         models: models_of(&config),
         ahead: config.suggestions && config.background.mode != Mode::Off,
     };
-    let shown_to = ShownTo { suggestions: true, questions: true, events: false };
-    let conversation = Conversation::begin(parts, config, accounts, kept, shown_to);
+    let shown_to = FrontEndCapabilities { suggestions: true, questions: true, events: false };
+    let conversation = Conversation::begin(parts, config, accounts, storage, shown_to);
     let id = conversation.id.clone();
-    let (session, handle) = Session::new(client.clone(), conversation, models, choice, settings);
-    Ok(Begun { id, session, handle })
+    let (session, handle) = AcpSession::new(client.clone(), conversation, models, choice, settings);
+    Ok(OpenedSession { id, session, handle })
 }
 
 /// The models in the user's configuration; the one that answers comes first.

@@ -23,7 +23,7 @@ const MODES: [(ApprovalMode, &str, &str); 5] = [
 
 /// The current settings of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct SessionOptions {
     pub(super) mode: ApprovalMode,
     /// The model that answers, under its user's name for it.
     pub(super) model: String,
@@ -32,7 +32,7 @@ pub(super) struct Settings {
     pub(super) ahead: bool,
 }
 
-impl Settings {
+impl SessionOptions {
     /// The approval modes, for clients that know no other settings.
     pub(super) fn modes(&self) -> SessionModeState {
         let modes = MODES

@@ -11,8 +11,8 @@ use headstart_agent::{Item, Question, QuestionId, Subject, UserAnswer, View};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
 
 use super::updates;
+use crate::conflicting_commits::ConflictingCommits;
 use crate::conversation::words::{self, counted, counts_with};
-use crate::offered::Commits;
 use crate::output::{call_title, one_line};
 use crate::parts::Parts;
 
@@ -26,7 +26,7 @@ const BOTH: &str = "both";
 const KEEP: &str = "keep";
 
 /// A question that waits for its answer.
-pub(super) struct Asking {
+pub(super) struct ClientQuestion {
     pub(super) id: QuestionId,
     /// The call that the question is about, as it is sent to the client.
     pub(super) call: ToolCallUpdate,
@@ -34,19 +34,19 @@ pub(super) struct Asking {
     pub(super) is_new: bool,
     pub(super) options: Vec<PermissionOption>,
     conflicts: Vec<Conflict>,
-    commits: Option<Commits>,
+    commits: Option<ConflictingCommits>,
 }
 
 /// The user's answer.
-pub(super) enum Said {
+pub(super) enum QuestionReply {
     Answer(UserAnswer),
     /// The commits of the work are to be kept beside the user's own.
-    KeepCommits(Box<Commits>),
+    KeepCommits(Box<ConflictingCommits>),
     /// The client has cancelled the question, so what runs is to be stopped.
     Stop,
 }
 
-impl Asking {
+impl ClientQuestion {
     pub(super) fn of(question: &Question, view: &View, parts: &Parts) -> Option<Self> {
         let Question { id, about, always, .. } = question;
         let id = *id;
@@ -59,7 +59,7 @@ impl Asking {
                     .items
                     .iter()
                     .rposition(|item| matches!(&**item, Item::Call(item) if item.call.id == judged.call.id));
-                let call = updates::asked_call(
+                let call = updates::pending_call(
                     key.unwrap_or(view.items.len()),
                     &judged.call,
                     judged.changes.as_ref(),
@@ -98,18 +98,18 @@ impl Asking {
             }
             Subject::Commits { work, conflicts, git } => {
                 let commits = parts.commits(work, git.as_ref(), conflicts);
-                let way = commits.as_ref().and_then(|commits| commits.way().ok().flatten());
+                let offer = commits.as_ref().and_then(|commits| commits.offer().ok().flatten());
                 let title = "Not written: git was used since it ran ahead";
                 let mut told = words::conflicts(conflicts);
                 let mut options = vec![option(ANEW, "Run the prompt anew", PermissionOptionKind::AllowOnce)];
-                if let Some(way) = &way {
-                    told = format!("{told}\n{}", way.told());
-                    let name = format!("Keep its commits as {}", way.name);
+                if let Some(offer) = &offer {
+                    told = format!("{told}\n{}", offer.merge_advice());
+                    let name = format!("Keep its commits as {}", offer.name);
                     options.insert(0, option(KEEP, &name, PermissionOptionKind::AllowOnce));
                 }
                 options.push(no("Write nothing"));
                 let call = of_work(id, title, &ChangeSet::default(), Some(told), workspace);
-                let commits = commits.filter(|_| way.is_some());
+                let commits = commits.filter(|_| offer.is_some());
                 Self { commits, ..none(call, true, options) }
             }
             // A question of an unknown kind is answered with no.
@@ -118,29 +118,29 @@ impl Asking {
     }
 
     /// The meaning of the client's answer. An answer that is not understood is a no.
-    pub(super) fn said(self, answer: Result<RequestPermissionResponse, Error>) -> Said {
+    pub(super) fn reply(self, answer: Result<RequestPermissionResponse, Error>) -> QuestionReply {
         let chosen = match answer.map(|answer| answer.outcome) {
-            Ok(RequestPermissionOutcome::Cancelled) => return Said::Stop,
+            Ok(RequestPermissionOutcome::Cancelled) => return QuestionReply::Stop,
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
-            _ => return Said::Answer(UserAnswer::No),
+            _ => return QuestionReply::Answer(UserAnswer::No),
         };
         // An option that was not offered does not count as an answer.
         let is_offered = self.options.iter().any(|option| option.option_id.0 == chosen);
         let all = |keep: Keep| {
             let choice = |conflict| Choice { conflict, keep };
-            Said::Answer(UserAnswer::Choices(self.conflicts.iter().cloned().map(choice).collect()))
+            QuestionReply::Answer(UserAnswer::Choices(self.conflicts.iter().cloned().map(choice).collect()))
         };
         match (&*chosen, is_offered) {
-            (YES, true) => Said::Answer(UserAnswer::Yes),
-            (ANEW, true) => Said::Answer(UserAnswer::Anew),
+            (YES, true) => QuestionReply::Answer(UserAnswer::Yes),
+            (ANEW, true) => QuestionReply::Answer(UserAnswer::Anew),
             (WORK, true) => all(Keep::Work),
             (MINE, true) => all(Keep::Yours),
             (BOTH, true) => all(Keep::Markers),
-            (ALWAYS, true) => Said::Answer(UserAnswer::Always),
-            (KEEP, true) => self
-                .commits
-                .map_or(Said::Answer(UserAnswer::No), |commits| Said::KeepCommits(Box::new(commits))),
-            _ => Said::Answer(UserAnswer::No),
+            (ALWAYS, true) => QuestionReply::Answer(UserAnswer::Always),
+            (KEEP, true) => self.commits.map_or(QuestionReply::Answer(UserAnswer::No), |commits| {
+                QuestionReply::KeepCommits(Box::new(commits))
+            }),
+            _ => QuestionReply::Answer(UserAnswer::No),
         }
     }
 }

@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{Error, McpServer};
 use headstart_tool_gate::PolicyOrigin;
 
 use super::rpc;
-use crate::config::{Config, EnvValue, OAuthSetting, Reach, ServerSetting, TrustSetting};
+use crate::config::{Config, EnvValue, OAuthSetting, ServerSetting, Transport, TrustSetting};
 
 /// The time limit for the start of a server, and for each answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -20,10 +20,10 @@ pub(super) fn add(servers: &[McpServer], config: &mut Config) -> Result<(), Erro
             return Err(rpc::wrong(&field, "this headstart was built without tool servers (feature mcp)"));
         }
         let setting = setting(server, &field)?;
-        if config.tools_of_others.servers.iter().any(|known| known.name == setting.name) {
+        if config.external_tools.servers.iter().any(|known| known.name == setting.name) {
             crate::output::note(&format!("tool server {}: that of your configuration is used", setting.name));
         } else {
-            config.tools_of_others.servers.push(setting);
+            config.external_tools.servers.push(setting);
         }
     }
     Ok(())
@@ -31,7 +31,7 @@ pub(super) fn add(servers: &[McpServer], config: &mut Config) -> Result<(), Erro
 
 fn setting(server: &McpServer, field: &str) -> Result<ServerSetting, Error> {
     let wrong = |inner: &str, why: &str| rpc::wrong(&format!("{field}.{inner}"), why);
-    let (name, reach, env) = match server {
+    let (name, transport, env) = match server {
         McpServer::Stdio(server) => {
             let Some(command) = server.command.to_str() else {
                 return Err(wrong("command", "it is not UTF-8"));
@@ -40,10 +40,10 @@ fn setting(server: &McpServer, field: &str) -> Result<ServerSetting, Error> {
             let literal = |variable: &agent_client_protocol_schema::v1::EnvVariable| {
                 (variable.name.clone(), EnvValue::Literal(variable.value.clone()))
             };
-            (&server.name, Reach::Command(line), server.env.iter().map(literal).collect())
+            (&server.name, Transport::Command(line), server.env.iter().map(literal).collect())
         }
         McpServer::Http(server) if server.headers.is_empty() => {
-            (&server.name, Reach::Url(server.url.clone()), std::collections::BTreeMap::new())
+            (&server.name, Transport::Url(server.url.clone()), std::collections::BTreeMap::new())
         }
         McpServer::Http(_) => {
             let why = "a server with headers is not taken from an editor; name it in headstart's own configuration, where `bearer` is the variable with its token";
@@ -59,7 +59,7 @@ fn setting(server: &McpServer, field: &str) -> Result<ServerSetting, Error> {
         name,
         origin: PolicyOrigin::User,
         file: "the editor's settings".into(),
-        reach,
+        transport,
         env,
         bearer: None,
         oauth: OAuthSetting::default(),

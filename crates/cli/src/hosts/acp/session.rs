@@ -1,6 +1,6 @@
 //! One session: a conversation, shown as updates of the protocol. The rules of the conversation are not here.
 
-mod telling;
+mod reports;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,13 +20,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::client::Client;
-use super::offer::{self, Command, Offer};
-use super::options::{self, Settings};
-use super::questions::{Asking, Said};
+use super::offer::{self, Offer, SessionCommand};
+use super::options::{self, SessionOptions};
+use super::questions::{ClientQuestion, QuestionReply};
 use super::{rpc, updates};
 use crate::conversation::costs::{statistics_line, tokens};
 use crate::conversation::words;
-use crate::conversation::{Conversation, ModelChoice, Undone, take_back_last_turn};
+use crate::conversation::{Conversation, ModelChoice, UndoResult, take_back_last_turn};
 use crate::models::Models;
 use crate::output::{one_line, shortened};
 use crate::tool_rows::tool_lines;
@@ -36,11 +36,11 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const TITLE_CHARS: usize = 60;
 
 /// What the client requests of a session.
-pub(super) enum Act {
+pub(super) enum SessionRequest {
     /// The client may know of the session now, and `answer` is sent before anything else. With `replay` the client is
     /// told the earlier conversation after that.
     Begin {
-        answer: Opening,
+        answer: OpeningAnswer,
         replay: bool,
     },
     Prompt {
@@ -72,32 +72,32 @@ pub(super) enum Act {
 }
 
 /// Makes the answer to the request that opened the session, from the session's settings.
-pub(super) type Opening = Box<dyn FnOnce(&Settings, bool) -> (RequestId, Value) + Send>;
+pub(super) type OpeningAnswer = Box<dyn FnOnce(&SessionOptions, bool) -> (RequestId, Value) + Send>;
 
 /// Sends requests to a session.
 #[derive(Clone)]
-pub(super) struct Handle(mpsc::UnboundedSender<Act>);
+pub(super) struct SessionHandle(mpsc::UnboundedSender<SessionRequest>);
 
-impl Handle {
+impl SessionHandle {
     /// Returns `false` if the session has ended.
-    pub(super) fn act(&self, act: Act) -> bool {
-        self.0.send(act).is_ok()
+    pub(super) fn send(&self, request: SessionRequest) -> bool {
+        self.0.send(request).is_ok()
     }
 }
 
-pub(super) struct Session {
+pub(super) struct AcpSession {
     id: SessionId,
     client: Client,
     conversation: Conversation,
     models: Models,
     choice: ModelChoice,
-    settings: Settings,
+    settings: SessionOptions,
     /// How much is done ahead if work ahead is switched on.
     ahead: Mode,
-    acts: mpsc::UnboundedReceiver<Act>,
-    me: Handle,
-    prompt: Option<Prompt>,
-    asking: Option<(Asking, JoinHandle<()>)>,
+    requests: mpsc::UnboundedReceiver<SessionRequest>,
+    handle: SessionHandle,
+    prompt: Option<PendingPrompt>,
+    open_question: Option<(ClientQuestion, JoinHandle<()>)>,
     /// The calls that the client knows, each as it was told last.
     calls: BTreeMap<usize, ToolCallUpdate>,
     /// The calls that have not ended from the client's point of view.
@@ -107,11 +107,11 @@ pub(super) struct Session {
     offer: Offer,
     is_titled: bool,
     /// The number of messages from this program itself that the client was told.
-    said: AtomicU64,
+    message_count: AtomicU64,
 }
 
 /// A prompt that has not been answered yet.
-struct Prompt {
+struct PendingPrompt {
     id: RequestId,
     /// The text that the client sent and shows.
     sent: String,
@@ -119,16 +119,16 @@ struct Prompt {
     ending: Option<Ending>,
 }
 
-impl Session {
+impl AcpSession {
     pub(super) fn new(
         client: Client,
         conversation: Conversation,
         models: Models,
         choice: ModelChoice,
-        settings: Settings,
-    ) -> (Self, Handle) {
-        let (acts, received) = mpsc::unbounded_channel();
-        let me = Handle(acts);
+        settings: SessionOptions,
+    ) -> (Self, SessionHandle) {
+        let (requests, received) = mpsc::unbounded_channel();
+        let me = SessionHandle(requests);
         let configured = conversation.settings.background.mode;
         let session = Self {
             id: SessionId::new(conversation.id.as_str()),
@@ -137,10 +137,10 @@ impl Session {
             choice,
             settings,
             ahead: if configured == Mode::Off { Mode::Auto } else { configured },
-            acts: received,
-            me: me.clone(),
+            requests: received,
+            handle: me.clone(),
             prompt: None,
-            asking: None,
+            open_question: None,
             calls: BTreeMap::new(),
             open_calls: BTreeSet::new(),
             about_work: None,
@@ -151,7 +151,7 @@ impl Session {
                 .items
                 .iter()
                 .any(|item| matches!(**item, Item::Prompt { .. })),
-            said: AtomicU64::new(0),
+            message_count: AtomicU64::new(0),
             conversation,
         };
         (session, me)
@@ -162,15 +162,15 @@ impl Session {
         let closed = loop {
             tokio::select! {
                 biased;
-                act = self.acts.recv() => match act {
-                    Some(Act::Close { closed }) => break Some(closed),
-                    Some(act) => self.on_act(act).await,
+                request = self.requests.recv() => match request {
+                    Some(SessionRequest::Close { closed }) => break Some(closed),
+                    Some(request) => self.handle_request(request).await,
                     None => break None,
                 },
                 Some(update) = self.conversation.updates.next() => self.on_update(&update).await,
             }
         };
-        if let Some((_, task)) = self.asking.take() {
+        if let Some((_, task)) = self.open_question.take() {
             task.abort();
         }
         let ends = async {
@@ -191,36 +191,36 @@ impl Session {
         drop(closed);
     }
 
-    async fn on_act(&mut self, act: Act) {
-        match act {
-            Act::Begin { answer, replay } => self.begin(answer, replay).await,
-            Act::Prompt { id, text } => self.on_prompt(id, text).await,
-            Act::Cancel { only } => self.cancel(only.as_ref()),
-            Act::SetMode { id, mode } => {
+    async fn handle_request(&mut self, request: SessionRequest) {
+        match request {
+            SessionRequest::Begin { answer, replay } => self.begin(answer, replay).await,
+            SessionRequest::Prompt { id, text } => self.on_prompt(id, text).await,
+            SessionRequest::Cancel { only } => self.cancel(only.as_ref()),
+            SessionRequest::SetMode { id, mode } => {
                 let set = self.set_mode(&mode);
                 let is_set = set.is_ok();
                 self.client.respond(&id, set.map(|()| json!({}))).await;
                 if is_set {
                     let options = ConfigOptionUpdate::new(self.settings.options(self.switches()));
-                    self.tell(SessionUpdate::ConfigOptionUpdate(options)).await;
+                    self.send_update(SessionUpdate::ConfigOptionUpdate(options)).await;
                 }
             }
-            Act::SetOption { id, option, value } => {
+            SessionRequest::SetOption { id, option, value } => {
                 let before = self.settings.mode;
                 let set = self.set_option(&option, &value);
                 let options = self.settings.options(self.switches());
                 self.client.respond(&id, set.map(|()| json!({ "configOptions": options }))).await;
                 if self.settings.mode != before {
                     let mode = CurrentModeUpdate::new(words::mode_name(self.settings.mode));
-                    self.tell(SessionUpdate::CurrentModeUpdate(mode)).await;
+                    self.send_update(SessionUpdate::CurrentModeUpdate(mode)).await;
                 }
             }
-            Act::Answered { question, answer } => self.on_answer(question, answer).await,
-            Act::Close { .. } => {}
+            SessionRequest::Answered { question, answer } => self.on_answer(question, answer).await,
+            SessionRequest::Close { .. } => {}
         }
     }
 
-    async fn begin(&mut self, answer: Opening, replay: bool) {
+    async fn begin(&mut self, answer: OpeningAnswer, replay: bool) {
         let view = self.conversation.agent.view();
         if replay {
             for (key, item) in view.items.iter().enumerate() {
@@ -229,7 +229,7 @@ impl Session {
         }
         let (id, result) = answer(&self.settings, self.switches());
         self.client.respond(&id, Ok(result)).await;
-        self.tell(self.offer.commands()).await;
+        self.send_update(self.offer.commands()).await;
         let trouble = std::mem::take(&mut self.conversation.trouble);
         if !trouble.is_empty() {
             self.notice(NoticeSeverity::Warning, &trouble).await;
@@ -238,8 +238,8 @@ impl Session {
 
     async fn replay(&mut self, key: usize, item: &Item) {
         match item {
-            Item::Prompt { text } => self.tell(updates::prompt(key, text)).await,
-            Item::Answer { text } => self.tell(updates::answer(key, text)).await,
+            Item::Prompt { text } => self.send_update(updates::prompt(key, text)).await,
+            Item::Answer { text } => self.send_update(updates::answer(key, text)).await,
             Item::Call(call) => self.on_call(key, call).await,
             _ => {}
         }
@@ -256,13 +256,13 @@ impl Session {
         let text = match offer::command(&sent) {
             None => sent.clone(),
             // This is an ordinary prompt with the words of the suggestion.
-            Some(Command::Next) => match self.offer.first().map(str::to_owned) {
+            Some(SessionCommand::Next) => match self.offer.first().map(str::to_owned) {
                 Some(suggested) => suggested,
                 None => return self.say(&id, "Nothing is suggested now.").await,
             },
             // The prompt is answered when the summary exists, and the client is told of the summary.
-            Some(Command::Compact) if agent.compact().is_ok() => {
-                self.prompt = Some(Prompt { id, sent, cancelled: false, ending: None });
+            Some(SessionCommand::Compact) if agent.compact().is_ok() => {
+                self.prompt = Some(PendingPrompt { id, sent, cancelled: false, ending: None });
                 return;
             }
             Some(command) => {
@@ -279,46 +279,49 @@ impl Session {
         }
         let title = (!self.is_titled).then(|| shortened(&one_line(&text), TITLE_CHARS));
         self.is_titled = true;
-        self.prompt = Some(Prompt { id, sent, cancelled: false, ending: None });
+        self.prompt = Some(PendingPrompt { id, sent, cancelled: false, ending: None });
         if let Some(title) = title {
-            self.tell(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title))).await;
+            self.send_update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title))).await;
         }
     }
 
     /// Answers a prompt that only this program reads, without a model.
     async fn say(&self, id: &RequestId, text: &str) {
-        self.tell(updates::said(self.said.fetch_add(1, Ordering::Relaxed), text)).await;
+        self.send_update(updates::agent_message(self.message_count.fetch_add(1, Ordering::Relaxed), text))
+            .await;
         self.client.respond(id, Ok(PromptResponse::new(StopReason::EndTurn))).await;
     }
 
-    fn on_command(&mut self, command: &Command) -> String {
+    fn on_command(&mut self, command: &SessionCommand) -> String {
         let agent = &self.conversation.agent;
         match command {
-            Command::Next | Command::AheadHow => {
+            SessionCommand::Next | SessionCommand::AheadHow => {
                 let now = if self.settings.ahead { "on" } else { "off" };
                 format!("Suggestions and work ahead are {now}; /ahead on and /ahead off change that.")
             }
-            Command::Diff => match agent.staged().unwrap_or_default().diff() {
+            SessionCommand::Diff => match agent.staged().unwrap_or_default().diff() {
                 diff if diff.is_empty() => "Nothing is staged.".to_owned(),
                 diff => fenced(&diff),
             },
-            Command::Undo => match take_back_last_turn(agent, &self.conversation.parts.tree) {
-                Undone::Nothing(why) | Undone::Refused(why) => why,
-                Undone::Part { files, left } => format!("{files}\n{left}"),
-                Undone::Whole { files, told } => format!("{files}\n\n{told}"),
+            SessionCommand::Undo => match take_back_last_turn(agent, &self.conversation.parts.tree) {
+                UndoResult::Nothing(why) | UndoResult::Refused(why) => why,
+                UndoResult::Part { files, left } => format!("{files}\n{left}"),
+                UndoResult::Whole { files, told } => format!("{files}\n\n{told}"),
             },
-            Command::Stats => statistics_line(agent),
-            Command::Tools => {
+            SessionCommand::Stats => statistics_line(agent),
+            SessionCommand::Tools => {
                 let parts = &self.conversation.parts;
                 let names = parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
                 listed(&tool_lines(names, &self.conversation.agent.rules()))
             }
-            Command::Servers => match self.conversation.parts.server_tools.lines() {
+            SessionCommand::Servers => match self.conversation.parts.server_tools.lines() {
                 lines if lines.is_empty() => "There are no tool servers.".to_owned(),
                 lines => listed(&lines),
             },
-            Command::Compact => "There is nothing to sum up yet: the last turns stay as they are.".to_owned(),
-            Command::Ahead(on) => {
+            SessionCommand::Compact => {
+                "There is nothing to sum up yet: the last turns stay as they are.".to_owned()
+            }
+            SessionCommand::Ahead(on) => {
                 self.set_ahead(*on);
                 let now = if *on { "on" } else { "off" };
                 format!("Suggestions and work ahead are {now} in this session.")
@@ -366,8 +369,8 @@ impl Session {
             (options::MODEL, Value::String(model)) => {
                 let chosen =
                     self.choice.open(model).map_err(|problem| rpc::wrong("params.value", &problem))?;
-                let Conversation { agent, parts, works_here, .. } = &mut self.conversation;
-                self.choice.use_models(agent, parts, works_here, chosen);
+                let Conversation { agent, parts, uses_local_model, .. } = &mut self.conversation;
+                self.choice.use_models(agent, parts, uses_local_model, chosen);
                 self.settings.model.clone_from(model);
                 Ok(())
             }
@@ -396,19 +399,19 @@ impl Session {
                 ItemChange::Added { key, item } | ItemChange::Changed { key, item } => {
                     self.on_item(*key, item, matches!(change, ItemChange::Added { .. })).await;
                 }
-                ItemChange::Appended { key, text } => self.tell(updates::answer(*key, text)).await,
+                ItemChange::Appended { key, text } => self.send_update(updates::answer(*key, text)).await,
                 _ => {}
             }
         }
         self.on_question(&update.view).await;
         let offer = Offer::of(&update.view);
         if offer != self.offer {
-            if offer.is_another_work(&self.offer) {
+            if offer.is_for_other_work(&self.offer) {
                 self.conversation.parts.views.prepare();
             }
             self.offer = offer;
-            self.tell(self.offer.told()).await;
-            self.tell(self.offer.commands()).await;
+            self.send_update(self.offer.update()).await;
+            self.send_update(self.offer.commands()).await;
         }
         if update.view.phase == Phase::Idle {
             self.finish().await;
@@ -417,16 +420,16 @@ impl Session {
 
     /// Asks a new question, and withdraws one that has become irrelevant.
     async fn on_question(&mut self, view: &View) {
-        let known = self.asking.as_ref().map(|(asking, _)| asking.id);
+        let known = self.open_question.as_ref().map(|(asking, _)| asking.id);
         let stands = view.question.as_ref().map(|question| question.id);
         if known == stands {
             return;
         }
-        if let Some((_, task)) = self.asking.take() {
+        if let Some((_, task)) = self.open_question.take() {
             task.abort();
         }
         let Some(question) = &view.question else { return };
-        let Some(asking) = Asking::of(question, view, &self.conversation.parts) else {
+        let Some(asking) = ClientQuestion::of(question, view, &self.conversation.parts) else {
             let _ = self.conversation.agent.answer(question.id, UserAnswer::No);
             return;
         };
@@ -435,30 +438,30 @@ impl Session {
             self.close_question_of_work(ToolCallStatus::Failed).await;
             self.about_work = Some(asking.call.tool_call_id.clone());
             if let Ok(call) = ToolCall::try_from(asking.call.clone()) {
-                self.tell(SessionUpdate::ToolCall(call)).await;
+                self.send_update(SessionUpdate::ToolCall(call)).await;
             }
         }
         let request =
             RequestPermissionRequest::new(self.id.clone(), asking.call.clone(), asking.options.clone());
-        let (client, me, question) = (self.client.clone(), self.me.clone(), asking.id);
+        let (client, me, question) = (self.client.clone(), self.handle.clone(), asking.id);
         let task = tokio::spawn(async move {
             let answer = client.ask("session/request_permission", &request).await;
-            me.act(Act::Answered { question, answer });
+            me.send(SessionRequest::Answered { question, answer });
         });
-        self.asking = Some((asking, task));
+        self.open_question = Some((asking, task));
     }
 
     async fn on_answer(&mut self, question: QuestionId, answer: Result<RequestPermissionResponse, Error>) {
-        if self.asking.as_ref().is_none_or(|(asking, _)| asking.id != question) {
+        if self.open_question.as_ref().is_none_or(|(asking, _)| asking.id != question) {
             return;
         }
-        let Some((asking, _)) = self.asking.take() else { return };
+        let Some((asking, _)) = self.open_question.take() else { return };
         let agent = &self.conversation.agent;
-        let answer = match asking.said(answer) {
-            Said::Answer(answer) => answer,
-            Said::KeepCommits(commits) => match commits.keep() {
-                Ok(Some(way)) => {
-                    self.notice(NoticeSeverity::Info, &way.told()).await;
+        let answer = match asking.reply(answer) {
+            QuestionReply::Answer(answer) => answer,
+            QuestionReply::KeepCommits(commits) => match commits.keep() {
+                Ok(Some(offer)) => {
+                    self.notice(NoticeSeverity::Info, &offer.merge_advice()).await;
                     UserAnswer::Settled
                 }
                 Ok(None) => UserAnswer::Anew,
@@ -467,7 +470,7 @@ impl Session {
                     UserAnswer::No
                 }
             },
-            Said::Stop => {
+            QuestionReply::Stop => {
                 // It may have ended by itself, and then there is nothing to stop.
                 let _ = agent.interrupt();
                 return;
@@ -485,11 +488,11 @@ impl Session {
         for key in std::mem::take(&mut self.open_calls) {
             let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
             let ended = ToolCallUpdate::new(updates::call_id(key), fields);
-            self.tell(SessionUpdate::ToolCallUpdate(ended)).await;
+            self.send_update(SessionUpdate::ToolCallUpdate(ended)).await;
         }
         let used = self.conversation.agent.window_use();
         if let Some(window) = used.window {
-            self.tell(SessionUpdate::UsageUpdate(UsageUpdate::new(used.tokens, window))).await;
+            self.send_update(SessionUpdate::UsageUpdate(UsageUpdate::new(used.tokens, window))).await;
         }
         let stop = match (&prompt.ending, prompt.cancelled) {
             (_, true) | (Some(Ending::Aborted), _) => Ok(StopReason::Cancelled),
@@ -509,7 +512,7 @@ impl Session {
 
     /// Whether the client knows boolean settings.
     fn switches(&self) -> bool {
-        let options = self.client.can().session.and_then(|session| session.config_options);
+        let options = self.client.capabilities().session.and_then(|session| session.config_options);
         options.is_some_and(|options| options.boolean.is_some())
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsRespo
 }
 
 /// Checks that a session belongs to this folder.
-pub(super) fn is_here(state: &Path, workspace: &Path, id: &str) -> Result<(), Error> {
+pub(super) fn check_workspace(state: &Path, workspace: &Path, id: &str) -> Result<(), Error> {
     let workspace = workspace.to_string_lossy();
     if Sessions::of(state, &workspace).has(id) {
         return Ok(());

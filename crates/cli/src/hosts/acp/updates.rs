@@ -23,7 +23,7 @@ pub(super) fn answer(key: usize, text: &str) -> SessionUpdate {
 }
 
 /// Text of this program, as a message of its own.
-pub(super) fn said(number: u64, text: &str) -> SessionUpdate {
+pub(super) fn agent_message(number: u64, text: &str) -> SessionUpdate {
     let chunk = ContentChunk::new(block(text)).message_id(MessageId::new(format!("headstart-{number}")));
     SessionUpdate::AgentMessageChunk(chunk)
 }
@@ -62,7 +62,7 @@ pub(super) fn call(key: usize, item: &CallItem, workspace: &Path) -> ToolCall {
 }
 
 /// A call, as the client is asked about it.
-pub(super) fn asked_call(
+pub(super) fn pending_call(
     key: usize,
     call: &Call,
     changes: Option<&ChangeSet>,
@@ -101,7 +101,7 @@ pub(super) fn changed_call(
     let fields = ToolCallUpdateFields::new().status(status(item)).title(title(&item.call));
     let fields = if shown.is_empty() { fields } else { fields.content(shown) };
     // The client already knows the paths that the call named.
-    let found = found(item, workspace);
+    let found = result_locations(item, workspace);
     let is_new = !found.is_empty() && found != locations(&item.call, workspace);
     let fields = if is_new { fields.locations(found) } else { fields };
     let fields = match &item.outcome {
@@ -113,7 +113,7 @@ pub(super) fn changed_call(
 }
 
 /// The places in the workspace that a result is about.
-fn found(item: &CallItem, workspace: &Path) -> Vec<ToolCallLocation> {
+fn result_locations(item: &CallItem, workspace: &Path) -> Vec<ToolCallLocation> {
     let place = |uri: &ItemUri| match uri {
         ItemUri::File { path, lines } => {
             Some(ToolCallLocation::new(workspace.join(path.to_string())).line(lines.map(|(first, _)| first)))

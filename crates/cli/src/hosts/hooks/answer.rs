@@ -4,11 +4,11 @@ use headstart_tool_gate::{Decision, ElsewhereVerdict, Reason};
 use serde_json::Value;
 
 use super::contract::{Contract, Shape};
-use super::message::Call;
+use super::message::HookCall;
 
 /// How an allowed command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CommandForm {
     /// This line, which confines the command, replaces it.
     Confined { line: String },
     /// Unchanged, in the product's own shell.
@@ -17,7 +17,7 @@ pub(crate) enum Form {
 
 /// The answer of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum HookAnswer {
     /// The command runs without a question; if there is a `line`, that runs in its place.
     Allow { why: String, line: Option<String> },
     /// The command does not run.
@@ -26,7 +26,7 @@ pub(crate) enum Answer {
     Silent { why: String },
 }
 
-impl Answer {
+impl HookAnswer {
     /// The name of the answer in JSON.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -37,19 +37,19 @@ impl Answer {
     }
 }
 
-/// The answer to a call that the gate has judged. `hindrance` is the reason in the product's surroundings, if there is
+/// The answer to a call that the gate has judged. `objection` is the reason in the product's surroundings, if there is
 /// one, why the command must not be allowed.
 pub(crate) fn decide(
     contract: &Contract,
     judged: &ElsewhereVerdict,
-    form: Form,
+    form: CommandForm,
     denies: bool,
-    hindrance: Option<String>,
-) -> Answer {
+    objection: Option<String>,
+) -> HookAnswer {
     let verdict = &judged.verdict;
-    let silent = |why: &str| Answer::Silent { why: why.to_owned() };
+    let silent = |why: &str| HookAnswer::Silent { why: why.to_owned() };
     if denies && matches!(verdict.reason, Reason::DeniedPath | Reason::SecretPath) {
-        return Answer::Deny { why: format!("headstart: {}", verdict.detail) };
+        return HookAnswer::Deny { why: format!("headstart: {}", verdict.detail) };
     }
     if verdict.decision != Decision::Allow || verdict.reason != Reason::ReadOnly {
         return silent(&verdict.detail);
@@ -58,31 +58,31 @@ pub(crate) fn decide(
         return silent("the command only reads, and this product asks whatever a hook says");
     }
     let line = match form {
-        Form::Confined { .. } if judged.leaves_folder => {
+        CommandForm::Confined { .. } if judged.leaves_folder => {
             return silent("the command takes the shell to another folder, and a confined one could not");
         }
-        Form::AsText if verdict.hardened.is_some() => {
+        CommandForm::AsText if verdict.hardened.is_some() => {
             return silent(
                 "the command only reads in a hardened form, and the product's shell would run the plain one",
             );
         }
-        Form::Confined { line } => Some(line),
-        Form::AsText => None,
+        CommandForm::Confined { line } => Some(line),
+        CommandForm::AsText => None,
     };
-    match hindrance {
-        Some(why) => Answer::Silent { why },
-        None => Answer::Allow { why: format!("headstart: {}", verdict.detail), line },
+    match objection {
+        Some(why) => HookAnswer::Silent { why },
+        None => HookAnswer::Allow { why: format!("headstart: {}", verdict.detail), line },
     }
 }
 
 /// The JSON of an answer to `call`; `None` if nothing is to be printed.
-pub(crate) fn render(answer: &Answer, call: &Call) -> Option<Value> {
+pub(crate) fn render(answer: &HookAnswer, call: &HookCall) -> Option<Value> {
     let (behavior, why, line) = match answer {
-        Answer::Allow { why, line } => ("allow", why, line.as_deref()),
-        Answer::Deny { why } => ("deny", why, None),
+        HookAnswer::Allow { why, line } => ("allow", why, line.as_deref()),
+        HookAnswer::Deny { why } => ("deny", why, None),
         // According to its documentation, this product reads an empty object as no answer.
-        Answer::Silent { .. } if call.shape == Shape::Permission => return Some(object([])),
-        Answer::Silent { .. } => return None,
+        HookAnswer::Silent { .. } if call.shape == Shape::Permission => return Some(object([])),
+        HookAnswer::Silent { .. } => return None,
     };
     let why = Some(Value::from(why.as_str()));
     let message = if behavior == "deny" { why.clone() } else { None };

@@ -22,7 +22,7 @@ pub(crate) struct Contract {
     pub(crate) project_variables: &'static [&'static str],
     /// The beginning of a call's description if the product asks for something else than to run the command.
     pub(crate) other_question: Option<&'static str>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: SettingsFile,
 }
 
 /// The JSON form of an answer.
@@ -44,7 +44,7 @@ pub(crate) enum Shape {
 
 /// Where a hook is registered.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub(crate) struct SettingsFile {
     /// The file below the user's home folder.
     pub(crate) user: &'static str,
     /// A variable that replaces the first folder of `user`.
@@ -85,7 +85,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         runs_bash: false,
         project_variables: &["CLAUDE_PROJECT_DIR"],
         other_question: None,
-        settings: Settings {
+        settings: SettingsFile {
             user: ".claude/settings.json",
             user_variable: Some("CLAUDE_CONFIG_DIR"),
             project: ".claude/settings.json",
@@ -106,7 +106,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         runs_bash: true,
         project_variables: &["QWEN_PROJECT_DIR"],
         other_question: None,
-        settings: Settings {
+        settings: SettingsFile {
             user: ".qwen/settings.json",
             user_variable: Some("QWEN_HOME"),
             project: ".qwen/settings.json",
@@ -129,7 +129,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         project_variables: &[],
         // The product asks about the connections of a command in the same form as about the command itself.
         other_question: Some("network-access"),
-        settings: Settings {
+        settings: SettingsFile {
             user: ".codex/hooks.json",
             user_variable: Some("CODEX_HOME"),
             project: ".codex/hooks.json",
@@ -157,7 +157,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         runs_bash: true,
         project_variables: &[],
         other_question: None,
-        settings: Settings {
+        settings: SettingsFile {
             user: ".copilot/hooks/headstart.json",
             user_variable: Some("COPILOT_HOME"),
             project: ".github/hooks/headstart.json",
@@ -181,7 +181,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         runs_bash: false,
         project_variables: &["CURSOR_PROJECT_DIR"],
         other_question: None,
-        settings: Settings {
+        settings: SettingsFile {
             user: ".cursor/hooks.json",
             user_variable: None,
             project: ".cursor/hooks.json",
@@ -202,7 +202,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         runs_bash: true,
         project_variables: &["GEMINI_PROJECT_DIR"],
         other_question: None,
-        settings: Settings {
+        settings: SettingsFile {
             user: ".gemini/settings.json",
             user_variable: None,
             project: ".gemini/settings.json",

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use headstart_budget::policy::Mode;
 use headstart_tool_gate::{ElsewhereVerdict, Gate};
 
-use super::answer::{Answer, Form, decide};
+use super::answer::{CommandForm, HookAnswer, decide};
 use super::contract::Contract;
-use super::message::Call;
+use super::message::HookCall;
 use super::surroundings;
-use crate::config::{Flags, Keep};
+use crate::config::{Flags, LedgerDetail};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::shell_words::shell_line;
 
 /// The flags of a hook.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Ways {
+pub(crate) struct AnswerFlags {
     /// Whether a command that a deny rule covers is refused; without this the product only asks.
     pub(crate) denies: bool,
     /// Whether an allowed command runs unchanged, even if the product would accept a confined one in its place.
@@ -24,9 +24,9 @@ pub(crate) struct Ways {
 }
 
 /// A call that was judged.
-pub(crate) struct Judged {
+pub(crate) struct JudgedCall {
     pub(crate) elsewhere: ElsewhereVerdict,
-    pub(crate) answer: Answer,
+    pub(crate) answer: HookAnswer,
     /// Whether the user wants answers to be recorded.
     pub(crate) is_kept: bool,
 }
@@ -34,10 +34,10 @@ pub(crate) struct Judged {
 /// Judges a call by the rules of the user and of the project.
 pub(crate) fn judge(
     contract: &Contract,
-    call: &Call,
-    ways: Ways,
+    call: &HookCall,
+    flags: AnswerFlags,
     context: &Context,
-) -> Result<Judged, CliError> {
+) -> Result<JudgedCall, CliError> {
     let directory = Path::new(&call.directory);
     if !directory.is_dir() {
         return Err(CliError::NoWorkspace { path: directory.to_owned() });
@@ -48,22 +48,22 @@ pub(crate) fn judge(
     let config = context.config(&Flags::default(), &workspace)?;
     let rules = config.gate_context(named)?;
     let elsewhere = Gate::new().judge_elsewhere(&call.args, &call.directory, &rules);
-    let confines = contract.takes_other_command && !ways.as_text;
+    let confines = contract.takes_other_command && !flags.as_text;
     let is_off = (config.background.mode == Mode::Off)
         .then(|| "what headstart does unasked is switched off".to_owned());
     let asks_nothing = || (!call.asks).then(|| "nothing is asked in this mode".to_owned());
-    let hindrance = is_off.or_else(asks_nothing).or_else(|| surroundings::of_folder(directory, &workspace));
-    let (form, hindrance) = if confines {
+    let objection = is_off.or_else(asks_nothing).or_else(|| surroundings::of_folder(directory, &workspace));
+    let (form, objection) = if confines {
         let program = program();
-        let hindrance = hindrance.or_else(|| of_confined(&program, &workspace, context));
-        (Form::Confined { line: confined_line(&program, call, &workspace) }, hindrance)
+        let objection = objection.or_else(|| of_confined(&program, &workspace, context));
+        (CommandForm::Confined { line: confined_line(&program, call, &workspace) }, objection)
     } else {
         let of_text =
             || surroundings::of_text(contract, &context.environment, &workspace, &elsewhere.programs);
-        (Form::AsText, hindrance.or_else(of_text))
+        (CommandForm::AsText, objection.or_else(of_text))
     };
-    let answer = decide(contract, &elsewhere, form, ways.denies, hindrance);
-    Ok(Judged { elsewhere, answer, is_kept: config.ledger != Keep::Nothing })
+    let answer = decide(contract, &elsewhere, form, flags.denies, objection);
+    Ok(JudgedCall { elsewhere, answer, is_kept: config.ledger != LedgerDetail::Nothing })
 }
 
 fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<String> {
@@ -85,7 +85,7 @@ fn program() -> PathBuf {
 }
 
 /// The command line that judges the command again and runs it confined.
-fn confined_line(program: &Path, call: &Call, workspace: &Path) -> String {
+fn confined_line(program: &Path, call: &HookCall, workspace: &Path) -> String {
     let mut words = vec![program.to_string_lossy().into_owned(), "run".to_owned(), "--read-only".to_owned()];
     if workspace != Path::new(&call.directory) {
         words.extend(["--workspace".to_owned(), workspace.to_string_lossy().into_owned()]);

@@ -18,7 +18,7 @@ const FOLDERS: [&str; 4] = ["directory", "dir_path", "cwd", "workdir"];
 
 /// A call of a shell tool, about which a product may ask its user.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct HookCall {
     /// The event, as the message names it.
     pub(crate) event: &'static str,
     pub(crate) shape: Shape,
@@ -32,7 +32,7 @@ pub(crate) struct Call {
     pub(crate) roots: Vec<String>,
 }
 
-impl Call {
+impl HookCall {
     /// The command that would run.
     pub(crate) fn command(&self) -> &str {
         self.args.get("command").and_then(Value::as_str).unwrap_or_default()
@@ -41,7 +41,7 @@ impl Call {
 
 /// Why a message gets no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unanswered {
+pub(crate) enum NoAnswer {
     /// The message is not about a command that a user is asked about, which is no error.
     NotMeant(String),
     /// The message is not understood.
@@ -49,8 +49,8 @@ pub(crate) enum Unanswered {
 }
 
 /// Reads a message.
-pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Unanswered> {
-    let wrong = |problem: &str| Unanswered::NotUnderstood(problem.to_owned());
+pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<HookCall, NoAnswer> {
+    let wrong = |problem: &str| NoAnswer::NotUnderstood(problem.to_owned());
     if MAX_BYTES < bytes.len() {
         return Err(wrong("the message has more than 16 MiB"));
     }
@@ -58,14 +58,14 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Un
         return Err(wrong("the message is empty"));
     }
     let message: Value = serde_json::from_slice(bytes)
-        .map_err(|error| Unanswered::NotUnderstood(format!("the message is not JSON: {error}")))?;
+        .map_err(|error| NoAnswer::NotUnderstood(format!("the message is not JSON: {error}")))?;
     let Value::Object(message) = message else {
         return Err(wrong("the message is not a JSON object"));
     };
     let (event, shape) = event(contract, &message)?;
     match text(&message, &["tool_name", "toolName"])? {
         Some(tool) if contract.tools.contains(&tool) => {}
-        Some(tool) => return Err(Unanswered::NotMeant(format!("{tool:?} is no shell for Unix"))),
+        Some(tool) => return Err(NoAnswer::NotMeant(format!("{tool:?} is no shell for Unix"))),
         None if contract.tools.is_empty() => {}
         None => return Err(wrong("the tool has no name")),
     }
@@ -82,7 +82,7 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Un
     }
     let description = args.get("description").and_then(Value::as_str).unwrap_or_default();
     if contract.other_question.is_some_and(|start| description.starts_with(start)) {
-        return Err(Unanswered::NotMeant("it asks for something else than running the command".to_owned()));
+        return Err(NoAnswer::NotMeant("it asks for something else than running the command".to_owned()));
     }
     let cwd = text(&message, &["cwd"])?.ok_or_else(|| wrong("\"cwd\" is missing"))?;
     let named = FOLDERS.iter().filter_map(|name| args.get(*name)).find(|folder| !folder.is_null());
@@ -96,25 +96,25 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Un
     let roots = message.get("workspace_roots").and_then(Value::as_array);
     let roots = roots.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
     let directory = directory.to_owned();
-    Ok(Call { event, shape, args: args.into_owned(), directory, asks, roots })
+    Ok(HookCall { event, shape, args: args.into_owned(), directory, asks, roots })
 }
 
 /// The event according to the message, because a product may register one program for several events.
 fn event(
     contract: &'static Contract,
     message: &Map<String, Value>,
-) -> Result<(&'static str, Shape), Unanswered> {
+) -> Result<(&'static str, Shape), NoAnswer> {
     let Some(named) = text(message, &["hook_event_name", "hookEventName"])? else {
         return Ok(contract.events[0]);
     };
     let known = contract.events.iter().find(|(name, _)| *name == named);
-    known.copied().ok_or_else(|| Unanswered::NotMeant(format!("{named:?} is no event to answer")))
+    known.copied().ok_or_else(|| NoAnswer::NotMeant(format!("{named:?} is no event to answer")))
 }
 
 /// The arguments of the call. They are in one of the fields for them, as an object or as its JSON text, or else they
 /// are the message itself.
-fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>, Unanswered> {
-    let wrong = |problem: &str| Unanswered::NotUnderstood(problem.to_owned());
+fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>, NoAnswer> {
+    let wrong = |problem: &str| NoAnswer::NotUnderstood(problem.to_owned());
     let mut fields = ARGUMENTS.iter().filter_map(|name| message.get(*name)).filter(|value| !value.is_null());
     let field = fields.next();
     if fields.next().is_some() || (field.is_some() && message.contains_key("command")) {
@@ -131,28 +131,23 @@ fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>
         Some(Value::String(text)) => match serde_json::from_str(text) {
             Ok(Value::Object(args)) => Ok(Cow::Owned(args)),
             Ok(_) => Err(wrong("the tool's arguments are no JSON object")),
-            Err(error) => {
-                Err(Unanswered::NotUnderstood(format!("the tool's arguments are not JSON: {error}")))
-            }
+            Err(error) => Err(NoAnswer::NotUnderstood(format!("the tool's arguments are not JSON: {error}"))),
         },
         Some(_) => Err(wrong("the tool's arguments are no object")),
     }
 }
 
 /// The text under one of several names. If several are present, they must have the same value.
-fn text<'a>(message: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, Unanswered> {
+fn text<'a>(message: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, NoAnswer> {
     let mut found = None;
     for name in names {
         match message.get(*name) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) if found.is_none_or(|other| other == text) => found = Some(text),
             Some(Value::String(_)) => {
-                return Err(Unanswered::NotUnderstood(format!(
-                    "{} say different things",
-                    names.join(" and ")
-                )));
+                return Err(NoAnswer::NotUnderstood(format!("{} say different things", names.join(" and "))));
             }
-            Some(_) => return Err(Unanswered::NotUnderstood(format!("{name:?} is not text"))),
+            Some(_) => return Err(NoAnswer::NotUnderstood(format!("{name:?} is not text"))),
         }
     }
     Ok(found.map(String::as_str))

@@ -27,16 +27,16 @@ use std::time::Instant;
 
 use self::answer::render;
 use self::contract::Contract;
-use self::judge::Ways;
-use self::message::{MAX_BYTES, Unanswered};
-use self::record::{Line, Records};
+use self::judge::AnswerFlags;
+use self::message::{MAX_BYTES, NoAnswer};
+use self::record::{AnswerLine, AnswerRecord};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::{clock, output};
 
 /// Answers the message on standard input. Any failure becomes a line on standard error and no answer, so that the
 /// product behaves as it would without the hook.
-pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool, context: &Context) {
+pub(crate) fn serve(contract: &'static Contract, flags: AnswerFlags, with_command: bool, context: &Context) {
     let started = Instant::now();
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
@@ -45,10 +45,10 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
     }
     let call = match message::read(contract, &bytes) {
         Ok(call) => call,
-        Err(Unanswered::NotMeant(_)) => return,
-        Err(Unanswered::NotUnderstood(why)) => return note(&why),
+        Err(NoAnswer::NotMeant(_)) => return,
+        Err(NoAnswer::NotUnderstood(why)) => return note(&why),
     };
-    let judged = match judge::judge(contract, &call, ways, context) {
+    let judged = match judge::judge(contract, &call, flags, context) {
         Ok(judged) => judged,
         Err(error) => return note(&error.to_string()),
     };
@@ -60,7 +60,7 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
     if !judged.is_kept {
         return;
     }
-    let line = Line {
+    let line = AnswerLine {
         at: clock::unix_ms(),
         host: contract.name,
         answer: judged.answer.name(),
@@ -69,7 +69,7 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
         ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         command: with_command.then(|| call.command()),
     };
-    if let Err(error) = Records::of(context).and_then(|records| records.add(&line)) {
+    if let Err(error) = AnswerRecord::of(context).and_then(|records| records.add(&line)) {
         note(&format!("this answer is not on record: {error}"));
     }
 }

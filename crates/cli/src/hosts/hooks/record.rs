@@ -22,13 +22,13 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// The record below one state folder.
-pub(crate) struct Records {
+pub(crate) struct AnswerRecord {
     file: PathBuf,
 }
 
 /// An answer, as a line of the record.
 #[derive(Serialize)]
-pub(crate) struct Line<'a> {
+pub(crate) struct AnswerLine<'a> {
     /// When the answer was given, in milliseconds since 1970.
     pub(crate) at: u64,
     pub(crate) host: &'a str,
@@ -44,7 +44,7 @@ pub(crate) struct Line<'a> {
 
 /// The fields of a line that the statistics need.
 #[derive(Deserialize)]
-struct Counted {
+struct RecordedAnswer {
     at: u64,
     host: String,
     answer: String,
@@ -53,7 +53,7 @@ struct Counted {
 /// How many questions a hook made unnecessary.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Unasked {
+pub(crate) struct SavedQuestions {
     /// On this day, in universal time, as for all days of the statistics.
     pub(crate) today: u64,
     /// On this day and the six before it.
@@ -62,13 +62,13 @@ pub(crate) struct Unasked {
     pub(crate) by_host: BTreeMap<String, u64>,
 }
 
-impl Records {
+impl AnswerRecord {
     pub(crate) fn of(context: &Context) -> Result<Self, CliError> {
         Ok(Self { file: context.store()?.state_folder().join("ledgers/hooks.jsonl") })
     }
 
     /// Appends an answer.
-    pub(crate) fn add(&self, line: &Line<'_>) -> Result<(), CliError> {
+    pub(crate) fn add(&self, line: &AnswerLine<'_>) -> Result<(), CliError> {
         let folder = self.file.parent().expect("works because the file is in a folder of the state folder");
         store::create_private_folder(folder)?;
         let line =
@@ -80,11 +80,11 @@ impl Records {
     }
 
     /// Counts the questions that were not asked in the week that ends at `now`. Lines that cannot be read are skipped.
-    pub(crate) fn unasked(&self, now: u64) -> Result<Unasked, CliError> {
-        let mut unasked = Unasked::default();
+    pub(crate) fn saved_questions(&self, now: u64) -> Result<SavedQuestions, CliError> {
+        let mut unasked = SavedQuestions::default();
         for file in [&self.old(), &self.file] {
             for line in read(file)?.lines() {
-                let Ok(line) = serde_json::from_str::<Counted>(line) else { continue };
+                let Ok(line) = serde_json::from_str::<RecordedAnswer>(line) else { continue };
                 if line.answer == "allow" {
                     unasked.count(&line, now);
                 }
@@ -98,8 +98,8 @@ impl Records {
     }
 }
 
-impl Unasked {
-    fn count(&mut self, line: &Counted, now: u64) {
+impl SavedQuestions {
+    fn count(&mut self, line: &RecordedAnswer, now: u64) {
         let first = Day::of(now.saturating_sub(6 * DAY_MS));
         if Day::of(line.at) < first || Day::of(now) < Day::of(line.at) {
             return;

@@ -11,14 +11,14 @@ use jsonc_parser::cst::{
     CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode, CstStringLit,
 };
 
-use super::contract::{Contract, EntryForm, Settings};
+use super::contract::{Contract, EntryForm, SettingsFile};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::shell_words::shell_line;
 
 /// Which settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum SettingsScope {
     User,
     Project,
 }
@@ -32,14 +32,16 @@ pub(crate) struct Problem {
 
 /// The path of the settings file.
 pub(crate) fn file(
-    settings: &Settings,
-    scope: Scope,
+    settings: &SettingsFile,
+    scope: SettingsScope,
     environment: &Environment,
 ) -> Result<PathBuf, CliError> {
     let absolute = |name| environment.get(name).map(Path::new).filter(|path| path.is_absolute());
     match scope {
-        Scope::Project => std::path::absolute(settings.project).map_err(CliError::io("find", Path::new("."))),
-        Scope::User => {
+        SettingsScope::Project => {
+            std::path::absolute(settings.project).map_err(CliError::io("find", Path::new(".")))
+        }
+        SettingsScope::User => {
             let below = Path::new(settings.user);
             if let Some(folder) = settings.user_variable.and_then(absolute) {
                 return Ok(folder.join(below.components().skip(1).collect::<PathBuf>()));
@@ -57,13 +59,13 @@ pub(crate) fn file(
 /// program can take its place; those of a project name it without one, because they are for several machines.
 pub(crate) fn command(
     contract: &Contract,
-    scope: Scope,
+    scope: SettingsScope,
     flags: &[&str],
     environment: &Environment,
 ) -> String {
     let program = match scope {
-        Scope::Project => "headstart".to_owned(),
-        Scope::User => own_path(environment).to_string_lossy().into_owned(),
+        SettingsScope::Project => "headstart".to_owned(),
+        SettingsScope::User => own_path(environment).to_string_lossy().into_owned(),
     };
     shell_line([program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied()))
 }
@@ -86,15 +88,15 @@ pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Resu
     let root = parse(text)?;
     let object = match root.value() {
         None => root.object_value_or_set(),
-        Some(value) => value.as_object().ok_or_else(|| of_no_use("the file", "an object"))?,
+        Some(value) => value.as_object().ok_or_else(|| wrong_type("the file", "an object"))?,
     };
     check_names(&object)?;
-    let hooks = object.object_value_or_create("hooks").ok_or_else(|| of_no_use("\"hooks\"", "an object"))?;
+    let hooks = object.object_value_or_create("hooks").ok_or_else(|| wrong_type("\"hooks\"", "an object"))?;
     check_names(&hooks)?;
     let event = contract.events[0].0;
     let list = hooks
         .array_value_or_create(event)
-        .ok_or_else(|| of_no_use(&format!("\"hooks.{event}\""), "a list"))?;
+        .ok_or_else(|| wrong_type(&format!("\"hooks.{event}\""), "a list"))?;
     if let Some(own) = own_entries(contract, &list).first() {
         if own.text.decoded_value().is_ok_and(|text| text == command) {
             return Ok(None);
@@ -152,7 +154,7 @@ pub(crate) fn is_bare(text: &str) -> bool {
 }
 
 /// An entry of headstart's.
-struct Own {
+struct OwnEntry {
     /// The command.
     text: CstStringLit,
     entry: CstObject,
@@ -160,7 +162,7 @@ struct Own {
     group: Option<(CstObject, CstArray)>,
 }
 
-fn own_entries(contract: &Contract, list: &CstArray) -> Vec<Own> {
+fn own_entries(contract: &Contract, list: &CstArray) -> Vec<OwnEntry> {
     let mut found = Vec::new();
     for entry in list.elements().iter().filter_map(CstNode::as_object) {
         match contract.settings.form {
@@ -183,13 +185,13 @@ fn own(
     entry: CstObject,
     field: &str,
     group: Option<(CstObject, CstArray)>,
-) -> Option<Own> {
+) -> Option<OwnEntry> {
     let text = entry.get(field)?.value()?.as_string_lit()?;
     let command = text.decoded_value().ok()?;
     let (program, rest) = first_word(&command)?;
     let is_ours = Path::new(&program).file_name().is_some_and(|name| name == "headstart");
     let mut rest = rest.split_whitespace();
-    (is_ours && rest.next() == Some("hook") && rest.next() == Some(contract.name)).then_some(Own {
+    (is_ours && rest.next() == Some("hook") && rest.next() == Some(contract.name)).then_some(OwnEntry {
         text,
         entry,
         group,
@@ -252,7 +254,7 @@ fn parse(text: &str) -> Result<CstRootNode, Problem> {
     })
 }
 
-fn of_no_use(what: &str, wanted: &str) -> Problem {
+fn wrong_type(what: &str, wanted: &str) -> Problem {
     Problem { line: 1, message: format!("{what} is not {wanted}; make it one, and try again") }
 }
 

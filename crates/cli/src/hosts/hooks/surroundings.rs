@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::contract::Contract;
-use super::message::Call;
+use super::message::HookCall;
 use crate::config::PROJECT_FILE;
 use crate::environment::Environment;
 
@@ -65,7 +65,7 @@ const SYSTEM_FOLDERS: [&str; 8] = [
 /// The folder that counts as the workspace of a call. It is the product's project if the message names it and the
 /// command runs in it, and otherwise the command's own folder. If a folder above that, up to the repository's, has a
 /// project file of headstart's, it is that folder, so that its rules apply.
-pub(crate) fn workspace(contract: &Contract, call: &Call, environment: &Environment) -> PathBuf {
+pub(crate) fn workspace(contract: &Contract, call: &HookCall, environment: &Environment) -> PathBuf {
     let directory = Path::new(&call.directory);
     let holds_it = |folder: &&Path| folder.is_absolute() && is_real(folder) && directory.starts_with(folder);
     let of_variables = contract.project_variables.iter().filter_map(|name| environment.get(name));

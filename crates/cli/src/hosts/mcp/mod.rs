@@ -19,8 +19,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use self::process::{Ended, Groups};
-use self::tools::{Answer, Invocation};
+use self::process::{ProcessGroups, ProcessResult};
+use self::tools::{Invocation, OutputForm};
 use crate::error::CliError;
 use crate::signals::Signals;
 use crate::workspace;
@@ -35,8 +35,8 @@ const NOT_RUN: &str = "headstart: the command was not run: ";
 /// Serves the client until it disconnects. Then no process that was started for it is left.
 pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> Result<(), CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
-    let groups = Groups::default();
-    let server = Server { workspace, state, groups: groups.clone() };
+    let groups = ProcessGroups::default();
+    let server = McpServer { workspace, state, groups: groups.clone() };
     let serving = async {
         let failed = |error: String| CliError::Unavailable(format!("the client cannot be served: {error}"));
         match server.serve(rmcp::transport::stdio()).await {
@@ -56,14 +56,14 @@ pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> 
     ended
 }
 
-struct Server {
+struct McpServer {
     /// The folder that the flag names.
     workspace: Option<String>,
     state: Option<PathBuf>,
-    groups: Groups,
+    groups: ProcessGroups,
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let mut config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         config.server_info = Implementation::new("headstart", env!("CARGO_PKG_VERSION"));
@@ -107,7 +107,7 @@ impl ServerHandler for Server {
     }
 }
 
-impl Server {
+impl McpServer {
     /// The workspace for all calls. A call cannot name one itself.
     #[expect(deprecated, reason = "clients tell their folders so, and have no other way yet")]
     async fn workspace(&self, context: &RequestContext<RoleServer>) -> Result<String, String> {
@@ -159,38 +159,38 @@ async fn tell_of_progress(context: &RequestContext<RoleServer>) {
 }
 
 /// The result of a command, as an answer.
-fn answer(invocation: &Invocation, ended: Result<Ended, String>) -> CallToolResult {
+fn answer(invocation: &Invocation, ended: Result<ProcessResult, String>) -> CallToolResult {
     let ended = match ended {
-        Ok(ended) if ended.is_cut && invocation.answer != Answer::Command => {
+        Ok(ended) if ended.is_cut && invocation.answer != OutputForm::Command => {
             return failed("it prints more than 16 MiB");
         }
         Ok(ended) => ended,
         Err(why) => return failed(&why),
     };
     match invocation.answer {
-        Answer::Command => of_command(&ended),
-        Answer::Line | Answer::Lines(_) if ended.code != Some(0) => failed(&why(&ended)),
-        Answer::Line => match first_line(&ended) {
+        OutputForm::Command => of_command(&ended),
+        OutputForm::Line | OutputForm::Lines(_) if ended.code != Some(0) => failed(&failure_text(&ended)),
+        OutputForm::Line => match first_line(&ended) {
             Some(value) => CallToolResult::structured(value),
-            None => failed(&why(&ended)),
+            None => failed(&failure_text(&ended)),
         },
-        Answer::Lines(name) => {
+        OutputForm::Lines(name) => {
             let lines = lines(&ended);
             let notes: Vec<&str> = ended.errors.lines().collect();
             CallToolResult::structured(json!({ name: lines, "notes": notes }))
         }
-        Answer::Outcome => match first_line(&ended) {
+        OutputForm::Outcome => match first_line(&ended) {
             Some(value) if value["type"] == "conflict" || value["type"] == "withdrawn" => {
                 CallToolResult::structured_error(value)
             }
             Some(value) if value["type"] != "error" => CallToolResult::structured(value),
-            _ => failed(&why(&ended)),
+            _ => failed(&failure_text(&ended)),
         },
     }
 }
 
 /// The answer for a command that was run for the client. It is no error if the command was not run, or failed.
-fn of_command(ended: &Ended) -> CallToolResult {
+fn of_command(ended: &ProcessResult) -> CallToolResult {
     let refusal = ended.errors.lines().find_map(|line| line.strip_prefix(NOT_RUN));
     if let (Some(why), true) = (refusal, ended.code == Some(i32::from(NOT_CONFINED))) {
         return CallToolResult::structured(json!({ "ran": false, "why": why }));
@@ -220,16 +220,16 @@ fn shortened(text: &str) -> (&str, bool) {
     (&text[..end], end < text.len())
 }
 
-fn lines(ended: &Ended) -> Vec<Value> {
+fn lines(ended: &ProcessResult) -> Vec<Value> {
     ended.output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-fn first_line(ended: &Ended) -> Option<Value> {
+fn first_line(ended: &ProcessResult) -> Option<Value> {
     lines(ended).into_iter().next()
 }
 
 /// The reason that a failed command gave.
-fn why(ended: &Ended) -> String {
+fn failure_text(ended: &ProcessResult) -> String {
     let said = lines(ended).into_iter().find_map(|line| match (&line["type"], &line["message"]) {
         (Value::String(kind), Value::String(message)) if kind == "error" => Some(message.clone()),
         _ => None,

@@ -18,11 +18,11 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// The groups of the running processes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Groups(Arc<Mutex<BTreeSet<i32>>>);
+pub(super) struct ProcessGroups(Arc<Mutex<BTreeSet<i32>>>);
 
 /// How a process ended, and what it printed.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct ProcessResult {
     /// The exit code; `None` if a signal ended the process.
     pub(super) code: Option<i32>,
     pub(super) output: String,
@@ -32,19 +32,19 @@ pub(super) struct Ended {
 }
 
 /// A running process. Dropping this ends its group.
-struct Running<'a> {
-    groups: &'a Groups,
+struct RunningProcess<'a> {
+    groups: &'a ProcessGroups,
     group: Option<Pid>,
 }
 
-impl Groups {
+impl ProcessGroups {
     /// Runs this program in a folder until it ends.
     pub(super) async fn run(
         &self,
         arguments: &[String],
         folder: &Path,
         input: &str,
-    ) -> Result<Ended, String> {
+    ) -> Result<ProcessResult, String> {
         let program =
             std::env::current_exe().map_err(|error| format!("headstart cannot be found: {error}"))?;
         let mut command = Command::new(program);
@@ -52,7 +52,7 @@ impl Groups {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("headstart cannot be started: {error}"))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let mut running = Running::new(self, group);
+        let mut running = RunningProcess::new(self, group);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let writes = async {
             if let Some(mut stdin) = stdin {
@@ -60,11 +60,12 @@ impl Groups {
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
-        let (output, errors, ended, ()) = tokio::join!(kept(stdout), kept(stderr), child.wait(), writes);
+        let (output, errors, ended, ()) =
+            tokio::join!(read_limited(stdout), read_limited(stderr), child.wait(), writes);
         running.ended();
         let code = ended.map_err(|error| format!("headstart cannot be waited for: {error}"))?.code();
         let is_cut = output.1 || errors.1;
-        Ok(Ended { code, output: output.0, errors: errors.0, is_cut })
+        Ok(ProcessResult { code, output: output.0, errors: errors.0, is_cut })
     }
 
     /// Ends all running processes.
@@ -87,8 +88,8 @@ impl Groups {
     }
 }
 
-impl<'a> Running<'a> {
-    fn new(groups: &'a Groups, group: Option<Pid>) -> Self {
+impl<'a> RunningProcess<'a> {
+    fn new(groups: &'a ProcessGroups, group: Option<Pid>) -> Self {
         if let Some(group) = group {
             groups.lock().insert(group.as_raw_nonzero().get());
         }
@@ -102,7 +103,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningProcess<'_> {
     fn drop(&mut self) {
         if self.group.is_some() {
             // This signal comes before the one that kills, so that a command can clean up.
@@ -127,7 +128,7 @@ fn end(group: Option<Pid>, signal: Signal) {
 }
 
 /// The beginning of a stream, as far as it is kept, and whether there was more.
-async fn kept(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
+async fn read_limited(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
     let Some(mut stream) = stream else { return (String::new(), false) };
     let mut bytes = Vec::new();
     // An error ends the reading; what was read before it is kept.

@@ -25,12 +25,12 @@ pub(super) struct Invocation {
     pub(super) rest: Vec<String>,
     pub(super) input: String,
     pub(super) time_limit: Duration,
-    pub(super) answer: Answer,
+    pub(super) answer: OutputForm,
 }
 
 /// How the output of the command becomes an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum OutputForm {
     /// The first line is the answer.
     Line,
     /// The lines are a list with this name.
@@ -43,7 +43,7 @@ pub(super) enum Answer {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Judge {
+struct JudgeArguments {
     command: Option<String>,
     tool: Option<String>,
     args: Option<JsonObject>,
@@ -52,7 +52,7 @@ struct Judge {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Run {
+struct RunArguments {
     command: String,
     timeout_seconds: Option<u64>,
     id: Option<String>,
@@ -60,7 +60,7 @@ struct Run {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Search {
+struct SearchArguments {
     query: String,
     path: Option<String>,
     limit: Option<u16>,
@@ -68,46 +68,46 @@ struct Search {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Diagnostics {
+struct DiagnosticsArguments {
     files: Vec<String>,
     id: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OfId {
+struct IdArguments {
     id: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 /// The command line for a call; the error says what is wrong with its arguments. `None` if there is no such tool.
 pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocation, String>> {
     Some(match name {
         "judge" => read(args).and_then(judge),
-        "run_read_only" => read(args).and_then(|args: Run| {
+        "run_read_only" => read(args).and_then(|args: RunArguments| {
             no_id(&args)?;
             let time_limit = time_limit(&args)?;
-            let invocation = command(&["run", "--read-only"], Answer::Command);
+            let invocation = command(&["run", "--read-only"], OutputForm::Command);
             Ok(Invocation { rest: last(vec![text("command", args.command)?]), time_limit, ..invocation })
         }),
-        "try_in_shadow" => read(args).and_then(|args: Run| {
+        "try_in_shadow" => read(args).and_then(|args: RunArguments| {
             let time_limit = time_limit(&args)?;
-            let mut invocation = command(&["--json", "shadow", "run"], Answer::Outcome);
+            let mut invocation = command(&["--json", "shadow", "run"], OutputForm::Outcome);
             invocation.command.extend(of_speculation(args.id)?);
             let line = ["bash", "-c"].map(str::to_owned).into_iter().chain([text("command", args.command)?]);
             Ok(Invocation { rest: last(line.collect()), time_limit, ..invocation })
         }),
-        "search_code" => read(args).and_then(|args: Search| {
-            let mut invocation = command(&["--json", "search"], Answer::Lines("hits"));
+        "search_code" => read(args).and_then(|args: SearchArguments| {
+            let mut invocation = command(&["--json", "search"], OutputForm::Lines("hits"));
             invocation.command.extend(args.path.map(|path| format!("--path={path}")));
             invocation.command.extend(args.limit.map(|limit| format!("--limit={limit}")));
             Ok(Invocation { rest: last(vec![text("query", args.query)?]), ..invocation })
         }),
-        "diagnostics" => read(args).and_then(|args: Diagnostics| {
-            let mut invocation = command(&["--json", "shadow", "diagnostics"], Answer::Outcome);
+        "diagnostics" => read(args).and_then(|args: DiagnosticsArguments| {
+            let mut invocation = command(&["--json", "shadow", "diagnostics"], OutputForm::Outcome);
             invocation.command.extend(of_speculation(args.id)?);
             if args.files.is_empty() {
                 return Err("files: name one".to_owned());
@@ -116,11 +116,11 @@ pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocati
             Ok(Invocation { rest: last(files), ..invocation })
         }),
         "ahead_list" => {
-            read(args).map(|Nothing {}| command(&["--json", "list"], Answer::Lines("speculations")))
+            read(args).map(|NoArguments {}| command(&["--json", "list"], OutputForm::Lines("speculations")))
         }
-        "ahead_show" => read(args).and_then(|args| of_id("show", args, Answer::Line)),
-        "ahead_diff" => read(args).and_then(|args| of_id("diff", args, Answer::Lines("files"))),
-        "ahead_accept" => read(args).and_then(|args| of_id("accept", args, Answer::Outcome)),
+        "ahead_show" => read(args).and_then(|args| of_id("show", args, OutputForm::Line)),
+        "ahead_diff" => read(args).and_then(|args| of_id("diff", args, OutputForm::Lines("files"))),
+        "ahead_accept" => read(args).and_then(|args| of_id("accept", args, OutputForm::Outcome)),
         _ => return None,
     })
 }
@@ -129,18 +129,18 @@ fn read<T: DeserializeOwned>(args: JsonObject) -> Result<T, String> {
     serde_json::from_value(Value::Object(args)).map_err(|error| error.to_string())
 }
 
-fn judge(args: Judge) -> Result<Invocation, String> {
+fn judge(args: JudgeArguments) -> Result<Invocation, String> {
     let line = match (args.command, args.tool, args.args) {
         (Some(command), None, None) => json!({ "cmd": command }),
         (None, Some(tool), Some(args)) => json!({ "tool": tool, "args": args }),
         _ => return Err("either command, or tool and args".to_owned()),
     };
-    let mut invocation = command(&["gate"], Answer::Line);
+    let mut invocation = command(&["gate"], OutputForm::Line);
     invocation.command.extend(args.mode.map(|mode| format!("--mode={mode}")));
     Ok(Invocation { input: format!("{line}\n"), ..invocation })
 }
 
-fn command(words: &[&str], answer: Answer) -> Invocation {
+fn command(words: &[&str], answer: OutputForm) -> Invocation {
     Invocation {
         command: words.iter().copied().map(str::to_owned).collect(),
         rest: Vec::new(),
@@ -150,7 +150,7 @@ fn command(words: &[&str], answer: Answer) -> Invocation {
     }
 }
 
-fn of_id(word: &str, args: OfId, answer: Answer) -> Result<Invocation, String> {
+fn of_id(word: &str, args: IdArguments, answer: OutputForm) -> Result<Invocation, String> {
     Ok(Invocation { rest: last(vec![text("id", args.id)?]), ..command(&["--json", word], answer) })
 }
 
@@ -163,7 +163,7 @@ fn of_speculation(id: Option<String>) -> Result<Option<String>, String> {
     id.map(|id| text("id", id).map(|id| format!("--speculation={id}"))).transpose()
 }
 
-fn no_id(args: &Run) -> Result<(), String> {
+fn no_id(args: &RunArguments) -> Result<(), String> {
     if args.id.is_some() {
         Err("id: a command that only reads sees the files as they are".to_owned())
     } else {
@@ -180,7 +180,7 @@ fn text(field: &str, text: String) -> Result<String, String> {
     }
 }
 
-fn time_limit(args: &Run) -> Result<Duration, String> {
+fn time_limit(args: &RunArguments) -> Result<Duration, String> {
     match args.timeout_seconds.unwrap_or(SECONDS) {
         seconds @ 1..=MOST_SECONDS => Ok(Duration::from_secs(seconds)),
         _ => Err(format!("timeoutSeconds: from 1 to {MOST_SECONDS}")),

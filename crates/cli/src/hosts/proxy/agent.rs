@@ -20,21 +20,21 @@ use crate::output;
 const KEPT_LINES: usize = 8;
 const KEPT_BYTES: usize = 400;
 /// How long the agent may take to end after each request to do so, before a stronger one follows.
-const GOODBYE: Duration = Duration::from_secs(3);
+const END_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The first agent, which the editor talks to.
 pub(super) struct Agent {
     child: Child,
     pub(super) out: Option<Outlet>,
     pub(super) lines: mpsc::Receiver<Vec<u8>>,
-    said: Arc<Mutex<VecDeque<String>>>,
+    stderr_lines: Arc<Mutex<VecDeque<String>>>,
     listening: JoinHandle<()>,
     /// The task that finds out what is wrong with the Node.js that runs the agent.
     node: JoinHandle<Option<String>>,
 }
 
 /// How the agent ended.
-pub(super) struct Ended {
+pub(super) struct AgentEnd {
     /// The reason, for the editor.
     pub(super) why: String,
     /// The exit code, as a shell would return it.
@@ -43,7 +43,7 @@ pub(super) struct Ended {
 
 impl Agent {
     /// Starts the agent in this process's folder and with its variables, as the editor would have.
-    pub(super) fn start(command: &[String]) -> Result<Self, Ended> {
+    pub(super) fn start(command: &[String]) -> Result<Self, AgentEnd> {
         let (program, arguments) = command.split_first().expect("works because the command line needs one");
         let started = Command::new(program)
             .args(arguments)
@@ -52,43 +52,43 @@ impl Agent {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn();
-        let mut child = started.map_err(|error| Ended {
+        let mut child = started.map_err(|error| AgentEnd {
             why: format!("the agent {program} cannot be started: {error}"),
             code: if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 },
         })?;
-        let said = Arc::<Mutex<VecDeque<String>>>::default();
+        let stderr_lines = Arc::<Mutex<VecDeque<String>>>::default();
         let errors = child.stderr.take().expect("works because it is piped");
-        let listening = tokio::spawn(listen(errors, Arc::clone(&said)));
+        let listening = tokio::spawn(listen(errors, Arc::clone(&stderr_lines)));
         let (out, _writing) = Outlet::new(child.stdin.take().expect("works because it is piped"));
         let lines = lines(child.stdout.take().expect("works because it is piped"));
         let node = tokio::spawn(node_of(command.to_owned()));
-        Ok(Self { child, out: Some(out), lines, said, listening, node })
+        Ok(Self { child, out: Some(out), lines, stderr_lines, listening, node })
     }
 
     /// Waits for the agent's end after its standard output was closed.
-    pub(super) async fn ended(&mut self) -> Ended {
+    pub(super) async fn wait_for_end(&mut self) -> AgentEnd {
         self.out = None;
         let status = self.wait_or_end().await;
         // Its last lines on standard error may arrive after its end.
         let _ = tokio::time::timeout(Duration::from_secs(1), &mut self.listening).await;
-        let mut why = format!("the agent ended with {}", how(status));
+        let mut why = format!("the agent ended with {}", exit_text(status));
         if let Ok(Ok(Some(trouble))) = tokio::time::timeout(Duration::from_secs(1), &mut self.node).await {
             why.push('\n');
             why.push_str(&trouble);
         }
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = self.stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
         for line in said.iter() {
             why.push('\n');
             why.push_str(line);
         }
-        Ended { why, code: code(status) }
+        AgentEnd { why, code: code(status) }
     }
 
     /// Ends the agent as an editor would: by closing its input, and then by signals.
     pub(super) async fn wait_or_end(&mut self) -> Option<ExitStatus> {
         self.out = None;
         for signal in [Signal::TERM, Signal::KILL] {
-            if let Ok(status) = tokio::time::timeout(GOODBYE, self.child.wait()).await {
+            if let Ok(status) = tokio::time::timeout(END_TIMEOUT, self.child.wait()).await {
                 return status.ok();
             }
             let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
@@ -109,13 +109,13 @@ async fn node_of(command: Vec<String>) -> Option<String> {
 }
 
 /// Passes on what the agent writes to standard error, and keeps the last lines.
-async fn listen(errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<String>>>) {
+async fn listen(errors: impl AsyncRead + Unpin, stderr_lines: Arc<Mutex<VecDeque<String>>>) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
     while errors.read_until(b'\n', &mut line).await.is_ok_and(|read| 0 < read) {
         let text = String::from_utf8_lossy(&line).into_owned();
         eprint!("{text}");
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
         said.push_back(text.trim_end().chars().take(KEPT_BYTES).collect());
         if KEPT_LINES < said.len() {
             said.pop_front();
@@ -124,7 +124,7 @@ async fn listen(errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<String>
     }
 }
 
-fn how(status: Option<ExitStatus>) -> String {
+fn exit_text(status: Option<ExitStatus>) -> String {
     use std::os::unix::process::ExitStatusExt as _;
     match status.map(|status| (status.code(), status.signal())) {
         Some((Some(code), _)) => format!("exit code {code}"),

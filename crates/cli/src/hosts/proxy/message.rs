@@ -11,7 +11,7 @@ pub(super) type SessionNames = BTreeMap<String, String>;
 
 /// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     Request,
     Notification,
     Response,
@@ -19,12 +19,12 @@ pub(super) enum Kind {
     Other,
 }
 
-pub(super) fn kind(message: &Value) -> Kind {
+pub(super) fn kind(message: &Value) -> MessageKind {
     match (message.get("method").is_some_and(Value::is_string), message.get("id")) {
-        (true, Some(_)) => Kind::Request,
-        (true, None) => Kind::Notification,
-        (false, Some(_)) => Kind::Response,
-        (false, None) => Kind::Other,
+        (true, Some(_)) => MessageKind::Request,
+        (true, None) => MessageKind::Notification,
+        (false, Some(_)) => MessageKind::Response,
+        (false, None) => MessageKind::Other,
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
 }
 
 /// The text of an error. Some errors give the reason only in their data.
-pub(super) fn why(error: &Value) -> String {
+pub(super) fn error_text(error: &Value) -> String {
     let said = error["message"].as_str().unwrap_or_default();
     let more = error["data"]["details"].as_str().or(error["data"].as_str());
     more.map_or_else(|| said.to_owned(), |more| format!("{said}: {more}"))

@@ -3,18 +3,19 @@
 //!
 //! Messages are passed on as unchanged lines (`message`). What the proxy learns from them, and what it does then, is
 //! decided without any IO (`relay`, `permission`). This module does the IO: it runs two processes of the agent, the one
-//! that the editor talks to (`agent`) and one in a view of the project (`second`), and commits what the second one did.
+//! that the editor talks to (`agent`) and one in a view of the project (`second_agent`), and commits what the second
+//! one did.
 
 mod agent;
-mod kept;
 mod message;
 mod permission;
+mod profiles;
 mod projects;
 mod relay;
-mod second;
+mod second_agent;
 mod stand_in;
+mod state;
 mod streams;
-mod table;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,14 +25,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::agent::{Agent, Ended};
-use self::kept::{KeptFile, KeptWriter};
+use self::agent::{Agent, AgentEnd};
+use self::profiles::profile_of;
 use self::projects::{Projects, SharedProjects};
 pub(crate) use self::relay::Suggestions;
 use self::relay::{Effect, Proxy};
-use self::second::{Event, Second};
+use self::second_agent::{SecondAgent, SecondEvent};
+use self::state::{StateFile, StateWriter};
 use self::streams::{Outlet, lines};
-use self::table::row;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -41,13 +42,13 @@ use crate::signals::Signals;
 /// How often the proxy checks whether the time of work ahead is up.
 const TICK: Duration = Duration::from_secs(1);
 /// After the agent has ended, the editor has so long to send another request, so that it can be told of the end.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const LAST_REQUEST_WAIT: Duration = Duration::from_secs(5);
 /// The time limit for the end of the agent once the editor has disconnected, and for that of a second agent.
-const GOODBYE: Duration = Duration::from_secs(3);
+const END_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Events besides the lines of the editor and the agent.
-enum Happened {
-    Second(u64, Event),
+enum ProxyEvent {
+    Second(u64, SecondEvent),
     Prepared(u64),
     Committed(u64, Result<CommitOutcome, String>),
 }
@@ -61,9 +62,9 @@ pub(crate) async fn serve(
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let (editor, writing) = Outlet::new(tokio::io::stdout());
     let mut of_editor = lines(tokio::io::stdin());
-    let row = row(&command);
+    let profile = profile_of(&command);
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let file = KeptFile::of(state.as_deref(), row.map_or("others", |row| row.name));
+    let file = StateFile::of(state.as_deref(), profile.map_or("others", |profile| profile.name));
     let mut suggestions = suggestions;
     let mut kept = file.read().unwrap_or_else(|error| {
         output::note(&format!(
@@ -72,124 +73,124 @@ pub(crate) async fn serve(
         suggestions = Suggestions::Off;
         <_>::default()
     });
-    let projects = SharedProjects::new(Projects::new(context, command.clone(), row));
+    let projects = SharedProjects::new(Projects::new(context, command.clone(), profile));
     let settled = file.settle(&mut kept, |taking| projects.has_committed(&taking.folder, taking.changes));
     if let Err(error) = settled {
         output::note(&format!(
             "headstart: whether a prompt was taken when its editor went is not known: {error}"
         ));
     }
-    let mut proxy = Proxy::new(Box::new(projects.clone()), row, suggestions, kept);
-    if row.is_none() && suggestions == Suggestions::Own {
+    let mut proxy = Proxy::new(Box::new(projects.clone()), profile, suggestions, kept);
+    if profile.is_none() && suggestions == Suggestions::Own {
         proxy
             .is_unfit("this agent is none of those whose work can be taken over; its messages are passed on");
     }
-    let (happens, mut happened) = mpsc::unbounded_channel();
-    let mut desk = Desk {
+    let (event_sender, mut events) = mpsc::unbounded_channel();
+    let mut runner = EffectRunner {
         editor: editor.clone(),
         agent: None,
         second: None,
-        happens,
+        event_sender,
         projects,
-        kept: KeptWriter::start(file),
+        kept: StateWriter::start(file),
         prepared: Vec::new(),
         forgetting: Vec::new(),
     };
     let ended = match Agent::start(&command) {
         Ok(mut agent) => {
-            desk.agent.clone_from(&agent.out);
+            runner.agent.clone_from(&agent.out);
             let over =
-                relay(&mut proxy, &mut desk, &mut agent, &mut of_editor, &mut happened, &mut signals).await;
-            desk.leave(&mut proxy, &mut happened).await;
+                relay(&mut proxy, &mut runner, &mut agent, &mut of_editor, &mut events, &mut signals).await;
+            runner.shut_down(&mut proxy, &mut events).await;
             match over {
-                Over::Editor(status) => {
+                RelayEnd::Editor(status) => {
                     agent.wait_or_end().await;
                     Ok(status)
                 }
-                Over::Agent => Err(agent.ended().await),
+                RelayEnd::Agent => Err(agent.wait_for_end().await),
             }
         }
         Err(ended) => Err(ended),
     };
     let ended = match ended {
         Ok(status) => status,
-        Err(ended) => Ok(last_words(&mut proxy, &mut desk, &mut of_editor, ended).await),
+        Err(ended) => Ok(report_agent_end(&mut proxy, &mut runner, &mut of_editor, ended).await),
     };
-    drop((desk, editor));
+    drop((runner, editor));
     // The last lines may not have been written yet.
     let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
     ended
 }
 
 /// Which side ended first.
-enum Over {
+enum RelayEnd {
     Editor(Result<ExitStatus, CliError>),
     Agent,
 }
 
 async fn relay(
     proxy: &mut Proxy,
-    desk: &mut Desk,
+    runner: &mut EffectRunner,
     agent: &mut Agent,
     of_editor: &mut mpsc::Receiver<Vec<u8>>,
-    happened: &mut mpsc::UnboundedReceiver<Happened>,
+    events: &mut mpsc::UnboundedReceiver<ProxyEvent>,
     signals: &mut Signals,
-) -> Over {
+) -> RelayEnd {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let Some(to_agent) = agent.out.as_ref().map(Outlet::gauge) else { return Over::Agent };
-    let (editor, to_editor) = (desk.editor.clone(), desk.editor.gauge());
+    let Some(to_agent) = agent.out.as_ref().map(Outlet::gauge) else { return RelayEnd::Agent };
+    let (editor, to_editor) = (runner.editor.clone(), runner.editor.gauge());
     // After the editor's last line, the remaining lines of the agent still go to the editor.
     let mut last = None;
-    desk.act(proxy);
+    runner.run_effects(proxy);
     loop {
         let at = last.unwrap_or_else(Instant::now);
         tokio::select! {
             signal = signals.next() => {
                 let what = "what ran ahead is gone, what was taken stays".to_owned();
-                return Over::Editor(Err(CliError::Signalled { signal, what }));
+                return RelayEnd::Editor(Err(CliError::Signalled { signal, what }));
             }
-            () = editor.gone() => return Over::Editor(Ok(ExitStatus::Done)),
-            () = tokio::time::sleep_until(at), if last.is_some() => return Over::Editor(Ok(ExitStatus::Done)),
+            () = editor.gone() => return RelayEnd::Editor(Ok(ExitStatus::Done)),
+            () = tokio::time::sleep_until(at), if last.is_some() => return RelayEnd::Editor(Ok(ExitStatus::Done)),
             line = of_editor.recv(), if last.is_none() && to_agent.has_room() => if let Some(line) = line {
                 proxy.editor(&line);
             } else {
-                desk.leave(proxy, happened).await;
+                runner.shut_down(proxy, events).await;
                 agent.out = None;
-                last = Some(Instant::now() + GOODBYE);
+                last = Some(Instant::now() + END_TIMEOUT);
             },
             () = to_agent.drained(), if !to_agent.has_room() => {}
             line = agent.lines.recv(), if to_editor.has_room() => match line {
                 Some(line) => proxy.agent(&line),
-                None if last.is_some() => return Over::Editor(Ok(ExitStatus::Done)),
-                None => return Over::Agent,
+                None if last.is_some() => return RelayEnd::Editor(Ok(ExitStatus::Done)),
+                None => return RelayEnd::Agent,
             },
             () = to_editor.drained(), if !to_editor.has_room() => {}
-            Some(happened) = happened.recv() => match happened {
-                Happened::Second(number, event) => Desk::of_second(proxy, number, event),
-                Happened::Prepared(number) => proxy.prepared(number),
-                Happened::Committed(number, outcome) => proxy.committed(number, outcome),
+            Some(event) = events.recv() => match event {
+                ProxyEvent::Second(number, event) => EffectRunner::handle_second_event(proxy, number, event),
+                ProxyEvent::Prepared(number) => proxy.prepared(number),
+                ProxyEvent::Committed(number, outcome) => proxy.committed(number, outcome),
             },
             _ = ticks.tick() => proxy.tick(),
         }
-        desk.act(proxy);
+        runner.run_effects(proxy);
     }
 }
 
 /// Tells the editor how the agent ended, as the answer to its open requests or to its next one.
-async fn last_words(
+async fn report_agent_end(
     proxy: &mut Proxy,
-    desk: &mut Desk,
+    runner: &mut EffectRunner,
     of_editor: &mut mpsc::Receiver<Vec<u8>>,
-    ended: Ended,
+    ended: AgentEnd,
 ) -> ExitStatus {
     output::note(&format!("headstart: {}", ended.why));
     proxy.agent_ended(&ended.why);
-    desk.act(proxy);
-    let deadline = Instant::now() + LAST_WORDS;
+    runner.run_effects(proxy);
+    let deadline = Instant::now() + LAST_REQUEST_WAIT;
     while let Ok(Some(line)) = tokio::time::timeout_at(deadline, of_editor.recv()).await {
         let was_request = proxy.refuse(&line, &ended.why);
-        desk.act(proxy);
+        runner.run_effects(proxy);
         if was_request {
             break;
         }
@@ -198,34 +199,34 @@ async fn last_words(
 }
 
 /// Carries out the effects that the proxy decides on.
-struct Desk {
+struct EffectRunner {
     editor: Outlet,
     agent: Option<Outlet>,
-    second: Option<(u64, Second)>,
-    happens: mpsc::UnboundedSender<Happened>,
+    second: Option<(u64, SecondAgent)>,
+    event_sender: mpsc::UnboundedSender<ProxyEvent>,
     projects: SharedProjects,
-    kept: KeptWriter,
+    kept: StateWriter,
     /// The changes that were prepared for a commit.
-    prepared: Vec<Prepared>,
+    prepared: Vec<PreparedCommit>,
     forgetting: Vec<JoinHandle<()>>,
 }
 
-type Prepared = JoinHandle<(Arc<OsTree>, ChangeSet)>;
+type PreparedCommit = JoinHandle<(Arc<OsTree>, ChangeSet)>;
 
-impl Desk {
-    fn act(&mut self, proxy: &mut Proxy) {
+impl EffectRunner {
+    fn run_effects(&mut self, proxy: &mut Proxy) {
         loop {
             let effects = proxy.take_effects();
             if effects.is_empty() {
                 return;
             }
             for effect in effects {
-                self.carry_out(effect);
+                self.run_effect(effect);
             }
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn run_effect(&mut self, effect: Effect) {
         match effect {
             Effect::ToEditor(line) => self.editor.send(line),
             Effect::ToAgent(line) => {
@@ -254,22 +255,22 @@ impl Desk {
                 self.forget();
             }
             Effect::Prepare { number, folder, changes } => {
-                let happens = self.happens.clone();
+                let event_sender = self.event_sender.clone();
                 let Ok(tree) = self.projects.tree(&folder) else {
                     // The commit will report the error.
-                    return drop(happens.send(Happened::Prepared(number)));
+                    return drop(event_sender.send(ProxyEvent::Prepared(number)));
                 };
                 let prepared = tokio::task::spawn_blocking(move || {
                     // Preparing only makes the commit faster, so its error has no effect.
                     let _ = futures::executor::block_on(tree.prepare(&changes));
-                    let _ = happens.send(Happened::Prepared(number));
+                    let _ = event_sender.send(ProxyEvent::Prepared(number));
                     (tree, changes)
                 });
                 self.prepared.push(prepared);
             }
             Effect::Commit { number, folder, changes, note } => {
                 let noted = self.kept.write(note);
-                let (happens, tree) = (self.happens.clone(), self.projects.tree(&folder));
+                let (event_sender, tree) = (self.event_sender.clone(), self.projects.tree(&folder));
                 // The commit may wait for one of another process, which must not delay messages.
                 tokio::task::spawn_blocking(move || {
                     // The note must be on disk first, so that a process that starts after a crash knows of the commit.
@@ -279,7 +280,7 @@ impl Desk {
                         futures::executor::block_on(committed).map_err(|error| error.to_string())
                     });
                     // Nobody receives this if the proxy is about to end.
-                    let _ = happens.send(Happened::Committed(number, outcome));
+                    let _ = event_sender.send(ProxyEvent::Committed(number, outcome));
                 });
             }
             Effect::Keep(change) => drop(self.kept.write(change)),
@@ -303,56 +304,55 @@ impl Desk {
 
     fn start(&mut self, number: u64, folder: &str) {
         let (events, mut told) = mpsc::unbounded_channel();
-        let happens = self.happens.clone();
+        let event_sender = self.event_sender.clone();
         tokio::spawn(async move {
             while let Some((number, event)) = told.recv().await {
-                if happens.send(Happened::Second(number, event)).is_err() {
+                if event_sender.send(ProxyEvent::Second(number, event)).is_err() {
                     return;
                 }
             }
         });
-        let started = self
-            .projects
-            .plan(folder)
-            .and_then(|plan| Second::start(plan, number, events.clone()).map_err(|error| error.to_string()));
+        let started = self.projects.plan(folder).and_then(|plan| {
+            SecondAgent::start(plan, number, events.clone()).map_err(|error| error.to_string())
+        });
         match started {
             Ok(second) => self.second = Some((number, second)),
-            Err(why) => drop(events.send((number, Event::Ended { why, for_good: true }))),
+            Err(why) => drop(events.send((number, SecondEvent::Ended { why, for_good: true }))),
         }
     }
 
-    fn of_second(proxy: &mut Proxy, number: u64, event: Event) {
+    fn handle_second_event(proxy: &mut Proxy, number: u64, event: SecondEvent) {
         match event {
-            Event::Started => proxy.second_started(number),
-            Event::Line(line) => proxy.second(number, &line),
-            Event::Asked(asked) => proxy.command_of_second(number, &asked),
-            Event::Ended { why, for_good } => proxy.second_ended(number, &why, for_good),
-            Event::Frozen(frozen) => proxy.frozen(number, frozen),
+            SecondEvent::Started => proxy.second_started(number),
+            SecondEvent::Line(line) => proxy.second(number, &line),
+            SecondEvent::Asked(asked) => proxy.second_command(number, &asked),
+            SecondEvent::Ended { why, for_good } => proxy.second_ended(number, &why, for_good),
+            SecondEvent::Frozen(frozen) => proxy.frozen(number, frozen),
         }
     }
 
     /// Ends the work ahead, except for a commit that is in progress, and waits until nothing of it is left.
-    async fn leave(&mut self, proxy: &mut Proxy, happened: &mut mpsc::UnboundedReceiver<Happened>) {
-        let deadline = Instant::now() + GOODBYE;
-        while proxy.leaves_after_commit()
-            && let Ok(Some(happened)) = tokio::time::timeout_at(deadline, happened.recv()).await
+    async fn shut_down(&mut self, proxy: &mut Proxy, events: &mut mpsc::UnboundedReceiver<ProxyEvent>) {
+        let deadline = Instant::now() + END_TIMEOUT;
+        while proxy.shuts_down_after_commit()
+            && let Ok(Some(event)) = tokio::time::timeout_at(deadline, events.recv()).await
         {
-            if let Happened::Committed(number, outcome) = happened {
+            if let ProxyEvent::Committed(number, outcome) = event {
                 proxy.committed(number, outcome);
-                self.act(proxy);
+                self.run_effects(proxy);
             }
         }
         let second = self.second.take();
-        proxy.leave();
-        self.act(proxy);
+        proxy.shut_down();
+        self.run_effects(proxy);
         self.agent = None;
         if let Some(holder) = second.and_then(|(_, second)| second.end()) {
             let waited = tokio::task::spawn_blocking(move || holder.join());
-            let _ = tokio::time::timeout(GOODBYE, waited).await;
+            let _ = tokio::time::timeout(END_TIMEOUT, waited).await;
         }
         self.forget();
         let forgotten = futures::future::join_all(std::mem::take(&mut self.forgetting));
-        let _ = tokio::time::timeout(GOODBYE, forgotten).await;
+        let _ = tokio::time::timeout(END_TIMEOUT, forgotten).await;
         self.projects.written().await;
     }
 }

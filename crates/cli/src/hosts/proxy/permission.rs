@@ -8,7 +8,7 @@ use crate::shell_words::shell_line;
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Judged {
+pub(super) enum PermissionVerdict {
     Allowed,
     /// The user is asked, if they accept the work.
     Boundary(Boundary),
@@ -24,13 +24,13 @@ pub(super) struct Boundary {
 }
 
 /// Says why programs of these names must not be started; `None` if there is no reason.
-pub(super) type Hindrance = Box<dyn Fn(&[String]) -> Option<String> + Send>;
+pub(super) type ProgramCheck = Box<dyn Fn(&[String]) -> Option<String> + Send>;
 
 /// What the answers depend on.
-pub(super) struct Rules {
+pub(super) struct PermissionRules {
     pub(super) gate: GateContext,
     /// Why these programs must not be started by name, if there is a reason.
-    pub(super) programs: Hindrance,
+    pub(super) programs: ProgramCheck,
 }
 
 /// Fields in which agents name a file.
@@ -55,10 +55,10 @@ const MORE: [&str; 2] = ["url", "additionalPermissions"];
 /// Fields in which agents name the folder of a command.
 const FOLDERS: [&str; 4] = ["cwd", "workdir", "working_directory", "directory"];
 
-impl Rules {
+impl PermissionRules {
     /// Judges a call as the agent describes it in its question. `asked` says whether the call waits for the answer;
     /// otherwise it already runs, because the agent considers it harmless.
-    pub(super) fn judge(&self, call: &Value, asked: bool) -> Judged {
+    pub(super) fn judge(&self, call: &Value, asked: bool) -> PermissionVerdict {
         let nothing = Map::new();
         let input = call["rawInput"].as_object().unwrap_or(&nothing);
         let names_files = |name: &str| call[name].as_array().is_some_and(|named| !named.is_empty());
@@ -74,7 +74,7 @@ impl Rules {
         }
     }
 
-    fn command(&self, input: &Map<String, Value>, asked: bool) -> Judged {
+    fn command(&self, input: &Map<String, Value>, asked: bool) -> PermissionVerdict {
         let Some(command) = command_line(input) else {
             return boundary("there is no command that the gate can read", false);
         };
@@ -112,12 +112,12 @@ impl Rules {
         if let Some(why) = (self.programs)(&elsewhere.programs) {
             return boundary(&why, true);
         }
-        Judged::Allowed
+        PermissionVerdict::Allowed
     }
 
     /// Allows a call if each path that it names is in the workspace and no rule closes it. An edit must name a path; a
     /// call that reads without naming one reads the workspace.
-    fn files(&self, call: &Value, input: &Map<String, Value>, access: Access) -> Judged {
+    fn files(&self, call: &Value, input: &Map<String, Value>, access: Access) -> PermissionVerdict {
         let mut named = Vec::new();
         for place in call["locations"].as_array().into_iter().flatten() {
             named.extend(place["path"].as_str());
@@ -148,12 +148,12 @@ impl Rules {
                 return boundary(&verdict.detail, false);
             }
         }
-        Judged::Allowed
+        PermissionVerdict::Allowed
     }
 }
 
-fn boundary(why: &str, holds_in_view: bool) -> Judged {
-    Judged::Boundary(Boundary { why: why.to_owned(), holds_in_view })
+fn boundary(why: &str, holds_in_view: bool) -> PermissionVerdict {
+    PermissionVerdict::Boundary(Boundary { why: why.to_owned(), holds_in_view })
 }
 
 /// The line for the shell. A list holds the arguments of a program, which is often a shell itself.
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    fn rules() -> Rules {
+    fn rules() -> PermissionRules {
         let gate = GateContext {
             workspace: "/home/ada/p".to_owned(),
             views: true,
@@ -215,14 +215,14 @@ mod tests {
             ..GateContext::default()
         };
         let programs = |names: &[String]| names.iter().find(|name| *name == "awk").map(|_| "odd".to_owned());
-        Rules { gate, programs: Box::new(programs) }
+        PermissionRules { gate, programs: Box::new(programs) }
     }
 
     fn judged(call: &Value) -> &'static str {
         match rules().judge(call, true) {
-            Judged::Allowed => "allowed",
-            Judged::Boundary(Boundary { holds_in_view: true, .. }) => "waits",
-            Judged::Boundary(_) => "waits for the first agent",
+            PermissionVerdict::Allowed => "allowed",
+            PermissionVerdict::Boundary(Boundary { holds_in_view: true, .. }) => "waits",
+            PermissionVerdict::Boundary(_) => "waits for the first agent",
         }
     }
 

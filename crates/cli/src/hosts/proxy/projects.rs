@@ -12,12 +12,12 @@ use headstart_overlay_fs::{ContentHash, OsTree, Process};
 use headstart_tool_gate::{AheadWrites, DenyRule, DenyRules, GateContext};
 use tokio::task::JoinHandle;
 
-use super::kept::KEPT;
-use super::permission::Rules;
+use super::permission::PermissionRules;
+use super::profiles::AgentProfile;
 use super::relay::{Host, Project};
-use super::second::{self, Plan};
+use super::second_agent::{self, SecondPlan};
 use super::stand_in::StandIn;
-use super::table::Row;
+use super::state::FOLDER;
 use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::conversation::{AccountFiles, Accounts, conversation_id};
@@ -29,19 +29,19 @@ use crate::{clock, output};
 pub(super) struct Projects {
     context: Context,
     command: Vec<String>,
-    row: Option<&'static Row>,
+    profile: Option<&'static AgentProfile>,
     stand_in: Option<Arc<StandIn>>,
-    open: HashMap<String, Open>,
+    open: HashMap<String, OpenFolder>,
     beginning: String,
     ids: u64,
     writing: Vec<JoinHandle<()>>,
 }
 
-struct Open {
+struct OpenFolder {
     config: Config,
     store: Arc<AccountFiles>,
     /// Made when it is first needed, because making it reads the disk.
-    plan: Option<Plan>,
+    plan: Option<SecondPlan>,
     tree: Option<Arc<OsTree>>,
 }
 
@@ -58,7 +58,7 @@ impl SharedProjects {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn plan(&self, folder: &str) -> Result<Plan, String> {
+    pub(super) fn plan(&self, folder: &str) -> Result<SecondPlan, String> {
         self.lock().plan(folder)
     }
 
@@ -124,11 +124,15 @@ impl Host for SharedProjects {
 }
 
 impl Projects {
-    pub(super) fn new(context: Context, command: Vec<String>, row: Option<&'static Row>) -> Self {
+    pub(super) fn new(
+        context: Context,
+        command: Vec<String>,
+        profile: Option<&'static AgentProfile>,
+    ) -> Self {
         Self {
             context,
             command,
-            row,
+            profile,
             stand_in: None,
             open: HashMap::new(),
             beginning: conversation_id(),
@@ -148,7 +152,7 @@ impl Projects {
         if config.background.mode == Mode::Off || !config.suggestions {
             return Ok(None);
         }
-        let model = self.row.map_or("agent", |row| row.name);
+        let model = self.profile.map_or("agent", |profile| profile.name);
         let accounts =
             Accounts::of_agent(&self.context, &config, folder, Tariff::new(model, Prices::default()));
         let accounts = accounts.map_err(|error| told(&error))?;
@@ -159,17 +163,17 @@ impl Projects {
         metering.set_machine(accounts.runtime.machine());
         let gate = config.gate_context(folder.to_owned()).map_err(|error| told(&error))?;
         let gate = GateContext { views: true, ahead_writes: AheadWrites::Ask, ..gate };
-        let variables = second::variables(&self.context.environment, path);
+        let variables = second_agent::variables(&self.context.environment, path);
         let search_path = variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
         let programs = move |names: &[String]| surroundings::of_programs(&search_path, names);
         let project = Project {
             metering,
-            rules: Rules { gate, programs: Box::new(programs) },
+            rules: PermissionRules { gate, programs: Box::new(programs) },
             mode: config.mode,
             speculation: config.speculation && config.shadow.enabled,
             most_ms: u64::try_from(config.limits.time.as_millis()).unwrap_or(u64::MAX),
         };
-        let open = Open { config, store: Arc::new(accounts.store), plan: None, tree: None };
+        let open = OpenFolder { config, store: Arc::new(accounts.store), plan: None, tree: None };
         self.open.insert(folder.to_owned(), open);
         Ok(Some(project))
     }
@@ -190,13 +194,13 @@ impl Projects {
         Ok(tree)
     }
 
-    fn plan(&mut self, folder: &str) -> Result<Plan, String> {
-        let row = self.row.ok_or("the agent is not known")?;
+    fn plan(&mut self, folder: &str) -> Result<SecondPlan, String> {
+        let profile = self.profile.ok_or("the agent is not known")?;
         let tree = self.tree(folder)?;
         let state = self.state();
-        if let (None, Some(runs_by)) = (&self.stand_in, &row.runs_by) {
-            let kept = state.as_deref().ok_or("there is no state folder")?.join(KEPT);
-            let made = StandIn::new(&kept, runs_by.program).map_err(|error| error.to_string())?;
+        if let (None, Some(sandbox)) = (&self.stand_in, &profile.sandbox) {
+            let kept = state.as_deref().ok_or("there is no state folder")?.join(FOLDER);
+            let made = StandIn::new(&kept, sandbox.program).map_err(|error| error.to_string())?;
             self.stand_in = Some(Arc::new(made));
         }
         let environment = &self.context.environment;
@@ -205,15 +209,15 @@ impl Projects {
             return Ok(plan.clone());
         }
         let path = Path::new(folder);
-        let needs = second::needs(row, &self.command, environment, path, self.stand_in.as_deref())?;
+        let needs = second_agent::needs(profile, &self.command, environment, path, self.stand_in.as_deref())?;
         let views = setup::any_views(&open.config, folder, environment, state.as_deref()).for_agent(needs);
         let rules = open.config.gate_context(folder.to_owned()).map_err(|error| error.to_string())?;
-        let closed = row.closes.iter().map(|pattern| DenyRule((*pattern).to_owned()));
+        let closed = profile.closes.iter().map(|pattern| DenyRule((*pattern).to_owned()));
         let with_closed = DenyRules::new(rules.deny.rules().iter().cloned().chain(closed));
         let with_closed = with_closed.map_err(|error| error.to_string())?;
         let deny = if rules.deny.closes_secrets() { with_closed } else { with_closed.with_secrets_open() };
-        let plan = Plan {
-            row,
+        let plan = SecondPlan {
+            profile,
             command: self.command.clone(),
             views: Arc::new(views),
             deny,

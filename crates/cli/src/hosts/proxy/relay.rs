@@ -1,11 +1,11 @@
 //! The messages between the editor and the agent, what is learned from them, and what is done ahead because of that.
 //! Nothing here does IO: lines come in, and the actions to take come out as [`Effect`]s.
 
+mod accept;
 mod ahead;
 mod commands;
-mod leaving;
-mod suggesting;
-mod taking;
+mod shutdown;
+mod suggestion;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -14,14 +14,14 @@ use headstart_overlay_fs::{ChangeSet, Process};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
-pub(super) use self::ahead::Frozen;
-use self::ahead::{Ahead, usage};
-use self::suggesting::{Rest, undeclared, without_declared};
-use self::taking::Waiting;
-use super::kept::{Change, Kept};
-use super::message::{self, Kind, SessionNames};
-use super::permission::Rules;
-use super::table::Row;
+use self::accept::QueuedPrompt;
+pub(super) use self::ahead::FrozenView;
+use self::ahead::{WorkAhead, usage};
+use self::suggestion::{FilteredMessage, strip_additions, without_capability};
+use super::message::{self, MessageKind, SessionNames};
+use super::permission::PermissionRules;
+use super::profiles::AgentProfile;
+use super::state::{ProxyState, StateChange};
 
 /// The beginning of this program's own request ids, which no editor and no agent uses.
 const OURS: &str = "headstart:";
@@ -55,7 +55,7 @@ pub(super) enum Effect {
         folder: String,
         changes: ChangeSet,
         /// Written to the stored data before the commit begins.
-        note: Change,
+        note: StateChange,
     },
     /// Prepares the commit of these changes to this folder, which may follow soon.
     Prepare {
@@ -63,7 +63,7 @@ pub(super) enum Effect {
         folder: String,
         changes: ChangeSet,
     },
-    Keep(Change),
+    Keep(StateChange),
     Write(String, PendingWrites),
     /// A remark for standard error.
     Say(String),
@@ -96,7 +96,7 @@ pub(super) trait Host: Send {
 /// The settings and rules of one folder.
 pub(super) struct Project {
     pub(super) metering: Metering,
-    pub(super) rules: Rules,
+    pub(super) rules: PermissionRules,
     pub(super) mode: ApprovalMode,
     pub(super) speculation: bool,
     /// How long work ahead may take, in milliseconds.
@@ -104,7 +104,7 @@ pub(super) struct Project {
 }
 
 /// A request from the editor that the agent has not answered yet.
-pub(super) struct Pending {
+pub(super) struct PendingRequest {
     pub(super) id: Value,
     pub(super) method: String,
     /// The request itself, if the reaction to its answer depends on it.
@@ -112,7 +112,7 @@ pub(super) struct Pending {
 }
 
 /// A request from this program that the agent has not answered yet.
-pub(super) enum Own {
+pub(super) enum OwnRequest {
     Adopt { number: u64 },
     Delete { fork: String },
     Other,
@@ -121,7 +121,7 @@ pub(super) enum Own {
 /// The methods for sessions that the agent supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a method of the protocol")]
-pub(super) struct Can {
+pub(super) struct AgentCapabilities {
     pub(super) fork: bool,
     pub(super) resume: bool,
     pub(super) close: bool,
@@ -129,7 +129,7 @@ pub(super) struct Can {
 }
 
 /// A session, under the editor's id.
-pub(super) struct Session {
+pub(super) struct ProxySession {
     pub(super) folder: String,
     pub(super) servers: Value,
     pub(super) project: Option<Project>,
@@ -140,13 +140,13 @@ pub(super) struct Session {
     pub(super) commands: Option<Value>,
     /// The number of the model's answers.
     pub(super) entries: usize,
-    pub(super) offer: Option<Offered>,
+    pub(super) offer: Option<OfferedSuggestion>,
     /// Whether the user switched work ahead off.
     pub(super) is_off: bool,
 }
 
 /// The suggestion of a session.
-pub(super) struct Offered {
+pub(super) struct OfferedSuggestion {
     pub(super) id: String,
     pub(super) text: String,
 }
@@ -155,7 +155,7 @@ pub(super) struct Offered {
 pub(super) struct Proxy {
     pub(super) effects: Vec<Effect>,
     pub(super) host: Box<dyn Host>,
-    pub(super) row: Option<&'static Row>,
+    pub(super) profile: Option<&'static AgentProfile>,
     pub(super) suggestions: Suggestions,
     /// Why nothing runs ahead any more; `None` as long as it can.
     pub(super) unfit: Option<String>,
@@ -163,52 +163,52 @@ pub(super) struct Proxy {
     pub(super) introduction: Value,
     /// Whether the editor itself shows suggestions of agents, so that the agent may send them.
     pub(super) shows_suggestions: bool,
-    pub(super) can: Can,
-    pub(super) pending: HashMap<String, Pending>,
-    own: HashMap<String, Own>,
+    pub(super) capabilities: AgentCapabilities,
+    pub(super) pending: HashMap<String, PendingRequest>,
+    own_requests: HashMap<String, OwnRequest>,
     next: u64,
-    pub(super) sessions: BTreeMap<String, Session>,
-    pub(super) kept: Kept,
+    pub(super) sessions: BTreeMap<String, ProxySession>,
+    pub(super) state: ProxyState,
     editors_names: SessionNames,
     /// Forks that the agent deleted. Late messages about them are dropped.
-    gone: BTreeSet<String>,
-    ahead: Option<Ahead>,
+    deleted_forks: BTreeSet<String>,
+    ahead: Option<WorkAhead>,
     pub(super) number: u64,
-    waiting: VecDeque<Waiting>,
+    queued_prompts: VecDeque<QueuedPrompt>,
 }
 
 impl Proxy {
     pub(super) fn new(
         host: Box<dyn Host>,
-        row: Option<&'static Row>,
+        profile: Option<&'static AgentProfile>,
         suggestions: Suggestions,
-        kept: Kept,
+        state: ProxyState,
     ) -> Self {
-        let editors_names = kept.editors_names();
+        let editors_names = state.editors_names();
         Self {
             effects: Vec::new(),
             host,
-            row,
+            profile,
             suggestions,
             unfit: None,
             introduction: Value::Null,
             shows_suggestions: false,
-            can: Can::default(),
+            capabilities: AgentCapabilities::default(),
             pending: HashMap::new(),
-            own: HashMap::new(),
+            own_requests: HashMap::new(),
             next: 0,
             sessions: BTreeMap::new(),
-            kept,
+            state,
             editors_names,
-            gone: BTreeSet::new(),
+            deleted_forks: BTreeSet::new(),
             ahead: None,
             number: 0,
-            waiting: VecDeque::new(),
+            queued_prompts: VecDeque::new(),
         }
     }
 
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {
-        self.go_on_with_waiting();
+        self.handle_queued_prompts();
         std::mem::take(&mut self.effects)
     }
 
@@ -216,11 +216,11 @@ impl Proxy {
     pub(super) fn editor(&mut self, line: &[u8]) {
         if let Ok(message) = serde_json::from_slice::<Value>(line) {
             let is_done = match message::kind(&message) {
-                Kind::Request if self.waits(&message, line) => true,
-                Kind::Request => self.request_of_editor(&message),
-                Kind::Notification => self.notification_of_editor(&message),
-                Kind::Response => self.answer_of_editor(&message),
-                Kind::Other => false,
+                MessageKind::Request if self.queue_if_accepting(&message, line) => true,
+                MessageKind::Request => self.request_of_editor(&message),
+                MessageKind::Notification => self.notification_of_editor(&message),
+                MessageKind::Response => self.answer_of_editor(&message),
+                MessageKind::Other => false,
             };
             if is_done {
                 return;
@@ -233,13 +233,13 @@ impl Proxy {
     pub(super) fn agent(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return self.pass_to_editor(line) };
         match message::kind(&message) {
-            Kind::Response => self.answer_of_agent(&message, line),
-            Kind::Notification => self.notification_of_agent(&message, line),
-            Kind::Request if self.is_hidden(&message) => {
+            MessageKind::Response => self.answer_of_agent(&message, line),
+            MessageKind::Notification => self.notification_of_agent(&message, line),
+            MessageKind::Request if self.is_hidden(&message) => {
                 let refusal = message::error(&message["id"], -32601, "nobody sees this session");
                 self.effects.push(Effect::ToAgent(message::line(&refusal)));
             }
-            Kind::Request | Kind::Other => self.pass_to_editor(line),
+            MessageKind::Request | MessageKind::Other => self.pass_to_editor(line),
         }
     }
 
@@ -247,10 +247,10 @@ impl Proxy {
         let method = message::method(message);
         let session = message::session(message).unwrap_or_default().to_owned();
         match method {
-            "initialize" => return self.introduce(message),
+            "initialize" => return self.initialize(message),
             "session/prompt" if self.prompt(&session, message) => return true,
             "session/close" | "session/delete" => {
-                self.forget_ahead_of(&session);
+                self.end_work_of(&session);
                 self.sessions.remove(&session);
             }
             _ => {}
@@ -273,7 +273,7 @@ impl Proxy {
 
     pub(super) fn expect_answer(&mut self, message: &Value, request: Option<Value>) {
         let method = message::method(message).to_owned();
-        let pending = Pending { id: message["id"].clone(), method, request };
+        let pending = PendingRequest { id: message["id"].clone(), method, request };
         self.pending.insert(message::key(message), pending);
     }
 
@@ -296,31 +296,33 @@ impl Proxy {
     }
 
     fn answer_of_agent(&mut self, message: &Value, line: &[u8]) {
-        if let Some(own) = message["id"].as_str().and_then(|id| self.own.remove(id)) {
-            return self.own_answer(own, message);
+        if let Some(own) = message["id"].as_str().and_then(|id| self.own_requests.remove(id)) {
+            return self.handle_own_answer(own, message);
         }
         let Some(pending) = self.pending.remove(&message::key(message)) else {
             return self.pass_to_editor(line);
         };
-        if message.get("error").is_some() && self.again_as_itself(&pending) {
+        if message.get("error").is_some() && self.retry_as_itself(&pending) {
             return;
         }
         match pending.method.as_str() {
-            "session/list" if self.tell_list(message) => return,
-            _ => match self.declares().then(|| undeclared(message)).flatten() {
+            "session/list" if self.translate_list(message) => return,
+            _ => match self.declares().then(|| without_capability(message)).flatten() {
                 Some(rest) => self.pass_to_editor(&message::line(&rest)),
                 None => self.pass_to_editor(line),
             },
         }
         match message.get("error") {
-            None => self.learn(&pending, &message["result"]),
-            Some(error) if pending.method == "session/prompt" => self.agent_failed(&message::why(error)),
+            None => self.apply_answer(&pending, &message["result"]),
+            Some(error) if pending.method == "session/prompt" => {
+                self.agent_failed(&message::error_text(error))
+            }
             Some(_) => {}
         }
     }
 
     /// Repeats a request with the session's own id if its fork is gone. Returns whether it did.
-    fn again_as_itself(&mut self, pending: &Pending) -> bool {
+    fn retry_as_itself(&mut self, pending: &PendingRequest) -> bool {
         let Some(request) = pending
             .request
             .as_ref()
@@ -329,33 +331,33 @@ impl Proxy {
             return false;
         };
         let session = message::session(request).unwrap_or_default();
-        if !self.kept.names.contains_key(session) {
+        if !self.state.names.contains_key(session) {
             return false;
         }
-        self.keep(Change::Freed(session.to_owned()));
+        self.keep(StateChange::SessionFreed(session.to_owned()));
         self.expect_answer(request, Some(request.clone()));
         self.effects.push(Effect::ToAgent(message::line(request)));
         true
     }
 
-    fn own_answer(&mut self, own: Own, message: &Value) {
+    fn handle_own_answer(&mut self, own: OwnRequest, message: &Value) {
         let result = message.get("error").map_or(Ok(&message["result"]), Err);
         match own {
-            Own::Adopt { number } => self.adopted(number, result),
-            Own::Delete { fork } if result.is_ok() => {
-                self.gone.insert(fork.clone());
-                self.keep(Change::Gone(fork));
+            OwnRequest::Adopt { number } => self.adopted(number, result),
+            OwnRequest::Delete { fork } if result.is_ok() => {
+                self.deleted_forks.insert(fork.clone());
+                self.keep(StateChange::ForkDeleted(fork));
             }
-            Own::Delete { .. } | Own::Other => {}
+            OwnRequest::Delete { .. } | OwnRequest::Other => {}
         }
     }
 
     /// Learns from an answer of the agent about it and its sessions.
-    fn learn(&mut self, pending: &Pending, result: &Value) {
+    fn apply_answer(&mut self, pending: &PendingRequest, result: &Value) {
         let params = pending.request.as_ref().map_or(&Value::Null, |request| &request["params"]);
         let session = params["sessionId"].as_str().unwrap_or_default();
         match pending.method.as_str() {
-            "initialize" => self.learn_abilities(&result["agentCapabilities"]),
+            "initialize" => self.read_capabilities(&result["agentCapabilities"]),
             "session/new" | "session/fork" => {
                 let new = result["sessionId"].as_str().unwrap_or_default().to_owned();
                 let entries = if pending.method == "session/new" { 0 } else { 2 };
@@ -363,9 +365,9 @@ impl Proxy {
             }
             "session/load" | "session/resume" => self.open(session.to_owned(), params, result, 2),
             // The session that its fork stands for is deleted too.
-            "session/delete" if self.kept.names.contains_key(session) => {
-                self.keep(Change::Freed(session.to_owned()));
-                self.ask_agent("session/delete", &json!({ "sessionId": session }), Own::Other);
+            "session/delete" if self.state.names.contains_key(session) => {
+                self.keep(StateChange::SessionFreed(session.to_owned()));
+                self.ask_agent("session/delete", &json!({ "sessionId": session }), OwnRequest::Other);
             }
             "session/set_mode" | "session/set_model" | "session/set_config_option" => {
                 let about = match pending.method.as_str() {
@@ -394,19 +396,23 @@ impl Proxy {
                 if result["stopReason"] == "end_turn" {
                     self.turn_ended(&session);
                 }
-                self.write_down(&session);
+                self.write_ledger(&session);
             }
             _ => {}
         }
     }
 
-    fn learn_abilities(&mut self, capabilities: &Value) {
+    fn read_capabilities(&mut self, capabilities: &Value) {
         let has =
             |name: &str| capabilities["sessionCapabilities"].get(name).is_some_and(|value| !value.is_null());
-        self.can =
-            Can { fork: has("fork"), resume: has("resume"), close: has("close"), delete: has("delete") };
+        self.capabilities = AgentCapabilities {
+            fork: has("fork"),
+            resume: has("resume"),
+            close: has("close"),
+            delete: has("delete"),
+        };
         // Deletes forks that an earlier process left.
-        for fork in self.kept.left_behind() {
+        for fork in self.state.orphaned_forks() {
             self.delete(fork);
         }
     }
@@ -417,7 +423,7 @@ impl Proxy {
         let servers = params.get("mcpServers").cloned().unwrap_or_else(|| json!([]));
         let mode = result["modes"]["currentModeId"].as_str().or_else(|| mode_among(&result["configOptions"]));
         let mode = mode.map(str::to_owned);
-        let session = Session {
+        let session = ProxySession {
             folder,
             servers,
             project,
@@ -451,21 +457,21 @@ impl Proxy {
             ("qwen/notify/session/prompt-suggestion", Some(session)) => {
                 self.pass_to_editor(line);
                 let text = message["params"]["suggestion"].as_str().unwrap_or_default();
-                return self.suggested(&session, text, <_>::default());
+                return self.offer_suggestion(&session, text, <_>::default());
             }
             _ => {}
         }
-        match self.declares().then(|| without_declared(message)) {
-            None | Some(Rest::Whole) => self.pass_to_editor(line),
-            Some(Rest::Part(rest)) => self.pass_to_editor(&message::line(&rest)),
-            Some(Rest::Nothing) => {}
+        match self.declares().then(|| strip_additions(message)) {
+            None | Some(FilteredMessage::Whole) => self.pass_to_editor(line),
+            Some(FilteredMessage::Part(rest)) => self.pass_to_editor(&message::line(&rest)),
+            Some(FilteredMessage::Nothing) => {}
         }
         let suggestions = &update["_meta"]["promptSuggestions"]["suggestions"];
         if let (Some(suggestions), Some(session)) = (suggestions.as_array(), message::session(message)) {
             let session = self.editors_name(session);
             let text =
                 suggestions.first().and_then(|first| first["text"].as_str()).unwrap_or_default().to_owned();
-            self.suggested(&session, &text, <_>::default());
+            self.offer_suggestion(&session, &text, <_>::default());
         }
     }
 
@@ -495,15 +501,15 @@ impl Proxy {
     }
 
     /// Tells the editor the sessions as the user knows them. Returns `false` if the agent's list is the same.
-    fn tell_list(&mut self, message: &Value) -> bool {
-        if self.kept == Kept::default() {
+    fn translate_list(&mut self, message: &Value) -> bool {
+        if self.state == ProxyState::default() {
             return false;
         }
         let mut message = message.clone();
         let Some(sessions) = message.pointer_mut("/result/sessions").and_then(Value::as_array_mut) else {
             return false;
         };
-        sessions.retain(|session| !session["sessionId"].as_str().is_some_and(|id| self.kept.hides(id)));
+        sessions.retain(|session| !session["sessionId"].as_str().is_some_and(|id| self.state.hides(id)));
         for session in sessions.iter_mut().filter(|session| session.get("title").is_some()) {
             if session["sessionId"].as_str().is_some_and(|id| self.editors_names.contains_key(id)) {
                 session["title"] = message::without_fork(&session["title"]);
@@ -513,23 +519,23 @@ impl Proxy {
         true
     }
 
-    pub(super) fn keep(&mut self, change: Change) {
-        self.kept.apply(&change);
-        self.editors_names = self.kept.editors_names();
+    pub(super) fn keep(&mut self, change: StateChange) {
+        self.state.apply(&change);
+        self.editors_names = self.state.editors_names();
         self.effects.push(Effect::Keep(change));
     }
 
     /// Has the agent delete a fork. If it cannot, the fork is only hidden.
     pub(super) fn delete(&mut self, fork: String) {
-        if self.can.delete {
-            self.ask_agent("session/delete", &json!({ "sessionId": fork }), Own::Delete { fork });
+        if self.capabilities.delete {
+            self.ask_agent("session/delete", &json!({ "sessionId": fork }), OwnRequest::Delete { fork });
         }
     }
 
-    pub(super) fn ask_agent(&mut self, method: &str, params: &Value, own: Own) {
+    pub(super) fn ask_agent(&mut self, method: &str, params: &Value, own: OwnRequest) {
         let id = self.own_id();
         self.effects.push(Effect::ToAgent(message::line(&message::request(&id, method, params))));
-        self.own.insert(id, own);
+        self.own_requests.insert(id, own);
     }
 
     pub(super) fn own_id(&mut self) -> String {
@@ -538,7 +544,7 @@ impl Proxy {
     }
 
     /// Adds new entries to the ledger of the session's project.
-    pub(super) fn write_down(&mut self, id: &str) {
+    pub(super) fn write_ledger(&mut self, id: &str) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let Some(project) = &mut session.project else { return };
         let pending_writes = project.metering.take_pending_writes();
@@ -549,7 +555,7 @@ impl Proxy {
 
     /// The agent's id of a session.
     pub(super) fn agents_name(&self, session: &str) -> String {
-        self.kept.names.get(session).cloned().unwrap_or_else(|| session.to_owned())
+        self.state.names.get(session).cloned().unwrap_or_else(|| session.to_owned())
     }
 
     fn editors_name(&self, session: &str) -> String {
@@ -559,15 +565,15 @@ impl Proxy {
     /// Whether a message from the agent is about a session that the user must not see.
     fn is_hidden(&self, message: &Value) -> bool {
         message::session(message)
-            .is_some_and(|session| self.kept.forks.contains(session) || self.gone.contains(session))
+            .is_some_and(|session| self.state.forks.contains(session) || self.deleted_forks.contains(session))
     }
 
-    pub(super) fn tell(&mut self, message: &Value) {
+    pub(super) fn send_to_editor(&mut self, message: &Value) {
         self.effects.push(Effect::ToEditor(message::line(message)));
     }
 
     pub(super) fn pass_to_agent(&mut self, line: &[u8]) {
-        let line = message::renamed(line, &self.kept.names).into_owned();
+        let line = message::renamed(line, &self.state.names).into_owned();
         self.effects.push(Effect::ToAgent(line));
     }
 

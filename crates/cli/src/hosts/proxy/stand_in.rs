@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 /// The beginning of the names of stand-in folders; the id of their process follows.
 const PREFIX: &str = "stand-in-";
 /// How often the folder of questions is checked.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The most bytes of a command.
 const MOST: u64 = 1 << 20;
 
@@ -28,7 +28,7 @@ pub(super) struct StandIn {
 
 /// A command that waits for permission.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct PendingCommand {
     /// The name under which it is answered.
     pub(super) name: String,
     /// The working directory, and then the words of the command.
@@ -86,7 +86,7 @@ impl StandIn {
     }
 
     /// Reports each waiting command until the returned value is dropped. Earlier questions are removed.
-    pub(super) fn listen(self: &Arc<Self>, tell: impl Fn(Asked) + Send + 'static) -> Listening {
+    pub(super) fn listen(self: &Arc<Self>, tell: impl Fn(PendingCommand) + Send + 'static) -> ListenerGuard {
         for folder in [self.questions(), self.answers()] {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
@@ -96,25 +96,29 @@ impl StandIn {
         let (ended, weak) = (Arc::clone(&over), Arc::downgrade(self));
         std::thread::spawn(move || {
             let mut told = BTreeSet::new();
-            while !ended.load(Ordering::Relaxed) && look(&weak, &mut told, &tell) {
-                std::thread::sleep(LOOK);
+            while !ended.load(Ordering::Relaxed) && report_pending(&weak, &mut told, &tell) {
+                std::thread::sleep(POLL_INTERVAL);
             }
         });
-        Listening(over)
+        ListenerGuard(over)
     }
 }
 
 /// Stops listening when it is dropped.
-pub(super) struct Listening(Arc<AtomicBool>);
+pub(super) struct ListenerGuard(Arc<AtomicBool>);
 
-impl Drop for Listening {
+impl Drop for ListenerGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// Reports commands that were not reported yet. Returns `false` once the stand-in has been dropped.
-fn look(stand_in: &Weak<StandIn>, told: &mut BTreeSet<String>, tell: &impl Fn(Asked)) -> bool {
+fn report_pending(
+    stand_in: &Weak<StandIn>,
+    told: &mut BTreeSet<String>,
+    tell: &impl Fn(PendingCommand),
+) -> bool {
     let Some(stand_in) = stand_in.upgrade() else { return false };
     for entry in fs::read_dir(stand_in.questions()).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -123,7 +127,7 @@ fn look(stand_in: &Weak<StandIn>, told: &mut BTreeSet<String>, tell: &impl Fn(As
             && let Ok(words) = words(&entry.path().join("words"))
         {
             told.insert(name.clone());
-            tell(Asked { name, words });
+            tell(PendingCommand { name, words });
         }
     }
     true
@@ -201,14 +205,14 @@ mod tests {
         fs::create_dir(stand_in.questions().join("large")).unwrap();
         fs::write(stand_in.questions().join("large/words"), vec![b'x'; 2 << 20]).unwrap();
         let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert_eq!(asked, Asked { name: "large".to_owned(), words: Vec::new() });
+        assert_eq!(asked, PendingCommand { name: "large".to_owned(), words: Vec::new() });
         drop(listening);
         drop(stand_in);
         // Whoever listened may look for a last time, and then removes the folder.
         let began = Instant::now();
         while 0 < fs::read_dir(kept.path()).unwrap().count() {
             assert!(began.elapsed() < Duration::from_secs(20), "the folder stays");
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

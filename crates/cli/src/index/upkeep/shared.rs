@@ -16,9 +16,9 @@ const MOST_EDITED: usize = 100;
 
 /// The state that the thread of an index shares with its users.
 #[derive(Default)]
-pub(super) struct Shared {
-    state: Mutex<State>,
-    turned: Condvar,
+pub(super) struct SharedState {
+    state: Mutex<UpkeepState>,
+    changed_condition: Condvar,
 }
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(super) struct Shared {
     clippy::struct_excessive_bools,
     reason = "each is set and heard by another thread, and none excludes another"
 )]
-pub(super) struct State {
+pub(super) struct UpkeepState {
     pub(super) begun: bool,
     /// Whether the thread must end; below it whether it has ended.
     pub(super) over: bool,
@@ -41,8 +41,8 @@ pub(super) struct State {
     changes: u64,
     /// When the first change occurred that has not been written yet.
     pub(super) changed_at: Option<Instant>,
-    pub(super) wants_look: bool,
-    pub(super) looked_at: Option<Instant>,
+    pub(super) wants_comparison: bool,
+    pub(super) compared_at: Option<Instant>,
     pub(super) wants_history: bool,
     /// Whether contents may lack vectors; below it whether this process is the one that keeps the index current.
     pub(super) wants_vectors: bool,
@@ -50,18 +50,18 @@ pub(super) struct State {
     /// Whether the system reports changes of files.
     pub(super) watched: bool,
     pub(super) waited_in_vain: bool,
-    pub(super) edited: Edited,
+    pub(super) edited: RecentEdits,
     pub(super) notices: Vec<String>,
 }
 
 /// The files that were changed last while this process ran, the newest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Edited {
+pub(super) struct RecentEdits {
     paths: VecDeque<WorkspacePath>,
     version: u64,
 }
 
-impl State {
+impl UpkeepState {
     /// Whether the index has not been opened yet, which takes some milliseconds.
     pub(super) fn is_opening(&self) -> bool {
         self.begun && self.index.is_none() && !self.ended
@@ -70,29 +70,32 @@ impl State {
     /// Whether it makes sense for a query to wait a moment, because the index will then be complete.
     pub(super) fn is_worth_a_wait(&self) -> bool {
         let is_behind = self.progress.is_none_or(|progress| progress.percent() < 100);
-        let is_behind = is_behind || self.wants_look && !self.watched;
+        let is_behind = is_behind || self.wants_comparison && !self.watched;
         self.trouble.is_none() && is_behind && !self.ended && !self.waited_in_vain
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Changes the state, and wakes every thread that waits for a change.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut UpkeepState) -> T) -> T {
         let changed = change(&mut self.lock());
-        self.turned.notify_all();
+        self.changed_condition.notify_all();
         changed
     }
 
     /// Waits until the state meets a condition. Returns whether it did in time.
-    pub(super) fn wait(&self, most: Duration, is_so: impl Fn(&State) -> bool) -> bool {
-        let waited = self.turned.wait_timeout_while(self.lock(), most, |state| !is_so(state));
+    pub(super) fn wait(&self, most: Duration, is_so: impl Fn(&UpkeepState) -> bool) -> bool {
+        let waited = self.changed_condition.wait_timeout_while(self.lock(), most, |state| !is_so(state));
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         is_so(&state)
     }
 
     /// Calls `next` again after each change, and at the latest at the time that it returns, until it breaks with an
     /// answer.
-    pub(super) fn turn<T>(&self, mut next: impl FnMut(&mut State) -> ControlFlow<T, Instant>) -> T {
+    pub(super) fn wait_until_break<T>(
+        &self,
+        mut next: impl FnMut(&mut UpkeepState) -> ControlFlow<T, Instant>,
+    ) -> T {
         let mut state = self.lock();
         loop {
             let until = match next(&mut state) {
@@ -100,7 +103,7 @@ impl Shared {
                 ControlFlow::Continue(until) => until,
             };
             let most = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            let waited = self.turned.wait_timeout(state, most);
+            let waited = self.changed_condition.wait_timeout(state, most);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -115,7 +118,7 @@ impl Shared {
             }
             if MOST_CHANGED < state.changed.len() {
                 state.changed.clear();
-                state.wants_look = true;
+                state.wants_comparison = true;
             }
         });
     }
@@ -139,24 +142,24 @@ impl Shared {
                 None => 0,
                 // Another process emptied the index or began a new one.
                 Some(progress) if there < progress.current / 2 => {
-                    state.wants_look = true;
+                    state.wants_comparison = true;
                     (100 * there).checked_div(progress.all).unwrap_or(0)
                 }
                 // What changed before this process began is not known yet.
-                Some(progress) if state.looked_at.is_none() => progress.percent().min(99),
+                Some(progress) if state.compared_at.is_none() => progress.percent().min(99),
                 Some(progress) => progress.percent(),
             };
             IndexCoverage { percent: percent.min(100), trouble: state.trouble.clone() }
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, UpkeepState> {
         // No change of the state can be left half done, even by a panic elsewhere.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Edited {
+impl RecentEdits {
     fn note(&mut self, path: WorkspacePath) {
         self.version += 1;
         self.paths.retain(|known| *known != path);
@@ -188,7 +191,7 @@ mod tests {
     // Row: S91, S93
     #[test]
     fn what_was_edited_last_counts_most_and_the_oldest_is_forgotten() {
-        let mut edited = Edited::default();
+        let mut edited = RecentEdits::default();
         for number in 0..150 {
             edited.note(path(&format!("{number}.rs")));
         }
@@ -203,10 +206,10 @@ mod tests {
 
     #[test]
     fn too_many_changes_are_one_look_at_everything() {
-        let shared = Shared::default();
+        let shared = SharedState::default();
         shared.note_changed((0..MOST_CHANGED).map(|number| path(&number.to_string())));
-        assert!(shared.change(|state| !state.wants_look && state.changed.len() == MOST_CHANGED));
+        assert!(shared.change(|state| !state.wants_comparison && state.changed.len() == MOST_CHANGED));
         shared.note_changed([path("one more")]);
-        assert!(shared.change(|state| state.wants_look && state.changed.is_empty()));
+        assert!(shared.change(|state| state.wants_comparison && state.changed.is_empty()));
     }
 }

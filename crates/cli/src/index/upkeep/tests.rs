@@ -9,12 +9,12 @@ use super::*;
 /// Far longer than any step of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
-struct Bench {
+struct TestIndex {
     runtime: tokio::runtime::Runtime,
     folder: tempfile::TempDir,
 }
 
-impl Bench {
+impl TestIndex {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("project/src")).unwrap();
@@ -65,7 +65,7 @@ impl Bench {
         while self.found(upkeep, query) != expected {
             assert!(start.elapsed() < LONG, "{query}: {:?}", self.found(upkeep, query));
             // Waits for a change of the state, but not longer than a change takes to be written.
-            upkeep.shared.turn(|state| match state.changed_at {
+            upkeep.shared.wait_until_break(|state| match state.changed_at {
                 Some(at) => std::ops::ControlFlow::Continue(at + Duration::from_millis(100)),
                 None => std::ops::ControlFlow::Break(()),
             });
@@ -76,7 +76,7 @@ impl Bench {
 
 fn is_complete(upkeep: &Upkeep) -> bool {
     upkeep.shared.wait(LONG, |state| {
-        !state.wants_look && state.progress.is_some_and(|progress| progress.percent() == 100)
+        !state.wants_comparison && state.progress.is_some_and(|progress| progress.percent() == 100)
     })
 }
 
@@ -87,7 +87,7 @@ fn path(text: &str) -> WorkspacePath {
 // Row: S110
 #[test]
 fn nothing_is_made_before_it_begins() {
-    let bench = Bench::new();
+    let bench = TestIndex::new();
     let upkeep = bench.upkeep();
     assert!(!bench.folder.path().join("state").exists());
     upkeep.begin();
@@ -98,7 +98,7 @@ fn nothing_is_made_before_it_begins() {
 // Row: S92
 #[test]
 fn what_another_program_changes_is_heard_of() {
-    let bench = Bench::new();
+    let bench = TestIndex::new();
     let upkeep = bench.upkeep();
     upkeep.begin();
     assert!(is_complete(&upkeep));
@@ -121,7 +121,7 @@ fn what_another_program_changes_is_heard_of() {
 
 #[test]
 fn what_is_committed_is_known_to_the_next_query() {
-    let bench = Bench::new();
+    let bench = TestIndex::new();
     let upkeep = bench.upkeep();
     upkeep.begin();
     assert!(is_complete(&upkeep));
@@ -145,14 +145,14 @@ fn what_is_committed_is_known_to_the_next_query() {
 // Row: X20
 #[test]
 fn of_two_processes_one_keeps_the_index_and_both_know_what_changes() {
-    let bench = Bench::new();
+    let bench = TestIndex::new();
     let (one, other) = (bench.upkeep(), bench.upkeep());
     one.begin();
     assert!(is_complete(&one));
     other.begin();
     other.shared.wait(LONG, |state| state.index.is_some());
     assert_eq!(bench.found(&other, "first"), ["src/a.rs"]);
-    let heard = other.shared.wait(LONG, |state| state.progress.is_some() && state.looked_at.is_some());
+    let heard = other.shared.wait(LONG, |state| state.progress.is_some() && state.compared_at.is_some());
     assert!(heard && other.shared.change(|state| !state.watched));
     bench.write("src/a.rs", "fn changed() {}\n");
     bench.until_found(&other, "changed", &["src/a.rs"]);
@@ -209,7 +209,7 @@ fn until_vectors(upkeep: &Upkeep, expected: (u64, u64)) {
 
 #[test]
 fn vectors_are_made_beside_and_nobody_waits_for_them() {
-    let bench = Bench::new();
+    let bench = TestIndex::new();
     let held = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let embedding = Arc::new(Embedding { held: Arc::clone(&held), texts: std::sync::Mutex::default() });
     let upkeep = bench.upkeep_with(IndexModels::of(Arc::clone(&embedding) as _));

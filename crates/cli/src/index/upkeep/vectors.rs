@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use headstart_code_index::{Embedder, ModelFailure};
 
-use super::shared::Shared;
+use super::shared::SharedState;
 use super::work::{HEARTBEAT, lower_priority};
-use crate::index::{Embedding, Index, IndexModels, Stopped};
+use crate::index::{Index, IndexModels, VectorBuilder, VectorError};
 
 /// After a failure that may be temporary the model is asked again after this time, and after twice the time for each
 /// further failure, up to the limit below.
@@ -17,14 +17,14 @@ const NOTICED: Duration = Duration::from_millis(50);
 
 /// Starts the thread that makes vectors, if there is a model for them. The thread ends with the index, or if the model
 /// cannot be used.
-pub(super) fn begin(shared: &Arc<Shared>, index: &Arc<Index>, models: &Arc<IndexModels>) {
+pub(super) fn begin(shared: &Arc<SharedState>, index: &Arc<Index>, models: &Arc<IndexModels>) {
     let Some(embedder) = models.embedder().cloned() else { return };
     let (shared, index, models) = (Arc::clone(shared), Arc::clone(index), Arc::clone(models));
     let work = move || {
         lower_priority();
         let done = keep(&shared, &index, &models, &embedder);
-        if let Err(Stopped::Index(error)) = done {
-            models.tell(&format!("no more vectors are made: {error}"));
+        if let Err(VectorError::Index(error)) = done {
+            models.tell_once(&format!("no more vectors are made: {error}"));
         }
     };
     // Without the thread only words are compared.
@@ -32,11 +32,11 @@ pub(super) fn begin(shared: &Arc<Shared>, index: &Arc<Index>, models: &Arc<Index
 }
 
 fn keep(
-    shared: &Shared,
+    shared: &SharedState,
     index: &Index,
     models: &IndexModels,
     embedder: &Arc<dyn Embedder>,
-) -> Result<(), Stopped> {
+) -> Result<(), VectorError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ModelFailure::unusable(error.to_string()).caused_by(error))?;
     let mut rest = FIRST_REST;
@@ -49,7 +49,7 @@ fn keep(
         });
         match made {
             Ok(()) => rest = FIRST_REST,
-            Err(Stopped::Model(failure)) => {
+            Err(VectorError::Model(failure)) => {
                 models.no_vectors(&failure);
                 let ModelFailure::Later { after, .. } = failure else { return Ok(()) };
                 shared.wait(after.unwrap_or(rest).clamp(rest, LONGEST_REST), |state| state.over);
@@ -63,8 +63,8 @@ fn keep(
 }
 
 /// Waits until vectors are needed and this process is the one that makes them. Returns `false` if the index ends.
-fn is_wanted(shared: &Shared) -> bool {
-    shared.turn(|state| {
+fn is_wanted(shared: &SharedState) -> bool {
+    shared.wait_until_break(|state| {
         let is_complete = state.progress.is_some_and(|progress| progress.percent() == 100);
         if state.over {
             ControlFlow::Break(false)
@@ -79,12 +79,12 @@ fn is_wanted(shared: &Shared) -> bool {
 
 /// Makes all missing vectors, as long as this process is the one that keeps the index current.
 async fn make(
-    shared: &Shared,
+    shared: &SharedState,
     index: &Index,
     models: &IndexModels,
     embedder: &Arc<dyn Embedder>,
-) -> Result<(), Stopped> {
-    let mut embedding = Embedding::begin(index, embedder)?;
+) -> Result<(), VectorError> {
+    let mut embedding = VectorBuilder::begin(index, embedder)?;
     while embedding.step().await?.is_continue() {
         models.expect(embedding.dimensions());
         if !shared.change(|state| state.keeps) {
@@ -97,13 +97,14 @@ async fn make(
     models.expect(embedding.dimensions());
     let left_out = index.store.vector_status(embedder.id())?.left_out();
     if 0 < left_out {
-        models
-            .tell(&format!("{left_out} chunks are over the limit of vectors; they are found by words alone"));
+        models.tell_once(&format!(
+            "{left_out} chunks are over the limit of vectors; they are found by words alone"
+        ));
     }
     Ok(())
 }
 
-async fn until_over(shared: &Shared) {
+async fn until_over(shared: &SharedState) {
     while !shared.change(|state| state.over) {
         tokio::time::sleep(NOTICED).await;
     }

@@ -8,7 +8,7 @@ use headstart_overlay_fs::WorkspacePath;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::shared::Shared;
+use super::shared::SharedState;
 
 /// The most folders that are watched, because the kernel has a limit that the user's other programs share.
 const MOST_FOLDERS: usize = 20_000;
@@ -30,13 +30,13 @@ impl Watch {
     pub(super) fn start(
         root: &Path,
         folders: &[WorkspacePath],
-        shared: Weak<Shared>,
+        shared: Weak<SharedState>,
     ) -> Result<Self, notify::Error> {
         let of = root.to_owned();
         let watcher = RecommendedWatcher::new(
             move |event: notify::Result<Event>| {
                 if let Some(shared) = shared.upgrade() {
-                    hear(&shared, &of, event);
+                    handle_event(&shared, &of, event);
                 }
             },
             Config::default().with_follow_symlinks(false),
@@ -82,9 +82,9 @@ fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
 }
 
 /// Notes the changes that an event reports. If it says that other events were lost, all files are compared.
-fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
+fn handle_event(shared: &SharedState, root: &Path, event: notify::Result<Event>) {
     let Ok(event) = event else {
-        shared.change(|state| state.wants_look = true);
+        shared.change(|state| state.wants_comparison = true);
         return;
     };
     let is_only_read = match event.kind {
@@ -98,7 +98,7 @@ fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
     // A folder that was created or moved contains files that no event reports.
     let may_be_new = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)));
     if event.need_rescan() || may_be_new && event.paths.iter().any(|path| path.is_dir()) {
-        shared.change(|state| state.wants_look = true);
+        shared.change(|state| state.wants_comparison = true);
     }
     let paths: Vec<WorkspacePath> = event
         .paths

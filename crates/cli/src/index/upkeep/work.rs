@@ -7,8 +7,8 @@ use futures::executor::block_on;
 use headstart_code_index::{IndexError, Step};
 use headstart_overlay_fs::WorkspacePath;
 
-use super::Plan;
-use super::shared::{Shared, State};
+use super::UpkeepPlan;
+use super::shared::{SharedState, UpkeepState};
 use super::vectors;
 use super::watch::Watch;
 use crate::clock::unix_ms;
@@ -23,18 +23,18 @@ const STALE_MS: u64 = 10_000;
 const REST: u32 = 10;
 
 /// Starts the thread that keeps an index current.
-pub(super) fn begin(shared: &Arc<Shared>, plan: Plan, models: Arc<IndexModels>) {
+pub(super) fn begin(shared: &Arc<SharedState>, plan: UpkeepPlan, models: Arc<IndexModels>) {
     let kept = Arc::clone(shared);
     let work = move || {
         match Index::open(&plan.state, &plan.workspace, plan.gate.clone(), plan.config) {
             Ok((index, told)) => {
                 let index = Arc::new(index);
-                let mut keeper = Keeper::new(&kept, &index);
-                let began = keeper.hear_progress().and_then(|()| keeper.beat());
+                let mut worker = IndexWorker::new(&kept, &index);
+                let began = worker.report_progress().and_then(|()| worker.renew_lease());
                 kept.change(|state| {
                     state.notices.extend(told);
                     state.index = Some(Arc::clone(&index));
-                    (state.wants_look, state.wants_history, state.wants_vectors) = (true, true, true);
+                    (state.wants_comparison, state.wants_history, state.wants_vectors) = (true, true, true);
                 });
                 if let Err(error) = began {
                     kept.fail(&error.to_string());
@@ -42,7 +42,7 @@ pub(super) fn begin(shared: &Arc<Shared>, plan: Plan, models: Arc<IndexModels>) 
                 lower_priority();
                 vectors::begin(&kept, &index, &models);
                 sweep::sweep(index.store.path(), sweep::MOST_BYTES);
-                keeper.keep();
+                worker.keep();
             }
             Err(error) => kept.fail(&format!("searches do without an index: {error}")),
         }
@@ -62,8 +62,8 @@ pub(super) fn lower_priority() {
 }
 
 /// The state of the thread.
-struct Keeper<'a> {
-    shared: &'a Arc<Shared>,
+struct IndexWorker<'a> {
+    shared: &'a Arc<SharedState>,
     index: &'a Index,
     owner: String,
     watch: Option<Watch>,
@@ -78,22 +78,22 @@ struct Keeper<'a> {
 /// The next task of the thread.
 enum Task {
     End,
-    Look,
+    Compare,
     Write(Vec<(WorkspacePath, u64)>),
     History,
-    Beat,
+    RenewLease,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
-    Beat,
-    Look,
+    RenewLease,
+    Compare,
     Write,
     History,
 }
 
-impl<'a> Keeper<'a> {
-    fn new(shared: &'a Arc<Shared>, index: &'a Index) -> Self {
+impl<'a> IndexWorker<'a> {
+    fn new(shared: &'a Arc<SharedState>, index: &'a Index) -> Self {
         let owner = format!("{}-{:x}", std::process::id(), unix_ms());
         Self {
             shared,
@@ -111,13 +111,13 @@ impl<'a> Keeper<'a> {
         loop {
             let done = match self.next_task() {
                 Task::End => break,
-                Task::Look => self.look(),
+                Task::Compare => self.compare_all(),
                 Task::Write(paths) => self.write(paths),
                 Task::History => {
                     self.shared.change(|state| state.wants_history = false);
                     self.index.follow_history()
                 }
-                Task::Beat => self.beat().map(drop),
+                Task::RenewLease => self.renew_lease().map(drop),
             };
             if let Err(error) = done {
                 self.shared.fail(&error.to_string());
@@ -133,47 +133,47 @@ impl<'a> Keeper<'a> {
     /// Waits until something is to be done, and returns it.
     fn next_task(&self) -> Task {
         let deadline = Instant::now() + HEARTBEAT;
-        self.shared.turn(|state| {
+        self.shared.wait_until_break(|state| {
             if state.over {
                 return ControlFlow::Break(Task::End);
             }
             let now = Instant::now();
             let dues = [
-                (Some(deadline), Due::Beat),
-                (self.look_is_due(state, now), Due::Look),
+                (Some(deadline), Due::RenewLease),
+                (self.look_is_due(state, now), Due::Compare),
                 (state.changed_at.map(|at| at + SETTLED), Due::Write),
                 ((state.wants_history && self.leased_at.is_some()).then_some(now), Due::History),
             ];
-            let dues = dues.into_iter().filter(|(_, due)| !self.is_paused || *due == Due::Beat);
+            let dues = dues.into_iter().filter(|(_, due)| !self.is_paused || *due == Due::RenewLease);
             let next = dues.filter_map(|(at, due)| Some((at?, due))).min_by_key(|(at, _)| *at);
             match next {
                 Some((at, _)) if now < at => ControlFlow::Continue(at),
-                Some((_, Due::Look)) => ControlFlow::Break(Task::Look),
+                Some((_, Due::Compare)) => ControlFlow::Break(Task::Compare),
                 Some((_, Due::History)) => ControlFlow::Break(Task::History),
                 Some((_, Due::Write)) => {
                     state.changed_at = None;
                     let paths = state.changed.iter().map(|(path, number)| (path.clone(), *number));
                     ControlFlow::Break(Task::Write(paths.collect()))
                 }
-                Some((_, Due::Beat)) | None => ControlFlow::Break(Task::Beat),
+                Some((_, Due::RenewLease)) | None => ControlFlow::Break(Task::RenewLease),
             }
         })
     }
 
     /// When all files are to be compared; `None` if they need not be.
-    fn look_is_due(&self, state: &State, now: Instant) -> Option<Instant> {
+    fn look_is_due(&self, state: &UpkeepState, now: Instant) -> Option<Instant> {
         let rested = if state.watched { self.rests_until } else { now };
         // Another process keeps the index, but it may die.
         let asked = self.asked_at.filter(|_| self.leased_at.is_none()).map(|at| at + HEARTBEAT / 2);
-        state.wants_look.then(|| asked.unwrap_or(now).max(rested))
+        state.wants_comparison.then(|| asked.unwrap_or(now).max(rested))
     }
 
     /// Compares all files with the index, and writes the differences.
-    fn look(&mut self) -> Result<(), IndexError> {
-        if !self.beat()? {
+    fn compare_all(&mut self) -> Result<(), IndexError> {
+        if !self.renew_lease()? {
             return Ok(());
         }
-        self.shared.change(|state| state.wants_look = false);
+        self.shared.change(|state| state.wants_comparison = false);
         if self.shared.change(|state| std::mem::take(&mut state.wants_history)) {
             self.index.follow_history()?;
         }
@@ -203,10 +203,10 @@ impl<'a> Keeper<'a> {
         let watched = self.watch.is_some();
         self.shared.change(|state| {
             state.progress = Some(updated.progress);
-            state.looked_at = Some(began);
+            state.compared_at = Some(began);
             state.waited_in_vain = false;
             state.watched = watched;
-            state.wants_look |= !is_complete || is_new;
+            state.wants_comparison |= !is_complete || is_new;
             state.wants_vectors = true;
             if is_complete {
                 state.trouble = None;
@@ -238,9 +238,9 @@ impl<'a> Keeper<'a> {
     /// Writes the changes of these paths.
     fn write(&mut self, paths: Vec<(WorkspacePath, u64)>) -> Result<(), IndexError> {
         let all: BTreeSet<WorkspacePath> = paths.iter().map(|(path, _)| path.clone()).collect();
-        let wants_look = block_on(self.index.update_paths(&all))?;
+        let wants_comparison = block_on(self.index.update_paths(&all))?;
         self.shared.change(|state| {
-            state.wants_look |= wants_look;
+            state.wants_comparison |= wants_comparison;
             state.wants_vectors = true;
             for (path, number) in paths {
                 if state.changed.get(&path) == Some(&number) {
@@ -252,7 +252,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Claims the index for this process, if no other process keeps it. Also reads whether the user has paused it.
-    fn beat(&mut self) -> Result<bool, IndexError> {
+    fn renew_lease(&mut self) -> Result<bool, IndexError> {
         self.is_paused = is_paused(self.index)?;
         let is_paused = self.is_paused;
         self.shared.change(|state| match &state.trouble {
@@ -264,7 +264,7 @@ impl<'a> Keeper<'a> {
             self.leased_at = None;
             self.shared.change(|state| state.keeps = false);
             self.index.store.release(&self.owner)?;
-            self.hear_progress()?;
+            self.report_progress()?;
             return Ok(false);
         }
         self.asked_at = Some(Instant::now());
@@ -272,15 +272,15 @@ impl<'a> Keeper<'a> {
         self.leased_at = is_ours.then(Instant::now);
         self.shared.change(|state| state.keeps = is_ours);
         if !is_ours {
-            self.hear_progress()?;
+            self.report_progress()?;
             // The comparison of that process is as good as one of this process would be.
-            self.shared.change(|state| _ = state.looked_at.get_or_insert_with(Instant::now));
+            self.shared.change(|state| _ = state.compared_at.get_or_insert_with(Instant::now));
         }
         Ok(is_ours)
     }
 
     /// Reads the progress of the process that keeps the index, or of the last one that did.
-    fn hear_progress(&self) -> Result<(), IndexError> {
+    fn report_progress(&self) -> Result<(), IndexError> {
         let progress = self.index.progress()?;
         self.shared.change(|state| state.progress = progress.or(state.progress));
         Ok(())

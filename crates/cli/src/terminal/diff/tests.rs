@@ -126,7 +126,7 @@ proptest! {
         let merged = Diff::parse(&patch).shown_as(DiffForm::Words);
         let side = |left_out: ChangeTag, sign: char| {
             let lines = merged.files[0].hunks[0].iter().filter(move |line| [' ', CHANGED, sign].contains(&line.sign));
-            let text = move |line: &Line| match line.sign {
+            let text = move |line: &DiffLine| match line.sign {
                 CHANGED => line.words.iter().filter(|(tag, _)| *tag != left_out).map(|(_, word)| word.as_str()).collect(),
                 _ => line.text.clone(),
             };

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use similar::{ChangeTag, TextDiff};
 
 use super::super::row::{Span, Style};
-use super::{CHANGED, Line, READABLE_CHARS};
+use super::{CHANGED, DiffLine, READABLE_CHARS};
 
 /// Lines with less in common count as different lines, not as one changed line.
 const LEAST_RATIO: f32 = 0.5;
 
 /// The kept, removed and added words of a line, in order.
-type Words = Vec<(ChangeTag, String)>;
+type WordDiff = Vec<(ChangeTag, String)>;
 
 /// For each line of a hunk, its words and which of them changed, if a removed line is similar to the added line in its
 /// place.
-pub(super) fn changed(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
+pub(super) fn changed(hunk: &[DiffLine]) -> Vec<Option<Vec<(bool, String)>>> {
     let mut words = vec![None; hunk.len()];
     for (old, new, changes) in pairs(hunk) {
         let side = |left_out: ChangeTag| {
@@ -28,18 +28,18 @@ pub(super) fn changed(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
 }
 
 /// The lines of a hunk, with one line in place of two similar ones.
-pub(super) fn merged(hunk: Vec<Line>) -> Vec<Line> {
+pub(super) fn merged(hunk: Vec<DiffLine>) -> Vec<DiffLine> {
     // A line without a line end is not merged, because the missing end is shown for each line.
     let is_ended = |place: usize| !hunk[place].is_unended;
-    let mut pairs: BTreeMap<usize, Words> = pairs(&hunk)
+    let mut pairs: BTreeMap<usize, WordDiff> = pairs(&hunk)
         .into_iter()
         .filter(|(old, new, _)| is_ended(*old) && is_ended(*new))
         .map(|(old, _, words)| (old, words))
         .collect();
     let runs = runs(&hunk);
-    let mut left: Vec<Option<Line>> = hunk.into_iter().map(Some).collect();
+    let mut left: Vec<Option<DiffLine>> = hunk.into_iter().map(Some).collect();
     let mut lines = Vec::with_capacity(left.len());
-    for Run { start, removed, added } in runs {
+    for ChangeRun { start, removed, added } in runs {
         if removed + added == 0 {
             lines.extend(left[start].take());
         }
@@ -52,7 +52,7 @@ pub(super) fn merged(hunk: Vec<Line>) -> Vec<Line> {
                 (Some(words), Some(new)) => {
                     lines.append(&mut went);
                     lines.append(&mut came);
-                    lines.push(Line { sign: CHANGED, words, ..new });
+                    lines.push(DiffLine { sign: CHANGED, words, ..new });
                 }
                 (_, new) => {
                     went.extend(old);
@@ -81,9 +81,9 @@ pub(super) fn spans(words: &[(ChangeTag, String)]) -> Vec<Span> {
 }
 
 /// Pairs of a removed line and a similar added line in its place, by their places in the hunk.
-fn pairs(hunk: &[Line]) -> Vec<(usize, usize, Words)> {
+fn pairs(hunk: &[DiffLine]) -> Vec<(usize, usize, WordDiff)> {
     let mut pairs = Vec::new();
-    for Run { start, removed, added } in runs(hunk) {
+    for ChangeRun { start, removed, added } in runs(hunk) {
         for pair in 0..removed.min(added) {
             let (old, new) = (start + pair, start + removed + pair);
             if READABLE_CHARS < hunk[old].text.len().max(hunk[new].text.len()) {
@@ -101,20 +101,20 @@ fn pairs(hunk: &[Line]) -> Vec<(usize, usize, Words)> {
 }
 
 /// Removed lines and the added lines in their place, or a kept line if there are neither.
-struct Run {
+struct ChangeRun {
     start: usize,
     removed: usize,
     added: usize,
 }
 
-fn runs(hunk: &[Line]) -> Vec<Run> {
+fn runs(hunk: &[DiffLine]) -> Vec<ChangeRun> {
     let mut runs = Vec::new();
     let mut start = 0;
     while start < hunk.len() {
         let run = |from: usize, sign| hunk[from..].iter().take_while(|line| line.sign == sign).count();
         let removed = run(start, '-');
         let added = run(start + removed, '+');
-        runs.push(Run { start, removed, added });
+        runs.push(ChangeRun { start, removed, added });
         start += (removed + added).max(1);
     }
     runs

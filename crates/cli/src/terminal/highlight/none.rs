@@ -3,9 +3,9 @@
 use super::super::row::Span;
 
 #[derive(Debug, Clone)]
-pub(super) enum State {}
+pub(super) enum HighlightState {}
 
-impl State {
+impl HighlightState {
     pub(super) fn of_language(_: &str) -> Option<Self> {
         None
     }

@@ -58,12 +58,12 @@ static STYLES: LazyLock<Vec<(Scope, Style)>> = LazyLock::new(|| {
 
 /// The state of a parser within a piece of code.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct HighlightState {
     parser: ParseState,
     scopes: ScopeStack,
 }
 
-impl State {
+impl HighlightState {
     /// Finds a syntax by the name of its language, or by an extension of its files.
     pub(super) fn of_language(name: &str) -> Option<Self> {
         if name.is_empty() {

@@ -162,7 +162,7 @@ proptest! {
 #[test]
 #[ignore = "takes minutes: .ci/long runs it"]
 fn every_syntax_reads_whatever_comes() {
-    for language in State::languages() {
+    for language in HighlightState::languages() {
         let mut code = Highlighter::of_fence(&format!("```{language}"), Palette::STYLED);
         let long = "a(b[c{d\"e'f`g/*h ".repeat(58);
         for line in [

@@ -17,7 +17,7 @@ pub(super) enum Block {
 /// within a block is left to the parser.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
-    open: Open,
+    open: OpenBlock,
     /// Whether blank lines followed the last block.
     is_after_blank: bool,
     /// Whether there was a block before.
@@ -25,7 +25,7 @@ pub(super) struct Blocks {
 }
 
 #[derive(Debug, Clone, Default)]
-enum Open {
+enum OpenBlock {
     #[default]
     Nothing,
     /// A paragraph, a table or a quote.
@@ -56,7 +56,7 @@ impl Blocks {
 
     /// As [`push`](Self::push), for an answer that is shown as it is written. Each line is a block.
     pub(super) fn push_raw(&mut self, line: &str) -> Vec<Block> {
-        if matches!(self.open, Open::Code(_)) {
+        if matches!(self.open, OpenBlock::Code(_)) {
             let mut ended = Vec::new();
             self.continues(line, &mut ended);
             return ended
@@ -68,7 +68,7 @@ impl Blocks {
                 .collect();
         }
         if let Some(fence) = Fence::begins(line) {
-            self.open = Open::Code(fence);
+            self.open = OpenBlock::Code(fence);
             return vec![Block::Code(line.to_owned())];
         }
         let is_code = line.starts_with("    ") || line.starts_with('\t');
@@ -84,12 +84,12 @@ impl Blocks {
 
     /// Whether no block is open.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self.open, Open::Nothing | Open::Code(_))
+        matches!(self.open, OpenBlock::Nothing | OpenBlock::Code(_))
     }
 
     /// The number of rows so far of a table that is open.
     pub(super) fn table_rows(&self) -> Option<usize> {
-        let Open::Paragraph { lines, is_quote: false } = &self.open else { return None };
+        let OpenBlock::Paragraph { lines, is_quote: false } = &self.open else { return None };
         let rule = lines.get(1)?;
         let is_rule =
             rule.contains('|') && rule.contains('-') && rule.trim().chars().all(|c| "|-: ".contains(c));
@@ -108,14 +108,14 @@ impl Blocks {
             lines[lines.len() - fits.count()..].to_vec()
         };
         let open = match &self.open {
-            Open::Paragraph { lines, is_quote } => {
-                Open::Paragraph { lines: shortened(lines), is_quote: *is_quote }
+            OpenBlock::Paragraph { lines, is_quote } => {
+                OpenBlock::Paragraph { lines: shortened(lines), is_quote: *is_quote }
             }
-            Open::Entry { lines, text_column } => {
-                Open::Entry { lines: shortened(lines), text_column: *text_column }
+            OpenBlock::Entry { lines, text_column } => {
+                OpenBlock::Entry { lines: shortened(lines), text_column: *text_column }
             }
-            Open::Code(fence) => Open::Code(*fence),
-            Open::Nothing => Open::Nothing,
+            OpenBlock::Code(fence) => OpenBlock::Code(*fence),
+            OpenBlock::Nothing => OpenBlock::Nothing,
         };
         Self { open, ..*self }
     }
@@ -123,17 +123,17 @@ impl Blocks {
     /// Adds the line to the open block if it belongs to it, and returns whether it does.
     fn continues(&mut self, line: &str, ended: &mut Vec<Block>) -> bool {
         match &mut self.open {
-            Open::Nothing => false,
-            Open::Code(fence) => {
+            OpenBlock::Nothing => false,
+            OpenBlock::Code(fence) => {
                 if fence.ends(line) {
                     ended.push(Block::Fence(line.trim().to_owned()));
-                    self.open = Open::Nothing;
+                    self.open = OpenBlock::Nothing;
                 } else {
                     ended.push(Block::Code(without_indent(line, fence.indent).to_owned()));
                 }
                 true
             }
-            Open::Paragraph { lines, is_quote } => {
+            OpenBlock::Paragraph { lines, is_quote } => {
                 let is_underline = !*is_quote && is_underline(line);
                 if line.trim().is_empty() || (!is_underline && interrupts(line, *is_quote)) {
                     return false;
@@ -148,10 +148,10 @@ impl Blocks {
                 }
                 true
             }
-            Open::Entry { lines, text_column } => {
+            OpenBlock::Entry { lines, text_column } => {
                 let is_after_blank = lines.last().is_none_or(|last| last.trim().is_empty());
                 let is_inside = line.trim().is_empty() || *text_column <= indent(line);
-                let goes_on = !is_after_blank && Marker::of(line).is_none() && !interrupts(line, false);
+                let goes_on = !is_after_blank && ListMarker::of(line).is_none() && !interrupts(line, false);
                 if is_inside || (goes_on && ends_in_paragraph(lines)) {
                     lines.push(line.to_owned());
                     return true;
@@ -169,22 +169,22 @@ impl Blocks {
         }
         if let Some(fence) = Fence::begins(line) {
             self.emit(Block::Fence(line.trim().to_owned()), ended);
-            self.open = Open::Code(fence);
+            self.open = OpenBlock::Code(fence);
         } else if 4 <= indent(line) {
             self.emit(Block::Code(line.to_owned()), ended);
         } else if is_heading(line) || is_rule(line) || is_definition(line) {
             self.emit(Block::Prose(line.to_owned()), ended);
-        } else if let Some(marker) = Marker::of(line) {
-            self.open = Open::Entry { lines: vec![line.to_owned()], text_column: marker.text_column };
+        } else if let Some(marker) = ListMarker::of(line) {
+            self.open = OpenBlock::Entry { lines: vec![line.to_owned()], text_column: marker.text_column };
         } else {
             let is_quote = is_quoted(line);
-            self.open = Open::Paragraph { lines: vec![line.to_owned()], is_quote };
+            self.open = OpenBlock::Paragraph { lines: vec![line.to_owned()], is_quote };
         }
     }
 
     /// Ends the open block. A block of code without an end is shown as far as it came.
     fn close(&mut self, ended: &mut Vec<Block>) {
-        let (Open::Paragraph { mut lines, .. } | Open::Entry { mut lines, .. }) =
+        let (OpenBlock::Paragraph { mut lines, .. } | OpenBlock::Entry { mut lines, .. }) =
             std::mem::take(&mut self.open)
         else {
             return;
@@ -223,7 +223,7 @@ impl Fence {
 }
 
 /// The mark of a list's entry.
-struct Marker {
+struct ListMarker {
     /// The column at which the text begins.
     text_column: usize,
     /// The bytes of the mark itself.
@@ -232,7 +232,7 @@ struct Marker {
     interrupts: bool,
 }
 
-impl Marker {
+impl ListMarker {
     fn of(line: &str) -> Option<Self> {
         let text = line.trim_start();
         let digits = text.chars().take_while(char::is_ascii_digit).count();
@@ -259,7 +259,7 @@ fn interrupts(line: &str, is_quote: bool) -> bool {
             || is_heading(line)
             || is_rule(line)
             || (is_quoted(line) && !is_quote)
-            || Marker::of(line).is_some_and(|marker| marker.interrupts))
+            || ListMarker::of(line).is_some_and(|marker| marker.interrupts))
 }
 
 fn is_quoted(line: &str) -> bool {
@@ -269,7 +269,7 @@ fn is_quoted(line: &str) -> bool {
 /// Whether the last line of a quote or an entry belongs to a paragraph, which can continue without a mark.
 fn ends_in_paragraph(lines: &[String]) -> bool {
     let mut last = lines.last().map_or("", |line| line.trim_start_matches([' ', '\t', '>']));
-    while let Some(marker) = Marker::of(last) {
+    while let Some(marker) = ListMarker::of(last) {
         last = last[marker.width..].trim_start_matches([' ', '\t', '>']);
     }
     let is_other = last.is_empty() || Fence::begins(last).is_some() || is_heading(last) || is_rule(last);

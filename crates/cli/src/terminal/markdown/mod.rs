@@ -46,7 +46,7 @@ impl Markdown {
 
 /// What the rows are rendered for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct RenderOptions {
     pub(super) columns: u16,
     pub(super) palette: Palette,
     pub(super) markdown: Markdown,
@@ -56,7 +56,7 @@ pub(super) struct Look {
 
 /// The part of an answer that has arrived and is not above the frame yet.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Answer {
+pub(super) struct AnswerRenderer {
     blocks: Blocks,
     /// The line that is not complete yet.
     line: String,
@@ -64,32 +64,32 @@ pub(super) struct Answer {
     code: Option<Highlighter>,
 }
 
-impl Answer {
+impl AnswerRenderer {
     /// The rows that are final with this piece. The terminal breaks a row that is wider than itself.
-    pub(super) fn push(&mut self, piece: &str, look: Look) -> Vec<Row> {
+    pub(super) fn push(&mut self, piece: &str, options: RenderOptions) -> Vec<Row> {
         let mut rows = Vec::new();
         for part in piece.split_inclusive('\n') {
             self.line.push_str(part);
             if part.ends_with('\n') {
                 let line = std::mem::take(&mut self.line);
-                rows.extend(self.take_line(&line, look));
+                rows.extend(self.take_line(&line, options));
             }
         }
         rows
     }
 
     /// The remaining rows, after the last piece.
-    pub(super) fn end(&mut self, look: Look) -> Vec<Row> {
+    pub(super) fn end(&mut self, options: RenderOptions) -> Vec<Row> {
         let line = std::mem::take(&mut self.line);
-        let mut rows = if line.is_empty() { Vec::new() } else { self.take_line(&line, look) };
+        let mut rows = if line.is_empty() { Vec::new() } else { self.take_line(&line, options) };
         let blocks = std::mem::take(&mut self.blocks).end();
-        rows.extend(self.block_rows(&blocks, look));
+        rows.extend(self.block_rows(&blocks, options));
         self.code = None;
         rows
     }
 
     /// The rows of the unfinished part, as if it ended now.
-    pub(super) fn open_rows(&self, look: Look) -> Vec<Row> {
+    pub(super) fn open_rows(&self, options: RenderOptions) -> Vec<Row> {
         if self.line.is_empty() && self.blocks.is_empty() {
             return Vec::new();
         }
@@ -99,31 +99,31 @@ impl Answer {
         }
         // A line of code gets its colours once it is complete, because the highlighter reads each line only once.
         let mut open = Self { blocks: self.blocks.end_within(MOST_OPEN_BYTES), ..Self::default() };
-        let look = Look { highlights: false, ..look };
+        let options = RenderOptions { highlights: false, ..options };
         let mut start = self.line.len().saturating_sub(MOST_OPEN_BYTES);
         while !self.line.is_char_boundary(start) {
             start += 1;
         }
         self.line[start..].clone_into(&mut open.line);
-        open.end(look)
+        open.end(options)
     }
 
-    fn take_line(&mut self, line: &str, look: Look) -> Vec<Row> {
+    fn take_line(&mut self, line: &str, options: RenderOptions) -> Vec<Row> {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = sanitize(line.strip_suffix('\r').unwrap_or(line));
-        let blocks = match look.markdown {
+        let blocks = match options.markdown {
             Markdown::Rendered | Markdown::ReadAloud => self.blocks.push(&line),
             Markdown::Raw => self.blocks.push_raw(&line),
         };
-        self.block_rows(&blocks, look)
+        self.block_rows(&blocks, options)
     }
 
-    fn block_rows(&mut self, blocks: &[Block], look: Look) -> Vec<Row> {
+    fn block_rows(&mut self, blocks: &[Block], options: RenderOptions) -> Vec<Row> {
         let mut rows = Vec::new();
         for block in blocks {
             match (block, &mut self.code) {
                 (Block::Fence(_), Some(_)) => self.code = None,
-                (Block::Fence(line), None) => self.code = Some(look.highlighter(line)),
+                (Block::Fence(line), None) => self.code = Some(options.highlighter(line)),
                 (Block::Code(line), Some(code)) => {
                     // The terminal breaks the line, so that copied code is whole.
                     let mut row = Row::default();
@@ -133,32 +133,34 @@ impl Answer {
                 }
                 _ => {}
             }
-            rows.extend(block_rows(block, look));
+            rows.extend(block_rows(block, options));
         }
         rows
     }
 }
 
-impl Look {
+impl RenderOptions {
     /// The highlighter for a block of code, by the text behind the marks of its fence.
     fn highlighter(self, info: &str) -> Highlighter {
         if self.highlights { Highlighter::of_fence(info, self.palette) } else { Highlighter::default() }
     }
 }
 
-fn block_rows(block: &Block, look: Look) -> Vec<Row> {
+fn block_rows(block: &Block, options: RenderOptions) -> Vec<Row> {
     match block {
         Block::Blank => vec![Row::default()],
         Block::Fence(line) => vec![text_row(line, Style::Dim)],
         Block::Code(line) => vec![text_row(line, Style::Plain)],
-        Block::Line(line) => fold(line, look.columns).iter().map(|row| text_row(row, Style::Plain)).collect(),
+        Block::Line(line) => {
+            fold(line, options.columns).iter().map(|row| text_row(row, Style::Plain)).collect()
+        }
         // A screen reader reads no table rows.
-        Block::Prose(source) if look.markdown == Markdown::ReadAloud => {
-            render::rows(source, look.columns, None, look)
+        Block::Prose(source) if options.markdown == Markdown::ReadAloud => {
+            render::rows(source, options.columns, None, options)
         }
         Block::Prose(source) => {
-            let columns = look.columns.min(MOST_PROSE_COLUMNS);
-            render::rows(source, columns, Some(look.columns), look)
+            let columns = options.columns.min(MOST_PROSE_COLUMNS);
+            render::rows(source, columns, Some(options.columns), options)
         }
     }
 }

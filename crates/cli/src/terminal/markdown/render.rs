@@ -7,7 +7,7 @@ use super::super::layout::fold_spans;
 use super::super::link::Link;
 use super::super::row::{Row, Span, Style};
 use super::super::sanitize::sanitize;
-use super::Look;
+use super::RenderOptions;
 use super::table::Table;
 
 const QUOTE: &str = "│ ";
@@ -15,13 +15,18 @@ const RULE_COLUMNS: u16 = 20;
 
 /// The rows of one block. Prose is at most `columns` wide, except for longer words, and a table at most
 /// `table_columns`; without these the table becomes names and values. Code is as wide as it is.
-pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, look: Look) -> Vec<Row> {
+pub(super) fn rows(
+    source: &str,
+    columns: u16,
+    table_columns: Option<u16>,
+    options: RenderOptions,
+) -> Vec<Row> {
     let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
-    let mut page = Page {
+    let mut page = RowBuilder {
         source,
         columns,
         table_columns,
-        look,
+        options,
         rows: Vec::new(),
         containers: Vec::new(),
         text: Vec::new(),
@@ -65,11 +70,11 @@ pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, look:
 }
 
 /// The rows so far, and the elements that are open around the next text.
-struct Page<'a> {
+struct RowBuilder<'a> {
     source: &'a str,
     columns: u16,
     table_columns: Option<u16>,
-    look: Look,
+    options: RenderOptions,
     rows: Vec<Row>,
     containers: Vec<Container>,
     /// The text of the open paragraph.
@@ -94,7 +99,7 @@ enum Container {
     },
 }
 
-impl Page<'_> {
+impl RowBuilder<'_> {
     /// Shows definitions of links. They are between blocks and have no event; everything else between blocks is marks
     /// of quotes and of lists' entries.
     fn definitions(&mut self, until: usize) {
@@ -120,7 +125,7 @@ impl Page<'_> {
             }
             Event::Text(text) => self.push_text(&text, self.style()),
             // Without styles the marks from the source are shown.
-            Event::Code(_) if self.look.palette.is_plain() => {
+            Event::Code(_) if self.options.palette.is_plain() => {
                 self.push_text(&self.source[range.clone()].replace('\n', " "), Style::Plain);
             }
             Event::Code(text) => self.push_text(&text, Style::Accent),
@@ -145,7 +150,7 @@ impl Page<'_> {
             Tag::Heading { level, .. } => {
                 self.separate(range);
                 self.styles.push(Style::Strong);
-                if self.look.palette.is_plain() {
+                if self.options.palette.is_plain() {
                     self.push_text(&format!("{} ", "#".repeat(level as usize)), Style::Plain);
                 }
             }
@@ -176,7 +181,7 @@ impl Page<'_> {
                 let mut code = Highlighter::default();
                 if let CodeBlockKind::Fenced(info) = kind {
                     self.push_fence(&format!("{fence}{info}"));
-                    code = self.look.highlighter(&info);
+                    code = self.options.highlighter(&info);
                 }
                 self.code = Some((fence, code));
             }
@@ -250,14 +255,14 @@ impl Page<'_> {
 
     fn start_style(&mut self, style: Style, mark: &str) {
         self.styles.push(style);
-        if self.look.palette.is_plain() {
+        if self.options.palette.is_plain() {
             self.push_text(mark, Style::Plain);
         }
     }
 
     fn end_style(&mut self, mark: &str) {
         self.styles.pop();
-        if self.look.palette.is_plain() {
+        if self.options.palette.is_plain() {
             self.push_text(mark, Style::Plain);
         }
     }
@@ -268,9 +273,9 @@ impl Page<'_> {
         let Some((start, address)) = self.links.pop() else { return };
         let start = start.min(self.text.len());
         let text: String = self.text[start..].iter().map(|span| span.text.as_str()).collect();
-        let link = if self.look.palette.links { Link::of(&address) } else { None };
+        let link = if self.options.palette.links { Link::of(&address) } else { None };
         let is_said = match &link {
-            Some(link) => link.is_said_by(&text),
+            Some(link) => link.is_named_in(&text),
             None => text == *sanitize(&address) || address.strip_prefix("mailto:") == Some(text.as_str()),
         };
         let address = link.as_ref().map_or(address.as_str(), Link::address);

@@ -62,14 +62,14 @@ follows, <b>HTML</b> &amp; \*marks\*.
 ``` within
 ~~~~"#;
 
-fn look(columns: u16, palette: Palette) -> Look {
-    Look { columns, palette, markdown: Markdown::Rendered, highlights: true }
+fn options(columns: u16, palette: Palette) -> RenderOptions {
+    RenderOptions { columns, palette, markdown: Markdown::Rendered, highlights: true }
 }
 
-fn all_rows(text: &str, look: Look) -> Vec<Row> {
-    let mut answer = Answer::default();
-    let mut rows = answer.push(text, look);
-    rows.extend(answer.end(look));
+fn all_rows(text: &str, options: RenderOptions) -> Vec<Row> {
+    let mut answer = AnswerRenderer::default();
+    let mut rows = answer.push(text, options);
+    rows.extend(answer.end(options));
     rows
 }
 
@@ -86,10 +86,10 @@ fn marked(rows: &[Row]) -> String {
 #[test]
 fn every_construct_has_its_rows_in_four_widths_and_without_styles() {
     for columns in [20, 40, 80, 120] {
-        let rows = all_rows(DOCUMENT, look(columns, Palette::STYLED));
+        let rows = all_rows(DOCUMENT, options(columns, Palette::STYLED));
         insta::assert_snapshot!(format!("markdown_{columns}"), marked(&rows));
     }
-    insta::assert_snapshot!("markdown_plain_80", marked(&all_rows(DOCUMENT, look(80, Palette::PLAIN))));
+    insta::assert_snapshot!("markdown_plain_80", marked(&all_rows(DOCUMENT, options(80, Palette::PLAIN))));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn nobody_is_led_to_an_address_that_they_cannot_read() {
             Some(link) => format!("<{}|{}>", span.text, link.address()),
             None => span.text.clone(),
         };
-        let rows = all_rows(source, look(columns, palette));
+        let rows = all_rows(source, options(columns, palette));
         rows.iter().map(|row| row.spans.iter().map(span).collect::<String>()).collect::<Vec<_>>().join("\n")
     };
     for (source, unlinked, expected) in [
@@ -159,7 +159,7 @@ fn nobody_is_led_to_an_address_that_they_cannot_read() {
 
 #[test]
 fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
-    let look = look(40, Palette::STYLED);
+    let options = options(40, Palette::STYLED);
     // Each step is a piece, the rows above the frame after it, and the rows in the frame.
     let steps = [
         ("A **wo", "", "A **wo\n"),
@@ -178,28 +178,28 @@ fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
         ("|3|4|\n|5|", "", "{d:table, 2 rows}\n"),
         ("6|\n\nend\n\n", "  {s:a}  {s:b}\n  {d:─}  {d:─}\n  1  2\n  3  4\n  5  6\n\nend\n", ""),
     ];
-    let mut answer = Answer::default();
+    let mut answer = AnswerRenderer::default();
     for (piece, above, open) in steps {
-        assert_eq!(marked(&answer.push(piece, look)), above, "{piece:?}");
-        assert_eq!(marked(&answer.open_rows(look)), open, "{piece:?}");
+        assert_eq!(marked(&answer.push(piece, options)), above, "{piece:?}");
+        assert_eq!(marked(&answer.open_rows(options)), open, "{piece:?}");
     }
 }
 
 #[test]
 fn while_an_answer_comes_no_more_than_its_open_block_is_rendered() {
-    let look = look(80, Palette::STYLED);
-    let mut answer = Answer::default();
+    let options = options(80, Palette::STYLED);
+    let mut answer = AnswerRenderer::default();
     let mut rows = 0;
     for _ in 0..500 {
-        rows += answer.push("A paragraph of about sixty bytes, as a model writes them.\n\n", look).len();
-        assert_eq!(answer.open_rows(look), []);
+        rows += answer.push("A paragraph of about sixty bytes, as a model writes them.\n\n", options).len();
+        assert_eq!(answer.open_rows(options), []);
     }
     assert_eq!(rows, 999);
     // Only the end of a long open block is rendered.
     for _ in 0..5_000 {
-        assert_eq!(answer.push("word ", look), []);
+        assert_eq!(answer.push("word ", options), []);
     }
-    let shown: usize = answer.open_rows(look).iter().map(|row| row.width).sum();
+    let shown: usize = answer.open_rows(options).iter().map(|row| row.width).sum();
     assert!((4_000..=MOST_OPEN_BYTES).contains(&shown), "{shown}");
 }
 
@@ -215,7 +215,7 @@ proptest! {
     ) {
         let text = lines.join("\n");
         let palette = if plain { Palette::PLAIN } else { Palette::STYLED };
-        let rows = all_rows(&text, look(columns, palette));
+        let rows = all_rows(&text, options(columns, palette));
         let letters =
             |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
         prop_assert_eq!(letters(&marked_plainly(&rows)), letters(&text));

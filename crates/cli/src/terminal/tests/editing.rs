@@ -3,7 +3,9 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{events, play, shown};
-use crate::terminal::{Action, Choice, Ghost, LineEditor, Palette, Popup, Size, Turn, View, render};
+use crate::terminal::{
+    Action, Choice, Ghost, GhostDirection, LineEditor, Palette, Popup, Size, View, render,
+};
 
 fn submitted(text: &str) -> Action {
     Action::Submit(text.to_owned())
@@ -255,10 +257,10 @@ fn a_ghost_goes_with_the_text_it_was_set_for() {
 #[test]
 fn keys_turn_to_another_ghost() {
     let cases = [
-        ("M-n", Action::TurnGhost(Turn::Next)),
-        ("M-p", Action::TurnGhost(Turn::Previous)),
-        ("Down", Action::TurnGhost(Turn::Next)),
-        ("^N", Action::TurnGhost(Turn::Next)),
+        ("M-n", Action::TurnGhost(GhostDirection::Next)),
+        ("M-p", Action::TurnGhost(GhostDirection::Previous)),
+        ("Down", Action::TurnGhost(GhostDirection::Next)),
+        ("^N", Action::TurnGhost(GhostDirection::Next)),
         // These keys belong to the history.
         ("Up", Action::Edited),
         ("Up Down", Action::Edited),

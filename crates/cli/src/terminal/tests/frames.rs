@@ -4,7 +4,7 @@ use super::{events, play};
 use crate::terminal::frame::Frame;
 use crate::terminal::row::Position;
 use crate::terminal::{
-    Choice, Consent, Diff, Ghost, LineEditor, LiveRow, Markdown, Palette, Passage, Popup, Reader, Size,
+    Choice, Consent, Diff, Ghost, LineEditor, LiveRow, Markdown, Pager, Palette, Passage, Popup, Size,
     StatusItem, StatusLine, Style, View, render,
 };
 
@@ -225,7 +225,7 @@ fn what_is_read_fills_the_screen_and_says_where_its_reader_is() {
     let shown = |script: &str, columns: u16, rows: u16, at_end: bool| {
         let size = Size { columns, rows };
         let mut reader =
-            Reader::new("conversation", passages(), Markdown::Rendered, (size, Palette::STYLED), at_end);
+            Pager::new("conversation", passages(), Markdown::Rendered, (size, Palette::STYLED), at_end);
         for event in events(script) {
             assert!(!reader.handle(&event), "{script}");
         }

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::{evaluate, of_type};
 use crate::support::server::{
-    Answer, Server, Step, calls, messages_call, messages_say, responses_call, responses_say, says,
+    ScriptedResponse, Server, StreamStep, calls, messages_call, messages_say, responses_call, responses_say,
+    says,
 };
 use crate::support::{Session, installed};
 
@@ -23,7 +24,7 @@ fn model(tool: &'static str) -> Server {
         let head = &request.head;
         let known = ["/messages", "/chat/completions", "/responses", "GenerateContent"];
         if !known.iter().any(|part| head.contains(part)) || head.contains("count_tokens") {
-            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+            return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let body = request.json();
         let offers = body["tools"].to_string().contains(&format!("\"{tool}\""));
@@ -46,7 +47,7 @@ fn model(tool: &'static str) -> Server {
 }
 
 /// An answer of the Gemini API: the call, or a text if there is none.
-fn gemini_answer(call: Option<(&str, &Value)>) -> Answer {
+fn gemini_answer(call: Option<(&str, &Value)>) -> ScriptedResponse {
     let part = match call {
         Some((tool, args)) => json!({ "functionCall": { "name": tool, "args": args } }),
         None => json!({ "text": "Done." }),
@@ -56,7 +57,7 @@ fn gemini_answer(call: Option<(&str, &Value)>) -> Answer {
         "usageMetadata": { "promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 10, "totalTokenCount": 110 },
         "modelVersion": "scripted",
     });
-    Answer::Stream(vec![Step::Data(answer.to_string())])
+    ScriptedResponse::Stream(vec![StreamStep::Data(answer.to_string())])
 }
 
 /// Runs a command in the environment of the session, and returns what it prints.

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 /// A prompt, the seconds from the previous answer to it, and the seconds that its turn took.
-pub(crate) type Turn = (&'static str, u64, u64);
+pub(crate) type StoryTurn = (&'static str, u64, u64);
 
 /// The turns of the story; the first one calls two tools.
-pub(crate) const STORY: [Turn; 5] = [
+pub(crate) const STORY: [StoryTurn; 5] = [
     ("look at the files", 0, 5),
     ("run the tests", 60, 40),
     ("commit this", 90, 20),
@@ -75,7 +75,7 @@ impl Format {
 }
 
 /// An event of the story.
-enum Told<'a> {
+enum StoryEvent<'a> {
     Prompt(&'a str),
     /// A text with two calls, and their results.
     Calls,
@@ -85,17 +85,17 @@ enum Told<'a> {
 }
 
 /// The lines of a session file.
-pub(crate) fn lines(format: Format, story: &[Turn]) -> String {
+pub(crate) fn lines(format: Format, story: &[StoryTurn]) -> String {
     let mut now = BEGAN;
     let mut told = Vec::new();
     for (number, (prompt, waited, took)) in story.iter().enumerate() {
         now += waited;
-        told.push((now, Told::Prompt(prompt)));
+        told.push((now, StoryEvent::Prompt(prompt)));
         if number == 0 {
-            told.push((now + took / 2, Told::Calls));
+            told.push((now + took / 2, StoryEvent::Calls));
         }
         now += took;
-        told.push((now, Told::Answer));
+        told.push((now, StoryEvent::Answer));
     }
     write(format, &told)
 }
@@ -103,14 +103,14 @@ pub(crate) fn lines(format: Format, story: &[Turn]) -> String {
 /// A conversation in which one turn was taken back.
 pub(crate) fn taken_back(format: Format) -> String {
     let told = [
-        Told::Prompt("look at the files"),
-        Told::Calls,
-        Told::Answer,
-        Told::Prompt("a slip of mine"),
-        Told::Answer,
-        Told::Back(1),
-        Told::Prompt("run the tests"),
-        Told::Answer,
+        StoryEvent::Prompt("look at the files"),
+        StoryEvent::Calls,
+        StoryEvent::Answer,
+        StoryEvent::Prompt("a slip of mine"),
+        StoryEvent::Answer,
+        StoryEvent::Back(1),
+        StoryEvent::Prompt("run the tests"),
+        StoryEvent::Answer,
     ];
     let told: Vec<_> = told.into_iter().enumerate().map(|(step, told)| (BEGAN + step as u64, told)).collect();
     write(format, &told)
@@ -123,7 +123,7 @@ fn stamp(seconds: u64) -> String {
     format!("2026-03-01T{:02}:{:02}:{:02}.000Z", of_day / 3_600, of_day / 60 % 60, of_day % 60)
 }
 
-fn write(format: Format, told: &[(u64, Told<'_>)]) -> String {
+fn write(format: Format, told: &[(u64, StoryEvent<'_>)]) -> String {
     let values = match format {
         Format::ClaudeCode => claude_code(told),
         Format::QwenCode => qwen_code(told),
@@ -174,7 +174,7 @@ fn with(mut value: Value, fields: Value) -> Value {
     value
 }
 
-fn claude_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
+fn claude_code(told: &[(u64, StoryEvent<'_>)]) -> Vec<Value> {
     let mut chain = Chain::default();
     let mut lines = vec![
         json!({ "type": "queue-operation", "operation": "enqueue", "sessionId": "0a1b", "content": "look at the files" }),
@@ -187,14 +187,14 @@ fn claude_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
         };
         let says = |block: Value, id: String| json!({ "id": id, "type": "message", "role": "assistant", "model": "m", "content": [block], "usage": usage });
         match told {
-            Told::Prompt(prompt) => {
+            StoryEvent::Prompt(prompt) => {
                 let message = json!({ "role": "user", "content": prompt });
                 lines.push(with(line(chain.prompt(), "user", message), json!({ "promptSource": "typed" })));
                 let (id, before) = chain.next();
                 lines.push(json!({ "parentUuid": before, "isSidechain": false, "type": "attachment", "uuid": id,
                     "attachment": { "type": "date", "date": "2026-03-01" }, "timestamp": stamp(*at), "sessionId": "0a1b" }));
             }
-            Told::Calls => {
+            StoryEvent::Calls => {
                 let id = format!("msg_{}", chain.number);
                 lines.push(line(
                     chain.next(),
@@ -217,7 +217,7 @@ fn claude_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                 );
                 lines.push(with(beside, json!({ "isSidechain": true })));
             }
-            Told::Answer => {
+            StoryEvent::Answer => {
                 let id = format!("msg_{}", chain.number);
                 lines.push(line(
                     chain.next(),
@@ -234,13 +234,13 @@ fn claude_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                 );
                 lines.push(with(meta, json!({ "isMeta": true })));
             }
-            Told::Back(to) => chain.back(*to),
+            StoryEvent::Back(to) => chain.back(*to),
         }
     }
     lines
 }
 
-fn qwen_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
+fn qwen_code(told: &[(u64, StoryEvent<'_>)]) -> Vec<Value> {
     let mut chain = Chain::default();
     let mut lines = Vec::new();
     let usage = json!({ "promptTokenCount": 930, "candidatesTokenCount": 5, "thoughtsTokenCount": 0, "totalTokenCount": 935, "cachedContentTokenCount": 900 });
@@ -250,14 +250,14 @@ fn qwen_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                 "cwd": "/p", "version": "0.24.4", "message": { "role": role, "parts": parts } })
         };
         match told {
-            Told::Prompt(prompt) => {
+            StoryEvent::Prompt(prompt) => {
                 let prompt = line(chain.prompt(), "user", "user", json!([{ "text": prompt }]));
                 lines.push(with(prompt, json!({ "provenance": "real_user" })));
                 let (id, before) = chain.next();
                 lines.push(json!({ "uuid": id, "parentUuid": before, "sessionId": "0a1b", "timestamp": stamp(*at), "type": "system",
                     "subtype": "ui_telemetry", "systemPayload": {} }));
             }
-            Told::Calls => {
+            StoryEvent::Calls => {
                 let call = |id: &str, file: &str| json!({ "functionCall": { "id": id, "name": "run_shell_command", "args": { "command": format!("cat {file}") } } });
                 let parts = json!([{ "text": "hm", "thought": true }, { "text": "Let me see." }, call("call_0", "a.txt"), call("call_1", "b.txt")]);
                 lines.push(with(
@@ -269,20 +269,20 @@ fn qwen_code(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                     lines.push(line(chain.next(), "tool_result", "user", answer));
                 }
             }
-            Told::Answer => {
+            StoryEvent::Answer => {
                 let parts = json!([{ "text": ANSWER }]);
                 lines.push(with(
                     line(chain.next(), "assistant", "model", parts),
                     json!({ "usageMetadata": usage }),
                 ));
             }
-            Told::Back(to) => chain.back(*to),
+            StoryEvent::Back(to) => chain.back(*to),
         }
     }
     lines
 }
 
-fn codex(told: &[(u64, Told<'_>)]) -> Vec<Value> {
+fn codex(told: &[(u64, StoryEvent<'_>)]) -> Vec<Value> {
     let line = |at: u64, kind: &str, payload: Value| json!({ "timestamp": stamp(at), "type": kind, "payload": payload });
     let says = |role: &str, kind: &str, text: &str| json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] });
     let mut lines = vec![
@@ -308,12 +308,12 @@ fn codex(told: &[(u64, Told<'_>)]) -> Vec<Value> {
         let mut push = |kind: &str, payload: Value| lines.push(line(*at, kind, payload));
         let mut cost = false;
         match told {
-            Told::Prompt(prompt) => {
+            StoryEvent::Prompt(prompt) => {
                 prompts += 1;
                 push("turn_context", json!({ "cwd": "/p", "model": "m" }));
                 push("response_item", says("user", "input_text", prompt));
             }
-            Told::Calls => {
+            StoryEvent::Calls => {
                 push(
                     "response_item",
                     json!({ "type": "reasoning", "summary": [], "encrypted_content": "x" }),
@@ -334,11 +334,11 @@ fn codex(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                 }
                 cost = true;
             }
-            Told::Answer => {
+            StoryEvent::Answer => {
                 push("response_item", says("assistant", "output_text", ANSWER));
                 cost = true;
             }
-            Told::Back(to) => {
+            StoryEvent::Back(to) => {
                 push("event_msg", json!({ "type": "thread_rolled_back", "num_turns": prompts - to }));
                 prompts = *to;
             }
@@ -350,7 +350,7 @@ fn codex(told: &[(u64, Told<'_>)]) -> Vec<Value> {
     lines
 }
 
-fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
+fn gemini_cli(told: &[(u64, StoryEvent<'_>)]) -> Vec<Value> {
     let message = |number: usize, at: u64, kind: &str, content: Value| json!({ "id": format!("message-{number}"), "timestamp": stamp(at), "type": kind, "content": content });
     let context = message(
         0,
@@ -367,12 +367,12 @@ fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
     for (number, (at, told)) in told.iter().enumerate() {
         let number = number + 1;
         match told {
-            Told::Prompt(prompt) => {
+            StoryEvent::Prompt(prompt) => {
                 prompts.push(format!("message-{number}"));
                 lines.push(message(number, *at, "user", json!([{ "text": prompt }])));
                 lines.push(json!({ "$set": { "lastUpdated": stamp(*at) } }));
             }
-            Told::Calls => {
+            StoryEvent::Calls => {
                 let answer = with(message(number, *at, "gemini", json!("Let me see.")), tokens.clone());
                 lines.push(answer.clone());
                 let result = |id: &str, output: &str| json!([{ "functionResponse": { "id": id, "name": "run_shell_command", "response": { "output": output } } }]);
@@ -389,10 +389,10 @@ fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
                     json!({ "id": format!("message-{number}-sent") }),
                 ));
             }
-            Told::Answer => {
+            StoryEvent::Answer => {
                 lines.push(with(message(number, *at, "gemini", json!(ANSWER)), tokens.clone()));
             }
-            Told::Back(to) => {
+            StoryEvent::Back(to) => {
                 lines.push(json!({ "$rewindTo": prompts[*to] }));
                 prompts.truncate(*to);
             }
@@ -402,7 +402,7 @@ fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
 }
 
 /// Messages that a user took back stay in the file until the next prompt replaces them.
-fn opencode(told: &[(u64, Told<'_>)]) -> Value {
+fn opencode(told: &[(u64, StoryEvent<'_>)]) -> Value {
     let tokens = json!({ "total": 935, "input": 30, "output": 5, "reasoning": 0, "cache": { "read": 900, "write": 0 } });
     let mut messages: Vec<Value> = Vec::new();
     let mut prompts = Vec::new();
@@ -415,7 +415,7 @@ fn opencode(told: &[(u64, Told<'_>)]) -> Value {
             json!({ "info": info, "parts": parts })
         };
         match told {
-            Told::Prompt(prompt) => {
+            StoryEvent::Prompt(prompt) => {
                 prompts.push(messages.len());
                 let beside = with(
                     text("Called the Read tool with the following input: {}"),
@@ -424,7 +424,7 @@ fn opencode(told: &[(u64, Told<'_>)]) -> Value {
                 let info = json!({ "role": "user", "time": { "created": at }, "agent": "build", "id": id });
                 messages.push(json!({ "info": info, "parts": [text(prompt), beside] }));
             }
-            Told::Calls => {
+            StoryEvent::Calls => {
                 let call = |id: &str, file: &str, output: &str| {
                     let state = json!({ "status": "completed", "input": { "command": format!("cat {file}") }, "output": output, "time": { "start": at, "end": at } });
                     json!({ "type": "tool", "tool": "bash", "callID": id, "state": state })
@@ -432,8 +432,8 @@ fn opencode(told: &[(u64, Told<'_>)]) -> Value {
                 let parts = json!([{ "type": "step-start" }, text("Let me see."), call("call_1", "a.txt", "one"), call("call_2", "b.txt", &secret()), { "type": "step-finish", "tokens": tokens }]);
                 messages.push(answer(parts));
             }
-            Told::Answer => messages.push(answer(json!([{ "type": "step-start" }, text(ANSWER)]))),
-            Told::Back(to) => {
+            StoryEvent::Answer => messages.push(answer(json!([{ "type": "step-start" }, text(ANSWER)]))),
+            StoryEvent::Back(to) => {
                 messages.truncate(prompts[*to]);
                 prompts.truncate(*to);
             }
@@ -443,7 +443,7 @@ fn opencode(told: &[(u64, Told<'_>)]) -> Value {
     json!({ "info": info, "messages": messages })
 }
 
-fn headstart(told: &[(u64, Told<'_>)]) -> Vec<Value> {
+fn headstart(told: &[(u64, StoryEvent<'_>)]) -> Vec<Value> {
     let message =
         |role: &str, parts: Value| json!({ "type": "message", "message": { "role": role, "parts": parts } });
     let mut lines = vec![
@@ -452,22 +452,22 @@ fn headstart(told: &[(u64, Told<'_>)]) -> Vec<Value> {
     let mut prompt = 0;
     for (at, told) in told {
         match told {
-            Told::Prompt(text) => {
+            StoryEvent::Prompt(text) => {
                 prompt = lines.len();
                 lines.push(json!({ "type": "prompt", "text": text, "at": at * 1_000 }));
                 lines.push(message("user", json!([{ "type": "text", "text": text }])));
             }
-            Told::Calls => {
+            StoryEvent::Calls => {
                 let call = |id: &str, file: &str| json!({ "type": "toolCall", "id": id, "name": "shell", "args": { "command": format!("cat {file}") } });
                 lines.push(message("model", json!([{ "type": "text", "text": "Let me see." }, call("1", "a.txt"), call("2", "b.txt")])));
                 let result = |id: &str, output: &str| json!({ "type": "toolResult", "id": id, "name": "shell", "output": output });
                 lines.push(message("tool", json!([result("1", "one"), result("2", &secret())])));
             }
-            Told::Answer => {
+            StoryEvent::Answer => {
                 lines.push(message("model", json!([{ "type": "text", "text": ANSWER }])));
                 lines[prompt]["ended"] = json!(at * 1_000);
             }
-            Told::Back(_) => panic!("a chat takes nothing back"),
+            StoryEvent::Back(_) => panic!("a chat takes nothing back"),
         }
     }
     lines

@@ -9,12 +9,12 @@ use headstart_speculation::{Cost, Status};
 use headstart_tool_gate::{Access, Decision, Gate};
 use serde_json::{Value, json};
 
-use super::taking::Taken;
-use super::{Effect, Own, Proxy};
-use crate::hosts::proxy::kept::Change;
-use crate::hosts::proxy::message::{self, Kind};
-use crate::hosts::proxy::permission::{Boundary, Judged, allows_once};
-use crate::hosts::proxy::table::Asks;
+use super::accept::AcceptingPrompt;
+use super::{Effect, OwnRequest, Proxy};
+use crate::hosts::proxy::message::{self, MessageKind};
+use crate::hosts::proxy::permission::{Boundary, PermissionVerdict, allows_once};
+use crate::hosts::proxy::profiles::AskMethod;
+use crate::hosts::proxy::state::StateChange;
 
 /// How long a question waits for the user, in milliseconds.
 const QUESTION_WAITS: u64 = 15 * 60 * 1000;
@@ -30,7 +30,7 @@ pub(super) enum Goal {
 
 /// The next request to the second agent.
 #[derive(Debug, Clone, PartialEq)]
-enum Step {
+enum SetupStep {
     Initialize,
     Fork,
     Setting { method: String, params: Value },
@@ -41,7 +41,7 @@ enum Step {
 
 /// The state of its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum WorkPhase {
     /// It works, or waits for the answer to a question.
     Working,
     /// Its turn ended well, and its view is being read.
@@ -54,30 +54,30 @@ pub(super) enum Phase {
 }
 
 /// A second agent and its work.
-pub(super) struct Ahead {
+pub(super) struct WorkAhead {
     pub(super) number: u64,
     /// The editor's id of the session.
     pub(super) session: String,
     pub(super) goal: Goal,
-    pub(super) phase: Phase,
-    steps: VecDeque<Step>,
+    pub(super) phase: WorkPhase,
+    steps: VecDeque<SetupStep>,
     /// The request that it has not answered yet.
-    waits_for: Option<(u64, Step)>,
+    pending_step: Option<(u64, SetupStep)>,
     next: u64,
     pub(super) fork: Option<String>,
     /// The text of its answer, if it was asked for a suggestion.
-    said: String,
+    answer_text: String,
     /// The updates about its work.
     pub(super) updates: Vec<Value>,
     calls: BTreeMap<String, Value>,
     /// The calls that it asked about.
-    asked: Vec<String>,
+    asked_calls: Vec<String>,
     /// The questions that wait, each with the gate's reason.
     pub(super) questions: VecDeque<(Value, Boundary)>,
     /// The answer to its prompt.
     pub(super) result: Value,
     pub(super) changes: ChangeSet,
-    pub(super) taken: Option<Taken>,
+    pub(super) accepting: Option<AcceptingPrompt>,
     pub(super) began: u64,
     pub(super) worked_ms: u64,
     /// When the work is given up, in milliseconds since the Unix epoch.
@@ -86,25 +86,25 @@ pub(super) struct Ahead {
     is_written: bool,
 }
 
-impl Ahead {
+impl WorkAhead {
     fn new(number: u64, session: &str, goal: Goal, now: u64, most_ms: u64) -> Self {
         Self {
             number,
             session: session.to_owned(),
             goal,
-            phase: Phase::Working,
+            phase: WorkPhase::Working,
             steps: VecDeque::new(),
-            waits_for: None,
+            pending_step: None,
             next: 0,
             fork: None,
-            said: String::new(),
+            answer_text: String::new(),
             updates: Vec::new(),
             calls: BTreeMap::new(),
-            asked: Vec::new(),
+            asked_calls: Vec::new(),
             questions: VecDeque::new(),
             result: Value::Null,
             changes: ChangeSet::default(),
-            taken: None,
+            accepting: None,
             began: now,
             worked_ms: 0,
             deadline: now.saturating_add(most_ms),
@@ -113,10 +113,10 @@ impl Ahead {
     }
 
     /// The state of its work in words for the user, and how many files it changed.
-    pub(crate) fn told(&self) -> Option<(&'static str, usize)> {
+    pub(crate) fn status_words(&self) -> Option<(&'static str, usize)> {
         let state = match self.phase {
             _ if self.goal == Goal::Suggest => return None,
-            Phase::Ready => "ready",
+            WorkPhase::Ready => "ready",
             _ if !self.questions.is_empty() => "boundary",
             _ => "running",
         };
@@ -125,27 +125,27 @@ impl Ahead {
 
     /// Whether the first agent has loaded its fork.
     pub(super) fn is_adopted(&self) -> bool {
-        matches!(self.phase, Phase::Preparing | Phase::Ready)
+        matches!(self.phase, WorkPhase::Preparing | WorkPhase::Ready)
     }
 
     fn is_prompting(&self) -> bool {
-        matches!(self.waits_for, Some((_, Step::Prompt)))
+        matches!(self.pending_step, Some((_, SetupStep::Prompt)))
     }
 }
 
 /// The changes in the view of a second agent that has ended.
-pub(crate) struct Frozen {
+pub(crate) struct FrozenView {
     pub(crate) changes: ChangeSet,
     /// Why the changes cannot be taken; `None` if they can.
-    pub(crate) hindrance: Option<String>,
+    pub(crate) refusal: Option<String>,
 }
 
 impl Proxy {
     pub(super) fn start(&mut self, id: &str, goal: Goal, most_ms: u64) {
         let Some(session) = self.sessions.get(id) else { return };
         self.number += 1;
-        let mut ahead = Ahead::new(self.number, id, goal, self.host.now(), most_ms);
-        ahead.steps.push_back(Step::Initialize);
+        let mut ahead = WorkAhead::new(self.number, id, goal, self.host.now(), most_ms);
+        ahead.steps.push_back(SetupStep::Initialize);
         self.effects.push(Effect::Start { number: self.number, folder: session.folder.clone() });
         self.ahead = Some(ahead);
         self.plan_fork();
@@ -155,18 +155,18 @@ impl Proxy {
     pub(super) fn plan_fork(&mut self) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(session) = self.sessions.get(&ahead.session) else { return };
-        ahead.steps.push_back(Step::Fork);
+        ahead.steps.push_back(SetupStep::Fork);
         for (method, params) in session.settings.values() {
             if method != "session/set_mode" && params["configId"] != "mode" {
-                ahead.steps.push_back(Step::Setting { method: method.clone(), params: params.clone() });
+                ahead.steps.push_back(SetupStep::Setting { method: method.clone(), params: params.clone() });
             }
         }
-        let mode = self.row.and_then(|row| match &row.asks {
-            Asks::InMode(mode) => Some((*mode).to_owned()),
-            Asks::BySettings(_) => session.mode.clone(),
+        let mode = self.profile.and_then(|profile| match &profile.ask_method {
+            AskMethod::InMode(mode) => Some((*mode).to_owned()),
+            AskMethod::BySettings(_) => session.mode.clone(),
         });
-        ahead.steps.extend(mode.map(Step::Mode));
-        ahead.steps.push_back(Step::Prompt);
+        ahead.steps.extend(mode.map(SetupStep::Mode));
+        ahead.steps.push_back(SetupStep::Prompt);
     }
 
     /// The second agent has started.
@@ -179,7 +179,8 @@ impl Proxy {
     /// The second agent could not be started, or ended by itself.
     pub(crate) fn second_ended(&mut self, number: u64, why: &str, is_for_good: bool) {
         // After its work its end is expected.
-        if self.ahead.as_ref().is_none_or(|ahead| ahead.number != number || ahead.phase != Phase::Working) {
+        if self.ahead.as_ref().is_none_or(|ahead| ahead.number != number || ahead.phase != WorkPhase::Working)
+        {
             return;
         }
         if is_for_good {
@@ -199,32 +200,32 @@ impl Proxy {
         let Some(session) = self.sessions.get(&ahead.session) else { return };
         let fork = ahead.fork.clone().unwrap_or_default();
         let (method, params) = match &step {
-            Step::Initialize => ("initialize", self.introduction.clone()),
-            Step::Fork => {
-                let name = self.kept.names.get(&ahead.session).unwrap_or(&ahead.session);
+            SetupStep::Initialize => ("initialize", self.introduction.clone()),
+            SetupStep::Fork => {
+                let name = self.state.names.get(&ahead.session).unwrap_or(&ahead.session);
                 (
                     "session/fork",
                     json!({ "sessionId": name, "cwd": session.folder, "mcpServers": session.servers }),
                 )
             }
-            Step::Setting { method, params } => {
+            SetupStep::Setting { method, params } => {
                 let mut params = params.clone();
                 params["sessionId"] = fork.into();
                 (method.as_str(), params)
             }
-            Step::Mode(mode) => ("session/set_mode", json!({ "sessionId": fork, "modeId": mode })),
-            Step::Prompt => {
+            SetupStep::Mode(mode) => ("session/set_mode", json!({ "sessionId": fork, "modeId": mode })),
+            SetupStep::Prompt => {
                 let text = match ahead.goal {
                     Goal::Suggest => question(),
                     Goal::Run => session.offer.as_ref().map_or("", |offered| &offered.text),
                 };
                 ("session/prompt", json!({ "sessionId": fork, "prompt": [{ "type": "text", "text": text }] }))
             }
-            Step::Close => ("session/close", json!({ "sessionId": fork })),
+            SetupStep::Close => ("session/close", json!({ "sessionId": fork })),
         };
         ahead.next += 1;
         let request = json!({ "jsonrpc": "2.0", "id": ahead.next, "method": method, "params": params });
-        ahead.waits_for = Some((ahead.next, step));
+        ahead.pending_step = Some((ahead.next, step));
         self.effects.push(Effect::ToSecond(message::line(&request)));
     }
 
@@ -237,31 +238,31 @@ impl Proxy {
             return self.drop_work("the second agent says what is no message");
         };
         match message::kind(&message) {
-            Kind::Response => self.answer_of_second(&message),
-            Kind::Notification if message::method(&message) == "session/update" => {
-                self.update_of_second(message);
+            MessageKind::Response => self.second_answered(&message),
+            MessageKind::Notification if message::method(&message) == "session/update" => {
+                self.second_updated(message);
             }
-            Kind::Request if message::method(&message) == "session/request_permission" => {
-                self.question_of_second(message);
+            MessageKind::Request if message::method(&message) == "session/request_permission" => {
+                self.second_asked(message);
             }
-            Kind::Request => {
+            MessageKind::Request => {
                 let refusal = message::error(&message["id"], -32601, "there is no editor here");
                 self.effects.push(Effect::ToSecond(message::line(&refusal)));
             }
-            Kind::Notification => {}
-            Kind::Other => self.drop_work("the second agent says what is no message"),
+            MessageKind::Notification => {}
+            MessageKind::Other => self.drop_work("the second agent says what is no message"),
         }
     }
 
-    fn answer_of_second(&mut self, message: &Value) {
+    fn second_answered(&mut self, message: &Value) {
         let Some(ahead) = &mut self.ahead else { return };
-        let Some((_, step)) = ahead.waits_for.take_if(|(id, _)| message["id"] == *id) else { return };
+        let Some((_, step)) = ahead.pending_step.take_if(|(id, _)| message["id"] == *id) else { return };
         if let Some(error) = message.get("error") {
-            let said = &message::why(error);
+            let said = &message::error_text(error);
             return match step {
                 // The session could not be closed, which does no harm, because the agent is about to end.
-                Step::Close => self.freeze(),
-                Step::Mode(mode) => {
+                SetupStep::Close => self.freeze(),
+                SetupStep::Mode(mode) => {
                     self.is_unfit(&format!(
                         "the second agent does not know the mode {mode:?}, in which it would ask before it acts: {said}"
                     ));
@@ -271,22 +272,22 @@ impl Proxy {
             };
         }
         match step {
-            Step::Fork => {
+            SetupStep::Fork => {
                 let Some(fork) = message["result"]["sessionId"].as_str().map(str::to_owned) else {
                     return self.drop_work("the fork has no name");
                 };
                 ahead.fork = Some(fork.clone());
                 let by = self.host.process();
-                self.keep(Change::Made(fork, by));
+                self.keep(StateChange::ForkMade(fork, by));
             }
-            Step::Prompt => return self.turn_of_second_ended(&message["result"]),
-            Step::Close => return self.freeze(),
-            Step::Initialize | Step::Setting { .. } | Step::Mode(_) => {}
+            SetupStep::Prompt => return self.second_turn_ended(&message["result"]),
+            SetupStep::Close => return self.freeze(),
+            SetupStep::Initialize | SetupStep::Setting { .. } | SetupStep::Mode(_) => {}
         }
         self.next_step();
     }
 
-    fn update_of_second(&mut self, message: Value) {
+    fn second_updated(&mut self, message: Value) {
         let Some(ahead) = &mut self.ahead else { return };
         if !ahead.is_prompting() || message::session(&message) != ahead.fork.as_deref() {
             return;
@@ -295,7 +296,7 @@ impl Proxy {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
             "agent_message_chunk" if ahead.goal == Goal::Suggest => {
-                ahead.said.push_str(update["content"]["text"].as_str().unwrap_or_default());
+                ahead.answer_text.push_str(update["content"]["text"].as_str().unwrap_or_default());
                 return;
             }
             "tool_call" | "tool_call_update" => {
@@ -303,9 +304,9 @@ impl Proxy {
                 let id = call["toolCallId"].as_str().unwrap_or_default().to_owned();
                 let runs = matches!(update["status"].as_str(), Some("completed" | "failed"))
                     || update.get("rawOutput").is_some();
-                if runs && call["kind"] == "execute" && !ahead.asked.contains(&id) {
+                if runs && call["kind"] == "execute" && !ahead.asked_calls.contains(&id) {
                     let call = call.clone();
-                    self.ran_unasked(&call);
+                    self.note_unasked_call(&call);
                 }
             }
             // The first agent tells the editor of these for the fork, or the editor knows them already.
@@ -322,12 +323,12 @@ impl Proxy {
             meta.shift_remove("promptSuggestions");
         }
         ahead.updates.push(message);
-        if ahead.taken.as_ref().is_some_and(|taken| taken.is_shown) {
+        if ahead.accepting.as_ref().is_some_and(|accepting| accepting.is_shown) {
             self.show_updates();
         }
     }
 
-    fn question_of_second(&mut self, message: Value) {
+    fn second_asked(&mut self, message: Value) {
         let Some(ahead) = &mut self.ahead else { return };
         if ahead.goal == Goal::Suggest
             || !ahead.is_prompting()
@@ -337,39 +338,39 @@ impl Proxy {
             return self.effects.push(Effect::ToSecond(message::line(&answer)));
         }
         let call = note_call(&mut ahead.calls, &message["params"]["toolCall"]).clone();
-        ahead.asked.extend(call["toolCallId"].as_str().map(str::to_owned));
+        ahead.asked_calls.extend(call["toolCallId"].as_str().map(str::to_owned));
         let Some(project) = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref())
         else {
             return;
         };
         let boundary = match (project.rules.judge(&call, true), allows_once(&message)) {
-            (Judged::Allowed, Some(option)) => {
+            (PermissionVerdict::Allowed, Some(option)) => {
                 let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
                 let answer = message::result(&message["id"], &outcome);
                 return self.effects.push(Effect::ToSecond(message::line(&answer)));
             }
-            (Judged::Allowed, None) => {
+            (PermissionVerdict::Allowed, None) => {
                 Boundary { why: "it can only be allowed for good".to_owned(), holds_in_view: true }
             }
-            (Judged::Boundary(boundary), _) => boundary,
+            (PermissionVerdict::Boundary(boundary), _) => boundary,
         };
         let session = ahead.session.clone();
         ahead.deadline = self.host.now().saturating_add(QUESTION_WAITS);
         ahead.questions.push_back((message, boundary));
-        if ahead.taken.is_some() {
+        if ahead.accepting.is_some() {
             self.ask_editor();
         } else if ahead.questions.len() == 1 {
             self.tell_offer(&session);
         }
     }
 
-    fn turn_of_second_ended(&mut self, result: &Value) {
+    fn second_turn_ended(&mut self, result: &Value) {
         let now = self.host.now();
         let Some(ahead) = &mut self.ahead else { return };
         ahead.worked_ms = now.saturating_sub(ahead.began);
         let is_whole = result["stopReason"] == "end_turn";
         if ahead.goal == Goal::Suggest {
-            let said = std::mem::take(&mut ahead.said);
+            let said = std::mem::take(&mut ahead.answer_text);
             let tokens = usage(&result["usage"]);
             let cost = QueryCost { tokens, work_ms: ahead.worked_ms, dropped: false };
             let found = if is_whole { suggestion_in(&said) } else { Err(SuppressionReason::Empty) };
@@ -379,9 +380,9 @@ impl Proxy {
         if !is_whole {
             return self.drop_work("its turn did not end as turns do");
         }
-        ahead.phase = Phase::Freezing;
-        if self.can.close {
-            ahead.steps.push_back(Step::Close);
+        ahead.phase = WorkPhase::Freezing;
+        if self.capabilities.close {
+            ahead.steps.push_back(SetupStep::Close);
             self.next_step();
         } else {
             self.freeze();
@@ -394,7 +395,7 @@ impl Proxy {
     }
 
     /// The view of the second agent has been read.
-    pub(crate) fn frozen(&mut self, number: u64, frozen: Result<Frozen, String>) {
+    pub(crate) fn frozen(&mut self, number: u64, frozen: Result<FrozenView, String>) {
         if !self.is_current(number) {
             return;
         }
@@ -411,17 +412,17 @@ impl Proxy {
                 .find(|verdict| verdict.decision == Decision::Boundary)
                 .map(|verdict| verdict.detail)
         };
-        let Frozen { changes, hindrance } = match frozen {
+        let FrozenView { changes, refusal } = match frozen {
             Ok(frozen) => frozen,
             Err(why) => return self.drop_work(&why),
         };
-        if let Some(why) = hindrance.or_else(|| closed(&changes)) {
+        if let Some(why) = refusal.or_else(|| closed(&changes)) {
             return self.drop_work(&why);
         }
         let Some(fork) = ahead.fork.clone() else { return };
-        (ahead.changes, ahead.phase) = (changes, Phase::Adopting);
+        (ahead.changes, ahead.phase) = (changes, WorkPhase::Adopting);
         let params = json!({ "sessionId": fork, "cwd": session.folder, "mcpServers": session.servers });
-        self.ask_agent("session/resume", &params, Own::Adopt { number });
+        self.ask_agent("session/resume", &params, OwnRequest::Adopt { number });
     }
 
     /// The first agent has loaded the fork, or refused to.
@@ -430,17 +431,17 @@ impl Proxy {
             return;
         }
         if let Err(error) = result {
-            return self.drop_work(&message::why(error));
+            return self.drop_work(&message::error_text(error));
         }
         let Some(ahead) = &mut self.ahead else { return };
         // If the user has taken the work already, only the commit is left to wait for.
-        ahead.phase = if ahead.taken.is_some() { Phase::Ready } else { Phase::Preparing };
+        ahead.phase = if ahead.accepting.is_some() { WorkPhase::Ready } else { WorkPhase::Preparing };
         let (session, fork) = (ahead.session.clone(), ahead.fork.clone().unwrap_or_default());
         self.settle_fork(&session, &fork);
         self.note_cost(Status::Completed);
         let Some(ahead) = &self.ahead else { return };
-        if ahead.taken.is_some() {
-            self.go_on_taking();
+        if ahead.accepting.is_some() {
+            self.continue_accept();
         } else if let Some(known) = self.sessions.get(&session) {
             let (folder, changes) = (known.folder.clone(), ahead.changes.clone());
             self.effects.push(Effect::Prepare { number, folder, changes });
@@ -450,13 +451,13 @@ impl Proxy {
     /// The commit of the changes has been prepared.
     pub(crate) fn prepared(&mut self, number: u64) {
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
-        if ahead.phase != Phase::Preparing {
+        if ahead.phase != WorkPhase::Preparing {
             return;
         }
-        ahead.phase = Phase::Ready;
-        let (session, is_taken) = (ahead.session.clone(), ahead.taken.is_some());
+        ahead.phase = WorkPhase::Ready;
+        let (session, is_taken) = (ahead.session.clone(), ahead.accepting.is_some());
         if is_taken {
-            self.go_on_taking();
+            self.continue_accept();
         } else {
             self.tell_offer(&session);
         }
@@ -473,7 +474,7 @@ impl Proxy {
         }
         for (method, mut params) in settings {
             params["sessionId"] = fork.into();
-            self.ask_agent(&method, &params, Own::Other);
+            self.ask_agent(&method, &params, OwnRequest::Other);
         }
     }
 
@@ -507,20 +508,21 @@ impl Proxy {
         tracing::info!(why, "what ran ahead is dropped");
         self.note_cost(Status::Failed);
         let Some(ahead) = &mut self.ahead else { return };
-        let (session, taken) = (ahead.session.clone(), ahead.taken.take());
+        let (session, accepting) = (ahead.session.clone(), ahead.accepting.take());
         let had_work = ahead.goal == Goal::Run;
         self.end_ahead();
-        match taken {
-            Some(taken) => self.run_anew(&session, &taken, why),
+        match accepting {
+            Some(accepting) => self.run_without_work(&session, &accepting, why),
             None if had_work => self.tell_offer(&session),
             None => {}
         }
-        self.write_down(&session);
+        self.write_ledger(&session);
     }
 
     /// The first agent's model failed, so the second agent stops, unless the user waits for it as for their own turn.
     pub(super) fn agent_failed(&mut self, why: &str) {
-        if !self.is_taking() && self.ahead.as_ref().is_some_and(|ahead| ahead.phase == Phase::Working) {
+        if !self.is_accepting() && self.ahead.as_ref().is_some_and(|ahead| ahead.phase == WorkPhase::Working)
+        {
             self.drop_work(&format!("the first agent could not go on: {why}"));
         }
     }
@@ -530,8 +532,8 @@ impl Proxy {
         let Some(mut ahead) = self.ahead.take() else { return };
         self.effects.push(Effect::End { number: ahead.number });
         if let Some(fork) = ahead.fork.take() {
-            if ahead.is_adopted() && self.can.close {
-                self.ask_agent("session/close", &json!({ "sessionId": fork }), Own::Other);
+            if ahead.is_adopted() && self.capabilities.close {
+                self.ask_agent("session/close", &json!({ "sessionId": fork }), OwnRequest::Other);
             }
             self.delete(fork);
         }
@@ -540,8 +542,9 @@ impl Proxy {
     /// Gives up work that takes too long. Called at regular intervals.
     pub(crate) fn tick(&mut self) {
         let now = self.host.now();
-        let is_late =
-            |ahead: &Ahead| ahead.phase == Phase::Working && ahead.taken.is_none() && ahead.deadline <= now;
+        let is_late = |ahead: &WorkAhead| {
+            ahead.phase == WorkPhase::Working && ahead.accepting.is_none() && ahead.deadline <= now
+        };
         if self.ahead.as_ref().is_some_and(is_late) {
             self.drop_work("its time is up");
         }

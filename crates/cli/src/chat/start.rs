@@ -1,0 +1,64 @@
+use headstart_budget::Metering;
+use headstart_budget::policy::Mode;
+
+use super::Chat;
+use crate::error::CliError;
+use crate::terminal::Style;
+
+/// What a chat begins with.
+#[derive(Debug, Default)]
+pub(crate) struct ChatStart {
+    /// What the user is told first.
+    pub(crate) told: String,
+    /// A prompt that is sent as if it had been typed.
+    pub(crate) sent: Option<String>,
+    /// A prompt that is offered at the beginning: Enter sends it while nothing else is typed.
+    pub(crate) first: String,
+}
+
+impl ChatStart {
+    /// Begins by sending a prompt.
+    pub(crate) fn with(prompt: String) -> Self {
+        Self { sent: Some(prompt), ..Self::default() }
+    }
+}
+
+impl Chat {
+    /// The same chat with another beginning.
+    pub(crate) fn with_start(self, opening: ChatStart) -> Self {
+        Self { opening, ..self }
+    }
+
+    /// Says which model is used and where, and how to find out more.
+    pub(super) fn say_welcome(&mut self, mode: &str) -> Result<(), CliError> {
+        let model = &self.parts.model_name;
+        if self.display.uses_screen_reader() {
+            let welcome = format!("headstart: {model}, {mode} mode; /help lists the commands");
+            return self.display.say(&welcome, Style::Dim);
+        }
+        let folder = self.parts.workspace.file_name().unwrap_or_default().to_string_lossy();
+        let what = format!("headstart: {model} · {mode} · {folder}");
+        let is_on = self.settings.suggestions && self.agent.metering(Metering::mode) != Mode::Off;
+        let suggests = if is_on { " · suggestions from the second answer on" } else { "" };
+        self.display.say(&what, Style::Dim)?;
+        self.display.say(&format!("? keys · /help{suggests}"), Style::Dim)
+    }
+
+    pub(super) fn open(&mut self) -> Result<(), CliError> {
+        let ChatStart { told, sent, first } = std::mem::take(&mut self.opening);
+        if !told.is_empty() {
+            self.display.say(&told, Style::Plain)?;
+        }
+        // Only a person can edit an offered prompt; a pipe has no editor.
+        if self.display.uses_screen_reader() && sent.is_none() && !first.is_empty() {
+            self.editor.replace(&first);
+            self.say_typed()?;
+        }
+        if self.display.has_keys() && sent.is_none() && !first.is_empty() {
+            let how = "Enter sends this prompt, or type your own. Tab takes those that follow.";
+            self.display.say(how, Style::Plain)?;
+            self.initial_prompt = Some(first);
+        }
+        sent.map_or(Ok(()), |prompt| self.on_submit(&prompt))
+    }
+}

@@ -1,0 +1,152 @@
+//! Tells the client about the items of a conversation.
+
+use std::sync::atomic::Ordering;
+
+use agent_client_protocol_schema::v1::{
+    Notice, NoticeSeverity, SessionUpdate, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
+};
+use headstart_agent::{CallItem, Item, NotAppliedReason};
+use headstart_speculation::{CallStage, Origin};
+
+use super::AcpSession;
+use crate::conversation::words;
+use crate::hosts::acp::updates;
+use crate::output::{checked_line, merged_line, stale_line};
+
+impl AcpSession {
+    pub(super) async fn on_item(&mut self, key: usize, item: &Item, is_new: bool) {
+        match item {
+            // The client already shows the prompt that it sent.
+            Item::Prompt { text } if self.prompt.as_ref().is_none_or(|prompt| prompt.sent != *text) => {
+                self.send_update(updates::prompt(key, text)).await;
+            }
+            Item::Answer { text } if is_new => self.send_update(updates::answer(key, text)).await,
+            Item::Call(call) => self.on_call(key, call).await,
+            Item::Check(checked) => self.notice(NoticeSeverity::Info, &checked_line(checked)).await,
+            Item::Applied(applied) if is_new => {
+                let written = self.conversation.written.take_all(&applied.changes);
+                if !applied.changes.is_empty() || applied.git.is_some() {
+                    self.conversation.parts.warm_views();
+                    let id = self.about_work.take();
+                    let is_known = id.is_some();
+                    let id = id.unwrap_or_else(|| ToolCallId::new(format!("applied-{}", applied.id)));
+                    let workspace = &self.conversation.parts.workspace;
+                    let call = updates::applied(id, applied, written.as_ref(), workspace);
+                    self.tell_call(call, is_known).await;
+                }
+                let merged = applied.merged.iter().map(merged_line);
+                let told: Vec<_> = merged.chain(stale_line(applied.stale.len())).collect();
+                if !told.is_empty() {
+                    self.notice(NoticeSeverity::Info, &told.join("\n")).await;
+                }
+            }
+            Item::NotApplied { why, anew, .. } => self.on_not_taken(why, *anew).await,
+            Item::Undone { text } => self.notice(NoticeSeverity::Info, text).await,
+            Item::Compacted(compacted) => self.notice(NoticeSeverity::Info, &compacted.to_string()).await,
+            Item::Trouble { text } => self.notice(NoticeSeverity::Warning, text).await,
+            Item::End { ending } => {
+                if let Some(prompt) = &mut self.prompt {
+                    prompt.ending = Some(ending.clone());
+                }
+                for notice in self.conversation.parts.notices() {
+                    self.notice(NoticeSeverity::Info, &notice).await;
+                }
+                self.conversation.written.clear();
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) async fn on_call(&mut self, key: usize, call: &CallItem) {
+        // The arguments are not complete yet.
+        if call.stage == CallStage::Generating {
+            return;
+        }
+        let workspace = self.conversation.parts.workspace.clone();
+        let is_known = self.calls.contains_key(&key);
+        // The turn that continues with this call tells the client about it.
+        if call.stage == CallStage::Boundary && !is_known {
+            return;
+        }
+        if !is_known {
+            self.send_update(SessionUpdate::ToolCall(updates::call(key, call, &workspace))).await;
+        }
+        // The end of a call is told together with its outcome.
+        if call.stage.is_end() && call.outcome.is_none() {
+            self.open_calls.insert(key);
+            self.calls.entry(key).or_insert_with(|| updates::changed_call(key, call, None, &workspace));
+            return;
+        }
+        // What work ahead changed is told when it is accepted.
+        let is_edit = updates::kind(&call.call) == ToolKind::Edit;
+        let may_have_written = is_edit && call.stage.is_end() && call.origin == Origin::Turn;
+        let written = may_have_written.then(|| self.conversation.written.take(&call.call)).flatten();
+        let update = updates::changed_call(key, call, written.as_ref(), &workspace);
+        // A call that the client did not know was told with its current stage.
+        let says_more = call.printed.is_some() || call.outcome.is_some();
+        if (is_known || says_more) && self.calls.get(&key) != Some(&update) {
+            self.send_update(SessionUpdate::ToolCallUpdate(update.clone())).await;
+        }
+        self.calls.insert(key, update);
+        if call.stage.is_end() {
+            self.open_calls.remove(&key);
+        } else {
+            self.open_calls.insert(key);
+        }
+    }
+
+    async fn on_not_taken(&mut self, why: &NotAppliedReason, anew: bool) {
+        let why = match why {
+            NotAppliedReason::Conflict(conflicts) => words::conflicts(conflicts),
+            NotAppliedReason::Withdrawn(judged) => {
+                format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail)
+            }
+            NotAppliedReason::Discarded => "it stopped at a call that needs your consent".to_owned(),
+            NotAppliedReason::Failed { error } => error.clone(),
+            _ => String::new(),
+        };
+        self.close_question_of_work(ToolCallStatus::Failed).await;
+        let then = if anew { "; it runs anew" } else { "" };
+        let text = format!("{why}\nnothing of the work ahead was applied{then}");
+        self.notice(NoticeSeverity::Warning, text.trim_start()).await;
+    }
+
+    pub(super) async fn close_question_of_work(&mut self, status: ToolCallStatus) {
+        if let Some(id) = self.about_work.take() {
+            let fields = ToolCallUpdateFields::new().status(status);
+            self.send_update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields))).await;
+        }
+    }
+
+    async fn tell_call(&self, call: ToolCall, is_known: bool) {
+        if is_known {
+            let fields = ToolCallUpdateFields::new()
+                .title(call.title)
+                .status(call.status)
+                .locations(call.locations)
+                .content(call.content);
+            self.send_update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.tool_call_id, fields)))
+                .await;
+        } else {
+            self.send_update(SessionUpdate::ToolCall(call)).await;
+        }
+    }
+
+    /// Tells the client something that the model did not say. A client without notices shows it as part of the answer.
+    pub(super) async fn notice(&self, severity: NoticeSeverity, text: &str) {
+        let knows = self.client.capabilities().session.is_some_and(|session| session.notices.is_some());
+        if knows {
+            let (title, more) =
+                text.split_once('\n').map_or((text, None), |(title, more)| (title, Some(more)));
+            let notice = Notice::new(severity, title).description(more.map(str::to_owned));
+            return self.send_update(SessionUpdate::Notice(notice)).await;
+        }
+        let number = self.message_count.fetch_add(1, Ordering::Relaxed);
+        self.send_update(updates::agent_message(number, &format!("\n\n{text}\n\n"))).await;
+    }
+
+    pub(super) async fn send_update(&self, update: SessionUpdate) {
+        self.client.update(&self.id, update).await;
+    }
+}

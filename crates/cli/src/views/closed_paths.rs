@@ -1,0 +1,307 @@
+//! Paths that must not be in a view, because a rule closes them.
+//!
+//! They are searched for before each command. A folder's times change when a name in it appears or disappears, so a
+//! folder whose times are the same as at the last search is not listed again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::SecretAccess;
+
+use super::lock;
+
+/// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
+/// content. Deny rules do apply there.
+const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
+/// The most names that are searched before a command.
+const MOST_NAMES: usize = 1_000_000;
+/// A folder that changed so shortly before it was listed may have changed again afterwards, and still show the same
+/// times.
+const RACY_WINDOW: Duration = Duration::from_secs(1);
+
+/// The result of the last search.
+#[derive(Debug)]
+pub(super) struct ClosedPathCache {
+    last: Mutex<Option<CachedScan>>,
+    racy_window: Duration,
+}
+
+impl Default for ClosedPathCache {
+    fn default() -> Self {
+        Self { last: Mutex::default(), racy_window: RACY_WINDOW }
+    }
+}
+
+#[derive(Debug)]
+struct CachedScan {
+    workspace: PathBuf,
+    deny: DenyRules,
+    secrets: SecretAccess,
+    folders: HashMap<WorkspacePath, CachedFolder>,
+}
+
+/// One folder at the time it was listed.
+#[derive(Debug)]
+struct CachedFolder {
+    /// `None` if the folder's times would not show a change.
+    stamp: Option<Stamp>,
+    names: usize,
+    closed: Vec<WorkspacePath>,
+    folders: Vec<WorkspacePath>,
+}
+
+/// Identifies a state of a folder. No program can set this back, because the time of the last change of an inode cannot
+/// be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl ClosedPathCache {
+    /// The closed paths on disk. If a folder is closed, nothing below it is listed.
+    pub(super) fn closed(
+        &self,
+        workspace: &Path,
+        deny: &DenyRules,
+        secrets: SecretAccess,
+    ) -> io::Result<Vec<WorkspacePath>> {
+        let mut last = lock(&self.last);
+        let is_same =
+            |look: &CachedScan| look.workspace == workspace && look.deny == *deny && look.secrets == secrets;
+        let before = last.take().filter(is_same).map(|look| look.folders).unwrap_or_default();
+        let mut search = ClosedPathScan {
+            workspace,
+            deny,
+            racy_window: self.racy_window,
+            keeps_times: keeps_times(workspace),
+            before,
+            now: HashMap::new(),
+            looked_at: 0,
+            found: Vec::new(),
+        };
+        search.folder(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
+        let ClosedPathScan { now: folders, found, .. } = search;
+        *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
+        Ok(found)
+    }
+}
+
+struct ClosedPathScan<'a> {
+    workspace: &'a Path,
+    deny: &'a DenyRules,
+    racy_window: Duration,
+    keeps_times: bool,
+    before: HashMap<WorkspacePath, CachedFolder>,
+    now: HashMap<WorkspacePath, CachedFolder>,
+    looked_at: usize,
+    found: Vec<WorkspacePath>,
+}
+
+impl ClosedPathScan<'_> {
+    fn folder(&mut self, path: WorkspacePath, for_secrets: bool) -> io::Result<()> {
+        if self.deny.is_empty() && !for_secrets {
+            return Ok(());
+        }
+        let folder = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        // The stamp is taken before the folder is listed, so that names which appear meanwhile are seen at the next
+        // search.
+        let stamp = self.stamp(&folder);
+        let known = self.before.remove(&path).filter(|known| known.stamp.is_some() && known.stamp == stamp);
+        let listed = match known {
+            Some(known) => known,
+            None => self.list(&folder, &path, stamp, for_secrets)?,
+        };
+        self.looked_at += listed.names;
+        if MOST_NAMES < self.looked_at {
+            let message =
+                format!("it holds more than {MOST_NAMES} files, too many to look for closed ones among them");
+            return Err(io::Error::other(message));
+        }
+        self.found.extend(listed.closed.iter().cloned());
+        for below in &listed.folders {
+            let searched =
+                for_secrets && !NOT_SEARCHED.iter().any(|known| below.file_name() == Some(known.as_bytes()));
+            self.folder(below.clone(), searched)?;
+        }
+        self.now.insert(path, listed);
+        Ok(())
+    }
+
+    fn list(
+        &self,
+        folder: &Path,
+        path: &WorkspacePath,
+        stamp: Option<Stamp>,
+        for_secrets: bool,
+    ) -> io::Result<CachedFolder> {
+        let mut listed = CachedFolder { stamp, names: 0, closed: Vec::new(), folders: Vec::new() };
+        // A folder that cannot be listed cannot be searched by a command either, because the command runs as the same
+        // user.
+        let Ok(entries) = fs::read_dir(folder) else { return Ok(CachedFolder { stamp: None, ..listed }) };
+        for entry in entries.take(MOST_NAMES + 1) {
+            let entry = entry?;
+            listed.names += 1;
+            let below = path.join_bytes(entry.file_name().as_bytes()).map_err(io::Error::other)?;
+            let is_secret = for_secrets && self.deny.secret(&below).is_some();
+            if is_secret || self.deny.matching(&below).is_some() {
+                listed.closed.push(below);
+            } else if entry.file_type()?.is_dir() {
+                listed.folders.push(below);
+            }
+        }
+        Ok(listed)
+    }
+
+    fn stamp(&self, folder: &Path) -> Option<Stamp> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let found = folder.symlink_metadata().ok().filter(|_| self.keeps_times)?;
+        let changed = (found.ctime(), found.ctime_nsec());
+        let at = Duration::new(u64::try_from(changed.0).ok()?, u32::try_from(changed.1).ok()?);
+        // A time in the future comes from another clock.
+        (at + self.racy_window < now).then(|| Stamp { device: found.dev(), inode: found.ino(), changed })
+    }
+}
+
+/// Whether a folder's times are set by this machine's own kernel, which changes them with each name that appears or
+/// disappears.
+#[cfg(target_os = "linux")]
+pub(super) fn keeps_times(workspace: &Path) -> bool {
+    // These are ext2 to ext4, btrfs, xfs, f2fs, bcachefs, tmpfs and overlayfs.
+    const KNOWN: [u32; 7] =
+        [0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994, 0x794C_7630];
+    let kind = rustix::fs::statfs(workspace).ok().and_then(|found| u32::try_from(found.f_type).ok());
+    kind.is_some_and(|kind| KNOWN.contains(&kind))
+}
+
+/// Other systems have no views, so that nothing is searched more than once.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn keeps_times(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_paths_are_found_also_where_git_ignores_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in [
+            ".env",
+            ".gitignore",
+            "sub/.env.local",
+            "keys/a",
+            "keys/deep/b",
+            "target/x/server.pem",
+            "target/keys/c",
+            "src/lib.rs",
+        ] {
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, ".env\n").unwrap();
+        }
+        let found = |deny: &[&str], secrets| {
+            let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
+            names(&ClosedPathCache::default().closed(folder.path(), &deny, secrets).unwrap())
+        };
+        assert_eq!(found(&[], SecretAccess::Closed), [".env", "sub/.env.local"]);
+        assert_eq!(found(&["keys"], SecretAccess::Closed), [".env", "keys", "sub/.env.local", "target/keys"]);
+        assert_eq!(found(&["keys"], SecretAccess::Open), ["keys", "target/keys"]);
+        assert_eq!(found(&[], SecretAccess::Open), [""; 0]);
+    }
+
+    fn names(paths: &[WorkspacePath]) -> Vec<String> {
+        let mut names: Vec<_> = paths.iter().map(ToString::to_string).collect();
+        names.sort();
+        names
+    }
+
+    /// After this time a folder's times show every later change.
+    const TICK: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn only_what_has_changed_is_listed_again() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        for below in ["quiet", "busy"] {
+            fs::create_dir(folder.path().join(below)).unwrap();
+            fs::write(folder.path().join(below).join(".env"), "").unwrap();
+        }
+        let looks = ClosedPathCache { racy_window: TICK, ..ClosedPathCache::default() };
+        let look =
+            |deny: &DenyRules| names(&looks.closed(folder.path(), deny, SecretAccess::Closed).unwrap());
+        let deny = DenyRules::default();
+        std::thread::sleep(2 * TICK);
+        assert_eq!(look(&deny), ["busy/.env", "quiet/.env"]);
+        // Changes the stored number, so that its use can be seen for a folder that has not changed.
+        let count = |listed: &mut CachedFolder| listed.names += 100;
+        lock(&looks.last).as_mut().unwrap().folders.values_mut().for_each(count);
+        fs::write(folder.path().join("busy/.envrc"), "").unwrap();
+        assert_eq!(look(&deny), ["busy/.env", "busy/.envrc", "quiet/.env"]);
+        let names_in = |path: &str| {
+            lock(&looks.last).as_ref().unwrap().folders[&WorkspacePath::parse(path).unwrap()].names
+        };
+        assert_eq!((names_in("quiet"), names_in("busy")), (101, 2));
+        // Other rules close other paths.
+        assert_eq!(look(&DenyRules::from_patterns(["busy"]).unwrap()), ["busy", "quiet/.env"]);
+        assert_eq!(names_in("quiet"), 1);
+    }
+
+    #[test]
+    fn a_folder_that_has_just_changed_is_listed_again() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let looks = ClosedPathCache::default();
+        for round in 0..100 {
+            fs::write(folder.path().join(format!(".env{round}")), "").unwrap();
+            let found = looks.closed(folder.path(), &DenyRules::default(), SecretAccess::Closed).unwrap();
+            assert_eq!(found.len(), round + 1);
+        }
+    }
+
+    #[test]
+    fn whatever_happens_to_folders_the_next_look_finds_what_a_first_one_would() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let looks = ClosedPathCache { racy_window: TICK, ..ClosedPathCache::default() };
+        let deny = DenyRules::from_patterns(["b/c", "*.no"]).unwrap();
+        let mut dice = 7_u64;
+        let mut throw = |sides: u64| {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            usize::try_from(dice % sides).unwrap()
+        };
+        for round in 0..150 {
+            for _ in 0..throw(4) {
+                let mut path = || {
+                    let parts = (0..=throw(3)).map(|_| ["a", "b", "c", ".env", "x.no"][throw(5)]);
+                    folder.path().join(parts.collect::<PathBuf>())
+                };
+                let (one, other) = (path(), path());
+                // Most of these calls fail, which does no harm.
+                let _ = match throw(6) {
+                    0 | 1 => fs::create_dir_all(&one),
+                    2 => fs::write(&one, ""),
+                    3 => fs::remove_file(&one).or_else(|_| fs::remove_dir_all(&one)),
+                    4 => fs::rename(&one, &other),
+                    _ => std::os::unix::fs::symlink(&one, &other),
+                };
+            }
+            if throw(3) == 0 {
+                std::thread::sleep(2 * TICK);
+            }
+            let fresh =
+                ClosedPathCache::default().closed(folder.path(), &deny, SecretAccess::Closed).unwrap();
+            let found = looks.closed(folder.path(), &deny, SecretAccess::Closed).unwrap();
+            assert_eq!(names(&found), names(&fresh), "round {round}");
+        }
+    }
+}
