@@ -60,7 +60,7 @@ impl Client {
     }
 
     /// Starts `headstart acp`, and says in `initialize` what the client can do.
-    pub(crate) fn introduced(session: &Session, arguments: &[&str], can: Value) -> Self {
+    pub(crate) fn initialized(session: &Session, arguments: &[&str], can: Value) -> Self {
         let mut client = Self::start(session, arguments);
         let answer = client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": can }));
         assert_eq!(answer["result"]["protocolVersion"], 1, "{answer}");
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Sets how long to wait, for a program that takes longer than headstart does.
-    pub(crate) fn wait_longer(&mut self, patience: Duration) {
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
 

@@ -51,10 +51,10 @@ fn a_long_session_is_told_again_in_order() {
         client.request("session/load", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
     println!("{} messages loaded in {:?}", expected.len(), began.elapsed());
     assert!(answer.get("error").is_none(), "{answer}");
-    assert_eq!(told(&client), expected);
+    assert_eq!(update_texts(&client), expected);
 }
 
-fn told(client: &Client) -> Vec<String> {
+fn update_texts(client: &Client) -> Vec<String> {
     let messages = client.log.iter().map(|(_, message)| message);
     let messages = messages.filter(|message| {
         is_update(message, "user_message_chunk") || is_update(message, "agent_message_chunk")

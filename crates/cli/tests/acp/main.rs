@@ -69,7 +69,7 @@ impl User {
     /// A client that has told the agent what it can do.
     fn client_that(&self, can: Value, mode: &str) -> Client {
         let model = self.model();
-        Client::introduced(&self.session, &["--model", &model, "--mode", mode], can)
+        Client::initialized(&self.session, &["--model", &model, "--mode", mode], can)
     }
 
     fn client(&self, mode: &str) -> Client {
@@ -81,7 +81,7 @@ impl User {
     }
 
     /// All messages of a session, without what differs from run to run.
-    fn shown(&mut self, client: &Client, session: &str) -> String {
+    fn session_updates(&mut self, client: &Client, session: &str) -> String {
         self.session.name("session", session);
         let text = client.transcript();
         // Only one story, the one that says `Hello there.`, shows how a session begins; the others leave that part out.

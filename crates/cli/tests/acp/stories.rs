@@ -19,7 +19,7 @@ pub(crate) fn a_prompt_is_answered() {
     let session = client.open(&user.session);
     assert_eq!(client.said(&session, "hello"), "end_turn");
     assert_eq!(client.end(), Some(0));
-    snapshot("prompt", &user.shown(&client, &session));
+    snapshot("prompt", &user.session_updates(&client, &session));
 }
 
 #[test]
@@ -48,7 +48,7 @@ pub(crate) fn an_edit_shows_both_sides() {
     let session = client.open(&user.session);
     assert_eq!(client.said(&session, "change it"), "end_turn");
     assert_eq!(user.read("notes.txt").unwrap(), "two\n");
-    snapshot("edit", &user.shown(&client, &session));
+    snapshot("edit", &user.session_updates(&client, &session));
 }
 
 #[test]
@@ -100,7 +100,7 @@ pub(crate) fn a_call_waits_for_its_user() {
         client.answer_question(option);
         assert_eq!(client.answer_to(id)["result"]["stopReason"], reason);
         assert_eq!(user.read("new.txt").is_some(), option == "allow");
-        snapshot(&format!("permission_{option}"), &user.shown(&client, &session));
+        snapshot(&format!("permission_{option}"), &user.session_updates(&client, &session));
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
         }
         assert_eq!(client.answer_to(id)["result"]["stopReason"], "cancelled");
         if !by_request {
-            snapshot("cancel", &user.shown(&client, &session));
+            snapshot("cancel", &user.session_updates(&client, &session));
         }
         // No process of the cancelled command is left.
         let children = || {
@@ -178,7 +178,7 @@ pub(crate) fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
         assert_eq!(client.said(&session, typed), "end_turn");
         assert_eq!(user.read("tests.txt").unwrap(), "a test\n");
         if !name.is_empty() {
-            let shown = user.shown(&client, &session);
+            let shown = user.session_updates(&client, &session);
             if typed == "/next" {
                 recorded("acp.md", &shown);
             }
@@ -214,7 +214,7 @@ pub(crate) fn a_mode_that_asks_is_asked_once_for_all_of_it() {
     client.answer_question("allow");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
     assert_eq!(user.read("tests.txt").unwrap(), "a test\n");
-    snapshot("accept_asked", &user.shown(&client, &session));
+    snapshot("accept_asked", &user.session_updates(&client, &session));
 }
 
 #[test]
@@ -234,7 +234,7 @@ pub(crate) fn a_conflict_is_answered_by_the_user() {
         let now = user.read("notes.txt").unwrap();
         assert!(now == expected || (option == "both" && now.contains("<<<<<<<")), "{option}: {now}");
         if option == "mine" {
-            snapshot("conflict", &user.shown(&client, &session));
+            snapshot("conflict", &user.session_updates(&client, &session));
         }
     }
 }
@@ -251,7 +251,7 @@ pub(crate) fn an_undo_takes_the_last_turn_back() {
     client.said(&session, "/diff");
     client.said(&session, "/ahead");
     client.said(&session, "/next");
-    snapshot("undo", &user.shown(&client, &session));
+    snapshot("undo", &user.session_updates(&client, &session));
     client.said(&session, "/stats");
     assert!(client.transcript().contains("0 offered, 0 taken, 0 s saved"), "{}", client.transcript());
 }

@@ -3,7 +3,7 @@
 
 use crate::fixture::{Chat, Project, project, project_with_suggestion};
 
-fn listened_to(project: Project, mode: &str) -> Chat {
+fn screen_reader_chat(project: Project, mode: &str) -> Chat {
     let arguments = [project.arguments(mode), vec!["--screen-reader".to_owned()]].concat();
     let chat = Chat::without_prompt(project, &arguments, 100, 60);
     chat.wait_for("This chat is lines to be read aloud, by --screen-reader.");
@@ -13,7 +13,7 @@ fn listened_to(project: Project, mode: &str) -> Chat {
 #[test]
 fn a_suggestion_is_a_line_and_a_line_with_a_tab_takes_it() {
     let work = project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Second answer.");
-    let mut chat = listened_to(work, "auto-edit");
+    let mut chat = screen_reader_chat(work, "auto-edit");
     chat.send("begin\n");
     chat.wait_for("tool: done: read notes.txt");
     chat.wait_for("model: First answer.");
@@ -35,7 +35,7 @@ fn a_suggestion_is_a_line_and_a_line_with_a_tab_takes_it() {
 #[test]
 fn a_question_is_answered_by_a_word_and_by_nothing_else() {
     let work = project().shell(0, "touch made.txt").shell(0, "touch more.txt").says(0, "Done.");
-    let mut chat = listened_to(work, "default");
+    let mut chat = screen_reader_chat(work, "default");
     chat.send("begin\n");
     chat.wait_for("question: run this? Answer with a word and Enter: yes;");
     assert_eq!(chat.written().matches('\x07').count(), 1);
@@ -64,7 +64,7 @@ fn a_question_is_answered_by_a_word_and_by_nothing_else() {
 #[test]
 fn ctrl_c_interrupts_the_turn_and_what_was_queued_waits_in_the_prompt() {
     let work = project().shell(0, "sleep 9").says(0, "never").says(0, "After all.");
-    let mut chat = listened_to(work, "yolo");
+    let mut chat = screen_reader_chat(work, "yolo");
     chat.send("begin\n");
     chat.wait_for_command("sleep 9");
     chat.send("and then\n");

@@ -22,7 +22,7 @@ fn project() -> Project {
 }
 
 /// A chat in which the user has pressed Tab and is asked.
-fn asked(project: Project) -> Chat {
+fn chat_with_question(project: Project) -> Chat {
     let mut chat = project.chat_with_ghost("default");
     let before = chat.project.session.tree();
     chat.wait_for("ahead ✓ ready · 2 files +3 -1");
@@ -38,7 +38,7 @@ fn outcome(chat: &Chat) -> String {
 
 #[test]
 fn yes_writes_all_that_was_shown() {
-    let mut chat = asked(project());
+    let mut chat = chat_with_question(project());
     chat.wait_for("Take what ran ahead?  2 files +3 -1\nedit    notes.txt  +2 -1\ncreate  tests.txt  +1\n");
     chat.wait_for("edit notes.txt  +2 -1\n    1 - one\n    1 + two\n    2 + three\n");
     chat.wait_for("create tests.txt  +1\n    1 + tests\n");
@@ -56,7 +56,7 @@ fn yes_writes_all_that_was_shown() {
 #[test]
 fn no_drops_the_work_and_leaves_the_prompt_to_its_user() {
     for key in ["n", "\x1b", "\x03", "\x04"] {
-        let mut chat = asked(project().says(0, "Asked anew."));
+        let mut chat = chat_with_question(project().says(0, "Asked anew."));
         let before = chat.project.session.tree();
         chat.answer_about_changes(key);
         chat.wait_for("  no: nothing was written, and what ran ahead is dropped\n> add tests");
@@ -164,7 +164,7 @@ fn work_without_changes_is_not_asked_about() {
 
 #[test]
 fn an_edit_while_the_question_stands_is_kept() {
-    let mut chat = asked(project().says(0, "I leave the notes to you."));
+    let mut chat = chat_with_question(project().says(0, "I leave the notes to you."));
     chat.project.session.write("project/notes.txt", "mine\n");
     chat.answer_about_changes("y");
     chat.wait_for("Not written: 1 file changed since it ran ahead\n  notes.txt was changed meanwhile\n");
@@ -194,13 +194,13 @@ fn plan_mode_drops_what_was_staged() {
 #[test]
 fn whoever_leaves_while_they_are_asked_gets_nothing() {
     for signal in ["TERM", "HUP", "INT"] {
-        let mut chat = asked(project());
+        let mut chat = chat_with_question(project());
         let before = chat.project.session.tree();
         let id = chat.process_id().to_string();
         assert!(std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
         assert_ne!(chat.exit_code(), 0, "{signal}");
         assert_eq!(chat.project.session.tree(), before, "{signal}");
-        chat.nothing_is_left();
+        chat.assert_nothing_is_left();
         assert_eq!(outcome(&chat), "aborted");
     }
 }

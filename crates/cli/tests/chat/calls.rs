@@ -162,7 +162,7 @@ fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {
 }
 
 /// A piece of a call's arguments, as a provider streams it.
-fn letters(name: Option<&str>, letters: &str) -> StreamStep {
+fn argument_piece(name: Option<&str>, letters: &str) -> StreamStep {
     let function = match name {
         Some(name) => json!({ "name": name, "arguments": letters }),
         None => json!({ "arguments": letters }),
@@ -177,9 +177,9 @@ fn letters(name: Option<&str>, letters: &str) -> StreamStep {
 #[test]
 fn a_call_shows_while_the_model_writes_it() {
     let args = json!({ "file_path": "long.txt", "content": "x".repeat(400) }).to_string();
-    let mut steps = vec![letters(Some("write_file"), "")];
+    let mut steps = vec![argument_piece(Some("write_file"), "")];
     for letter in args.chars() {
-        steps.push(letters(None, &letter.to_string()));
+        steps.push(argument_piece(None, &letter.to_string()));
         steps.push(StreamStep::Wait(Duration::from_millis(8)));
     }
     let finish = json!({ "id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });

@@ -29,7 +29,7 @@ fn configure(project: &Project, lines: &str) {
     project.session.write("home/.config/headstart/config.toml", lines);
 }
 
-fn begun(project: Project) -> Chat {
+fn start_chat(project: Project) -> Chat {
     let mut chat = project.chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for_row("> add tests  [Tab] 1/3");
@@ -64,7 +64,7 @@ fn outcomes(chat: &Chat) -> Vec<String> {
 
 #[test]
 fn keys_turn_to_the_other_suggestions_round_and_round() {
-    let mut chat = begun(project_with_three());
+    let mut chat = start_chat(project_with_three());
     let before = chat.project.session.tree();
     for (key, row) in [
         (NEXT, "> commit this  [Tab] 2/3"),
@@ -90,7 +90,7 @@ fn keys_turn_to_the_other_suggestions_round_and_round() {
 
 #[test]
 fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
-    let mut chat = begun(project_with_three().says(0, "It is committed."));
+    let mut chat = start_chat(project_with_three().says(0, "It is committed."));
     let before = chat.project.session.tree();
     chat.send(NEXT);
     chat.wait_for_row("> commit this  [Tab] 2/3");
@@ -106,7 +106,7 @@ fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
 
 #[test]
 fn typing_narrows_them_and_the_rest_of_one_shows() {
-    let mut chat = begun(project_with_three());
+    let mut chat = start_chat(project_with_three());
     for (keys, row) in [
         ("c", "> commit this  [Tab] 1/2"),
         (DOWN, "> commit and push  [Tab] 2/2"),
@@ -135,7 +135,7 @@ fn typing_narrows_them_and_the_rest_of_one_shows() {
 
 #[test]
 fn tab_brings_the_suggestions_own_spelling_so_that_its_work_is_taken() {
-    let mut chat = begun(project_with_three());
+    let mut chat = start_chat(project_with_three());
     chat.send("ADD");
     chat.wait_for_row("> ADD tests  [Tab]");
     chat.settle();
@@ -150,7 +150,7 @@ fn who_types_a_suggestion_to_its_end_takes_its_work() {
     // The suggestion is typed, pasted, typed with a pause before Enter, or typed and pasted in parts.
     for keys in ["add tests\r", "\x1b[200~add tests\x1b[201~\r", "add tests", "add te\x1b[200~sts\x1b[201~\r"]
     {
-        let mut chat = begun(project_with_three());
+        let mut chat = start_chat(project_with_three());
         chat.send(keys);
         if !keys.ends_with('\r') {
             chat.wait_for_row("> add tests");
@@ -171,7 +171,7 @@ fn what_none_begins_with_gives_all_of_them_up() {
         ("commit thus", "> commit thus", ["replaced", "ignored", "aborted"]),
         ("\x1b", ">", ["ignored", "aborted", "aborted"]),
     ] {
-        let mut chat = begun(project_with_three());
+        let mut chat = start_chat(project_with_three());
         chat.send(keys);
         chat.wait_until_gone("✓ ready");
         chat.wait_for_row(row);
@@ -188,7 +188,7 @@ fn what_none_begins_with_gives_all_of_them_up() {
 
 #[test]
 fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
-    let mut chat = begun(project_with_three());
+    let mut chat = start_chat(project_with_three());
     // The beginning of a suggestion becomes a command.
     chat.send("c");
     chat.wait_for_row("> commit this  [Tab] 1/2");
@@ -200,7 +200,7 @@ fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
 
 #[test]
 fn one_query_is_one_query_in_the_ledger() {
-    let mut chat = begun(project_with_three().suggests("run the linter").says(60_000, "never"));
+    let mut chat = start_chat(project_with_three().suggests("run the linter").says(60_000, "never"));
     chat.take();
     chat.wait_for_row("> run the linter  [Tab]");
     let suggestions = lines(&chat, "suggestion");
@@ -216,7 +216,7 @@ fn one_query_is_one_query_in_the_ledger() {
 
 #[test]
 fn what_comes_after_accepted_work_comes_in_several_too() {
-    let mut chat = begun(project_with_three().suggests("run the linter\npush it").says(60_000, "never"));
+    let mut chat = start_chat(project_with_three().suggests("run the linter\npush it").says(60_000, "never"));
     chat.take();
     chat.wait_for_row("> run the linter  [Tab] 1/2");
     chat.send(NEXT);

@@ -9,7 +9,7 @@ const QUESTION: &str = "notes.txt:\n[m]ine / [t]heirs / [b]oth with markers / [a
 
 /// Work ahead changes the notes, which the user changes as well, and makes a file. The user takes the work and is
 /// asked.
-fn asked() -> Chat {
+fn chat_with_conflict() -> Chat {
     let mut chat = project_with_suggestion()
         .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
         .writes(0, "tests.txt", "tests\n")
@@ -34,7 +34,7 @@ fn outcome(chat: &Chat) -> String {
 fn each_way_on_writes_all_in_one_and_nothing_before() {
     let both = "<<<<<<< yours\nmine\n||||||| base\none\n=======\ntwo\n>>>>>>> the work\n";
     for (key, notes) in [("m", "mine\n"), ("t", "two\n"), ("b", both), ("M", "mine\n"), ("T", "two\n")] {
-        let mut chat = asked();
+        let mut chat = chat_with_conflict();
         chat.answer_to(QUESTION, key);
         chat.wait_for("of this was done ahead");
         assert_eq!(chat.read("notes.txt").as_deref(), Some(notes), "{key}");
@@ -54,7 +54,7 @@ fn each_way_on_writes_all_in_one_and_nothing_before() {
 
 #[test]
 fn the_model_may_be_asked_again() {
-    let mut chat = asked();
+    let mut chat = chat_with_conflict();
     chat.answer_to(QUESTION, "a");
     chat.wait_for(
         "notes.txt was changed meanwhile\nnothing of the work ahead was applied; running it anew\n",
@@ -70,7 +70,7 @@ fn the_model_may_be_asked_again() {
 #[test]
 fn esc_writes_nothing_and_leaves_the_prompt_to_its_user() {
     for key in ["\x1b", "\x03"] {
-        let mut chat = asked();
+        let mut chat = chat_with_conflict();
         chat.answer_to(QUESTION, key);
         chat.wait_for("nothing was written, and what ran ahead is dropped\n> add tests");
         assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine\n"), None));
@@ -82,7 +82,7 @@ fn esc_writes_nothing_and_leaves_the_prompt_to_its_user() {
 
 #[test]
 fn an_edit_while_it_asks_is_asked_about_again() {
-    let mut chat = asked();
+    let mut chat = chat_with_conflict();
     chat.project.session.write("project/notes.txt", "mine anew\n");
     chat.answer_to(QUESTION, "t");
     chat.wait_for("1 + mine anew\n");

@@ -224,7 +224,7 @@ impl Chat {
     pub(crate) fn leave(mut self) {
         self.send("\x04");
         assert_eq!(self.exit_code(), 0);
-        self.nothing_is_left();
+        self.assert_nothing_is_left();
     }
 
     /// Leaves, and has `look` check what the chat has left in the state folder.
@@ -235,7 +235,7 @@ impl Chat {
     }
 
     /// Checks that the state folder keeps no record and that no command runs in the project.
-    pub(crate) fn nothing_is_left(&self) {
+    pub(crate) fn assert_nothing_is_left(&self) {
         let store = self.project.session.store();
         let records = std::fs::read_dir(&store).map_or(0, Iterator::count);
         assert_eq!(records, 0, "{}", store.display());

@@ -9,7 +9,7 @@ fn leaving_while_a_command_runs_ahead_ends_it() {
     chat.wait_for_command("sleep 9");
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
-    chat.nothing_is_left();
+    chat.assert_nothing_is_left();
 }
 
 #[test]
@@ -19,11 +19,11 @@ fn leaving_while_a_command_runs_in_the_foreground_ends_it() {
     chat.wait_for_command("sleep 9");
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
-    chat.nothing_is_left();
+    chat.assert_nothing_is_left();
 }
 
 /// The mode of a terminal whose program does not change it.
-fn untouched_mode() -> String {
+fn initial_terminal_mode() -> String {
     let mut cat = CommandBuilder::new("cat");
     cat.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     Pty::spawn(cat, 72, 40).mode()
@@ -31,7 +31,7 @@ fn untouched_mode() -> String {
 
 #[test]
 fn the_terminal_is_given_back() {
-    let untouched = untouched_mode();
+    let untouched = initial_terminal_mode();
     for keys in ["\x04", "/quit\r", "/exit\r"] {
         let mut chat = project().says(0, "never").chat("auto-edit");
         assert_ne!(chat.mode(), untouched, "the chat is in raw mode");
@@ -44,7 +44,7 @@ fn the_terminal_is_given_back() {
 
 #[test]
 fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
-    let untouched = untouched_mode();
+    let untouched = initial_terminal_mode();
     for signal in ["TERM", "HUP", "INT"] {
         let mut chat = project_with_suggestion()
             .writes(0, "tests.txt", "tests\n")
@@ -61,7 +61,7 @@ fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
         chat.wait_for(&format!("headstart: ended by SIG{signal}"));
         chat.wait_until("no bracketed paste", |screen| !screen.bracketed_paste());
         assert_eq!(chat.mode(), untouched, "{signal}");
-        chat.nothing_is_left();
+        chat.assert_nothing_is_left();
         assert_eq!(chat.project.session.tree(), before);
     }
 }

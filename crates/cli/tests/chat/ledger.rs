@@ -33,18 +33,18 @@ fn outcome(chat: &Chat) -> Value {
 }
 
 /// A suggestion whose work ends immediately.
-fn quick() -> Project {
+fn project_with_quick_work() -> Project {
     project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Tests are written.")
 }
 
 /// A suggestion whose work takes a while.
-fn slow() -> Project {
+fn project_with_slow_work() -> Project {
     project_with_suggestion().writes(0, "tests.txt", "tests\n").says(1_000, "Tests are written.")
 }
 
 #[test]
 fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
-    let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
+    let mut chat = project_with_quick_work().suggests("run the linter").chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
     // The cost of the work is in the ledger before the user decides.
     let ran = lines(&chat, "speculation", 1).remove(0);
@@ -70,7 +70,7 @@ fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
 /// Of work that a chat accepted, only the ledger is kept.
 #[test]
 fn an_accept_that_is_undone_afterwards_is_no_hit() {
-    let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
+    let mut chat = project_with_quick_work().suggests("run the linter").chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
     chat.take();
     chat.wait_for("> run the linter  [Tab]");
@@ -94,7 +94,7 @@ fn an_accept_that_is_undone_afterwards_is_no_hit() {
 
 #[test]
 fn work_that_is_taken_while_it_runs_is_joined() {
-    let mut chat = slow().chat_with_ghost("auto-edit");
+    let mut chat = project_with_slow_work().chat_with_ghost("auto-edit");
     chat.wait_for("working · 1 file");
     chat.take();
     chat.wait_for("of this was done ahead");
@@ -118,7 +118,7 @@ fn what_the_user_does_instead_is_told_apart() {
         ("\x04", "aborted"),
     ];
     for (keys, expected) in cases {
-        let mut chat = slow().chat_with_ghost("auto-edit");
+        let mut chat = project_with_slow_work().chat_with_ghost("auto-edit");
         chat.wait_for("working · 1 file");
         chat.send(keys);
         assert_eq!(outcome(&chat)["outcome"], expected, "{keys:?}");
@@ -130,7 +130,7 @@ fn what_the_user_does_instead_is_told_apart() {
 
 #[test]
 fn an_edit_of_the_users_makes_it_a_conflict() {
-    let mut chat = quick().chat_with_ghost("auto-edit");
+    let mut chat = project_with_quick_work().chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
     chat.project.session.write("project/tests.txt", "mine\n");
     chat.take();
@@ -142,7 +142,8 @@ fn an_edit_of_the_users_makes_it_a_conflict() {
 
 #[test]
 fn a_suggestion_that_is_not_run_has_an_outcome_too() {
-    let mut chat = quick().variable("HEADSTART_SPECULATE", "off").chat_with_ghost("auto-edit");
+    let mut chat =
+        project_with_quick_work().variable("HEADSTART_SPECULATE", "off").chat_with_ghost("auto-edit");
     chat.take();
     chat.wait_for("Tests are written.");
     assert_eq!(outcome(&chat)["outcome"], "accepted");
@@ -153,7 +154,7 @@ fn a_suggestion_that_is_not_run_has_an_outcome_too() {
 
 #[test]
 fn a_model_of_its_own_for_background_work_shares_no_cache() {
-    let project = quick();
+    let project = project_with_quick_work();
     let fast = json!({"turns": [{"text": "Done."}], "suggestions": ["add tests"]}).to_string();
     project.session.write("home/fast.json", fast);
     let name = format!("replay:{}", project.session.home().join("fast.json").display());
@@ -168,7 +169,7 @@ fn a_model_of_its_own_for_background_work_shares_no_cache() {
 
 #[test]
 fn what_was_spent_is_there_after_the_chat_was_killed() {
-    let mut chat = quick().chat_with_ghost("auto-edit");
+    let mut chat = project_with_quick_work().chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
     lines(&chat, "speculation", 1);
     let pid = rustix::process::Pid::from_raw(i32::try_from(chat.process_id()).unwrap()).unwrap();
@@ -184,11 +185,11 @@ fn what_was_spent_is_there_after_the_chat_was_killed() {
 
 #[test]
 fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
-    let in_user = quick();
+    let in_user = project_with_quick_work();
     in_user.session.write("home/.config/headstart/config.toml", "background = 'off'\n");
-    let in_project = quick();
+    let in_project = project_with_quick_work();
     in_project.session.write("project/.headstart/config.toml", "background = 'off'\n");
-    for project in [in_user, in_project, quick().variable("HEADSTART_BACKGROUND", "off")] {
+    for project in [in_user, in_project, project_with_quick_work().variable("HEADSTART_BACKGROUND", "off")] {
         let mut chat = project.chat("auto-edit");
         chat.send("begin\r");
         chat.wait_for("First answer.");
@@ -199,7 +200,7 @@ fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
         chat.leave();
     }
 
-    let mut chat = quick().chat_with_ghost("auto-edit");
+    let mut chat = project_with_quick_work().chat_with_ghost("auto-edit");
     chat.wait_for("✓ ready");
     chat.send("/background off\r");
     chat.wait_for("background work is off");
@@ -213,7 +214,7 @@ fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
 
 #[test]
 fn suggestions_not_taken_in_other_projects_bring_a_pause_here() {
-    let mut chat = quick().suggests("run the linter").paid().row(12).chat("auto-edit");
+    let mut chat = project_with_quick_work().suggests("run the linter").paid().row(12).chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for("First answer.");
     chat.settle();
@@ -241,7 +242,11 @@ fn suggestions_not_taken_in_other_projects_bring_a_pause_here() {
 #[test]
 fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
     for (mode, runs) in [("auto", false), ("always", true)] {
-        let chat = quick().paid().row(8).variable("HEADSTART_BACKGROUND", mode).chat_with_ghost("auto-edit");
+        let chat = project_with_quick_work()
+            .paid()
+            .row(8)
+            .variable("HEADSTART_BACKGROUND", mode)
+            .chat_with_ghost("auto-edit");
         chat.settle();
         assert_eq!(chat.count("✓ ready") == 1, runs, "{mode}: {}", chat.contents());
         assert_eq!(chat.count(GHOST), 1);
@@ -249,7 +254,7 @@ fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
     }
     // Work that costs nothing runs ahead every second time.
     for (row, runs) in [(8, false), (9, true)] {
-        let chat = quick().row(row).chat_with_ghost("auto-edit");
+        let chat = project_with_quick_work().row(row).chat_with_ghost("auto-edit");
         chat.settle();
         assert_eq!(chat.count("✓ ready") == 1, runs, "{row}: {}", chat.contents());
         chat.leave();
@@ -258,7 +263,7 @@ fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
 
 #[test]
 fn habits_that_cannot_be_read_are_told_once_and_stop_nothing() {
-    let project = quick();
+    let project = project_with_quick_work();
     project.session.write("home/.local/state/headstart/user/habits.json", "{\"row\":");
     let mut chat = project.chat_with_ghost("auto-edit");
     chat.wait_for("which suggestions you take is unknown");
@@ -276,7 +281,7 @@ fn habits_that_cannot_be_read_are_told_once_and_stop_nothing() {
 
 #[test]
 fn a_ledger_that_cannot_be_written_is_told_once_and_stops_nothing() {
-    let project = quick();
+    let project = project_with_quick_work();
     project.session.write("home/.local/state/headstart/ledgers", "a file in its place");
     let mut chat = project.chat_with_ghost("auto-edit");
     chat.wait_for("what earlier chats cost is unknown");

@@ -44,7 +44,7 @@ impl Server {
     }
 
     /// The prompts for which the server was asked.
-    fn asked(&self) -> Vec<String> {
+    fn requested_prompts(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().cloned().collect()
     }
 
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Waits until the client has hung up on this many requests. Returns their prompts, and how long it took.
-    fn left(&self, number: usize) -> (BTreeSet<String>, Duration) {
+    fn wait_for_hang_ups(&self, number: usize) -> (BTreeSet<String>, Duration) {
         let started = Instant::now();
         let left = (0..number).map(|_| self.left.recv_timeout(PATIENCE).expect("the client hangs up"));
         (left.collect(), started.elapsed())
@@ -143,12 +143,16 @@ fn two_run(server: &Server) -> Chat {
     chat.wait_for("working · 1 file +1 -0");
     chat.send("\x1bp");
     chat.wait_for_row("> write the tests  [Tab] 1/3");
-    assert_eq!(server.asked(), ["begin", "commit this", "write the tests"], "the third does not run");
+    assert_eq!(
+        server.requested_prompts(),
+        ["begin", "commit this", "write the tests"],
+        "the third does not run"
+    );
     chat
 }
 
 /// What the ledger says of each suggestion that ran: its kind, status and outcome.
-fn ran(chat: &Chat) -> Vec<[String; 3]> {
+fn ledger_outcomes(chat: &Chat) -> Vec<[String; 3]> {
     let text = std::fs::read_to_string(chat.project.session.ledger()).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -172,7 +176,7 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     let server = Server::start();
     let mut chat = two_run(&server);
     chat.take();
-    let (left, time) = server.left(1);
+    let (left, time) = server.wait_for_hang_ups(1);
     assert_eq!(left.into_iter().collect::<Vec<_>>(), ["commit this"]);
     assert!(time < Duration::from_secs(10), "{time:?}");
     chat.wait_for("finishing what runs already");
@@ -184,7 +188,8 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     let change = row(["change", "completed", "joined"]);
     let commit = row(["commit", "aborted", "replaced"]);
     // The next suggestion may already be running; it has no outcome.
-    let decided = || ran(&chat).into_iter().filter(|[.., outcome]| !outcome.is_empty()).collect::<Vec<_>>();
+    let decided =
+        || ledger_outcomes(&chat).into_iter().filter(|[.., outcome]| !outcome.is_empty()).collect::<Vec<_>>();
     // The screen may show shortly before the ledger that a suggestion was taken.
     let deadline = Instant::now() + Duration::from_secs(10);
     while decided().len() < 2 && Instant::now() < deadline {
@@ -203,7 +208,7 @@ fn the_second_can_be_taken_as_well() {
     chat.wait_for_row("> commit this  [Tab]");
     chat.wait_for("working · 1 file +1 -0");
     chat.send("mit this\r");
-    let (left, _) = server.left(1);
+    let (left, _) = server.wait_for_hang_ups(1);
     assert_eq!(left.into_iter().collect::<Vec<_>>(), ["write the tests"]);
     server.release();
     chat.wait_for("of this was done ahead");
@@ -219,7 +224,7 @@ fn giving_up_hangs_up_on_both() {
         let mut chat = two_run(&server);
         let before = chat.project.session.tree();
         chat.send(keys);
-        let (left, time) = server.left(2);
+        let (left, time) = server.wait_for_hang_ups(2);
         let expected = ["commit this", "write the tests"].map(str::to_owned);
         assert_eq!(left, BTreeSet::from(expected), "{keys:?}");
         assert!(time < Duration::from_secs(10), "{keys:?}: {time:?}");

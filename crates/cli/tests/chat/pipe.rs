@@ -9,7 +9,7 @@ fn pipe(project: &Project, mode: &str, input: &str, flags: &[&str]) -> Outcome {
     project.session.run_with_input(&arguments, input)
 }
 
-fn tried() -> Project {
+fn piped_project() -> Project {
     project()
         .turn(
             0,
@@ -23,7 +23,7 @@ fn tried() -> Project {
 
 #[test]
 fn the_answer_goes_to_standard_output_and_the_rest_to_standard_error() {
-    let project = tried();
+    let project = piped_project();
     let outcome = pipe(&project, "auto-edit", "begin\n", &[]);
     assert_eq!(outcome.stdout, "I write it.\nI tried.\n");
     assert_eq!(outcome.stderr, "• write_file made.txt\n");
@@ -33,7 +33,7 @@ fn the_answer_goes_to_standard_output_and_the_rest_to_standard_error() {
 
 #[test]
 fn nobody_is_asked() {
-    let project = tried();
+    let project = piped_project();
     let before = project.session.tree();
     let outcome = pipe(&project, "default", "begin\n", &[]);
     assert_eq!(outcome.stdout, "I write it.\nI tried.\n");
@@ -53,7 +53,7 @@ fn every_line_is_a_prompt_and_the_last_one_needs_no_end() {
 
 #[test]
 fn json_is_all_there_is_on_standard_output() {
-    let outcome = pipe(&tried(), "default", "begin\nagain\n/help\nand again\n", &["--json"]);
+    let outcome = pipe(&piped_project(), "default", "begin\nagain\n/help\nand again\n", &["--json"]);
     let types: Vec<_> = outcome.json().iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
     let states = outcome.json().into_iter().filter(|line| line["type"] == "callState");
     let states: Vec<_> = states

@@ -14,14 +14,14 @@ use crate::login_world::{AuthorizationServer, ResourceServer};
 use crate::pty::Pty;
 
 /// An authorization server and tool servers, which run as long as this value lives.
-struct World {
+struct LoginSetup {
     runtime: Runtime,
     authority: TestServer,
     tools: TestServer,
     other: TestServer,
 }
 
-impl World {
+impl LoginSetup {
     fn start() -> Self {
         let runtime = Runtime::new().unwrap();
         let (authority, tools, other) = runtime.block_on(async {
@@ -54,12 +54,12 @@ fn address(shown: &str) -> String {
 }
 
 /// All files below a folder that contain one of the tokens.
-fn holding_tokens(folder: PathBuf) -> Vec<PathBuf> {
+fn files_with_tokens(folder: PathBuf) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(holding_tokens(path));
+            found.extend(files_with_tokens(path));
         } else if fs::read(&path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("secret-token"))
         {
             found.push(path);
@@ -70,7 +70,7 @@ fn holding_tokens(folder: PathBuf) -> Vec<PathBuf> {
 
 #[test]
 fn a_login_in_a_chat_gives_its_tools_and_a_logout_takes_them() {
-    let world = World::start();
+    let world = LoginSetup::start();
     let project = project().calls(0, "mcp__docs__look", json!({})).says(0, "It looked.");
     let mut arguments = project.arguments("auto-edit");
     let log = project.session.home().join("log");
@@ -98,7 +98,7 @@ fn a_login_in_a_chat_gives_its_tools_and_a_logout_takes_them() {
     chat.wait_for("there is no tool server \"t\"; there are docs");
     assert!(!chat.contents().contains("secret-"), "{}", chat.contents());
     chat.leave_keeping(|session| {
-        let found = holding_tokens(session.home());
+        let found = files_with_tokens(session.home());
         assert!(found.is_empty(), "a log, a session or a recording has one: {found:?}");
     });
 }
@@ -106,7 +106,7 @@ fn a_login_in_a_chat_gives_its_tools_and_a_logout_takes_them() {
 // Row: X17
 #[test]
 fn a_login_in_a_shell_is_for_one_file_and_one_address() {
-    let world = World::start();
+    let world = LoginSetup::start();
     let project = project();
     name(&project, OWN, &world.tools);
     let mut shell = Pty::of(&project.session.command(&["tool-servers", "login", "docs"]), COLUMNS, 40);
@@ -114,7 +114,7 @@ fn a_login_in_a_shell_is_for_one_file_and_one_address() {
     world.browse(&address(&shell.contents()));
     shell.wait_for("docs: you are logged in at");
     assert_eq!(shell.exit_code(), 0);
-    let kept = holding_tokens(project.session.home());
+    let kept = files_with_tokens(project.session.home());
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert_eq!(fs::metadata(&kept[0]).unwrap().permissions().mode() & 0o777, 0o600);
     let folder = kept[0].parent().unwrap();

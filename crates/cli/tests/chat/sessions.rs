@@ -17,7 +17,7 @@ pub(crate) fn pipe(project: &Project, input: &str, flags: &[&str]) -> Outcome {
     project.session.run_with_input(&arguments, input)
 }
 
-pub(crate) fn listed(project: &Project) -> Vec<Value> {
+pub(crate) fn list_sessions(project: &Project) -> Vec<Value> {
     project.session.run(&["sessions", "--json"]).json()
 }
 
@@ -38,7 +38,7 @@ fn a_chat_goes_on_where_the_last_one_was_left() {
     assert_eq!(chat.exit_code(), 0);
     chat.wait_for("headstart chat --resume ");
     let project = chat.project;
-    let [row] = &listed(&project)[..] else { panic!("one session") };
+    let [row] = &list_sessions(&project)[..] else { panic!("one session") };
     assert_eq!((row["title"].as_str(), row["prompts"].as_u64()), (Some("the parser"), Some(1)));
     let id = row["id"].as_str().unwrap().to_owned();
 
@@ -59,7 +59,7 @@ fn a_chat_goes_on_where_the_last_one_was_left() {
     let shown = project.session.run(&["sessions", "show", &id[..4], "--json"]).json();
     let roles: Vec<_> = shown.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
     assert_eq!(roles, ["user", "model", "user", "model"], "one conversation, not two");
-    assert_eq!(listed(&project).len(), 1);
+    assert_eq!(list_sessions(&project).len(), 1);
 }
 
 #[test]
@@ -68,7 +68,8 @@ fn a_script_goes_on_as_well_and_reads_only_what_is_new() {
     pipe(&project, "one\n", &[]);
     let outcome = pipe(&project, "two\n", &["-c"]);
     assert_eq!((outcome.stdout.as_str(), outcome.code), ("First answer.\n", Some(0)), "{outcome}");
-    let text = project.session.run(&["sessions", "show", listed(&project)[0]["id"].as_str().unwrap()]).stdout;
+    let text =
+        project.session.run(&["sessions", "show", list_sessions(&project)[0]["id"].as_str().unwrap()]).stdout;
     assert_eq!(text, "> one\nFirst answer.\n\n> two\nFirst answer.\n");
 }
 
@@ -108,13 +109,13 @@ fn two_chats_do_not_write_into_one_conversation() {
     chat.send("one\r");
     chat.wait_for("First answer.");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while listed(&chat.project).is_empty() {
+    while list_sessions(&chat.project).is_empty() {
         assert!(std::time::Instant::now() < deadline, "it is not kept");
     }
     let outcome = pipe(&chat.project, "two\n", &["--continue"]);
     assert!(outcome.stderr.contains("is open in another chat"), "{outcome}");
     assert_eq!(outcome.code, Some(1));
-    let id = listed(&chat.project)[0]["id"].as_str().unwrap().to_owned();
+    let id = list_sessions(&chat.project)[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(chat.project.session.run(&["sessions", "remove", &id]).code, Some(1));
     // A second chat with a conversation of its own is allowed.
     assert_eq!(pipe(&chat.project, "two\n", &[]).code, Some(0));
@@ -122,7 +123,7 @@ fn two_chats_do_not_write_into_one_conversation() {
     assert_eq!(chat.exit_code(), 0);
     assert_eq!(chat.project.session.run(&["sessions", "rename", &id, "mine"]).code, Some(0));
     assert_eq!(chat.project.session.run(&["sessions", "remove", &id]).code, Some(0));
-    assert_eq!(listed(&chat.project).len(), 1);
+    assert_eq!(list_sessions(&chat.project).len(), 1);
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn whoever_wants_nothing_kept_has_nothing_kept() {
 }
 
 /// A project in which one chat was kept for each list of prompts; the last chat is the newest.
-fn kept(chats: &[&[&str]]) -> Project {
+fn project_with_chats(chats: &[&[&str]]) -> Project {
     let project = two_answers();
     for prompts in chats {
         for (place, prompt) in prompts.iter().enumerate() {
@@ -157,7 +158,8 @@ fn resuming(project: Project, columns: u16) -> Chat {
 
 #[test]
 fn a_conversation_is_chosen_from_a_list_that_typing_narrows() {
-    let mut chat = resuming(kept(&[&["fix the parser", "and the lexer"], &["write notes"]]), 80);
+    let mut chat =
+        resuming(project_with_chats(&[&["fix the parser", "and the lexer"], &["write notes"]]), 80);
     chat.wait_for("Resume: type to narrow");
     chat.wait_for("write notes");
     chat.wait_for("2 turns");
@@ -181,12 +183,12 @@ fn a_conversation_is_chosen_from_a_list_that_typing_narrows() {
     });
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
-    assert_eq!(listed(&chat.project).len(), 2, "nothing new was begun");
+    assert_eq!(list_sessions(&chat.project).len(), 2, "nothing new was begun");
 }
 
 #[test]
 fn whoever_chooses_none_leaves_and_where_there_is_none_a_new_one_begins() {
-    let mut chat = resuming(kept(&[&["fix the parser"]]), 80);
+    let mut chat = resuming(project_with_chats(&[&["fix the parser"]]), 80);
     chat.wait_for("Resume: type to narrow");
     chat.send("\x1b");
     assert_eq!(chat.exit_code(), 0);
@@ -202,7 +204,7 @@ fn whoever_chooses_none_leaves_and_where_there_is_none_a_new_one_begins() {
 
 #[test]
 fn a_long_conversation_is_shown_from_its_last_two_turns_on() {
-    let project = kept(&[&["one", "two", "three", "four"]]);
+    let project = project_with_chats(&[&["one", "two", "three", "four"]]);
     let arguments = [project.arguments("auto-edit"), vec!["--continue".to_owned()]].concat();
     let chat = Chat::spawn(project, &arguments, 72, 40);
     chat.wait_for("2 earlier turns (Ctrl-T shows all)\n\n> three\n");

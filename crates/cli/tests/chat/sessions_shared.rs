@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::fixture::project;
-use crate::sessions::{folder, listed, pipe, two_answers};
+use crate::sessions::{folder, list_sessions, pipe, two_answers};
 
 fn fixture() -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../wasm/fixtures/session.jsonl");
@@ -15,7 +15,7 @@ fn fixture() -> String {
 }
 
 /// The lines without the fields whose values differ each time.
-fn alike(lines: &str) -> Vec<Value> {
+fn without_volatile_fields(lines: &str) -> Vec<Value> {
     let own = ["id", "model", "created", "workspace", "at", "ended"];
     let mut values: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for value in &mut values {
@@ -29,11 +29,11 @@ fn a_chat_writes_what_the_npm_package_reads() {
     let project = two_answers();
     pipe(&project, "one\n", &[]);
     pipe(&project, "two\n", &["--continue"]);
-    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let id = list_sessions(&project)[0]["id"].as_str().unwrap().to_owned();
     let renamed = project.session.run(&["sessions", "rename", &id, "the parser"]);
     assert_eq!(renamed.code, Some(0), "{renamed}");
     let written = std::fs::read_to_string(folder(&project).join(format!("{id}.jsonl"))).unwrap();
-    assert_eq!(alike(&written), alike(&fixture()), "{written}");
+    assert_eq!(without_volatile_fields(&written), without_volatile_fields(&fixture()), "{written}");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_chat_goes_on_with_what_the_npm_package_has_written() {
     // The folder exists only after something was said.
     pipe(&project, "zero\n", &[]);
     std::fs::write(folder(&project).join("shared1.jsonl"), fixture()).unwrap();
-    let rows = listed(&project);
+    let rows = list_sessions(&project);
     let row = rows.iter().find(|row| row["id"] == "shared1").unwrap();
     assert_eq!((row["title"].as_str(), row["prompts"].as_u64()), (Some("the parser"), Some(2)));
     let outcome = pipe(&project, "three\n", &["--resume", "shared1"]);

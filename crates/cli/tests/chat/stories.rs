@@ -23,7 +23,7 @@ struct Player {
 }
 
 impl Player {
-    fn act(mut self, verb: &str, about: &Value) -> Self {
+    fn perform(mut self, verb: &str, about: &Value) -> Self {
         let text = || about.as_str().unwrap_or_else(|| panic!("{verb} wants a text: {about}"));
         match verb {
             "submit" => {
@@ -56,7 +56,7 @@ impl Player {
             }
             "pass" => std::thread::sleep(Duration::from_millis(about.as_u64().unwrap())),
             "until" => self.until(about),
-            "restart" => return self.again(),
+            "restart" => return self.resume(),
             // The view is checked by hosts that have it as data.
             "view" => {}
             other => panic!("there is no step {other:?}"),
@@ -129,7 +129,7 @@ impl Player {
     }
 
     /// Goes on with the same conversation in a new process.
-    fn again(self) -> Self {
+    fn resume(self) -> Self {
         let Self { mut chat, mut arguments, .. } = self;
         chat.send("\x04");
         assert_eq!(chat.exit_code(), 0);
@@ -175,7 +175,7 @@ fn play(file: &Path) {
         // A step that would be refused is left out, because a user of the terminal cannot do it.
         if step["refused"].is_null() {
             let (verb, about) = step.as_object().unwrap().iter().next().unwrap();
-            player = player.act(verb, about);
+            player = player.perform(verb, about);
         }
     }
     let chat = player.end();
@@ -201,11 +201,15 @@ fn play(file: &Path) {
     assert_eq!(outcomes, expected.iter().collect::<Vec<_>>(), "{says}");
     let told: Vec<_> =
         then["told"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
-    assert_eq!(told_in(&chat.project.session.home().join(".local/state/headstart/sessions")), told, "{says}");
+    assert_eq!(
+        messages_to_model(&chat.project.session.home().join(".local/state/headstart/sessions")),
+        told,
+        "{says}"
+    );
 }
 
 /// What the user's messages told the model, in the only conversation that is kept.
-fn told_in(folder: &Path) -> Vec<String> {
+fn messages_to_model(folder: &Path) -> Vec<String> {
     let mut folders = vec![folder.to_owned()];
     let mut told = Vec::new();
     while let Some(folder) = folders.pop() {

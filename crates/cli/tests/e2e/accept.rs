@@ -138,11 +138,11 @@ fn edits_in_different_places_of_a_text_are_merged_and_the_user_is_told() {
 }
 
 /// Something that the user does between the work and its accept.
-type Meanwhile = fn(&Session);
+type Interference = fn(&Session);
 
 #[test]
 fn what_the_user_did_meanwhile_wins() {
-    let cases: [(&str, &str, Meanwhile); 6] = [
+    let cases: [(&str, &str, Interference); 6] = [
         ("edited the same line", "greeting.txt", |session| {
             session.write("project/greeting.txt", "hello\nsun\n");
         }),
@@ -343,7 +343,7 @@ fn where_the_workspace_is_gone_no_flag_is_named_that_would_not_help() {
 }
 
 /// The staging folders of the only workspace that has some.
-fn stagings(session: &Session) -> Vec<PathBuf> {
+fn staging_folders(session: &Session) -> Vec<PathBuf> {
     let homes = session.home().join(".local/state/headstart/staging");
     let inside = |at: &Path| fs::read_dir(at).into_iter().flatten().map(|entry| entry.unwrap().path());
     inside(&homes).flat_map(|home| inside(&home).collect::<Vec<_>>()).filter(|at| at.is_dir()).collect()
@@ -354,11 +354,11 @@ fn stagings(session: &Session) -> Vec<PathBuf> {
 fn what_one_process_prepared_another_one_moves() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&farewell(), "auto-edit");
-    let waiting = stagings(&session);
+    let waiting = staging_folders(&session);
     assert!(waiting.len() == 1 && waiting[0].join("waiting").exists(), "{waiting:?}");
     let swept = session.run(&["sweep"]);
     assert!(swept.stdout.contains("it holds finished work that waits to be accepted"), "{swept}");
-    assert_eq!(stagings(&session), waiting);
+    assert_eq!(staging_folders(&session), waiting);
     let inode = |at: PathBuf| fs::metadata(at).unwrap().ino();
     let prepared: Vec<_> =
         fs::read_dir(&waiting[0]).unwrap().map(|entry| inode(entry.unwrap().path())).collect();
@@ -366,7 +366,7 @@ fn what_one_process_prepared_another_one_moves() {
     for name in ["greeting.txt", "src/farewell.txt"] {
         assert!(prepared.contains(&inode(session.workspace().join(name))), "{name} was written anew");
     }
-    assert_eq!(stagings(&session), waiting, "it holds what was replaced now");
+    assert_eq!(staging_folders(&session), waiting, "it holds what was replaced now");
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
 }
 
@@ -374,15 +374,15 @@ fn what_one_process_prepared_another_one_moves() {
 fn what_is_not_wanted_does_not_wait() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&farewell(), "auto-edit");
-    assert_eq!(stagings(&session).len(), 1);
+    assert_eq!(staging_folders(&session).len(), 1);
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
-    assert_eq!(stagings(&session), Vec::<PathBuf>::new());
+    assert_eq!(staging_folders(&session), Vec::<PathBuf>::new());
 
     // The record of the work has disappeared without an abort.
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     fs::remove_dir_all(session.store().join(id)).unwrap();
-    assert_eq!(stagings(&session).len(), 1);
+    assert_eq!(staging_folders(&session).len(), 1);
     let swept = session.run(&["sweep"]);
     assert!(swept.stdout.contains("nothing in it is needed any more"), "{swept}");
-    assert_eq!(stagings(&session), Vec::<PathBuf>::new());
+    assert_eq!(staging_folders(&session), Vec::<PathBuf>::new());
 }

@@ -29,7 +29,7 @@ fn chat(server: &Server) -> [&str; 6] {
 }
 
 /// The last message of a request, which is the answer to a call.
-fn told(server: &Server, request: usize) -> String {
+fn last_message(server: &Server, request: usize) -> String {
     let body: Value = server.requests()[request].json();
     body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
@@ -67,14 +67,14 @@ fn a_command_is_started_read_and_stopped() {
         says("Done."),
     ]);
     let outcome = session.run_with_input(&chat(&server), "try it\n");
-    assert_eq!(told(&server, 1), "command 1 is started\nup\n[it runs, since 0 s]", "{outcome}");
-    assert!(told(&server, 2).starts_with("[no new output]\n[it runs, since "), "{outcome}");
-    assert!(told(&server, 3).starts_with("[no new output]\n[it ended after "), "{outcome}");
+    assert_eq!(last_message(&server, 1), "command 1 is started\nup\n[it runs, since 0 s]", "{outcome}");
+    assert!(last_message(&server, 2).starts_with("[no new output]\n[it runs, since "), "{outcome}");
+    assert!(last_message(&server, 3).starts_with("[no new output]\n[it ended after "), "{outcome}");
     is_gone(&session);
-    let both = told(&server, 4) + &told(&server, 5);
+    let both = last_message(&server, 4) + &last_message(&server, 5);
     assert!(both.contains("\nend\n[it ended after ") && both.contains(" s, exit code 3]"), "{both}");
     assert!(both.contains("bytes before this are left out]") && both.len() < 80_000, "{}", both.len());
-    assert_eq!(told(&server, 6), "Error: there is no command 7 in the background");
+    assert_eq!(last_message(&server, 6), "Error: there is no command 7 in the background");
 }
 
 #[test]

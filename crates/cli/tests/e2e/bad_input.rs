@@ -11,7 +11,7 @@ use crate::support::server::{Server, says};
 use crate::support::{Outcome, Session};
 
 /// Runs a command that must be refused and must change nothing.
-fn refused(session: &Session, arguments: &[&str], code: i32, words: &[&str]) {
+fn assert_rejected(session: &Session, arguments: &[&str], code: i32, words: &[&str]) {
     let (before, kept) = (session.hash(), session.speculation_folders());
     let outcome = session.run(arguments);
     outcome.assert_refused(code, words);
@@ -47,17 +47,22 @@ fn histories() {
     for (history, words) in cases {
         session.write("history.json", history);
         let words = [&["../history.json"], words].concat();
-        refused(&session, &["suggest", "--model", &model, "--history", "../history.json"], 1, &words);
-        refused(&session, &["speculate", "--model", &model, "--history", "../history.json", "go"], 1, &words);
+        assert_rejected(&session, &["suggest", "--model", &model, "--history", "../history.json"], 1, &words);
+        assert_rejected(
+            &session,
+            &["speculate", "--model", &model, "--history", "../history.json", "go"],
+            1,
+            &words,
+        );
     }
     session.write("history.json", [b'[', 0xff]);
-    refused(
+    assert_rejected(
         &session,
         &["suggest", "--model", &model, "--history", "../history.json"],
         1,
         &["../history.json"],
     );
-    refused(&session, &["suggest", "--model", &model, "--history", "."], 1, &["cannot read .:"]);
+    assert_rejected(&session, &["suggest", "--model", &model, "--history", "."], 1, &["cannot read .:"]);
 }
 
 #[test]
@@ -74,15 +79,15 @@ fn recordings() {
     for (recording, words) in cases {
         session.write("recording.json", recording);
         let words = [&["../recording.json"], words].concat();
-        refused(&session, &["speculate", "--model", "replay:../recording.json", "go"], 1, &words);
+        assert_rejected(&session, &["speculate", "--model", "replay:../recording.json", "go"], 1, &words);
     }
-    refused(
+    assert_rejected(
         &session,
         &["speculate", "--model", "replay:../none.json", "go"],
         1,
         &["cannot read ../none.json"],
     );
-    refused(&session, &["speculate", "--model", "replay:src", "go"], 1, &["cannot read src"]);
+    assert_rejected(&session, &["speculate", "--model", "replay:src", "go"], 1, &["cannot read src"]);
 }
 
 #[test]
@@ -105,12 +110,12 @@ fn workspaces_modes_models_and_prompts() {
     ];
     for (arguments, code, words) in cases {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        refused(&session, &arguments, code, words);
+        assert_rejected(&session, &arguments, code, words);
     }
     for (spec, word) in [("test", "whose model"), ("nobody:test", "nobody"), ("openai:", "names no model")] {
-        refused(&session, &["speculate", "--model", spec, "go"], 2, &[word, "openai:NAME"]);
+        assert_rejected(&session, &["speculate", "--model", spec, "go"], 2, &[word, "openai:NAME"]);
     }
-    refused(&session, &["speculate", "go"], 2, &["no model is chosen", "--model", "HEADSTART_MODEL"]);
+    assert_rejected(&session, &["speculate", "go"], 2, &["no model is chosen", "--model", "HEADSTART_MODEL"]);
 }
 
 /// The results of the model's calls, in order.
@@ -225,7 +230,7 @@ fn a_state_folder_that_is_a_file_or_read_only_is_named() {
     session.write("home/state", "mine");
     let state = session.home().join("state").display().to_string();
     let arguments = ["speculate", "--model", &model, "--state-dir", &state, "go"];
-    refused(&session, &arguments, 1, &[&state]);
+    assert_rejected(&session, &arguments, 1, &[&state]);
     assert_eq!(fs::read_to_string(&state).unwrap(), "mine");
 
     let folder = session.home().join("read-only");
@@ -234,7 +239,7 @@ fn a_state_folder_that_is_a_file_or_read_only_is_named() {
     if fs::create_dir(folder.join("probe")).is_err() {
         let folder = folder.display().to_string();
         let arguments = ["speculate", "--model", &model, "--state-dir", &folder, "go"];
-        refused(&session, &arguments, 1, &[&folder, "Permission denied"]);
+        assert_rejected(&session, &arguments, 1, &[&folder, "Permission denied"]);
     }
 }
 
@@ -258,11 +263,11 @@ fn a_link_is_no_way_around_a_deny_rule() {
 /// Runs a command with a limit of `kib` KiB for the size of a file, which has the same effect as a full disk.
 fn on_a_full_disk(session: &Session, kib: u32, arguments: &[&str]) -> Outcome {
     // Without the trap, the first write beyond the limit would kill the program.
-    after(session, &format!("trap '' XFSZ; ulimit -f {kib}"), arguments)
+    run_after(session, &format!("trap '' XFSZ; ulimit -f {kib}"), arguments)
 }
 
 /// Runs a command in a shell that first executes `what`.
-fn after(session: &Session, what: &str, arguments: &[&str]) -> Outcome {
+fn run_after(session: &Session, what: &str, arguments: &[&str]) -> Outcome {
     let plain = session.command(arguments);
     let mut command = Command::new("bash");
     command.args(["-c", &format!("{what}; exec \"$0\" \"$@\"")]);
@@ -344,7 +349,7 @@ fn where_no_folder_is_private_nothing_is_accepted_and_the_error_says_why() {
     let before = session.hash();
     // The effect is that of a file system without permissions: a new folder has other permission bits than it was made
     // with.
-    let outcome = after(&session, "umask 0100", &["accept", &id]);
+    let outcome = run_after(&session, "umask 0100", &["accept", &id]);
     outcome
         .assert_refused(1, &["cannot be made private", "600, not 700", "without permissions", "as a patch"]);
     assert_eq!(session.hash(), before);
@@ -370,7 +375,7 @@ fn standard_output_that_takes_nothing_is_an_error() {
 
 /// Runs a command as a user who is bound by permissions, even if the tests run as the superuser; `None` if that is not
 /// possible.
-fn bound_by_permissions(session: &Session, arguments: &[&str]) -> Option<Outcome> {
+fn run_without_root(session: &Session, arguments: &[&str]) -> Option<Outcome> {
     if !rustix::process::geteuid().is_root() {
         return Some(session.run(arguments));
     }
@@ -402,7 +407,7 @@ fn a_state_folder_that_cannot_be_used_is_no_fault_of_the_workspace() {
         fs::set_permissions(&state, fs::Permissions::from_mode(bits)).unwrap();
         for command in commands {
             let arguments = [command, &["--state-dir", &shown][..]].concat();
-            let Some(outcome) = bound_by_permissions(&session, &arguments) else { return };
+            let Some(outcome) = run_without_root(&session, &arguments) else { return };
             let words = ["the state cannot be kept in", &shown, "Permission denied", "--state-dir"];
             outcome.assert_refused(1, &words);
             assert!(!outcome.stderr.contains("cannot open the workspace"), "{outcome}");
@@ -418,7 +423,7 @@ fn an_accept_where_nothing_can_be_written_says_where_and_what_to_do() {
     let before = session.hash();
     let folder = session.workspace().join("src");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
-    let refused = bound_by_permissions(&session, &["accept", &id]);
+    let refused = run_without_root(&session, &["accept", &id]);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let Some(refused) = refused else { return };
     let root = session.workspace().display().to_string();

@@ -151,7 +151,7 @@ fn shape(session: &Session, mut lines: Vec<Value>) -> String {
     session.redact(&text.join("\n"))
 }
 
-fn rooms(session: &Session) -> Vec<String> {
+fn view_folders(session: &Session) -> Vec<String> {
     let folder = session.home().join(".local/state/headstart/shadow");
     let workspaces = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let below = workspaces.filter(|path| path.is_dir()).flat_map(|path| fs::read_dir(path).unwrap());
@@ -194,7 +194,7 @@ fn what_is_built_ahead_serves_every_view_until_its_user_builds() {
     assert_eq!(lines(&session, &["shadow", "list", "--json"])[0]["current"], json!(false));
     assert!(built(&session, "cargo test --no-run"));
     assert!(lines(&session, &["shadow", "list", "--json"]).is_empty(), "a view found it out of date");
-    assert_eq!(rooms(&session), [""; 0]);
+    assert_eq!(view_folders(&session), [""; 0]);
 }
 
 #[test]
@@ -245,10 +245,10 @@ fn a_view_is_listed_and_what_a_killed_process_left_is_swept() {
     assert_eq!(lines(&session, &["shadow", "clean", "--json"])[0]["left"], json!(true));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(rooms(&session).len(), 1);
+    assert_eq!(view_folders(&session).len(), 1);
     let swept = session.run(&["sweep"]);
     assert!(swept.code == Some(0) && swept.stdout.contains("a view of dead processes"), "{swept}");
-    assert_eq!(rooms(&session), [""; 0]);
+    assert_eq!(view_folders(&session), [""; 0]);
     assert_eq!(lines(&session, &["shadow", "clean", "--json"])[0]["left"], json!(false));
 }
 

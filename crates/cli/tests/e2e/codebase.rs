@@ -158,11 +158,11 @@ fn what_a_link_in_the_place_of_a_folder_leads_to_is_not_shown() {
 }
 
 /// The message that is shown, and how the test damages the index.
-type Harm = (&'static str, fn(&Session));
+type Damage = (&'static str, fn(&Session));
 
 #[test]
 fn an_index_that_cannot_be_used_is_told_and_the_work_goes_on() {
-    let cases: [Harm; 3] = [
+    let cases: [Damage; 3] = [
         ("searches do without an index", |session| {
             fs::create_dir_all(index_of(session).parent().unwrap()).unwrap();
             fs::write(index_of(session), "in the place of the folder").unwrap();

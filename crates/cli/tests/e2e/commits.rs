@@ -30,7 +30,7 @@ fn writes(path: &str, content: &str) -> Value {
 }
 
 /// Runs work that makes these calls, each in an answer of its own.
-fn work(session: &mut Session, calls: Vec<Value>, mode: &str) -> (Outcome, String) {
+fn run_calls(session: &mut Session, calls: Vec<Value>, mode: &str) -> (Outcome, String) {
     let turns = calls.into_iter().map(|call| json!({ "toolCalls": [call] }));
     let turns: Vec<_> = turns.chain([json!({ "text": "Done." })]).collect();
     session.speculate(&json!({ "turns": turns }), mode)
@@ -41,7 +41,7 @@ fn results(outcome: &Outcome) -> String {
     results.map(|line| line["result"].to_string()).collect::<Vec<_>>().join("\n")
 }
 
-fn told(outcome: &Outcome) -> Vec<Value> {
+fn git_changes(outcome: &Outcome) -> Vec<Value> {
     let ran = outcome.json().into_iter().filter(|line| line["type"] == "shadowRan");
     ran.map(|line| line["git"].clone()).collect()
 }
@@ -61,10 +61,10 @@ fn a_commit_is_made_ahead_taken_with_its_files_and_taken_back() {
         shell("git add -A && git commit -m 'Add tests'"),
         shell("git log --format='%s by %an <%ae>'; git status --porcelain; git config --list"),
     ];
-    let (outcome, id) = work(&mut session, calls, "auto-edit");
+    let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     assert_eq!(session.hash(), before, "nothing changes before an accept");
-    assert_eq!(told(&outcome), [json!("1 commit on main"), Value::Null]);
+    assert_eq!(git_changes(&outcome), [json!("1 commit on main"), Value::Null]);
     let results = results(&outcome);
     assert!(results.contains("Add tests by Ada <ada@example.com>\\nfirst by Ada"), "{results}");
     assert!(!results.contains("tests.txt\\n?") && !results.contains("token@"), "{results}");
@@ -103,7 +103,7 @@ fn the_users_edits_are_committed_and_their_staged_file_stays_staged() {
     session.write("project/notes.txt", "two\n").write("project/mine.txt", "mine\n");
     session.git(&["add", "mine.txt"]);
     let calls = vec![shell("git commit -qm 'Change notes' notes.txt"), shell("git log -1 --format=%s")];
-    let (outcome, id) = work(&mut session, calls, "auto-edit");
+    let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
     assert_eq!(
         (&outcome.finished()["status"], &outcome.finished()["changes"]),
         (&json!("completed"), &json!([]))
@@ -133,7 +133,7 @@ fn all_git_commands_of_a_step_are_one_change() {
         writes("b.txt", "b\n"),
         shell("git add b.txt; git commit -qm 'Add b'; git tag v1; git branch side HEAD~1"),
     ];
-    let (outcome, id) = work(&mut session, calls, "auto-edit");
+    let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     let accepted = session.run(&["accept", &id]);
     assert_eq!(accepted.code, Some(0), "{accepted}");
@@ -163,7 +163,7 @@ fn a_detached_head_packed_refs_and_tables_of_refs_are_all_the_same() {
             shell("git add -A && git commit -qm second"),
             shell("git log --format=%s"),
         ];
-        let (outcome, id) = work(&mut session, calls, "auto-edit");
+        let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
         assert_eq!(outcome.finished()["status"], "completed", "{kind}: {outcome}");
         assert_eq!(session.hash(), before, "{kind}");
         let accepted = session.run(&["accept", &id]);
@@ -190,7 +190,7 @@ fn a_hook_runs_in_the_view_only() {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     let before = session.hash();
     let calls = vec![writes("a.txt", "a\n"), shell("git add a.txt && git commit -qm second")];
-    let (outcome, id) = work(&mut session, calls, "auto-edit");
+    let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     assert_eq!(session.hash(), before);
     assert!(!outside.exists());
@@ -225,7 +225,7 @@ fn what_is_not_done_for_a_user_is_a_boundary() {
     ] {
         let mut session = repository();
         let before = session.hash();
-        let (outcome, _) = work(&mut session, vec![shell(command)], "auto-edit");
+        let (outcome, _) = run_calls(&mut session, vec![shell(command)], "auto-edit");
         let told = boundary(&outcome);
         assert!(told.0 == reason && told.1.contains(words), "{command}: {told:?}");
         assert_eq!(session.hash(), before, "{command}");
@@ -248,12 +248,12 @@ fn a_secret_that_is_committed_is_not_removed_by_a_commit_ahead() {
         "mkdir -p keys && echo x > keys/server.pem && git add -A && git commit -qm all",
         "git read-tree --empty && git add -A && git commit -qm all",
     ] {
-        let (outcome, _) = work(&mut session, vec![writes("a.txt", "a\n"), shell(line)], "auto-edit");
+        let (outcome, _) = run_calls(&mut session, vec![writes("a.txt", "a\n"), shell(line)], "auto-edit");
         let told = boundary(&outcome);
         assert!(told.0 == "secret_path" && told.1.contains("keys/server.pem"), "{line}: {told:?}");
     }
     let line = "git status --short && git add -A && git commit -qam all";
-    let (outcome, id) = work(&mut session, vec![writes("a.txt", "a\n"), shell(line)], "auto-edit");
+    let (outcome, id) = run_calls(&mut session, vec![writes("a.txt", "a\n"), shell(line)], "auto-edit");
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     assert_eq!(session.run(&["accept", &id]).code, Some(0));
     assert_eq!(session.git(&["show", "--format=", "--name-only"]), "a.txt\n");
@@ -266,7 +266,7 @@ fn what_the_users_own_settings_leave_out_is_not_committed() {
     session.write("home/.config/git/ignore", "*.swp\n");
     session.write("project/notes.swp", "x\n");
     let calls = vec![writes("a.txt", "a\n"), shell("git add -A && git commit -qm second; env")];
-    let (outcome, id) = work(&mut session, calls, "auto-edit");
+    let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
     assert!(!results(&outcome).contains("token@"), "{outcome}");
     assert_eq!(session.run(&["accept", &id]).code, Some(0), "{outcome}");
     assert_eq!(session.git(&["show", "--format=", "--name-only"]), "a.txt\n");
@@ -322,7 +322,8 @@ fn in_a_mode_that_asks_a_commit_is_a_boundary_where_nobody_is_asked_later() {
     let mut session = repository();
     session.write("home/.config/headstart/config.toml", "ahead_writes = 'boundary'\n");
     let before = session.hash();
-    let (outcome, _) = work(&mut session, vec![shell("git commit -q --allow-empty -m empty")], "default");
+    let (outcome, _) =
+        run_calls(&mut session, vec![shell("git commit -q --allow-empty -m empty")], "default");
     let told = boundary(&outcome);
     assert!(told.1.contains("1 commit on main") && told.1.contains("asks before a write"), "{told:?}");
     assert_eq!(session.hash(), before);
@@ -362,7 +363,7 @@ fn a_command_of_the_users_own_shows_its_commits_and_applies_them_if_they_say_so(
 fn a_command_of_the_users_own_sees_the_commits_of_work_ahead() {
     let mut session = repository();
     let calls = vec![writes("a.txt", "a\n"), shell("git add -A && git commit -qm 'Add a'")];
-    let (_, id) = work(&mut session, calls, "auto-edit");
+    let (_, id) = run_calls(&mut session, calls, "auto-edit");
     let seen = session.run(&["shadow", "run", "--speculation", &id, "--", "git", "log", "--format=%s"]);
     assert_eq!(seen.stdout, "Add a\nfirst\n", "{seen}");
 }

@@ -7,7 +7,7 @@ use crate::support::{Outcome, Session};
 
 /// Speculates, and checks that the workspace is unchanged. Returns the outcome, and its output without what differs
 /// from run to run.
-fn told(session: &mut Session, recording: &serde_json::Value, mode: &str) -> (Outcome, String) {
+fn run_recording(session: &mut Session, recording: &serde_json::Value, mode: &str) -> (Outcome, String) {
     let before = session.hash();
     let (outcome, _) = session.speculate(recording, mode);
     assert_eq!(session.hash(), before);
@@ -18,7 +18,7 @@ fn told(session: &mut Session, recording: &serde_json::Value, mode: &str) -> (Ou
 #[test]
 fn completed() {
     let mut session = Session::with_project();
-    let (outcome, told) = told(&mut session, &farewell(), "auto-edit");
+    let (outcome, told) = run_recording(&mut session, &farewell(), "auto-edit");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     insta::assert_snapshot!(told, @r#"
     {"type":"text","text":"I'll look first."}
@@ -47,7 +47,7 @@ fn boundary_names_the_pending_call() {
         call("shell", &json!({"command": "git commit --all --message farewell"})),
         call("read_file", &json!({"file_path": "new.txt"})),
     ]}]});
-    let (outcome, told) = told(&mut session, &recording, "auto-edit");
+    let (outcome, told) = run_recording(&mut session, &recording, "auto-edit");
     assert_eq!(outcome.code, Some(3), "{outcome}");
     assert_eq!(outcome.finished()["boundary"]["call"]["name"], "shell");
     insta::assert_snapshot!(told, @r#"
@@ -64,7 +64,7 @@ fn a_write_that_the_mode_does_not_allow_is_a_boundary() {
     for mode in ["default", "plan"] {
         let mut session = Session::with_project();
         session.write("home/.config/headstart/config.toml", "ahead_writes = 'boundary'\n");
-        let (outcome, _) = told(&mut session, &farewell(), mode);
+        let (outcome, _) = run_recording(&mut session, &farewell(), mode);
         assert_eq!(outcome.code, Some(3), "{outcome}");
         let finished = outcome.finished();
         assert_eq!(finished["boundary"]["call"]["name"], "edit", "{mode}");
@@ -93,7 +93,7 @@ fn exhausted_by_a_limit_of_the_configuration() {
         if limit == "time" {
             recording["turns"][2]["delayMs"] = json!(60_000);
         }
-        let (outcome, _) = told(&mut session, &recording, "auto-edit");
+        let (outcome, _) = run_recording(&mut session, &recording, "auto-edit");
         assert_eq!(outcome.code, Some(1), "{line}: {outcome}");
         let finished = outcome.finished();
         assert_eq!(finished["status"], "exhausted", "{line}: {outcome}");
@@ -125,7 +125,7 @@ fn a_recording_that_ends_too_early_is_a_failure_and_no_completion() {
     let mut session = Session::with_project();
     let mut recording = farewell();
     recording["turns"].as_array_mut().unwrap().truncate(2);
-    let (outcome, told) = told(&mut session, &recording, "auto-edit");
+    let (outcome, told) = run_recording(&mut session, &recording, "auto-edit");
     assert_eq!(outcome.code, Some(1), "{outcome}");
     assert!(outcome.finished()["error"].as_str().unwrap().contains("recording"), "{outcome}");
     assert!(outcome.finished()["code"].is_string(), "{outcome}");

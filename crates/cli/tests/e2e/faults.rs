@@ -21,7 +21,7 @@ struct Fault {
     says: Option<&'static str>,
 }
 
-fn half() -> StreamStep {
+fn partial_delta() -> StreamStep {
     delta(&json!({"content": "I will"}))
 }
 
@@ -31,7 +31,7 @@ fn steps(text: &str) -> Vec<StreamStep> {
     steps
 }
 
-fn head(more: &str) -> Vec<u8> {
+fn response_head(more: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{more}\r\n").into_bytes()
 }
 
@@ -60,7 +60,8 @@ fn faults() -> Vec<Fault> {
         ": still here\n\n".to_owned() + r#"data: {"choices":[{"index":0,"delta":{"content":""}}]}"# + "\n\n"
     };
     let sized = |length: usize, body: &str| {
-        let bytes = [head(&format!("content-length: {length}\r\n")), body.as_bytes().to_vec()].concat();
+        let bytes =
+            [response_head(&format!("content-length: {length}\r\n")), body.as_bytes().to_vec()].concat();
         ScriptedResponse::Bytes(bytes, vec![StreamStep::Cut])
     };
     vec![
@@ -71,8 +72,8 @@ fn faults() -> Vec<Fault> {
             "silence after the end",
             ScriptedResponse::Stream([steps("Done."), vec![StreamStep::Wait(LONG)]].concat()),
         ),
-        fault("hangs up", stream(&[half(), StreamStep::Cut]), "cut the answer short"),
-        fault("ends too early", stream(&[half()]), "cut the answer short"),
+        fault("hangs up", stream(&[partial_delta(), StreamStep::Cut]), "cut the answer short"),
+        fault("ends too early", stream(&[partial_delta()]), "cut the answer short"),
         // A request of whose answer no byte came is sent again.
         Fault {
             name: "hangs up before it says anything, each time",
@@ -86,7 +87,7 @@ fn faults() -> Vec<Fault> {
         },
         fault(
             "resets",
-            stream(&[half(), StreamStep::Wait(Duration::from_millis(200)), StreamStep::Reset]),
+            stream(&[partial_delta(), StreamStep::Wait(Duration::from_millis(200)), StreamStep::Reset]),
             "cut the answer short",
         ),
         Fault {
@@ -98,17 +99,17 @@ fn faults() -> Vec<Fault> {
         fault("fewer bytes promised than come", sized(200, &whole), "cut the answer short"),
         fault(
             "broken JSON",
-            stream(&[half(), StreamStep::Data("{\"choices\":[".into())]),
+            stream(&[partial_delta(), StreamStep::Data("{\"choices\":[".into())]),
             "malformed answer",
         ),
         fault(
             "a line of 16 MB",
-            stream(&[half(), StreamStep::Raw("data: ".to_owned() + &"x".repeat(16 * 1024 * 1024))]),
+            stream(&[partial_delta(), StreamStep::Raw("data: ".to_owned() + &"x".repeat(16 * 1024 * 1024))]),
             "an event is longer than 8 MiB",
         ),
         fault(
             "empty events without end",
-            stream(&[half(), StreamStep::ForEver(empty(), Duration::from_millis(20))]),
+            stream(&[partial_delta(), StreamStep::ForEver(empty(), Duration::from_millis(20))]),
             "sent nothing for 2 s",
         ),
         fault(
@@ -117,11 +118,15 @@ fn faults() -> Vec<Fault> {
             "sent nothing for 1 s",
         ),
         fault("silence after the head", stream(&[StreamStep::Wait(LONG)]), "sent nothing for 1 s"),
-        fault("silence in the middle", stream(&[half(), StreamStep::Wait(LONG)]), "sent nothing for 1 s"),
+        fault(
+            "silence in the middle",
+            stream(&[partial_delta(), StreamStep::Wait(LONG)]),
+            "sent nothing for 1 s",
+        ),
         fault(
             "an error in the stream",
             stream(&[
-                half(),
+                partial_delta(),
                 StreamStep::Data(format!(r#"{{"error":{{"message":"overloaded, {KEY}","code":529}}}}"#)),
             ]),
             "failed (529): overloaded, ***",

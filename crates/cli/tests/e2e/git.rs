@@ -27,7 +27,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Keeps a record of work that changed a file and committed the change.
-fn kept(session: &Session) {
+fn store_finished_work(session: &Session) {
     let (user, view) = (session.workspace().canonicalize().unwrap(), session.home().join("view"));
     session.write("project/greeting.txt", "hello\n");
     git(&user, &["init", "-q", "-b", "main"]);
@@ -58,7 +58,7 @@ fn kept(session: &Session) {
 #[test]
 fn a_commit_that_is_kept_is_accepted_and_taken_back() {
     let session = Session::new();
-    kept(&session);
+    store_finished_work(&session);
     let user = session.workspace();
     for undo in [&["undo", ID][..], &["undo"]] {
         let outcome = session.run(&["accept", ID, "--mode", "auto-edit"]);
@@ -76,7 +76,7 @@ fn a_commit_that_is_kept_is_accepted_and_taken_back() {
 #[test]
 fn a_commit_of_the_users_meanwhile_is_a_conflict() {
     let session = Session::new();
-    kept(&session);
+    store_finished_work(&session);
     let user = session.workspace();
     git(&user, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
     let outcome = session.run(&["accept", ID, "--mode", "auto-edit", "--json"]);
@@ -110,7 +110,7 @@ fn a_commit_of_the_users_meanwhile_is_a_conflict() {
 #[test]
 fn an_accept_that_is_killed_leaves_files_and_refs_together() {
     let session = Session::new();
-    kept(&session);
+    store_finished_work(&session);
     let user = session.workspace();
     let (mut before, mut after) = (0, 0);
     for millis in (0..60).map(|step| step * 3) {

@@ -22,7 +22,7 @@ fn building(part: &str, settings: &str) -> Session {
 }
 
 /// The views that `shadow list` shows.
-fn listed(session: &Session) -> Vec<Value> {
+fn list_views(session: &Session) -> Vec<Value> {
     let listed = session.run(&["shadow", "list", "--json"]);
     assert_eq!(listed.code, Some(0), "{listed}");
     listed.json().into_iter().filter(|line| line["type"] == "view").collect()
@@ -47,7 +47,7 @@ fn a_server_builds_on_the_disk_over_what_was_built_ahead() {
     assert!(!read[3].contains("error"), "{outcome}");
     assert_eq!(read[4], "target/warm: ahead", "{outcome}");
     assert_eq!(session.hash(), before);
-    assert!(listed(&session).is_empty(), "a view goes with its server");
+    assert!(list_views(&session).is_empty(), "a view goes with its server");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_view_of_a_server_is_listed_while_the_server_lives() {
         let mut child = command.env("HEADSTART_SHADOW", tier).spawn().unwrap();
         let began = Instant::now();
         let view = loop {
-            let running = listed(&session).into_iter().find(|view| view["running"] == true);
+            let running = list_views(&session).into_iter().find(|view| view["running"] == true);
             match running {
                 Some(view) => break view,
                 None => assert!(began.elapsed() < Duration::from_secs(10), "no view is listed"),
@@ -84,7 +84,7 @@ fn a_view_of_a_server_is_listed_while_the_server_lives() {
         child.kill().unwrap();
         child.wait().unwrap();
         let began = Instant::now();
-        while !listed(&session).is_empty() {
+        while !list_views(&session).is_empty() {
             assert!(began.elapsed() < Duration::from_secs(10), "it stays listed");
         }
     }
@@ -99,7 +99,7 @@ fn a_view_in_memory_is_listed() {
         .spawn()
         .unwrap();
     let began = Instant::now();
-    while !listed(&session).iter().any(|view| view["id"] == "command" && view["running"] == true) {
+    while !list_views(&session).iter().any(|view| view["id"] == "command" && view["running"] == true) {
         assert!(began.elapsed() < Duration::from_secs(10), "no view is listed");
     }
     child.kill().unwrap();

@@ -11,12 +11,12 @@ fn gemini() -> &'static Format {
     FORMATS.iter().find(|format| format.prefix == "gemini").unwrap()
 }
 
-fn made() -> ScriptedResponse {
+fn created_cache() -> ScriptedResponse {
     let body = json!({"name": "cachedContents/abc", "usageMetadata": {"totalTokenCount": 1_000}}).to_string();
     ScriptedResponse::Whole { status: "200 OK", headers: "content-type: application/json\r\n", body }
 }
 
-fn work() -> Vec<ScriptedResponse> {
+fn scripted_work() -> Vec<ScriptedResponse> {
     vec![
         gemini().stream("Let me look.", &[("read_file", json!({"file_path": "greeting.txt"}))]),
         gemini().stream("A greeting.", &[]),
@@ -25,7 +25,7 @@ fn work() -> Vec<ScriptedResponse> {
 }
 
 /// For each request, the resource it asks for and the name under which its beginning is kept.
-fn gist(requests: &[Request]) -> Vec<(String, Value)> {
+fn cache_requests(requests: &[Request]) -> Vec<(String, Value)> {
     let told = requests.iter().map(|request| {
         let line = request.head.lines().next().unwrap().to_lowercase();
         let body: Value = serde_json::from_str(&request.body).unwrap_or_default();
@@ -61,7 +61,7 @@ fn turns() -> Vec<ScriptedResponse> {
 fn a_prefix_is_made_and_used_by_turns_and_removed() {
     let session = session();
     let forgotten = ScriptedResponse::Whole { status: "200 OK", headers: "", body: "{}".into() };
-    let server = Server::start([vec![made()], turns(), vec![forgotten]].concat());
+    let server = Server::start([vec![created_cache()], turns(), vec![forgotten]].concat());
     let outcome = chat(&session, &server);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let asked = "post /v1/models/gemini-3-test:streamgeneratecontent?alt=sse".to_owned();
@@ -73,7 +73,7 @@ fn a_prefix_is_made_and_used_by_turns_and_removed() {
         (asked, name),
         ("delete /v1/cachedcontents/abc".to_owned(), Value::Null),
     ];
-    assert_eq!(gist(&server.requests()), expected);
+    assert_eq!(cache_requests(&server.requests()), expected);
     let made = server.requests()[0].json();
     assert_eq!((&made["ttl"], &made["model"]), (&json!("100s"), &json!("models/gemini-3-test")));
     assert!(
@@ -90,7 +90,7 @@ fn a_prefix_that_is_refused_is_no_trouble() {
     let server = Server::start([vec![refused], turns()].concat());
     let outcome = chat(&session, &server);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(gist(&server.requests())[1..].iter().all(|(_, name)| name.is_null()));
+    assert!(cache_requests(&server.requests())[1..].iter().all(|(_, name)| name.is_null()));
     assert_eq!(server.requests().len(), 4);
 }
 
@@ -98,19 +98,23 @@ fn a_prefix_that_is_refused_is_no_trouble() {
 #[test]
 fn work_ahead_has_nothing_kept() {
     let session = session();
-    let server = Server::start(work());
+    let server = Server::start(scripted_work());
     let (model, url) = (gemini().model(), server.base_url.clone());
     let ahead = ["speculate", "--cache-seconds", "100", "--model", &model, "--base-url", &url, "read it"];
     let outcome = session.run(&ahead);
     assert_eq!((outcome.code, server.requests().len()), (Some(0), 3), "{outcome}");
-    assert!(gist(&server.requests()).iter().all(|(line, name)| !line.contains("cached") && name.is_null()));
+    assert!(
+        cache_requests(&server.requests())
+            .iter()
+            .all(|(line, name)| !line.contains("cached") && name.is_null())
+    );
     assert!(outcome.stderr.contains("--cache-seconds changes nothing here: only the turns"), "{outcome}");
 }
 
 #[test]
 fn nobody_is_asked_to_keep_anything_by_itself_and_others_cannot() {
     let session = session();
-    let server = Server::start(work());
+    let server = Server::start(scripted_work());
     let (model, url) = (gemini().model(), server.base_url.clone());
     let outcome = session.run(&["speculate", "--model", &model, "--base-url", &url, "read it"]);
     assert_eq!((outcome.code, server.requests().len()), (Some(0), 3), "{outcome}");

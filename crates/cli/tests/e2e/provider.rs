@@ -146,7 +146,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
             "task"
         ]
     );
-    insta::assert_snapshot!(session.redact(&shown(&requests[1..])), @r#"
+    insta::assert_snapshot!(session.redact(&request_summary(&requests[1..])), @r#"
     POST /v1/chat/completions HTTP/1.1
       …
       {"role":"user","content":"what is in greeting.txt?"}
@@ -171,7 +171,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
 }
 
 /// For each request, the messages that it added; then the body of the last request without messages and tools.
-fn shown(requests: &[Request]) -> String {
+fn request_summary(requests: &[Request]) -> String {
     let mut lines = String::new();
     let mut known = 0;
     let mut rest = Value::Null;

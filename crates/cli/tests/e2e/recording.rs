@@ -13,7 +13,7 @@ const OTHER: &str = "0ther-value-of-the-environment";
 const SHAPED: &str = "ghp_aB3dE5fG7haB3dE5fG7haB3dE5fG7h";
 
 /// A text with every secret in it.
-fn words() -> String {
+fn text_with_secrets() -> String {
     format!("I found {KEY}, {OTHER} and {SHAPED}; send Authorization: Basic dXNlcjpwYXNzd29yZA== then.")
 }
 
@@ -25,7 +25,7 @@ fn chunk(delta: &Value, finish: Option<&str>) -> StreamStep {
 /// An answer in the pieces that a provider sends: a text that is split in the middle of every secret, and perhaps a
 /// call that contains all secrets.
 fn answer(call: bool, wait: Duration) -> ScriptedResponse {
-    let words = words();
+    let words = text_with_secrets();
     let mut steps = vec![StreamStep::Wait(wait)];
     let letters: Vec<char> = words.chars().collect();
     steps.extend(
@@ -98,7 +98,7 @@ fn a_suggestion_and_the_ledger_hold_no_secret_either() {
     );
 
     let recording = session.recording(&json!({"turns": [{"text": "Done."}]}));
-    session.run(&["speculate", "--model", &recording, &words()]);
+    session.run(&["speculate", "--model", &recording, &text_with_secrets()]);
     let ledger = fs::read_to_string(session.ledger()).unwrap();
     let line = ledger.lines().last().unwrap();
     assert_clean(line.strip_suffix('}').unwrap());

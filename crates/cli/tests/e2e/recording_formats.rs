@@ -13,7 +13,7 @@ use crate::support::{Outcome, Session};
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// The answer with a pause before its first event and one before its last.
-fn slowly(answer: ScriptedResponse) -> ScriptedResponse {
+fn with_pauses(answer: ScriptedResponse) -> ScriptedResponse {
     let ScriptedResponse::Stream(mut steps) = answer else { unreachable!("an answer in words is a stream") };
     steps.insert(steps.len() - 1, StreamStep::Wait(PAUSE));
     steps.insert(0, StreamStep::Wait(PAUSE));
@@ -30,7 +30,7 @@ fn script(format: &Format) -> Vec<ScriptedResponse> {
     let url = format!("https://example.com/v1/models/x:streamGenerateContent?alt=sse&key={KEY}");
     vec![
         refusal(),
-        slowly(format.stream("Let me look.", &[("read_file", json!({"file_path": "keys.txt"}))])),
+        with_pauses(format.stream("Let me look.", &[("read_file", json!({"file_path": "keys.txt"}))])),
         format.stream(
             &format!("I found {KEY}; curl -H 'x-goog-api-key: {KEY}' {url}"),
             &[("write_file", json!({"file_path": "found.txt", "content": format!("key: {KEY}\n{url}\n")}))],
@@ -48,7 +48,7 @@ fn speculate(session: &Session, arguments: &[&str]) -> (Outcome, Duration) {
 }
 
 /// The events without texts: the calls, the results, and how the work ended.
-fn gist(outcome: &Outcome) -> Vec<Value> {
+fn event_summary(outcome: &Outcome) -> Vec<Value> {
     let lines = outcome.json().into_iter().filter(|line| line["type"] != "text");
     let told = lines.map(|line| match line["type"].as_str().unwrap() {
         "toolCall" => json!(["call", line["call"]["name"]]),
@@ -107,8 +107,8 @@ fn every_format_is_recorded_and_played_with_its_timing_and_without_its_key() {
         let played = ["--model", "replay:../record.json", "--speed"];
         let (slow, slow_time) = speculate(&session, &[&played[..], &["1"]].concat());
         let (fast, _) = speculate(&session, &[&played[..], &["100"]].concat());
-        assert_eq!(gist(&slow), gist(&live), "{name}");
-        assert_eq!(gist(&fast), gist(&live), "{name}");
+        assert_eq!(event_summary(&slow), event_summary(&live), "{name}");
+        assert_eq!(event_summary(&fast), event_summary(&live), "{name}");
         let model_ms = |outcome: &Outcome| outcome.finished()["usage"]["modelMs"].as_u64().unwrap();
         assert!(500 <= model_ms(&slow) && PAUSE < slow_time, "{name}: {slow}");
         assert!(model_ms(&fast) < model_ms(&slow) / 3, "{name}: {} {}", model_ms(&fast), model_ms(&slow));

@@ -13,12 +13,12 @@ use crate::support::{Outcome, Session};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The home of the other machine. For the binary it is another machine, because it has another environment and home.
-fn there(session: &Session) -> PathBuf {
+fn remote_home(session: &Session) -> PathBuf {
     session.home().with_file_name("there")
 }
 
 /// Writes the program that reaches the other machine into the user's own configuration file.
-fn reach_by(session: &Session, words: &[&str]) {
+fn set_remote_command(session: &Session, words: &[&str]) {
     let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
     session
         .write("home/.config/headstart/config.toml", format!("[shadow]\nremote = [{}]\n", words.join(", ")));
@@ -28,7 +28,7 @@ fn reach_by(session: &Session, words: &[&str]) {
 /// id.
 fn served() -> Session {
     let session = session();
-    let there = there(&session);
+    let there = remote_home(&session);
     fs::create_dir(&there).unwrap();
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     let tool = |name: &str, below: &str| {
@@ -41,12 +41,12 @@ fn served() -> Session {
         env!("CARGO_BIN_EXE_headstart"),
         there = there.display(),
     );
-    reach_by(&session, &["bash", "-c", &script]);
+    set_remote_command(&session, &["bash", "-c", &script]);
     session
 }
 
 /// A session whose other machine greets, says that it has the workspace, and answers a command with these lines.
-fn lying(answer: &str) -> Session {
+fn session_with_remote_answer(answer: &str) -> Session {
     let session = session();
     session.write("project/a.txt", "a\n").write("answer", answer);
     let script = format!(
@@ -55,17 +55,17 @@ fn lying(answer: &str) -> Session {
         json!({"type": "ready", "id": 1}),
         session.home().with_file_name("answer").display(),
     );
-    reach_by(&session, &["bash", "-c", &script]);
+    set_remote_command(&session, &["bash", "-c", &script]);
     session
 }
 
-fn asked(session: &Session) -> String {
-    fs::read_to_string(there(session).join("asked")).unwrap()
+fn received_requests(session: &Session) -> String {
+    fs::read_to_string(remote_home(session).join("asked")).unwrap()
 }
 
 /// Waits until the serving process has ended and has left nothing but the copy on its disk.
 fn wait_until_over(session: &Session) {
-    let folder = there(session);
+    let folder = remote_home(session);
     let pid = fs::read_to_string(folder.join("pid")).unwrap();
     let is_over = || {
         let rooms =
@@ -133,7 +133,7 @@ fn tests_run_ahead_on_another_machine_and_are_accepted_here() {
     assert!(results.contains(workspace.to_str().unwrap()) && !results.contains("copies"), "{results}");
     assert!(!results.contains("ignored.txt") && !results.contains(".env"), "{results}");
     assert!(
-        !asked(&session).contains("stays-here"),
+        !received_requests(&session).contains("stays-here"),
         "what git ignores, what rules close and git's own stay here"
     );
 
@@ -151,7 +151,7 @@ fn only_what_changed_is_sent_again() {
     let run = |line: &str| {
         let ran = session.run(&["shadow", "run", "--", "bash", "-c", line]);
         assert_eq!(ran.code, Some(0), "{ran}");
-        (ran.stdout, asked(&session))
+        (ran.stdout, received_requests(&session))
     };
     let (said, first) = run("cat a.txt b/c.txt");
     assert_eq!(said, "sent-once\nsent-once-too\n");
@@ -160,7 +160,7 @@ fn only_what_changed_is_sent_again() {
     assert!(!second.contains("\"type\":\"tree\"") && !second.contains("sent-once"), "{second}");
     session.write("project/a.txt", "sent-later\n");
     fs::rename(session.workspace().join("b"), session.workspace().join("d")).unwrap();
-    let before = asked(&session).len();
+    let before = received_requests(&session).len();
     let (said, third) = run("cat a.txt d/c.txt; ls");
     let third = &third[before..];
     assert_eq!(said, "sent-later\nsent-once-too\na.txt\nd\n");
@@ -169,7 +169,7 @@ fn only_what_changed_is_sent_again() {
         "a moved file is there already: {third}"
     );
     // The serving process died in the middle of a change. The next one checks its copy, and asks for what it lacks.
-    let copies = there(&session).join(".local/state/headstart/copies");
+    let copies = remote_home(&session).join(".local/state/headstart/copies");
     let copy = fs::read_dir(&copies).unwrap().next().unwrap().unwrap().path();
     fs::write(copy.join("tree/d/c.txt"), "half").unwrap();
     let log = fs::read_to_string(copy.join("log.jsonl")).unwrap();
@@ -200,7 +200,7 @@ fn what_cannot_be_reached_is_a_boundary_with_its_reason() {
     for (script, why) in cases {
         let mut session = session();
         session.write("project/a.txt", "a\n");
-        reach_by(&session, &["bash", "-c", &script]);
+        set_remote_command(&session, &["bash", "-c", &script]);
         let before = session.hash();
         let recording = json!({"turns": [{"toolCalls": [shell("echo x > a.txt")]}, {"text": "never said"}]});
         let (outcome, _) = session.speculate(&recording, "auto-edit");
@@ -210,19 +210,19 @@ fn what_cannot_be_reached_is_a_boundary_with_its_reason() {
         assert_eq!(session.hash(), before, "{script}");
     }
     let session = session();
-    reach_by(&session, &["no-such-program"]);
+    set_remote_command(&session, &["no-such-program"]);
     let ran = session.run(&["shadow", "run", "--", "true"]);
     ran.assert_refused(1, &["no-such-program is not installed where PATH can find it"]);
     session.write("project/here", "#!/bin/sh\ntouch ran\n");
     let path = format!(".:{}:/usr/bin:/bin", session.workspace().display());
     let session = session.variable("PATH", &path);
-    reach_by(&session, &["here"]);
+    set_remote_command(&session, &["here"]);
     session.run(&["shadow", "run", "--", "true"]).assert_refused(1, &["here is not installed"]);
     assert!(session.text("ran").is_none(), "no program of the workspace is started");
 }
 
 /// The answer to a command that made these changes.
-fn ran(changes: &Value) -> String {
+fn changes_answer(changes: &Value) -> String {
     json!({"type": "ran", "id": 2, "output": "", "exitCode": 0, "changes": changes, "timeUs": 0, "processorUs": 0, "peakBytes": 0})
         .to_string()
         + "\n"
@@ -238,9 +238,10 @@ fn written(path: &str) -> Value {
 #[test]
 fn a_machine_that_lies_is_not_believed() {
     let empty = json!({"type": "content", "id": 2, "hash": "99aa06d3014798d86001c324468d497f", "bytes": ""});
-    let with = |path: &str| format!("{empty}\n{}", ran(&written(path)));
-    let link =
-        |path: &str, target: &str| ran(&json!([{"path": path, "kind": {"type": "link", "target": target}}]));
+    let with = |path: &str| format!("{empty}\n{}", changes_answer(&written(path)));
+    let link = |path: &str, target: &str| {
+        changes_answer(&json!([{"path": path, "kind": {"type": "link", "target": target}}]))
+    };
     let wrong_hash =
         json!({"type": "content", "id": 2, "hash": "99aa06d3014798d86001c324468d497f", "bytes": "x"});
     let other = json!({"type": "missing", "id": 2, "hashes": ["00000000000000000000000000000000"]});
@@ -253,7 +254,7 @@ fn a_machine_that_lies_is_not_believed() {
         (with(".env"), "which your rules close"),
         (link("l", "/etc/passwd"), "a link that leads out of the workspace"),
         (link("l", "../../x"), "a link that leads out of the workspace"),
-        (ran(&written("new.txt")), "did not come"),
+        (changes_answer(&written("new.txt")), "did not come"),
         (format!("{wrong_hash}\n"), "as it was announced"),
         (format!("{other}\n"), "which no staged file has"),
         ("nonsense\n".to_owned(), "\"nonsense\" is no message"),
@@ -274,7 +275,7 @@ fn a_machine_that_lies_is_not_believed() {
         ),
     ];
     for (answer, why) in cases {
-        let session = lying(&answer);
+        let session = session_with_remote_answer(&answer);
         let before = session.hash();
         let told = session.run(&["shadow", "run", "--apply", "--", "true"]);
         let start: String = answer.chars().take(120).collect();
@@ -284,7 +285,7 @@ fn a_machine_that_lies_is_not_believed() {
     }
     // What a view on this machine would not be allowed to do is not allowed here either.
     for (path, reason) in [(".env", "secret_path"), (".headstart/config.toml", "protected_path")] {
-        let mut session = lying(&with(path));
+        let mut session = session_with_remote_answer(&with(path));
         let before = session.hash();
         let recording = json!({"turns": [{"toolCalls": [shell("touch x")]}, {"text": "never said"}]});
         let (outcome, _) = session.speculate(&recording, "auto-edit");
@@ -302,7 +303,7 @@ fn a_connection_that_breaks_in_a_command_is_a_boundary_and_nothing_is_staged() {
         .recording(&json!({"turns": [{"toolCalls": [shell("bash wait.sh")]}, {"text": "never said"}]}));
     let arguments = ["speculate", "--json", "--mode", "auto-edit", "--model", &model, "wait"];
     let child = session.command(&arguments).spawn().unwrap();
-    let pid = there(&session).join("pid");
+    let pid = remote_home(&session).join("pid");
     wait_for("the command runs", || is_running("sleep\u{0}63.5"));
     let served = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     let served = rustix::process::Pid::from_raw(served).unwrap();
@@ -390,16 +391,16 @@ fn what_is_there_is_told_and_removed() {
     );
     assert!(remote["program"].as_str().unwrap().ends_with("(kernel)"), "{check}");
     wait_until_over(&session);
-    let other = Session::new().variable("HOME", there(&session).to_str().unwrap());
+    let other = Session::new().variable("HOME", remote_home(&session).to_str().unwrap());
     let list = other.run(&["shadow", "list", "--json"]);
     assert_eq!((&list.json()[0]["type"], &list.json()[0]["bytes"]), (&json!("copy"), &json!(2)), "{list}");
     let clean = other.run(&["shadow", "clean", "--all"]);
     assert!(clean.code == Some(0) && clean.stdout.contains("removed"), "{clean}");
-    assert_eq!(fs::read_dir(there(&session).join(".local/state/headstart/copies")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(remote_home(&session).join(".local/state/headstart/copies")).unwrap().count(), 0);
     // The other side has a new copy from now on, and is sent all of it.
     assert_eq!(session.run(&["shadow", "run", "--", "cat", "a.txt"]).stdout, "a\n");
     // `shadow check` also says if the other machine cannot be reached.
-    reach_by(&session, &["false"]);
+    set_remote_command(&session, &["false"]);
     let check = session.run(&["shadow", "check"]);
     assert!(
         check.code == Some(1) && check.stdout.contains("FAILED: remote: false: the connection ended"),
@@ -455,7 +456,7 @@ fn a_side_that_hangs_is_given_up() {
     let arguments = ["shadow", "run", "--", "bash", "wait.sh"];
     let child = session.command(&arguments).spawn().unwrap();
     wait_for("the command runs", || is_running("sleep\u{0}64.5"));
-    let served = fs::read_to_string(there(&session).join("pid")).unwrap().trim().parse().unwrap();
+    let served = fs::read_to_string(remote_home(&session).join("pid")).unwrap().trim().parse().unwrap();
     let served = rustix::process::Pid::from_raw(served).unwrap();
     rustix::process::kill_process(served, rustix::process::Signal::STOP).unwrap();
     let started = Instant::now();
@@ -477,7 +478,7 @@ fn commands_run_over_ssh() {
     assert!(sshd.exists(), "install openssh-server, or leave this test out");
     let session = served();
     session.write("project/a.txt", "a\n").write("project/wait.sh", "sleep 65.5\n");
-    let folder = there(&session).join("ssh");
+    let folder = remote_home(&session).join("ssh");
     fs::create_dir(&folder).unwrap();
     let at = |name: &str| folder.join(name).display().to_string();
     let run = |program: &str, arguments: &[&str]| {
@@ -499,14 +500,14 @@ fn commands_run_over_ssh() {
     let script = format!(
         "cd '{there}' && echo $$ > pid && exec env HOME='{there}' '{}' shadow serve",
         env!("CARGO_BIN_EXE_headstart"),
-        there = there(&session).display(),
+        there = remote_home(&session).display(),
     );
     let key = at("key");
     let known = format!("-oUserKnownHostsFile={}", at("known"));
     let options = ["-oBatchMode=yes", "-oStrictHostKeyChecking=accept-new", &known];
     let words =
         [&["ssh", "-F", "none"][..], &options, &["-i", &key, "-p", &port, "127.0.0.1", &script]].concat();
-    reach_by(&session, &words);
+    set_remote_command(&session, &words);
     let connected = || session.run(&["shadow", "check", "--json"]).json()[0]["remote"]["problem"].is_null();
     wait_for("sshd listens", connected);
     let ran = session.run(&["shadow", "run", "--", "bash", "-c", "cat a.txt; echo b > b.txt"]);

@@ -14,15 +14,15 @@ use crate::support::{Outcome, Session};
 const LOOK: &str = "bash -c 'cat a.txt b.txt c.txt link d/e.txt 2>/dev/null; ls -A . d; test -x a.txt && echo may run; echo x > made.txt'";
 
 /// A name, and something that the user does in a workspace.
-type Deed = (&'static str, fn(&Path));
+type UserEdit = (&'static str, fn(&Path));
 
 /// The ways in which editors, shells and git change a file.
-const DEEDS: [Deed; 9] = [
-    ("saved by rename", |at| by_rename(at, "a.txt", "saved\n")),
+const DEEDS: [UserEdit; 9] = [
+    ("saved by rename", |at| save_by_rename(at, "a.txt", "saved\n")),
     ("saved in place", |at| fs::write(at.join("a.txt"), "saved\n").unwrap()),
     ("removed", |at| fs::remove_file(at.join("b.txt")).unwrap()),
     ("created", |at| fs::write(at.join("c.txt"), "created\n").unwrap()),
-    ("saved by rename in a folder", |at| by_rename(at, "d/e.txt", "saved\n")),
+    ("saved by rename in a folder", |at| save_by_rename(at, "d/e.txt", "saved\n")),
     ("a folder in place of another", |at| {
         fs::rename(at.join("d"), at.join("was")).unwrap();
         fs::create_dir(at.join("d")).unwrap();
@@ -38,12 +38,12 @@ const DEEDS: [Deed; 9] = [
     }),
     ("put back with its old times", |at| {
         let old = fs::metadata(at.join("a.txt")).unwrap().modified().unwrap();
-        by_rename(at, "a.txt", "saved\n");
+        save_by_rename(at, "a.txt", "saved\n");
         fs::File::options().write(true).open(at.join("a.txt")).unwrap().set_modified(old).unwrap();
     }),
 ];
 
-fn by_rename(at: &Path, name: &str, text: &str) {
+fn save_by_rename(at: &Path, name: &str, text: &str) {
     fs::write(at.join(".saving"), text).unwrap();
     fs::rename(at.join(".saving"), at.join(name)).unwrap();
 }
@@ -75,7 +75,7 @@ fn sorted(text: &str) -> String {
 }
 
 /// Runs work during which the user does something before the model's second of two answers.
-fn work(session: &Session, deed: fn(&Path), second: Option<&'static str>) -> (Outcome, String) {
+fn run_with_user_edit(session: &Session, deed: fn(&Path), second: Option<&'static str>) -> (Outcome, String) {
     work_of(session, LOOK, deed, second)
 }
 
@@ -116,7 +116,7 @@ fn the_second_command_of_work_sees_what_its_user_saved_after_the_first() {
     for (name, deed) in DEEDS {
         let session = project();
         let before = on_disk(&session);
-        let (outcome, _) = work(&session, deed, Some(LOOK));
+        let (outcome, _) = run_with_user_edit(&session, deed, Some(LOOK));
         assert_eq!(outcome.finished()["status"], "completed", "{name}: {outcome}");
         let told = results(&outcome);
         assert_eq!(told.len(), 2, "{name}: {outcome}");
@@ -128,7 +128,7 @@ fn the_second_command_of_work_sees_what_its_user_saved_after_the_first() {
 #[test]
 fn what_it_saved_before_the_first_command_is_seen_by_that() {
     let session = project();
-    let (outcome, _) = work_of(&session, "true", |at| by_rename(at, "a.txt", "saved\n"), Some(LOOK));
+    let (outcome, _) = work_of(&session, "true", |at| save_by_rename(at, "a.txt", "saved\n"), Some(LOOK));
     assert_eq!(sorted(&results(&outcome)[1]), on_disk(&session).replace("made.txt\n", ""), "{outcome}");
 }
 
@@ -136,11 +136,11 @@ fn what_it_saved_before_the_first_command_is_seen_by_that() {
 #[test]
 fn the_check_of_the_project_sees_what_its_user_saved_after_the_last_command() {
     for (name, deed, passes) in [
-        ("it would fail by now", (|at| by_rename(at, "a.txt", "broken\n")) as fn(&Path), false),
+        ("it would fail by now", (|at| save_by_rename(at, "a.txt", "broken\n")) as fn(&Path), false),
         ("it would fail by now, in place", |at| fs::write(at.join("a.txt"), "broken\n").unwrap(), false),
         ("what it needs is gone", |at| fs::remove_file(at.join("b.txt")).unwrap(), false),
         ("what it does not bear has come", |at| fs::write(at.join("c.txt"), "c").unwrap(), false),
-        ("nothing that it looks at", |at| by_rename(at, "sample.txt", "saved\n"), true),
+        ("nothing that it looks at", |at| save_by_rename(at, "sample.txt", "saved\n"), true),
     ] {
         let session = project();
         session.write("project/check.sh", "grep -q before a.txt && test -e b.txt && ! test -e c.txt\n");
@@ -161,7 +161,7 @@ fn what_is_staged_is_shown_again_and_is_a_conflict_where_its_user_saved_the_same
     let session = project();
     let first = "bash -c 'echo ahead > a.txt; echo new > new.txt; rm b.txt'";
     let second = "bash -c 'cat a.txt new.txt; ls; echo more >> a.txt'";
-    let (outcome, id) = work_of(&session, first, |at| by_rename(at, "a.txt", "saved\n"), Some(second));
+    let (outcome, id) = work_of(&session, first, |at| save_by_rename(at, "a.txt", "saved\n"), Some(second));
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     let told = &results(&outcome)[1];
     assert!(told.starts_with("ahead\nnew\na.txt\nd\nlink\nnew.txt\nsample.txt\n"), "{outcome}");
@@ -178,7 +178,7 @@ fn the_model_is_told_what_a_new_view_lacks() {
     let first = "bash -c 'echo built > out/file'";
     let second = "bash -c 'cat out/file; echo x > made.txt'";
     for (deed, lost) in [
-        ((|at| by_rename(at, "a.txt", "saved\n")) as fn(&Path), true),
+        ((|at| save_by_rename(at, "a.txt", "saved\n")) as fn(&Path), true),
         // Files that git ignores are not compared.
         (|at| fs::create_dir_all(at.join("out/of/its/user")).unwrap(), false),
         (|_| {}, false),
@@ -197,7 +197,7 @@ fn git_in_a_view_sees_the_commits_of_its_user_and_those_of_the_work() {
     let ahead = "bash -c 'git commit -qam ahead --allow-empty && git log --format=%s'";
     for (name, first, deed, seen) in [
         ("theirs", log, commit as fn(&Path), "theirs\nfirst"),
-        ("the work's", ahead, |at| by_rename(at, "sample.txt", "saved\n"), "ahead\nfirst"),
+        ("the work's", ahead, |at| save_by_rename(at, "sample.txt", "saved\n"), "ahead\nfirst"),
     ] {
         let session = project();
         session.make_repository(&["init", "-q"]);

@@ -18,7 +18,7 @@ fn session() -> (Session, String) {
 }
 
 /// Runs a command in the second folder.
-fn elsewhere(session: &Session, arguments: &[&str]) -> Outcome {
+fn run_in_second_folder(session: &Session, arguments: &[&str]) -> Outcome {
     let mut command = session.command(arguments);
     session.outcome(arguments, command.current_dir(session.home().join("other")).spawn().unwrap())
 }
@@ -26,7 +26,7 @@ fn elsewhere(session: &Session, arguments: &[&str]) -> Outcome {
 #[test]
 fn a_list_is_of_this_workspace_unless_all_are_asked_for() {
     let (session, id) = session();
-    let other = elsewhere(&session, &["list"]);
+    let other = run_in_second_folder(&session, &["list"]);
     assert_eq!((other.code, other.stdout.as_str()), (Some(0), ""), "{other}");
     for words in ["no speculations of this workspace", "1 of another workspace: `headstart list --all`"] {
         assert!(other.stderr.contains(words), "{other}");
@@ -34,7 +34,7 @@ fn a_list_is_of_this_workspace_unless_all_are_asked_for() {
     let workspace = session.workspace();
     let workspace = workspace.to_str().unwrap();
     for arguments in [vec!["list", "--all"], vec!["list", "--workspace", workspace]] {
-        let outcome = elsewhere(&session, &arguments);
+        let outcome = run_in_second_folder(&session, &arguments);
         assert!(outcome.stdout.contains(&id), "{outcome}");
         assert_eq!(outcome.stdout.contains("WORKSPACE"), arguments.contains(&"--all"), "{outcome}");
     }
@@ -59,14 +59,15 @@ fn an_id_of_another_workspace_is_meant_only_where_that_is_named() {
     let workspace = session.workspace().canonicalize().unwrap();
     let named = format!("--workspace {}", workspace.display());
     for command in ["show", "diff", "accept", "abort", "undo"] {
-        elsewhere(&session, &[command, &id]).assert_refused(1, &["is of another workspace", &named]);
-        elsewhere(&session, &[command, &id, "--workspace", "."]).assert_refused(1, &[&named]);
+        run_in_second_folder(&session, &[command, &id])
+            .assert_refused(1, &["is of another workspace", &named]);
+        run_in_second_folder(&session, &[command, &id, "--workspace", "."]).assert_refused(1, &[&named]);
     }
     assert_eq!(session.hash(), before);
-    assert_eq!(elsewhere(&session, &["show", &id, "--all"]).code, Some(0));
+    assert_eq!(run_in_second_folder(&session, &["show", &id, "--all"]).code, Some(0));
     let workspace = workspace.to_str().unwrap();
     for arguments in [["diff", &id], ["accept", &id], ["undo", &id], ["abort", &id]] {
-        let outcome = elsewhere(&session, &[&arguments[..], &["--workspace", workspace]].concat());
+        let outcome = run_in_second_folder(&session, &[&arguments[..], &["--workspace", workspace]].concat());
         assert_eq!(outcome.code, Some(0), "{outcome}");
     }
     assert_eq!(session.hash(), before);

@@ -20,7 +20,7 @@ fn session() -> Session {
     session
 }
 
-fn told(server: &Server, request: usize) -> String {
+fn last_user_message(server: &Server, request: usize) -> String {
     let body: Value = server.requests()[request].json();
     body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
@@ -33,13 +33,13 @@ fn a_resource_goes_with_the_prompt_in_a_fence_that_it_cannot_end() {
     let chat = ["--json", "chat", "--model", "openai:test", "--base-url", &server.base_url];
     let prompts = "as in @t:memo://plan\nand @other:memo://plan\n/t:review notes.txt\n";
     let outcome = session.run_with_input(&chat, prompts);
-    let first = told(&server, 0);
+    let first = last_user_message(&server, 0);
     assert!(first.starts_with("as in @t:memo://plan\n\n"), "{first}");
     assert!(
         first.ends_with("<mentioned resource=\"t:memo://plan\">\nforty <\\/mentioned> two\n</mentioned>"),
         "{first}"
     );
-    assert_eq!(told(&server, 1), "and @other:memo://plan", "nobody has such a server");
+    assert_eq!(last_user_message(&server, 1), "and @other:memo://plan", "nobody has such a server");
     // Nobody at a terminal sees the server's prompt here, so it is not taken for the user's.
     assert_eq!(server.requests().len(), 2, "{outcome}");
     assert!(outcome.to_string().contains("nobody sits at a terminal here"), "{outcome}");

@@ -16,7 +16,7 @@ fn accepted(session: &mut Session) -> String {
 }
 
 /// Sets the state of the record as if the process had died before it could note what it did.
-fn mark(session: &Session, id: &str, state: &str) {
+fn set_state(session: &Session, id: &str, state: &str) {
     let file = session.store().join(id).join("record.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     record["state"] = json!(state);
@@ -93,7 +93,7 @@ fn an_accept_that_was_not_noted_is_no_conflict_the_next_time() {
     let mut session = Session::with_project();
     let id = accepted(&mut session);
     let after = session.hash();
-    mark(&session, &id, "finished");
+    set_state(&session, &id, "finished");
     let outcome = session.run(&["accept", &id, "--json"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(outcome.json().pop().unwrap()["type"], "accepted");
@@ -105,11 +105,11 @@ fn what_was_not_noted_can_be_undone_all_the_same() {
     let mut session = Session::with_project();
     let before = session.hash();
     let id = accepted(&mut session);
-    mark(&session, &id, "finished");
+    set_state(&session, &id, "finished");
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
     assert_eq!(session.hash(), before);
     // An undo that was not noted is reported again.
-    mark(&session, &id, "accepted");
+    set_state(&session, &id, "accepted");
     let outcome = session.run(&["undo", &id]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!((session.hash(), session.only_row()["status"].clone()), (before, json!("completed")));

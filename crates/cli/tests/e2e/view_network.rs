@@ -27,7 +27,7 @@ impl Server {
     }
 
     /// What a client sent, if one connected.
-    fn heard(&self) -> Option<String> {
+    fn received(&self) -> Option<String> {
         match self.0.accept() {
             Ok((mut caller, _)) => {
                 caller.set_nonblocking(false).unwrap();
@@ -44,7 +44,7 @@ impl Server {
     }
 }
 
-fn allowed() -> Session {
+fn session_with_network_allowed() -> Session {
     let session = session();
     session.write("home/.config/headstart/config.toml", "[shadow]\nnetwork = 'allow'\n");
     session
@@ -56,16 +56,16 @@ fn run<'a>(line: &'a str, options: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_command_has_the_network_where_its_users_file_allows_it_and_they_ask_for_it() {
-    let (session, server) = (allowed(), Server::new());
+    let (session, server) = (session_with_network_allowed(), Server::new());
     let (call, before) = (server.call(), session.hash());
     let without = session.run(&run(&call, &["--json"]));
     let told = without.json().pop().unwrap();
-    assert_eq!((&told["network"], server.heard()), (&json!(false), None), "{without}");
+    assert_eq!((&told["network"], server.received()), (&json!(false), None), "{without}");
     assert_ne!(without.code, Some(0), "{without}");
     let with = session.run(&run(&call, &["--json", "--network"]));
     let told = with.json().pop().unwrap();
     assert_eq!((with.code, &told["network"]), (Some(0), &json!(true)), "{with}");
-    assert_eq!(server.heard().as_deref(), Some("said\n"));
+    assert_eq!(server.received().as_deref(), Some("said\n"));
     assert_eq!((&told["refused"]["network"], &told["applied"]), (&json!(0), &json!(false)), "{with}");
     let output = told["output"].as_str().unwrap();
     assert!(output.contains("CI=1\n"), "{output}");
@@ -75,7 +75,7 @@ fn a_command_has_the_network_where_its_users_file_allows_it_and_they_ask_for_it(
     assert_eq!(session.hash(), before, "nothing is written without --apply");
     let said = session.run(&run(&call, &["--network"]));
     assert!(said.stderr.contains("it had the network of this machine\n"), "{said}");
-    assert_eq!(server.heard().as_deref(), Some("said\n"));
+    assert_eq!(server.received().as_deref(), Some("said\n"));
 }
 
 #[test]
@@ -87,10 +87,10 @@ fn without_a_word_of_its_user_a_command_with_the_network_does_not_run() {
     for (answer, code) in [("n\r", 125), ("y\r", 0)] {
         let mut terminal = Pty::of(&session.command(&arguments), 100, 30);
         terminal.wait_for("Run it? [y/N]");
-        assert_eq!(server.heard(), None, "it waits for the answer");
+        assert_eq!(server.received(), None, "it waits for the answer");
         terminal.send(answer);
         assert_eq!(terminal.exit_code(), code, "{}", terminal.contents());
-        assert_eq!(server.heard().is_some(), code == 0);
+        assert_eq!(server.received().is_some(), code == 0);
     }
     assert_eq!(session.hash(), before);
 }
@@ -101,15 +101,15 @@ fn a_project_cannot_allow_the_network() {
     session.write("project/.headstart/config.toml", "[shadow]\n\nnetwork = 'allow'\n");
     let words = [".headstart/config.toml:3: shadow.network: a project can only deny it"];
     session.run(&run(&server.call(), &["--network"])).assert_refused(1, &words);
-    let session = allowed();
+    let session = session_with_network_allowed();
     session.write("project/.headstart/config.toml", "[shadow]\nnetwork = 'deny'\n");
     session.run(&run(&server.call(), &["--network"])).assert_refused(1, &["--network asks first"]);
-    assert_eq!(server.heard(), None);
+    assert_eq!(server.received(), None);
 }
 
 #[test]
 fn work_ahead_has_no_network_whatever_the_files_say() {
-    let (mut session, server) = (allowed(), Server::new());
+    let (mut session, server) = (session_with_network_allowed(), Server::new());
     session.write("project/call.sh", server.call());
     let recording =
         json!({"turns": [{"toolCalls": [shell("touch x; bash ./call.sh")]}, {"text": "Nobody is there."}]});
@@ -118,6 +118,6 @@ fn work_ahead_has_no_network_whatever_the_files_say() {
     // A view has a loopback interface of its own, on which nobody listens.
     let results = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
     assert!(results.contains("Connection refused"), "{outcome}");
-    assert_eq!((server.heard(), session.hash() == before), (None, true), "{outcome}");
+    assert_eq!((server.received(), session.hash() == before), (None, true), "{outcome}");
     assert!(!outcome.stdout.contains("made.txt"), "{outcome}");
 }

@@ -20,7 +20,7 @@ fn chat(session: &Session, server: &Server, prompt: &str) -> Outcome {
 }
 
 /// The last message of a request.
-fn last(server: &Server, request: usize) -> Value {
+fn last_message(server: &Server, request: usize) -> Value {
     let messages = server.requests()[request].json()["messages"].as_array().unwrap().clone();
     messages.last().unwrap()["content"].clone()
 }
@@ -55,7 +55,10 @@ fn this_machine_is_no_page_of_the_web() {
     let page = Server::start(vec![]);
     let server = Server::start(vec![calls(&[("fetch_url", json!({"url": page.base_url}))]), says("Done.")]);
     let outcome = chat(&session, &server, "read it\n");
-    assert!(last(&server, 1).as_str().unwrap().contains("127.0.0.1, which is this machine"), "{outcome}");
+    assert!(
+        last_message(&server, 1).as_str().unwrap().contains("127.0.0.1, which is this machine"),
+        "{outcome}"
+    );
     // Nor is it fetched if the user names it; then the prompt is not sent.
     let outcome = chat(&session, &server, &format!("what says @{}?\n", page.base_url));
     assert!(outcome.to_string().contains("which is this machine"), "{outcome}");
@@ -88,7 +91,7 @@ fn a_search_asks_the_service_that_the_users_file_names() {
     );
     let server = Server::start(vec![calls(&[("search_web", json!({"query": "cod \"x\""}))]), says("Done.")]);
     let outcome = chat(&session, &server, "look it up\n");
-    assert_eq!(last(&server, 1), json!("Fish\nhttps://a.test\nAll about fish."), "{outcome}");
+    assert_eq!(last_message(&server, 1), json!("Fish\nhttps://a.test\nAll about fish."), "{outcome}");
     let asked = service.requests()[0].clone();
     assert!(asked.head.starts_with("POST /v1/s") && asked.head.contains("x-key: key-123"), "{}", asked.head);
     assert_eq!(asked.json(), json!({"q": "cod \"x\""}));

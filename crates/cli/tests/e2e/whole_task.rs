@@ -44,7 +44,7 @@ fn results(outcome: &Outcome) -> Vec<String> {
 }
 
 /// Checks what the model read on its way, whether in a turn or ahead.
-fn goes_as_told(outcome: &Outcome) {
+fn assert_model_read(outcome: &Outcome) {
     let read = results(outcome);
     assert_eq!(read.len(), 7, "{outcome}");
     assert!(read[0].contains("src/lib.rs:1:pub fn one() -> u32 { 1 }"), "{outcome}");
@@ -54,7 +54,7 @@ fn goes_as_told(outcome: &Outcome) {
 }
 
 /// The only file that differs from the commit, and its text.
-fn made(session: &Session) -> (String, String) {
+fn changed_file(session: &Session) -> (String, String) {
     let status = Command::new("git").args(["status", "--short"]).current_dir(session.workspace()).output();
     let status = String::from_utf8(status.unwrap().stdout).unwrap();
     (status, session.text("src/lib.rs").unwrap())
@@ -68,8 +68,8 @@ fn a_task_is_the_same_as_a_turn_and_ahead_of_its_user() {
     let outcome = turn
         .run_with_input(&["chat", "--json", "--mode", "yolo", "--model", &model], "count by way of two\n");
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    goes_as_told(&outcome);
-    let by_turn = made(&turn);
+    assert_model_read(&outcome);
+    let by_turn = changed_file(&turn);
     assert_eq!(by_turn.0, " M src/lib.rs\n");
     assert!(by_turn.1.contains("two() - 1"), "{}", by_turn.1);
 
@@ -77,9 +77,9 @@ fn a_task_is_the_same_as_a_turn_and_ahead_of_its_user() {
     let before = ahead.hash();
     let (outcome, id) = ahead.speculate(&task(), "auto-edit");
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
-    goes_as_told(&outcome);
+    assert_model_read(&outcome);
     assert_eq!(ahead.hash(), before, "nothing changes before an accept");
     let accepted = ahead.run(&["accept", &id]);
     assert_eq!(accepted.code, Some(0), "{accepted}");
-    assert_eq!(made(&ahead), by_turn);
+    assert_eq!(changed_file(&ahead), by_turn);
 }

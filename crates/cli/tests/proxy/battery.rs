@@ -62,7 +62,7 @@ fn a_hostile_second_agent_gets_through_no_wall_of_its_view() {
         .variable("HOME", home.to_str().unwrap())
         .variable("PATH", &format!("{}:/usr/bin:/bin", home.join("bin").display()));
     let mut client = Client::of(session.command(&["acp-proxy", "--", "claude-agent-acp"]));
-    client.wait_longer(Duration::from_secs(240));
+    client.set_patience(Duration::from_secs(240));
     client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
     let cwd = machine.work().canonicalize().unwrap();
     let opened = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [] }));

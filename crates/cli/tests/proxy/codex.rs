@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{NEXT, PATIENCE, listed};
+use super::{NEXT, PATIENCE, list_sessions};
 use crate::client::Client;
 use crate::support::server::{
     Request, ScriptedResponse, Server, responses_call, responses_say, responses_text_call,
@@ -15,7 +15,7 @@ use crate::support::server::{
 use crate::support::{Session, installed};
 
 /// The last text of the user in a request, and the results of tools that follow it.
-fn asked(body: &Value) -> (String, Vec<Value>) {
+fn last_user_text(body: &Value) -> (String, Vec<Value>) {
     let (mut text, mut results) = (String::new(), Vec::new());
     for item in body["input"].as_array().into_iter().flatten() {
         match (item["type"].as_str(), item["role"].as_str()) {
@@ -32,19 +32,19 @@ fn asked(body: &Value) -> (String, Vec<Value>) {
 /// Checks that the first request of a fork begins with all of the first agent's last request, so that the provider's
 /// cache is hit. Ids of requests, turns and items may differ.
 fn begins_alike(model: &Server) {
-    fn bare(value: &mut Value) {
+    fn remove_volatile_fields(value: &mut Value) {
         if let Some(fields) = value.as_object_mut() {
             fields.retain(|name, _| name != "id" && !name.ends_with("_id") && !name.starts_with("internal_"));
-            fields.values_mut().for_each(bare);
+            fields.values_mut().for_each(remove_volatile_fields);
         } else if let Some(items) = value.as_array_mut() {
-            items.iter_mut().for_each(bare);
+            items.iter_mut().for_each(remove_volatile_fields);
         }
     }
     let requests = model.requests();
     let mut bodies: Vec<_> =
         requests.iter().filter(|request| request.head.contains("/responses")).map(Request::json).collect();
-    bodies.iter_mut().for_each(bare);
-    let of = |words: &'static str| bodies.iter().filter(move |body| asked(body).0.contains(words));
+    bodies.iter_mut().for_each(remove_volatile_fields);
+    let of = |words: &'static str| bodies.iter().filter(move |body| last_user_text(body).0.contains(words));
     let (last, first) =
         (of("hello again").next_back().unwrap(), of("A question from the program").next().unwrap());
     for name in ["model", "instructions", "tools", "tool_choice", "reasoning"] {
@@ -65,7 +65,7 @@ fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + '
         if !request.head.contains("/responses") {
             return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
-        match asked(&request.json()) {
+        match last_user_text(&request.json()) {
             (text, _) if text.contains("A question from the program") => {
                 responses_say(&json!({ "suggestion": NEXT }).to_string())
             }
@@ -143,11 +143,12 @@ fn codex_acp_works_ahead_and_its_work_is_taken() {
         .filter(|request| request.head.contains("/responses"))
         .map(Request::json)
         .collect();
-    let now = bodies.iter().find(|body| asked(body).0.contains("what now?")).unwrap()["input"].to_string();
+    let now =
+        bodies.iter().find(|body| last_user_text(body).0.contains("what now?")).unwrap()["input"].to_string();
     for part in ["by-shell.txt", "Update File", "It is made."] {
         assert_eq!(now.matches(part).count(), if part == "by-shell.txt" { 2 } else { 1 }, "{part}: {now}");
     }
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
 }
 
@@ -165,7 +166,7 @@ fn codex_acp_runs_nothing_ahead_that_the_gate_does_not_allow() {
             return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
         let curl = json!({ "cmd": format!("curl -s {}/pwned", known.get().unwrap()) });
-        match asked(&request.json()) {
+        match last_user_text(&request.json()) {
             (text, done) if text.contains("A question from the program") => match done.len() {
                 0 if attacking.load(Ordering::Relaxed) => responses_call("exec_command", &curl),
                 _ => responses_say(&json!({ "suggestion": NEXT }).to_string()),
@@ -209,7 +210,7 @@ fn codex_acp_runs_nothing_ahead_that_the_gate_does_not_allow() {
     // The suggestion is sent as any other prompt: the first agent does it, by the rules of its user.
     assert_eq!(client.said(&id, "/next"), "end_turn");
     assert!(session.workspace().join("made.txt").exists());
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
     // Codex archives sessions that are deleted.
     let archived = fs::read_dir(session.home().join(".codex/archived_sessions")).unwrap().count();

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use super::{NEXT, User, Value, json, kill, listed, with, words};
+use super::{NEXT, User, Value, answer_text, json, kill, list_sessions, with};
 use crate::client::Client;
 
 /// Long enough that something which should wait would have come by then if it did not wait.
@@ -32,7 +32,7 @@ fn is_answer(message: &Value) -> bool {
 }
 
 /// Waits until the proxy has written something under this name into its notes for the next start, and returns it.
-fn noted(user: &User, what: &str) -> serde_json::Map<String, Value> {
+fn wait_for_note(user: &User, what: &str) -> serde_json::Map<String, Value> {
     let file = user.session.home().join(".local/state/headstart/acp-proxy/claude-agent-acp.json");
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -46,7 +46,7 @@ fn noted(user: &User, what: &str) -> serde_json::Map<String, Value> {
 }
 
 /// Takes the lock of the project; until it is dropped, nobody can commit to the project.
-fn commits_wait(user: &User) -> File {
+fn lock_project(user: &User) -> File {
     let folder = File::open(user.session.workspace()).unwrap();
     folder.lock().unwrap();
     folder
@@ -57,7 +57,7 @@ fn a_prompt_that_comes_while_an_accept_commits_waits() {
     for (second, said) in [("something else", "Made.Hello there."), ("/next", "Made.Hello there.")] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
-        let held = commits_wait(&user);
+        let held = lock_project(&user);
         let from = client.log.len();
         let ids = [client.prompt(&session, "/next"), client.prompt(&session, second)];
         while let Some(message) = client.next_within(MOMENT) {
@@ -69,9 +69,9 @@ fn a_prompt_that_comes_while_an_accept_commits_waits() {
             let answer = client.until("an answer", is_answer);
             assert_eq!((&answer["id"], &answer["result"]["stopReason"]), (&json!(id), &json!("end_turn")));
         }
-        assert_eq!(words(&client, from), said);
+        assert_eq!(answer_text(&client, from), said);
         assert_eq!(user.read("made.txt").unwrap(), "made\n");
-        let fork = user.kept().into_iter().find(|name| *name != session).unwrap();
+        let fork = user.stored_sessions().into_iter().find(|name| *name != session).unwrap();
         let file = user.session.home().join(".claude/projects").join(format!("{fork}.json"));
         let history = std::fs::read_to_string(file).unwrap();
         assert!(history.find("Made.") < history.find(second), "it goes on after what was taken: {history}");
@@ -82,7 +82,7 @@ fn a_prompt_that_comes_while_an_accept_commits_waits() {
 fn a_prompt_that_waits_can_be_cancelled() {
     let user = User::with_next(one_file());
     let (mut client, session) = ready(&user);
-    let held = commits_wait(&user);
+    let held = lock_project(&user);
     let ids = [client.prompt(&session, "/next"), client.prompt(&session, "something else")];
     client.notify("$/cancel_request", json!({ "requestId": ids[1] }));
     assert_eq!(client.answer_to(ids[1])["result"]["stopReason"], "cancelled");
@@ -96,7 +96,7 @@ fn an_accept_is_not_disturbed_by_another_session() {
     let user = User::with_next(one_file());
     let (mut client, session) = ready(&user);
     let other = client.open(&user.session);
-    let held = commits_wait(&user);
+    let held = lock_project(&user);
     let from = client.log.len();
     let ids = [client.prompt(&session, "/next"), client.prompt(&other, "hello")];
     // The turn of the other session ends while the first session waits, and then something would be suggested for it.
@@ -130,7 +130,7 @@ fn a_limit_that_the_first_agent_meets_ends_the_second() {
             assert!(client.until("an answer", is_answered).get("error").is_some());
         }
         client.until("the suggestion without its work", is_bare);
-        let listed = listed(&mut client);
+        let listed = list_sessions(&mut client);
         assert!(listed.contains(&session) && listed.contains(&other), "{listed:?}");
         assert_eq!(client.end(), Some(0));
     }
@@ -153,7 +153,7 @@ fn a_second_agent_that_dies_or_says_what_is_no_message_costs_its_work_alone() {
         client.until("the suggestion without its work", is_bare);
         assert_eq!(client.said(&session, "something else"), "end_turn", "the first one goes on");
         assert_eq!(user.session.tree(), before);
-        assert_eq!(listed(&mut client), [session.as_str()]);
+        assert_eq!(list_sessions(&mut client), [session.as_str()]);
         assert_eq!(client.end(), Some(0));
     }
 }
@@ -178,7 +178,7 @@ fn two_proxies_on_one_folder_take_one_after_the_other() {
     let user = User::with_next(one_file());
     let (mut first, session) = ready(&user);
     let (mut second, other) = ready(&user);
-    let held = commits_wait(&user);
+    let held = lock_project(&user);
     let ids = (first.prompt(&session, "/next"), second.prompt(&other, "/next"));
     std::thread::sleep(MOMENT);
     drop(held);
@@ -191,18 +191,18 @@ fn two_proxies_on_one_folder_take_one_after_the_other() {
     let made = user.read("made.txt").unwrap();
     assert_eq!(made, "made\n", "{anew:?}");
     // The second client's proxy has not deleted the fork that the first client took.
-    let names = noted(&user, "names");
-    let there = user.kept();
+    let names = wait_for_note(&user, "names");
+    let there = user.stored_sessions();
     assert!(names.values().all(|fork| there.iter().any(|name| fork == name)), "{names:?} of {there:?}");
     // Each client goes on in its own conversation, and neither is shown one that is not its user's.
     for (client, session) in [(&mut first, &session), (&mut second, &other)] {
         assert_eq!(client.said(session, "and now?"), "end_turn");
-        let shown = listed(client);
+        let shown = list_sessions(client);
         assert!(shown.contains(session), "{shown:?}");
         assert_eq!(client.end(), Some(0));
     }
     let mut third = user.client();
-    let (mut expected, mut shown) = ([session, other], listed(&mut third));
+    let (mut expected, mut shown) = ([session, other], list_sessions(&mut third));
     expected.sort();
     shown.sort();
     assert_eq!(shown, expected);
@@ -231,14 +231,14 @@ fn is_in_the_conversation(user: &User, session: &str, kept: &[String]) -> bool {
     let params = json!({ "sessionId": session, "cwd": workspace, "mcpServers": [] });
     let answer = next.request("session/load", params);
     assert!(answer.get("result").is_some(), "{answer}");
-    let shown = listed(&mut next);
+    let shown = list_sessions(&mut next);
     assert!(shown.iter().any(|name| name == session), "{shown:?}");
     // A fork that the agent made immediately before the proxy was killed may be shown, because nobody has noted it.
     assert!(shown.iter().all(|name| name == session || !kept.contains(name)), "{shown:?}");
     assert_eq!(next.said(session, "and now?"), "end_turn");
     assert_eq!(next.end(), Some(0));
-    assert!(words(&next, 0).contains("First answer."));
-    words(&next, 0).contains("Made.")
+    assert!(answer_text(&next, 0).contains("First answer."));
+    answer_text(&next, 0).contains("Made.")
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn an_editor_that_hangs_up_while_an_accept_commits_finds_all_of_it_or_nothing() 
     for (waits, is_taken) in [(MOMENT, true), (Duration::from_secs(8), false)] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
-        let (kept, held) = (user.kept(), commits_wait(&user));
+        let (kept, held) = (user.stored_sessions(), lock_project(&user));
         client.prompt(&session, "/next");
         std::thread::sleep(MOMENT);
         let ended = std::thread::spawn(move || client.end());
@@ -264,9 +264,9 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
     for is_changed in [false, true] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
-        let (kept, held) = (user.kept(), commits_wait(&user));
+        let (kept, held) = (user.stored_sessions(), lock_project(&user));
         client.prompt(&session, "/next");
-        noted(&user, "taking");
+        wait_for_note(&user, "taking");
         // While this lock is held, nobody can write which fork stands for a session.
         let lock = user.session.home().join(".local/state/headstart/acp-proxy/lock");
         let lock = File::options().append(true).open(lock).unwrap();
@@ -291,7 +291,7 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
 fn a_proxy_that_is_killed_before_its_commit_took_nothing() {
     let user = User::with_next(one_file());
     let (mut client, session) = ready(&user);
-    let (kept, held) = (user.kept(), commits_wait(&user));
+    let (kept, held) = (user.stored_sessions(), lock_project(&user));
     client.prompt(&session, "/next");
     std::thread::sleep(MOMENT);
     kill(&client);
@@ -299,5 +299,5 @@ fn a_proxy_that_is_killed_before_its_commit_took_nothing() {
     assert!(!is_in_the_conversation(&user, &session, &kept));
     assert_eq!(user.read("made.txt"), None);
     // The fork is gone, also from the agent's sessions.
-    assert_eq!(user.kept(), [session]);
+    assert_eq!(user.stored_sessions(), [session]);
 }

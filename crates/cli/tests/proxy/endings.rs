@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{AGENT, User, json, kill, listed, nothing_is_left, processes};
+use super::{AGENT, User, assert_nothing_is_left, json, kill, list_sessions, processes};
 
 #[test]
 fn an_agent_that_dies_is_told_with_its_last_words() {
@@ -104,7 +104,7 @@ fn it_ends_with_its_editor_and_so_does_the_agent() {
     let session = client.open(&user.session);
     client.prompt(&session, "wait");
     assert_eq!(client.end(), Some(0));
-    nothing_is_left(&user.session);
+    assert_nothing_is_left(&user.session);
     let mut command = user.session.command(&["acp-proxy", "--", "some-agent"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -118,7 +118,7 @@ fn it_ends_with_its_editor_and_so_does_the_agent() {
     let ended = child.wait().unwrap();
     drop(input);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(15), "{ended}");
-    nothing_is_left(&user.session);
+    assert_nothing_is_left(&user.session);
 }
 
 #[test]
@@ -154,14 +154,14 @@ fn killed_after(moments: &[u64]) {
         }
         std::thread::sleep(Duration::from_millis(millis - millis / 2));
         kill(&client);
-        nothing_is_left(&user.session);
+        assert_nothing_is_left(&user.session);
         assert_eq!(user.session.tree(), before);
         let mut next = user.client();
         // Forks that are left are deleted at the next start, and until then they are not listed.
-        let listed = listed(&mut next);
+        let listed = list_sessions(&mut next);
         assert_eq!(listed.iter().filter(|id| **id == session).count(), 1);
         next.request("_flush", json!({}));
         assert_eq!(next.end(), Some(0));
-        assert_eq!(listed, user.kept(), "after {millis} ms");
+        assert_eq!(listed, user.stored_sessions(), "after {millis} ms");
     }
 }

@@ -120,7 +120,7 @@ fn an_agent_that_suggests_is_shown_in_every_editor() {
     // Nothing runs ahead for the suggestion, so taking it sends its text as a prompt.
     let from = client.log.len();
     assert_eq!(client.said(&session, "/next"), "end_turn");
-    assert_eq!(super::words(&client, from), "Hello there.");
+    assert_eq!(super::answer_text(&client, from), "Hello there.");
     let kept =
         std::fs::read_to_string(user.session.home().join(".claude/projects").join(format!("{session}.json")))
             .unwrap();
@@ -145,7 +145,7 @@ fn what_is_switched_off_is_off() {
         }
         client.request("_flush", json!({}));
         assert_eq!(client.end(), Some(0));
-        assert_eq!(user.kept(), [session], "no fork was made: {variable}");
+        assert_eq!(user.stored_sessions(), [session], "no fork was made: {variable}");
         assert!(!client.log.iter().any(|(_, message)| message.to_string().contains("promptSuggestions")));
     }
 }
@@ -161,7 +161,7 @@ fn thirty_thousand_updates_come_through() {
     let from = client.log.len();
     assert_eq!(client.said(&session, "go"), "end_turn");
     let rate = 30_000.0 / started.elapsed().as_secs_f64();
-    assert_eq!(super::words(&client, from).len(), 30_000 * "word ".len());
+    assert_eq!(super::answer_text(&client, from).len(), 30_000 * "word ".len());
     let mut trips: Vec<_> = (0..200)
         .map(|_| {
             let started = std::time::Instant::now();

@@ -97,7 +97,7 @@ impl User {
     }
 
     /// The ids of the sessions that the agent keeps, in order.
-    fn kept(&self) -> Vec<String> {
+    fn stored_sessions(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.session.home().join(".claude/projects")).unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> =
@@ -111,10 +111,10 @@ impl User {
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An editor that has opened a session with a product behind the proxy, and the id of the session.
-fn opened(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
+fn open_session(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
     let all: Vec<_> = ["acp-proxy"].iter().chain(arguments).chain(&["--"]).chain(product).copied().collect();
     let mut client = Client::of(session.command(&all));
-    client.wait_longer(PATIENCE);
+    client.set_patience(PATIENCE);
     client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
     let workspace = session.workspace().canonicalize().unwrap();
     let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
@@ -124,7 +124,7 @@ fn opened(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, S
 
 /// Like [`opened`], after two turns.
 fn after_two_turns(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
-    let (mut client, id) = opened(session, arguments, product);
+    let (mut client, id) = open_session(session, arguments, product);
     assert_eq!(client.said(&id, "hello"), "end_turn");
     assert_eq!(client.said(&id, "hello again"), "end_turn");
     (client, id)
@@ -152,7 +152,7 @@ fn answer_kind(client: &mut Client, kind: &str) -> Value {
 
 /// Waits until no process and no mount of this user is left in any view. Then fails if a file that was prepared for an
 /// accept is left.
-fn nothing_is_left(session: &Session) {
+fn assert_nothing_is_left(session: &Session) {
     let root = session.workspace().parent().unwrap().display().to_string();
     let mounted = || {
         let all = std::fs::read_dir("/proc").unwrap().flatten();
@@ -185,7 +185,7 @@ fn processes(session: &Session) -> usize {
 }
 
 /// The text of the answers since message number `from`.
-fn words(client: &Client, from: usize) -> String {
+fn answer_text(client: &Client, from: usize) -> String {
     let updates =
         client.log[from..].iter().filter(|(own, _)| !own).map(|(_, message)| &message["params"]["update"]);
     let chunks = updates.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
@@ -193,7 +193,7 @@ fn words(client: &Client, from: usize) -> String {
 }
 
 /// The sessions that an editor is shown.
-fn listed(client: &mut Client) -> Vec<String> {
+fn list_sessions(client: &mut Client) -> Vec<String> {
     let answer = client.request("session/list", json!({}));
     let sessions = answer["result"]["sessions"].as_array().unwrap();
     sessions.iter().map(|session| session["sessionId"].as_str().unwrap().to_owned()).collect()

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{NEXT, PATIENCE, answer_kind, listed};
+use super::{NEXT, PATIENCE, answer_kind, list_sessions};
 use crate::client::Client;
 use crate::support::server::{Request, ScriptedResponse, Server, calls, says};
 use crate::support::{Session, installed};
 
 /// The last text of the user in a request, and the number of results of tools that follow it.
-fn asked(body: &Value) -> (String, usize) {
+fn last_user_text(body: &Value) -> (String, usize) {
     let (mut text, mut results) = (String::new(), 0);
     for message in body["messages"].as_array().into_iter().flatten() {
         match message["role"].as_str() {
@@ -33,7 +33,7 @@ fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + '
         }
         let body = request.json();
         let offers_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
-        match asked(&body) {
+        match last_user_text(&body) {
             (text, _) if text.contains("A question from the program") => {
                 says(&json!({ "suggestion": NEXT }).to_string())
             }
@@ -88,7 +88,8 @@ fn turns(model: &Server, words: &str) -> Vec<Value> {
         requests.iter().filter(|request| request.head.contains("/chat/completions")).map(Request::json);
     bodies
         .filter(|body| {
-            body["tools"].as_array().is_some_and(|tools| !tools.is_empty()) && asked(body).0.contains(words)
+            body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+                && last_user_text(body).0.contains(words)
         })
         .collect()
 }
@@ -130,7 +131,7 @@ fn opencode_works_ahead_and_its_work_is_taken() {
     let now = turns(&model, "change it");
     assert_eq!(now.len(), 2, "one call, and its answer");
     begins_with(&now[0], turns(&model, NEXT).last().unwrap());
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
 }
 
@@ -162,7 +163,7 @@ fn what_opencode_asks_ahead_is_answered_in_the_editor() {
         let results =
             history["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
         assert_eq!(results.count(), 1, "the answer is in the history, once: {history}");
-        assert_eq!(listed(&mut client), [id.as_str()]);
+        assert_eq!(list_sessions(&mut client), [id.as_str()]);
         assert_eq!(client.end(), Some(0));
     }
 }
@@ -195,7 +196,7 @@ fn what_opencode_would_do_outside_its_view_waits() {
     }
     assert!(!model.requests().iter().any(|request| request.head.contains("/pwned")), "it was reached");
     assert!(!session.home().join("pwned").exists());
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{NEXT, answer_kind, listed, nothing_is_left};
+use super::{NEXT, answer_kind, assert_nothing_is_left, list_sessions};
 use crate::client::Client;
 use crate::support::server::{Request, ScriptedResponse, Server, messages_call, messages_say};
 use crate::support::{Session, installed};
 
 /// The last text of the user in a request, and the number of results of tools that follow it.
-fn asked(body: &Value) -> (String, usize) {
+fn last_user_text(body: &Value) -> (String, usize) {
     let (mut text, mut results) = (String::new(), 0);
     for message in
         body["messages"].as_array().into_iter().flatten().filter(|message| message["role"] == "user")
@@ -42,7 +42,7 @@ fn model(work: Vec<Work>) -> Server {
         if !request.head.contains("/messages") {
             return ScriptedResponse::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
-        let (text, done) = asked(&request.json());
+        let (text, done) = last_user_text(&request.json());
         if text.contains("A question from the program") {
             return messages_say(&json!({ "suggestion": NEXT }).to_string());
         }
@@ -80,16 +80,16 @@ fn user() -> Session {
 }
 
 /// An editor that has opened a session, and the id of the session.
-fn opened(session: &Session, arguments: &[&str]) -> (Client, String) {
+fn open_session(session: &Session, arguments: &[&str]) -> (Client, String) {
     let program = installed("@agentclientprotocol/claude-agent-acp/dist/index.js").display().to_string();
     let node = installed("node/bin/node").display().to_string();
-    super::opened(session, arguments, &[&node, &program])
+    super::open_session(session, arguments, &[&node, &program])
 }
 
 /// Like [`opened`], after two turns with this model.
 fn after_two_turns(session: Session, model: &Server) -> (Session, Client, String) {
     let session = session.variable("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"));
-    let (mut client, id) = opened(&session, &[]);
+    let (mut client, id) = open_session(&session, &[]);
     client.request("session/set_mode", json!({ "sessionId": id, "modeId": "default" }));
     assert_eq!(client.said(&id, "hello"), "end_turn");
     assert_eq!(client.said(&id, "hello again"), "end_turn");
@@ -98,22 +98,23 @@ fn after_two_turns(session: Session, model: &Server) -> (Session, Client, String
 
 /// The requests of turns, which offer tools, for a text. The marks where a provider's cache is to begin are removed.
 fn turns(model: &Server, words: &str) -> Vec<Value> {
-    fn bare(value: &mut Value) {
+    fn remove_volatile_fields(value: &mut Value) {
         if let Some(fields) = value.as_object_mut() {
             fields.shift_remove("cache_control");
-            fields.values_mut().for_each(bare);
+            fields.values_mut().for_each(remove_volatile_fields);
         } else if let Some(items) = value.as_array_mut() {
-            items.iter_mut().for_each(bare);
+            items.iter_mut().for_each(remove_volatile_fields);
         }
     }
     let requests = model.requests();
     let bodies = requests.iter().filter(|request| request.head.contains("/messages")).map(Request::json);
     let turns = bodies.filter(|body| {
-        body["tools"].as_array().is_some_and(|tools| !tools.is_empty()) && asked(body).0.contains(words)
+        body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+            && last_user_text(body).0.contains(words)
     });
     turns
         .map(|mut body| {
-            bare(&mut body);
+            remove_volatile_fields(&mut body);
             body
         })
         .collect()
@@ -176,7 +177,7 @@ fn claude_agent_acp_works_ahead_and_its_work_is_taken() {
     let result = results(&now[1]).pop().unwrap();
     assert_ne!(result["is_error"], true, "{result}");
     begins_with(&now[0], turns(&model, NEXT).last().unwrap());
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
 }
 
@@ -208,7 +209,7 @@ fn answered_at_the_boundary(kind: &str, held: Duration) {
     assert_eq!(results.len(), 1, "the answer is in the history, once: {history}");
     assert_eq!(results[0]["is_error"] == true, kind != "allow_once", "{results:?}");
     assert_eq!(history["messages"].to_string().matches(NEXT).count(), 1, "{history}");
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
 }
 
@@ -244,9 +245,9 @@ fn work_of_claude_agent_acp_that_is_not_taken_leaves_nothing() {
     client.notify("session/cancel", json!({ "sessionId": id }));
     assert_eq!(client.said(&id, "/ahead off"), "end_turn");
     assert_eq!(client.said(&id, "something else"), "end_turn");
-    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(list_sessions(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
-    nothing_is_left(&session);
+    assert_nothing_is_left(&session);
     assert_eq!(session.tree(), before);
     // The agent keeps only one conversation, that of its user.
     let folders = std::fs::read_dir(session.home().join(".claude/projects")).unwrap().flatten();
@@ -263,7 +264,7 @@ fn work_of_claude_agent_acp_that_is_not_taken_leaves_nothing() {
 fn what_claude_agent_acp_suggests_itself_is_shown_in_every_editor() {
     let model = model(Vec::new());
     let session = user().variable("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"));
-    let (mut client, id) = opened(&session, &["--suggestions", "agent"]);
+    let (mut client, id) = open_session(&session, &["--suggestions", "agent"]);
     assert_eq!(client.said(&id, "hello"), "end_turn");
     assert_eq!(client.said(&id, "hello again"), "end_turn");
     client.suggested("run the tests", None);

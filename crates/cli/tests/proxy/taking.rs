@@ -1,6 +1,6 @@
 //! Holds what happens when work that ran ahead is taken, and when it is not.
 
-use super::{NEXT, User, json, listed, nothing_is_left, with, words};
+use super::{NEXT, User, answer_text, assert_nothing_is_left, json, list_sessions, with};
 use crate::client::Client;
 use crate::support::recorded;
 
@@ -19,7 +19,7 @@ fn the_page_shows_what_an_editor_sees_of_work_ahead() {
     let (mut client, session) = user.after_hello();
     client.suggested(NEXT, Some("ready"));
     let id = client.prompt(&session, "/next");
-    agree(&mut client);
+    allow_write(&mut client);
     client.answer_to(id);
     let name = |message: &serde_json::Value| {
         message["params"]["update"]["sessionUpdate"].as_str().unwrap_or_default().to_owned()
@@ -52,7 +52,7 @@ fn the_page_shows_what_an_editor_sees_of_work_ahead() {
     recorded("acp-proxy.md", &shown);
 }
 
-fn agree(client: &mut Client) {
+fn allow_write(client: &mut Client) {
     let question = client.answer_question("write");
     let content = question["params"]["toolCall"]["content"].as_array().unwrap();
     assert_eq!(content.len(), 2, "{question}");
@@ -68,10 +68,10 @@ fn what_ran_ahead_is_taken_by_its_words_and_by_the_command() {
         assert_eq!(user.session.tree(), before, "nothing is written before it is taken");
         let from = client.log.len();
         let id = client.prompt(&session, taken);
-        agree(&mut client);
+        allow_write(&mut client);
         let answer = client.answer_to(id);
         assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
-        assert_eq!(words(&client, from), "Both are made.");
+        assert_eq!(answer_text(&client, from), "Both are made.");
         assert_eq!(user.read("made.txt").unwrap(), "made\n");
         assert_eq!(user.read("by-shell.txt").unwrap(), "shell\n");
         let sessions =
@@ -82,10 +82,10 @@ fn what_ran_ahead_is_taken_by_its_words_and_by_the_command() {
         let from = client.log.len();
         client.suggested(NEXT, Some("ready"));
         assert_eq!(client.said(&session, "what is there?"), "end_turn");
-        assert_eq!(words(&client, from), "Hello there.");
-        let listed = listed(&mut client);
+        assert_eq!(answer_text(&client, from), "Hello there.");
+        let listed = list_sessions(&mut client);
         assert_eq!(listed, [session.as_str()], "one session for its user");
-        let kept: Vec<String> = user.kept();
+        let kept: Vec<String> = user.stored_sessions();
         let fork = kept.iter().find(|name| **name != session).unwrap();
         let file = user.session.home().join(".claude/projects").join(format!("{fork}.json"));
         let history = std::fs::read_to_string(file).unwrap();
@@ -100,7 +100,7 @@ fn what_ran_ahead_is_taken_by_its_words_and_by_the_command() {
         let answer =
             again.request("session/load", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
         assert!(answer.get("error").is_none(), "{answer}");
-        assert!(words(&again, from).contains("Both are made."));
+        assert!(answer_text(&again, from).contains("Both are made."));
         let stats = user.session.run(&["stats"]).stdout;
         assert!(stats.contains("2 shown, 1 taken") && stats.contains("claude-agent-acp"), "{stats}");
         let undone = user.session.run(&["undo"]);
@@ -115,7 +115,7 @@ fn any_other_prompt_gives_it_up_without_a_trace() {
     client.suggested(NEXT, Some("ready"));
     let from = client.log.len();
     assert_eq!(client.said(&session, "something else"), "end_turn");
-    assert_eq!(words(&client, from), "Hello there.");
+    assert_eq!(answer_text(&client, from), "Hello there.");
     let told = client.log[from..]
         .iter()
         .map(|(_, message)| message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"].clone());
@@ -128,11 +128,11 @@ fn any_other_prompt_gives_it_up_without_a_trace() {
     client.suggested(NEXT, Some("ready"));
     assert_eq!(client.end(), Some(0));
     let mut next = user.client();
-    assert_eq!(listed(&mut next), [session.as_str()]);
+    assert_eq!(list_sessions(&mut next), [session.as_str()]);
     next.request("_flush", json!({}));
-    assert_eq!(user.kept(), [session], "no fork is left");
+    assert_eq!(user.stored_sessions(), [session], "no fork is left");
     assert_eq!(next.end(), Some(0));
-    nothing_is_left(&user.session);
+    assert_nothing_is_left(&user.session);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn changes_that_are_not_wanted_are_not_written() {
     let id = client.prompt(&session, "/next");
     client.answer_question("drop");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
-    assert_eq!(words(&client, from), "Nothing was written.");
+    assert_eq!(answer_text(&client, from), "Nothing was written.");
     assert_eq!((user.read("made.txt"), user.read("by-shell.txt")), (None, None));
     // In a mode in which the agent does not ask about edits, nobody asks when the work is taken.
     client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
@@ -177,10 +177,10 @@ fn a_boundary_is_a_question_that_waits_for_its_user() {
         client.respond(&question, json!({ "outcome": { "outcome": "selected", "optionId": option } }));
         client.answer_question("write");
         assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
-        assert_eq!(words(&client, from), "It ran.");
+        assert_eq!(answer_text(&client, from), "It ran.");
         assert_eq!(user.read("count.txt"), (option == "allow_once").then(|| "ran\n".to_owned()));
         assert_eq!(user.read("made.txt").unwrap(), "made\n");
-        let fork = user.kept().into_iter().find(|name| {
+        let fork = user.stored_sessions().into_iter().find(|name| {
             let file = user.session.home().join(".claude/projects").join(format!("{name}.json"));
             std::fs::read_to_string(file)
                 .unwrap()
@@ -203,7 +203,7 @@ fn a_call_that_no_view_can_hold_is_the_first_agents() {
     let question = client.answer_question("allow_once");
     assert!(question["id"].is_number(), "it is the agent's own question: {question}");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
-    assert_eq!(words(&client, from), "It is there.");
+    assert_eq!(answer_text(&client, from), "It is there.");
     let outside = user.session.workspace().parent().unwrap().join("outside.txt");
     assert_eq!(std::fs::read_to_string(outside).unwrap(), "hello\n");
 }
@@ -219,7 +219,7 @@ fn work_that_is_still_going_on_can_be_taken() {
     let id = client.prompt(&session, "/next");
     client.answer_question("write");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
-    assert_eq!(words(&client, from), "I begin. Done.");
+    assert_eq!(answer_text(&client, from), "I begin. Done.");
     assert_eq!(user.read("made.txt").unwrap(), "made\n");
 }
 
@@ -247,7 +247,7 @@ fn what_its_user_changed_meanwhile_is_kept_and_the_prompt_runs_anew() {
     let question = client.answer_question("reject_once");
     assert!(question["id"].is_number(), "{question}");
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
-    assert_eq!(words(&client, from), "Written.");
+    assert_eq!(answer_text(&client, from), "Written.");
     assert_eq!(user.read("notes.txt").unwrap(), "theirs, and longer\n");
     let history =
         std::fs::read_to_string(user.session.home().join(".claude/projects").join(format!("{session}.json")))
@@ -281,9 +281,9 @@ fn many_accepts_leave_one_session() {
         client.suggested(NEXT, Some("ready"));
         assert_eq!(client.said(&session, "/next"), "end_turn");
     }
-    assert_eq!(listed(&mut client), [session.as_str()]);
+    assert_eq!(list_sessions(&mut client), [session.as_str()]);
     assert_eq!(client.said(&session, "/ahead off"), "end_turn");
     client.request("_flush", json!({}));
     assert_eq!(client.end(), Some(0));
-    assert_eq!(user.kept().len(), 2, "its own, and the fork that stands for it");
+    assert_eq!(user.stored_sessions().len(), 2, "its own, and the fork that stands for it");
 }

@@ -298,14 +298,14 @@ fn exchange(
 }
 
 /// The lines that the shim wrote down.
-fn passed(session: &Session, way: &str) -> Vec<Vec<u8>> {
+fn recorded_lines(session: &Session, way: &str) -> Vec<Vec<u8>> {
     let bytes = fs::read(session.home().join(format!("passed{way}"))).unwrap();
     bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
 /// Whether a line is one that the proxy adds when it makes suggestions: its own requests, their answers, messages about
 /// its forks, and the display of a suggestion.
-fn is_added(line: &[u8], session: &str) -> bool {
+fn is_proxys_own(line: &[u8], session: &str) -> bool {
     let message: Value = serde_json::from_slice(line).unwrap_or_default();
     let (params, update) = (&message["params"], &message["params"]["update"]);
     message["id"].as_str().is_some_and(|id| id.starts_with("headstart:"))
@@ -330,10 +330,10 @@ fn a_hundred_exchanges_with_five_products_pass_byte_for_byte() {
             let model = model();
             let session = user(&model, product);
             let (id, mut sent, mut received) = exchange(&session, product, arguments);
-            let (mut heard, mut said) = (passed(&session, "-in"), passed(&session, "-out"));
+            let (mut heard, mut said) = (recorded_lines(&session, "-in"), recorded_lines(&session, "-out"));
             if arguments.is_empty() {
                 for lines in [&mut sent, &mut received, &mut heard, &mut said] {
-                    lines.retain(|line| !is_added(line, &id));
+                    lines.retain(|line| !is_proxys_own(line, &id));
                 }
             }
             assert!(EXCHANGES <= sent.len() && EXCHANGES <= received.len(), "{}", sent.len());

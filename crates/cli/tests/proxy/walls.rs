@@ -177,5 +177,5 @@ fn where_there_is_no_view_messages_pass_and_nothing_runs() {
     assert_eq!(client.said(&session, "hello"), "end_turn");
     client.request("_flush", json!({}));
     assert_eq!(client.end(), Some(0));
-    assert_eq!((user.read("made.txt"), user.kept()), (None, vec![session]));
+    assert_eq!((user.read("made.txt"), user.stored_sessions()), (None, vec![session]));
 }
