@@ -48,7 +48,7 @@ impl Log {
             .with_span_events(FmtSpan::NEW | FmtSpan::CLOSE)
             // An error because of a full disk must not be printed over the screen.
             .log_internal_errors(false)
-            .with_writer(Mutex::new(Scrubbed { file, secrets: secrets() }))
+            .with_writer(Mutex::new(ScrubbingWriter { file, secrets: secrets() }))
             .with_filter(filter_fn(move |metadata| is_ours(metadata.target())));
         let level = if with_content { LevelFilter::TRACE } else { LevelFilter::DEBUG };
         tracing_subscriber::registry().with(lines.and_then(level)).init();
@@ -75,12 +75,12 @@ fn log_panics() {
 }
 
 /// Removes secrets from each line.
-struct Scrubbed {
+struct ScrubbingWriter {
     file: File,
     secrets: Scrubber,
 }
 
-impl Write for Scrubbed {
+impl Write for ScrubbingWriter {
     /// Writes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);

@@ -18,7 +18,7 @@ use crate::remote::ViewHosts;
 use crate::tool_servers::ServerTools;
 
 /// The parts of a conversation about a workspace on this machine.
-pub(crate) struct Parts {
+pub(crate) struct ConversationParts {
     pub(crate) engine: Engine,
     /// The workspace itself, whose last commits can be undone.
     pub(crate) tree: Arc<OsTree>,
@@ -43,7 +43,7 @@ pub(crate) struct Parts {
     pub(crate) state: Option<PathBuf>,
 }
 
-impl Parts {
+impl ConversationParts {
     /// The commits of work that could not be accepted, because git was used meanwhile.
     pub(crate) fn commits(
         &self,

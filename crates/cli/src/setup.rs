@@ -25,7 +25,7 @@ use crate::intel::Intel;
 use crate::mentions::Mentions;
 use crate::models::Models;
 use crate::output;
-use crate::parts::Parts;
+use crate::parts::ConversationParts;
 use crate::remote::{Remote, ViewHosts};
 use crate::repository::GitRepository;
 use crate::rules::Rules;
@@ -40,7 +40,7 @@ const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
 
 /// Which process accepts what is speculated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AcceptedBy {
+pub(crate) enum AcceptingProcess {
     /// This process. Staged files are on the disk already, so that an accept only has to move them.
     This,
     /// Another process, which finds the staged files on the disk too.
@@ -49,7 +49,7 @@ pub(crate) enum AcceptedBy {
 
 /// The real workspace. Operations that dead processes left unfinished in it are completed and reported. `state` is the
 /// state folder; without it no accept can be undone.
-pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Result<OsTree, CliError> {
+pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptingProcess) -> Result<OsTree, CliError> {
     let options = options(state, by);
     let failed = |error: TreeError| cannot_open(workspace, state, &error);
     let tree = OsTree::open_with(workspace, options).map_err(failed)?;
@@ -76,14 +76,14 @@ pub(crate) fn cannot_open(workspace: &Path, state: Option<&Path>, error: &TreeEr
     of_state.unwrap_or_else(|| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
-pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {
+pub(crate) fn options(state: Option<&Path>, by: AcceptingProcess) -> OsOptions {
     OsOptions {
         state: state.map(Path::to_owned),
         durability: Durability::Full,
         undo: if state.is_some() { UNDO } else { UndoLimit::default() },
         prepare: match by {
-            AcceptedBy::This => Preparing::ForThisTree,
-            AcceptedBy::Another => Preparing::ForAnyProcess,
+            AcceptingProcess::This => Preparing::ForThisTree,
+            AcceptingProcess::Another => Preparing::ForAnyProcess,
         },
     }
 }
@@ -212,7 +212,7 @@ pub(crate) async fn parts(
     models: &Models,
     environment: &Environment,
     server_tools: ServerTools,
-) -> Result<Parts, CliError> {
+) -> Result<ConversationParts, CliError> {
     let view_hosts = view_hosts(config, workspace, environment, state);
     let intel = Intel::open(config, workspace, environment, view_hosts.local.as_ref())?;
     let mut rules =
@@ -222,7 +222,7 @@ pub(crate) async fn parts(
     let host = NativeHost::unattended(rules).with_project_rules(project_rules.clone());
     let host = host.at_boundary(config.at_boundary).for_workspace(workspace, config.shadow.fresh);
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
-    let os_tree = Arc::new(tree(Path::new(workspace), state, AcceptedBy::This)?);
+    let os_tree = Arc::new(tree(Path::new(workspace), state, AcceptingProcess::This)?);
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
@@ -237,7 +237,7 @@ pub(crate) async fn parts(
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;
-    let parts = Parts {
+    let parts = ConversationParts {
         engine,
         tree: os_tree,
         host,
@@ -261,7 +261,7 @@ pub(crate) async fn demo_parts(
     workspace: &Path,
     recording: Recording,
     speed: f64,
-) -> Result<Parts, CliError> {
+) -> Result<ConversationParts, CliError> {
     let models = Models::of_recording(recording, speed);
     // A recording does not use an index, and its folder is removed with the demo.
     let index = IndexConfig { enabled: false, ..IndexConfig::default() };

@@ -88,14 +88,14 @@ impl Chat {
     /// Shows completions with names that have just arrived, unless the user has moved the mark: they are then choosing
     /// from the list that they see.
     pub(super) fn complete_with_news(&mut self) {
-        if self.names.is_open && !self.editor.popup().is_some_and(Popup::is_moved) {
+        if self.completion.is_open && !self.editor.popup().is_some_and(Popup::is_moved) {
             self.complete();
         }
     }
 
     /// Notes that the user closed the list. It stays closed until they type on.
     pub(super) fn close_popup(&mut self) {
-        self.names.is_open = false;
+        self.completion.is_open = false;
     }
 
     fn popup(&mut self) -> Option<Popup> {
@@ -107,9 +107,9 @@ impl Chat {
         }
         let line = text.strip_prefix('/').filter(|line| is_typed && command::may_be_command(line));
         let is_name = line.is_some_and(|line| !line.contains(' '));
-        self.names.is_open &= start.is_some() || is_name;
+        self.completion.is_open &= start.is_some() || is_name;
         if let Some(MentionStart { at, word }) = start {
-            let (word, is_open) = (word.to_owned(), std::mem::replace(&mut self.names.is_open, true));
+            let (word, is_open) = (word.to_owned(), std::mem::replace(&mut self.completion.is_open, true));
             if !is_open {
                 self.look_for_names();
                 self.ask_servers();
@@ -117,11 +117,11 @@ impl Chat {
             return Popup::new(at, self.mentions(&word));
         }
         let line = line?.to_owned();
-        if is_name && !std::mem::replace(&mut self.names.is_open, true) {
+        if is_name && !std::mem::replace(&mut self.completion.is_open, true) {
             self.ask_servers();
         }
         match line.split_once(' ') {
-            None => Popup::new(0, commands(&line, &self.names.offered.1)),
+            None => Popup::new(0, commands(&line, &self.completion.offered.1)),
             Some((name, argument)) => {
                 let choices = catalog::find(name)?.choices;
                 let choice = |word: &str| Choice {
@@ -161,12 +161,12 @@ impl Chat {
 
     /// Searches the workspace in the background.
     fn look_for_names(&mut self) {
-        if self.names.scan.is_some() {
+        if self.completion.scan.is_some() {
             return;
         }
         let (workspace, gate) = (self.parts.workspace.clone(), self.parts.gate_context());
         let tree = Arc::clone(&self.parts.engine.workspace) as Arc<dyn Tree>;
-        self.names.scan = Some(tokio::spawn(async move {
+        self.completion.scan = Some(tokio::spawn(async move {
             let rules = ProjectRules::read(&tree, &gate).await;
             let rules = rules.rules().iter().map(Rule::name).collect();
             let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate, MOST_FILES)).await;
@@ -177,18 +177,18 @@ impl Chat {
     /// Asks the servers in the background what they list. They are asked once, until they say that their lists have
     /// changed.
     fn ask_servers(&mut self) {
-        if self.names.server_request.is_none() && self.parts.server_tools.has_servers() {
+        if self.completion.server_request.is_none() && self.parts.server_tools.has_servers() {
             let servers = Arc::clone(&self.parts.server_tools);
-            self.names.server_request = Some(tokio::spawn(async move { servers.offers().await }));
+            self.completion.server_request = Some(tokio::spawn(async move { servers.offers().await }));
         }
     }
 
     /// Forgets what the servers listed, because they are other servers now. If the list is open, they are asked at
     /// once.
     pub(super) fn servers_changed(&mut self) {
-        self.names.server_request = None;
-        self.names.offered = <_>::default();
-        if self.names.is_open {
+        self.completion.server_request = None;
+        self.completion.offered = <_>::default();
+        if self.completion.is_open {
             self.ask_servers();
         }
     }
@@ -204,20 +204,20 @@ impl Chat {
                 is_whole: false,
             })
             .collect();
-        special.extend(self.names.lists.rules.iter().map(|name| Choice {
+        special.extend(self.completion.lists.rules.iter().map(|name| Choice {
             label: format!("@rule:{name}"),
             words: "a rule of the project".to_owned(),
             text: format!("@rule:{name} "),
             is_whole: false,
         }));
-        special.extend(self.names.offered.0.iter().filter_map(|resource| {
+        special.extend(self.completion.offered.0.iter().filter_map(|resource| {
             let label = mention_of_resource(&resource.server, &resource.uri)?;
             let text = format!("{label} ");
             Some(Choice { label, words: resource.words.clone(), text, is_whole: false })
         }));
         let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
         let special = best(word, special);
-        let found = best_paths(word, &self.names.lists.paths);
+        let found = best_paths(word, &self.completion.lists.paths);
         let of_path = |path: &String| {
             let mention = mention_of_path(path)?;
             // No space follows a folder, because a file in it may be typed next.

@@ -30,7 +30,7 @@ pub(crate) enum Display {
 
 /// The last line of a turn with `--json`.
 #[derive(Serialize)]
-struct Finished<'a> {
+struct FinishedLine<'a> {
     r#type: &'static str,
     #[serde(flatten)]
     ending: &'a Ending,
@@ -187,7 +187,7 @@ impl Display {
             TurnEvent::Compacted(Compaction { outputs, summary, before, after }) => print_json(&json!({
                 "type": "compacted", "outputs": outputs, "summary": summary, "before": before, "after": after,
             })),
-            TurnEvent::Ended(ending) => print_json(&Finished { r#type: "finished", ending }),
+            TurnEvent::Ended(ending) => print_json(&FinishedLine { r#type: "finished", ending }),
         }
     }
 

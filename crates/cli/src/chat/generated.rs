@@ -12,7 +12,7 @@ const ATTRIBUTE: &str = "linguist-generated";
 const MOST_BYTES: usize = 1 << 20;
 
 /// Reads the attributes of a workspace's files.
-pub(super) struct Generated<R> {
+pub(super) struct GeneratedFiles<R> {
     read: R,
     /// The rules by the name of their file. Each file is read once.
     known: BTreeMap<String, Vec<AttributeRule>>,
@@ -21,7 +21,7 @@ pub(super) struct Generated<R> {
 /// A pattern, and whether files that match it are generated.
 type AttributeRule = (Gitignore, bool);
 
-impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> Generated<R> {
+impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> GeneratedFiles<R> {
     /// `read` returns the content of a path in the workspace.
     pub(super) fn new(read: R) -> Self {
         Self { read, known: BTreeMap::new() }
@@ -86,7 +86,7 @@ mod tests {
                 "*.pb.go linguist-generated\n[ab].pb.go linguist-generated=false\nmade/ linguist-generated\nodd.pb.go !linguist-generated\n",
             ),
         ];
-        let mut generated = Generated::new(|path: &WorkspacePath| {
+        let mut generated = GeneratedFiles::new(|path: &WorkspacePath| {
             let found = files.iter().find(|(name, _)| path.as_str() == Some(name));
             found.map(|(_, text)| text.as_bytes().to_vec())
         });
@@ -111,7 +111,9 @@ mod tests {
     #[test]
     fn a_file_that_is_very_long_says_nothing() {
         let long = "*.rs linguist-generated\n".repeat(MOST_BYTES / 20);
-        assert!(!Generated::new(|_: &WorkspacePath| Some(long.clone().into_bytes())).is("lib.rs"));
-        assert!(Generated::new(|_: &WorkspacePath| Some(b"*.rs linguist-generated".to_vec())).is("lib.rs"));
+        assert!(!GeneratedFiles::new(|_: &WorkspacePath| Some(long.clone().into_bytes())).is("lib.rs"));
+        assert!(
+            GeneratedFiles::new(|_: &WorkspacePath| Some(b"*.rs linguist-generated".to_vec())).is("lib.rs")
+        );
     }
 }

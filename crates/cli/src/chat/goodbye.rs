@@ -8,7 +8,7 @@ use crate::terminal::Style;
 
 /// What a chat has done for its user.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct SessionTally {
     pub(super) turns: u32,
     /// How long the accepted work had taken when it ran ahead.
     pub(super) ahead: Duration,

@@ -11,7 +11,7 @@ use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
-use super::generated::Generated;
+use super::generated::GeneratedFiles;
 use super::pager::{SideOutput, SideOutputs};
 use super::{Chat, calls, show};
 use crate::conversation::costs::duration_words;
@@ -108,11 +108,11 @@ impl Chat {
         self.editor.replace(&text);
         self.agent.edited(&text, EditKind::Typed);
         self.drafted = Some(draft);
-        self.say_typed()
+        self.say_prompt_text()
     }
 
     /// Announces what is in the prompt to a user who cannot see it.
-    pub(super) fn say_typed(&mut self) -> Result<(), CliError> {
+    pub(super) fn say_prompt_text(&mut self) -> Result<(), CliError> {
         if !self.display.uses_screen_reader() {
             return Ok(());
         }
@@ -278,7 +278,7 @@ impl Chat {
     /// What was written, without the lines of files that the project calls generated. A diff in a question keeps them,
     /// because the project must not hide from the user what would be written.
     fn without_generated(&self, diff: Diff) -> Diff {
-        let mut generated = Generated::new(|path: &WorkspacePath| self.parts.read(path));
+        let mut generated = GeneratedFiles::new(|path: &WorkspacePath| self.parts.read(path));
         diff.with_generated(|path| generated.is(path))
     }
 

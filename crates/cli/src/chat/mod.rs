@@ -52,7 +52,7 @@ use crate::conversation::{
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
-use crate::parts::Parts;
+use crate::parts::ConversationParts;
 use crate::signals::Signals;
 use crate::terminal::{
     Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveRow, Style, TerminalFeatures,
@@ -80,11 +80,11 @@ pub(crate) struct Chat {
     agent: AgentHandle,
     driver: JoinHandle<()>,
     updates: Updates,
-    parts: Parts,
+    parts: ConversationParts,
     settings: Settings,
     display: Display,
     editor: LineEditor,
-    names: completion::NameCompletion,
+    completion: completion::NameCompletion,
     /// When a key last put the suggestion into the prompt.
     inserted_at: Option<Instant>,
     /// When Ctrl-C was pressed at an empty prompt, if nothing was pressed since.
@@ -125,7 +125,7 @@ pub(crate) struct Chat {
     id: String,
     /// Whether this chat can be resumed later.
     is_kept: bool,
-    tally: goodbye::Tally,
+    tally: goodbye::SessionTally,
     status: status::Status,
     notices: notices::Notices,
     skip_notice: skip_notice::SkipNotice,
@@ -148,7 +148,7 @@ pub(crate) struct ChatEnd {
 impl Chat {
     /// Starts the conversation on the current runtime.
     pub(crate) fn new(
-        parts: Parts,
+        parts: ConversationParts,
         settings: Settings,
         accounts: Accounts,
         mut storage: SessionStorage,
@@ -178,7 +178,7 @@ impl Chat {
             settings,
             display,
             editor,
-            names: completion::NameCompletion::default(),
+            completion: completion::NameCompletion::default(),
             inserted_at: None,
             interrupted_at: None,
             question: None,
@@ -204,7 +204,7 @@ impl Chat {
             trouble,
             id,
             is_kept,
-            tally: goodbye::Tally::default(),
+            tally: goodbye::SessionTally::default(),
             status: status::Status::default(),
             notices,
             skip_notice: skip_notice::SkipNotice::default(),
@@ -288,10 +288,10 @@ impl Chat {
                 // Updates wait while a text is open on the separate screen.
                 Some(update) = self.updates.next(), if !self.display.is_reading() => self.on_update(&update)?,
                 () = second => {}
-                () = self.names.refresh() => self.complete_with_news(),
+                () = self.completion.refresh() => self.complete_with_news(),
                 () = self.status.update() => {}
                 () = self.parts.server_tools.changed(), if view.phase == Phase::Idle && !self.display.is_reading() => self.say_notices()?,
-                news = own_command::next_event(&mut self.own_command), if !self.display.is_reading() => self.on_own(news)?,
+                news = own_command::next_event(&mut self.own_command), if !self.display.is_reading() => self.on_own_command(news)?,
                 () = server_tools::wait_for_restart(&mut self.reloading), if view.phase == Phase::Idle && !self.display.is_reading() => self.on_reloaded()?,
                 () = self.startup_queue.until_late() => self.on_late_servers()?,
                 news = server_login::next_event(&mut self.login), if !self.display.is_reading() => self.on_login(news)?,

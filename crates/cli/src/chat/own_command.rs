@@ -116,7 +116,7 @@ impl Chat {
         Ok(())
     }
 
-    pub(super) fn on_own(&mut self, event: CommandEvent) -> Result<(), CliError> {
+    pub(super) fn on_own_command(&mut self, event: CommandEvent) -> Result<(), CliError> {
         match event {
             CommandEvent::Printed(end) => {
                 if let Some(own) = &mut self.own_command {

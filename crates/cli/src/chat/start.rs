@@ -52,7 +52,7 @@ impl Chat {
         // Only a person can edit an offered prompt; a pipe has no editor.
         if self.display.uses_screen_reader() && sent.is_none() && !first.is_empty() {
             self.editor.replace(&first);
-            self.say_typed()?;
+            self.say_prompt_text()?;
         }
         if self.display.has_keys() && sent.is_none() && !first.is_empty() {
             let how = "Enter sends this prompt, or type your own. Tab takes those that follow.";

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
-use crate::setup::{self, AcceptedBy};
+use crate::setup::{self, AcceptingProcess};
 use crate::store::{LockedSpeculation, Record, SpeculationId, SpeculationState, Store};
 use crate::{accounts, workspace};
 
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "aborted", rename_all = "camelCase")]
-struct Aborted<'a> {
+struct AbortReport<'a> {
     id: &'a str,
     /// Whether a running process was told to stop.
     was_running: bool,
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &IdArgs, context: &Context) -> Result<ExitStatus, CliErr
 
 fn report_abort(id: &SpeculationId, was_running: bool, context: &Context) -> Result<ExitStatus, CliError> {
     if context.output.is_json() {
-        output::print_json(&Aborted { id: id.as_str(), was_running })?;
+        output::print_json(&AbortReport { id: id.as_str(), was_running })?;
     } else {
         output::print(&format!("aborted {id}; nothing of it is left\n"))?;
     }
@@ -69,7 +69,7 @@ fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), Cl
 
 /// Removes what was prepared for an accept. If the workspace cannot be opened any more, a sweep removes it.
 fn forget(store: &Store, record: &Record) {
-    let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
+    let options = setup::options(Some(store.state_folder()), AcceptingProcess::Another);
     if let Some(finished) = &record.finished
         && let Ok(tree) = OsTree::open_with(&record.workspace, options)
     {
@@ -84,7 +84,7 @@ fn is_accepted(store: &Store, locked: &LockedSpeculation) -> Result<bool, CliErr
     // If the workspace does not exist any more, neither do the changes in it.
     let Ok(workspace) = workspace::of_record(record) else { return Ok(false) };
     let workspace = Path::new(&workspace);
-    let tree = setup::tree(workspace, Some(store.state_folder()), AcceptedBy::Another)?;
+    let tree = setup::tree(workspace, Some(store.state_folder()), AcceptingProcess::Another)?;
     tree.is_committed(&finished.changes)
         .map_err(|error| setup::cannot_open(workspace, Some(store.state_folder()), &error))
 }

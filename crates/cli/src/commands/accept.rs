@@ -22,7 +22,7 @@ use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::index;
 use crate::models::Models;
-use crate::setup::AcceptedBy;
+use crate::setup::AcceptingProcess;
 use crate::store::{LockedSpeculation, Record, SpeculationState};
 use crate::{accounts, output, setup, workspace};
 
@@ -170,7 +170,7 @@ async fn accept(
     // An accept sends no request to a model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
     let tree =
-        setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
+        setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptingProcess::Another)?;
     // No command runs here: an accept only judges what ran, and commits.
     let engine = setup::engine(Arc::new(tree), Toolbox::standard(None), silent, host, &config.limits, None);
     let accepted = match engine.accept(finished).await {

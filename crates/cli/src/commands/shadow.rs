@@ -27,7 +27,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::intel::LanguageServer;
 use crate::remote::{Remote, names_git};
-use crate::setup::{self, AcceptedBy};
+use crate::setup::{self, AcceptingProcess};
 use crate::shell_words::shell_line;
 use crate::store::Store;
 use crate::views::{BuildOutput, OpenedView, RepositoryRead, Views, commits_output};
@@ -219,7 +219,8 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         output::note("headstart: the command was not run");
         return Ok(ExitStatus::Of(NO_VIEW));
     }
-    let tree = setup::tree(Path::new(&workspace), state.as_ref().map(Store::state_folder), AcceptedBy::This)?;
+    let tree =
+        setup::tree(Path::new(&workspace), state.as_ref().map(Store::state_folder), AcceptingProcess::This)?;
     let remote = if args.here { None } else { remote(&workspace, &config, state.as_ref(), context) };
     // The folders of the views must exist until the changes are applied, because their files may be there.
     let mut held = None;

@@ -23,7 +23,7 @@ use crate::mentions::Mentions;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::rules::Rules;
-use crate::setup::AcceptedBy;
+use crate::setup::AcceptingProcess;
 use crate::signals::{self, Signals};
 use crate::store::{Draft, Record, RunningSpeculation};
 use crate::{history, setup, workspace};
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let checks = Checks::new(&workspace, &config.shadow, &context.environment);
     let host =
         Arc::new(NativeHost::unattended(rules).checking(checks).with_project_rules(project_rules.clone()));
-    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?;
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let of_engine = Arc::clone(&host);

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
-use crate::setup::{self, AcceptedBy};
+use crate::setup::{self, AcceptingProcess};
 use crate::store::{SpeculationState, Store, SweepPolicy, SweepResult};
 use crate::views::all_stored;
 use crate::workspace;
@@ -71,7 +71,7 @@ fn referenced_contents(store: &Store) -> Result<Vec<ContentHash>, CliError> {
 }
 
 fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Vec<SweepResult> {
-    let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
+    let options = setup::options(Some(store.state_folder()), AcceptingProcess::Another);
     let swept = match OsTree::open_with(workspace, options).and_then(|tree| tree.sweep_unwanted(wanted)) {
         Ok(swept) => swept,
         Err(error) => {

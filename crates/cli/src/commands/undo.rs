@@ -10,7 +10,7 @@ use crate::args::{IdArgs, Scope, Undo};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::setup::{self, AcceptedBy};
+use crate::setup::{self, AcceptingProcess};
 use crate::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
 use crate::{accounts, output, workspace};
 
@@ -56,7 +56,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     };
     let workspace = workspace::of_record(record)?;
     let beside = finished.git.as_ref().map(GitChange::beside);
-    let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
+    let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?
         .undo_with(&finished.changes, beside.as_deref())
         .map_err(|error| failed(&workspace, store, &error))?;
     match outcome {
@@ -76,7 +76,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
 
 fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(path)?;
-    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?;
     match tree.undo_last().map_err(|error| failed(&workspace, store, &error))? {
         UndoOutcome::Undone { changes, paths } => {
             let id = mark_record_of(store, &workspace, changes, context)?;

@@ -40,7 +40,7 @@ pub(crate) use self::choices::{TabKey, parse_base_url, parse_mode};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};
-pub(crate) use self::per_model::PerModel;
+pub(crate) use self::per_model::SettingsByModel;
 pub(crate) use self::requests::Requests;
 pub(crate) use self::screen::{ScreenConfig, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, ShadowConfig};
@@ -124,7 +124,7 @@ pub(crate) struct Config {
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
     /// What the user says about single models.
-    pub(crate) per_model: PerModel,
+    pub(crate) per_model: SettingsByModel,
     /// What the ledger keeps about background work.
     pub(crate) ledger: LedgerDetail,
     /// What is indexed of a project.
@@ -281,7 +281,7 @@ impl Default for Config {
             compact_at: usize::from(Window::default().compact_at),
             limits: Limits::default(),
             background: Policy::default(),
-            per_model: PerModel::default(),
+            per_model: SettingsByModel::default(),
             ledger: LedgerDetail::default(),
             index: IndexConfig::default(),
             intel: IntelConfig::default(),

@@ -24,9 +24,9 @@ pub(crate) struct ModelSettings {
 /// The settings by the name of the model, which is either the whole one (`openai:NAME`) or the part behind the
 /// provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct PerModel(BTreeMap<String, ModelSettings>);
+pub(crate) struct SettingsByModel(BTreeMap<String, ModelSettings>);
 
-impl PerModel {
+impl SettingsByModel {
     /// The settings of a model, named as on the command line.
     pub(crate) fn get(&self, model: &str) -> ModelSettings {
         let plain = model.split_once(':').map(|(_, name)| name);
@@ -76,7 +76,7 @@ struct PriceFields {
 }
 
 /// Reads what the user's file says about models.
-pub(super) fn of_user(table: &ModelTable, source: &Source) -> Result<PerModel, CliError> {
+pub(super) fn of_user(table: &ModelTable, source: &Source) -> Result<SettingsByModel, CliError> {
     let settings = |(name, fields): (&String, &Spanned<ModelFields>)| {
         let ModelFields { free, prices, .. } = fields.get_ref();
         let price = prices.as_ref().map(|prices| prices.read(source, name)).transpose()?;
@@ -91,7 +91,7 @@ pub(super) fn of_user(table: &ModelTable, source: &Source) -> Result<PerModel, C
         let dialect = Dialect::of_user(name, fields.get_ref(), source)?;
         Ok((name.clone(), ModelSettings { free: *free, price, dialect }))
     };
-    table.iter().map(settings).collect::<Result<_, _>>().map(PerModel)
+    table.iter().map(settings).collect::<Result<_, _>>().map(SettingsByModel)
 }
 
 /// Refuses such a table in a project's file, because prices decide what is spent, and a header could send a key

@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::models::Models;
-use crate::parts::Parts;
+use crate::parts::ConversationParts;
 use crate::{setup, tool_servers};
 pub(crate) use accounts::Accounts;
 #[cfg(feature = "acp")]
@@ -36,7 +36,7 @@ pub(crate) struct Conversation {
     /// When this task ends, what the work left in the state folder is removed.
     pub(crate) driver: JoinHandle<()>,
     pub(crate) updates: Updates,
-    pub(crate) parts: Parts,
+    pub(crate) parts: ConversationParts,
     pub(crate) settings: Config,
     /// What was written and is not shown yet.
     pub(crate) written: Arc<CommittedEdits>,
@@ -61,7 +61,7 @@ pub(crate) struct FrontEndCapabilities {
 
 /// Everything that a conversation needs to begin.
 pub(crate) struct ConversationSetup {
-    pub(crate) parts: Parts,
+    pub(crate) parts: ConversationParts,
     pub(crate) accounts: Accounts,
     pub(crate) storage: SessionStorage,
     /// The folder of all state, if there is one.
@@ -93,7 +93,7 @@ impl ConversationSetup {
 impl Conversation {
     /// Begins a conversation on the current runtime.
     pub(crate) fn begin(
-        mut parts: Parts,
+        mut parts: ConversationParts,
         settings: Config,
         accounts: Accounts,
         storage: SessionStorage,

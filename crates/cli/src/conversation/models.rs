@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::mentions::Mentions;
 use crate::model_spec::ModelSpec;
 use crate::models::Models;
-use crate::parts::Parts;
+use crate::parts::ConversationParts;
 
 /// Whether the background work is done on this machine for free.
 pub(crate) type LocalModelFlag = Arc<AtomicBool>;
@@ -90,7 +90,7 @@ impl ModelChoice {
     pub(crate) fn use_models(
         &mut self,
         agent: &AgentHandle,
-        parts: &mut Parts,
+        parts: &mut ConversationParts,
         uses_local_model: &LocalModelFlag,
         chosen: SelectedModel,
     ) -> ModelSpec {

@@ -15,12 +15,12 @@ use super::{REQUEST, RunTiming};
 use crate::error::CliError;
 use crate::host::ConsentRequest;
 use crate::output::call_title;
-use crate::parts::Parts;
+use crate::parts::ConversationParts;
 
 /// The sample project, a conversation about it, and a simulated user.
 pub(super) struct DemoSession {
     sample: SampleProject,
-    parts: Parts,
+    parts: ConversationParts,
     conversation: Conversation,
     consent_requests: mpsc::UnboundedReceiver<ConsentRequest>,
     speed: f64,
@@ -213,13 +213,13 @@ pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliE
     Ok(times)
 }
 
-fn conversation(parts: &Parts) -> Conversation {
+fn conversation(parts: &ConversationParts) -> Conversation {
     let Engine { toolbox, workspace, .. } = &parts.engine;
     Conversation::new(&parts.system, toolbox.schemas(), &parts.model_name, Arc::clone(workspace))
 }
 
-fn turn(parts: &Parts, conversation: &Conversation, transcript: Transcript) -> (Turn, Events) {
-    let Parts { engine, model, .. } = parts;
+fn turn(parts: &ConversationParts, conversation: &Conversation, transcript: Transcript) -> (Turn, Events) {
+    let ConversationParts { engine, model, .. } = parts;
     engine.turn(Arc::clone(model), conversation.request(), transcript, engine.limits)
 }
 

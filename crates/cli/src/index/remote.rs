@@ -139,11 +139,11 @@ impl RemoteReranker {
 
 #[derive(Deserialize)]
 struct RankAnswer {
-    results: Vec<Ranked>,
+    results: Vec<PassageScore>,
 }
 
 #[derive(Deserialize)]
-struct Ranked {
+struct PassageScore {
     index: usize,
     #[serde(alias = "score")]
     relevance_score: f32,

@@ -19,7 +19,7 @@ use headstart_tool_gate::GateContext;
 use headstart_toolbox::{AvailableModels, IndexState, IndexWork, ProjectIndex};
 
 use self::shared::SharedState;
-use self::workspace::FollowedWorkspace;
+use self::workspace::IndexedWorkspace;
 use super::{IndexModels, files};
 use crate::config::IndexConfig;
 use crate::error::CliError;
@@ -73,7 +73,7 @@ impl Upkeep {
 
     /// The workspace, wrapped so that the index is told of its commits.
     pub(crate) fn follow(self: &Arc<Self>, workspace: Arc<dyn Workspace>) -> Arc<dyn Workspace> {
-        Arc::new(FollowedWorkspace { workspace, upkeep: Arc::clone(self) })
+        Arc::new(IndexedWorkspace { workspace, upkeep: Arc::clone(self) })
     }
 
     /// Notes that these paths have changed.

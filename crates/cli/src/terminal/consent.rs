@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr;
 
 use super::frame::{Frame, View};
-use super::layout::Wrapper;
+use super::layout::LineWrapper;
 use super::row::Style;
 
 /// How long keys are ignored after a question appears, because they may have been pressed before it.
@@ -183,7 +183,7 @@ impl Consent {
 
     /// The question with its keys, which is drawn in place of the prompt.
     pub(crate) fn render(&self, view: &View) -> Frame {
-        let mut wrapper = Wrapper::new(view.size.columns, 0);
+        let mut wrapper = LineWrapper::new(view.size.columns, 0);
         wrapper.push(&self.question, Style::Strong);
         let labels = self.answers.iter().filter(|answer| !answer.label().is_empty());
         let labels: Vec<_> = labels

@@ -3,7 +3,7 @@
 use similar::ChangeTag;
 
 use super::highlight::Highlighter;
-use super::layout::Wrapper;
+use super::layout::LineWrapper;
 use super::palette::Palette;
 use super::row::{Row, Span, Style};
 
@@ -62,7 +62,7 @@ pub(super) struct HangingLine {
 /// The rows of such a line, broken to fit the columns.
 pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
     let indent = line.margin.iter().map(|span| span.text.len()).sum();
-    let mut wrapper = Wrapper::new(columns, indent);
+    let mut wrapper = LineWrapper::new(columns, indent);
     for span in line.margin.iter().chain(&line.text) {
         wrapper.push(&span.text, span.style);
     }

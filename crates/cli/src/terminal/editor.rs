@@ -5,7 +5,7 @@ use crossterm::event::{Event, KeyEvent};
 use super::buffer::Buffer;
 use super::history::History;
 use super::keymap::{EditorCommand, KeyMap};
-use super::pastes::{Pastes, without_signs};
+use super::pastes::{PastedTexts, without_signs};
 use super::popup::Popup;
 use super::revisions::Revisions;
 use super::size::Size;
@@ -92,7 +92,7 @@ pub(crate) struct LineEditor {
     revisions: Revisions,
     keys: KeyMap,
     vi: Vi,
-    pastes: Pastes,
+    pastes: PastedTexts,
     /// Whether sent prompts wait for their turn.
     has_queue: bool,
 }

@@ -19,12 +19,12 @@ pub(crate) struct TerminalFeatures {
     has_title: bool,
     /// Whether OSC 9;4 shows progress. Other terminals show it as a message.
     takes_progress: bool,
-    notifies_by: Option<NotifiesBy>,
+    notification_code: Option<NotificationCode>,
 }
 
 /// The code with which a terminal shows a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NotifiesBy {
+enum NotificationCode {
     Osc9,
     Osc777,
 }
@@ -45,13 +45,15 @@ impl TerminalFeatures {
         let program = program.as_str();
         let shows_progress = ["ghostty", "vscode"].contains(&program)
             || ["WT_SESSION", "ConEmuPID", "GHOSTTY_RESOURCES_DIR"].into_iter().any(is_set);
-        let notifies_by = match () {
-            () if program == "ghostty" || is_set("GHOSTTY_RESOURCES_DIR") => Some(NotifiesBy::Osc777),
+        let notification_code = match () {
+            () if program == "ghostty" || is_set("GHOSTTY_RESOURCES_DIR") => Some(NotificationCode::Osc777),
             () if ["foot", "rxvt", "contour"].iter().any(|known| term.starts_with(known)) => {
-                Some(NotifiesBy::Osc777)
+                Some(NotificationCode::Osc777)
             }
-            () if ["iTerm.app", "WezTerm"].contains(&program) => Some(NotifiesBy::Osc9),
-            () if term.starts_with("xterm-kitty") || is_set("KITTY_WINDOW_ID") => Some(NotifiesBy::Osc9),
+            () if ["iTerm.app", "WezTerm"].contains(&program) => Some(NotificationCode::Osc9),
+            () if term.starts_with("xterm-kitty") || is_set("KITTY_WINDOW_ID") => {
+                Some(NotificationCode::Osc9)
+            }
             () => None,
         };
         Self {
@@ -63,7 +65,7 @@ impl TerminalFeatures {
             tells_keys: takes_clipboard && !is_set("TMUX") && !is_set("STY"),
             has_title: !matches!(term.as_str(), "" | "dumb" | "linux"),
             takes_progress: shows_progress && !is_set("TMUX"),
-            notifies_by,
+            notification_code,
         }
     }
 
@@ -90,10 +92,12 @@ impl TerminalFeatures {
     /// The codes for a notification: the bell, and a message if the terminal is known to show one. The text must
     /// already be sanitized.
     pub(crate) fn notification(self, text: &str) -> String {
-        let message = match self.notifies_by {
-            Some(NotifiesBy::Osc9) => format!("\x1b]9;{text}\x07"),
+        let message = match self.notification_code {
+            Some(NotificationCode::Osc9) => format!("\x1b]9;{text}\x07"),
             // A semicolon would begin another field.
-            Some(NotifiesBy::Osc777) => format!("\x1b]777;notify;headstart;{}\x07", text.replace(';', ",")),
+            Some(NotificationCode::Osc777) => {
+                format!("\x1b]777;notify;headstart;{}\x07", text.replace(';', ","))
+            }
             None => return "\x07".to_owned(),
         };
         format!("\x07{}", self.wrapped_for_tmux(&message))

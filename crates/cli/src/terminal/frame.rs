@@ -1,7 +1,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::editor::{Ghost, LineEditor};
-use super::layout::{Wrapper, one_row};
+use super::layout::{LineWrapper, one_row};
 use super::palette::Palette;
 use super::row::{Position, Row, Style};
 use super::size::Size;
@@ -48,7 +48,7 @@ pub(crate) struct LiveRow {
 /// Draws the prompt with the typed text and the ghost. If the text has more rows than the terminal, the part around the
 /// cursor is shown.
 pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
-    let mut wrapper = Wrapper::new(view.size.columns, PROMPT.len());
+    let mut wrapper = LineWrapper::new(view.size.columns, PROMPT.len());
     wrapper.push(PROMPT, Style::Strong);
     let (text, cursor) = editor.shown_text();
     let cursor = wrapper.push_around(&text, cursor, Style::Plain);
@@ -62,7 +62,7 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
 }
 
 /// Adds the ghost text behind what is typed. It gets only a few rows; `…` says that there is more.
-fn with_ghost(typed: &Wrapper, ghost: &Ghost, is_plain: bool) -> Wrapper {
+fn with_ghost(typed: &LineWrapper, ghost: &Ghost, is_plain: bool) -> LineWrapper {
     let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
     let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
     let key = if ghost.by_enter { "Enter" } else { "Tab" };

@@ -50,7 +50,7 @@ pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
 
 /// Breaks a row as a terminal would.
 pub(super) fn broken(row: &Row, columns: u16) -> Vec<Row> {
-    let mut wrapper = Wrapper::new(columns, 0);
+    let mut wrapper = LineWrapper::new(columns, 0);
     for span in &row.spans {
         wrapper.link.clone_from(&span.link);
         wrapper.push(&span.text, span.style);
@@ -69,7 +69,7 @@ pub(super) fn text_row(line: &str, style: Style) -> Row {
 pub(super) fn one_row(text: &str, columns: u16, style: Style) -> Row {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let rows = |columns| {
-        let mut wrapper = Wrapper::new(columns, 0);
+        let mut wrapper = LineWrapper::new(columns, 0);
         wrapper.push(&text, style);
         wrapper.into_rows()
     };
@@ -98,7 +98,7 @@ fn hanging(line: &str) -> usize {
 
 /// Breaks text into rows of limited width, between grapheme clusters. All text is sanitized.
 #[derive(Debug, Clone)]
-pub(super) struct Wrapper {
+pub(super) struct LineWrapper {
     columns: usize,
     /// The blanks before each row except the first.
     indent: usize,
@@ -107,7 +107,7 @@ pub(super) struct Wrapper {
     link: Option<Link>,
 }
 
-impl Wrapper {
+impl LineWrapper {
     pub(super) fn new(columns: u16, indent: usize) -> Self {
         let columns = usize::from(columns.max(LEAST_COLUMNS));
         Self { columns, indent: indent.min(columns - 2), rows: vec![Row::default()], link: None }

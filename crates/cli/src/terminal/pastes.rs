@@ -9,9 +9,9 @@ const SIGNS: std::ops::RangeInclusive<char> = '\u{10ff00}'..='\u{10fffd}';
 /// Long texts that were pasted into a prompt. In the prompt's text each is one private character, so that keys treat it
 /// as one letter. It is shown as `[paste 1, 84 lines]` and sent in full.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pastes(Vec<String>);
+pub(super) struct PastedTexts(Vec<String>);
 
-impl Pastes {
+impl PastedTexts {
     /// What a pasted text becomes in the prompt: one private character if it is long, otherwise the text. Typed or
     /// pasted text cannot contain such characters itself.
     pub(super) fn take<'a>(&mut self, text: &'a str) -> Cow<'a, str> {

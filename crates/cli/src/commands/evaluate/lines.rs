@@ -93,22 +93,22 @@ struct Figures<'a> {
     turns_ms: u64,
     timed: u64,
     suppressed: &'a BTreeMap<&'static str, u64>,
-    asking: Spent,
-    asking_in_chat: Spent,
+    asking: RequestCost,
+    asking_in_chat: RequestCost,
     runs_in_vain: u64,
     runs_in_vain_known: u64,
-    in_vain: Spent,
+    in_vain: RequestCost,
 }
 
 /// Tokens and their cost.
 #[derive(Serialize)]
-struct Spent {
+struct RequestCost {
     #[serde(flatten)]
     usage: Usage,
     money: Option<Money>,
 }
 
-impl Spent {
+impl RequestCost {
     fn of(usage: Usage, tariff: &Tariff) -> Self {
         Self { usage, money: PlanCost::of(usage, tariff).amount() }
     }
@@ -205,10 +205,10 @@ fn figures<'a>(sums: &'a EvaluationTotals, tariff: &Tariff) -> Figures<'a> {
         turns_ms: sums.turns_ms,
         timed: sums.timed,
         suppressed: &sums.suppressed,
-        asking: Spent::of(sums.usage, tariff),
-        asking_in_chat: Spent::of(sums.in_chat, tariff),
+        asking: RequestCost::of(sums.usage, tariff),
+        asking_in_chat: RequestCost::of(sums.in_chat, tariff),
         runs_in_vain: sums.in_vain_runs,
         runs_in_vain_known: sums.in_vain_known,
-        in_vain: Spent::of(sums.in_vain, tariff),
+        in_vain: RequestCost::of(sums.in_vain, tariff),
     }
 }

@@ -14,7 +14,7 @@ use super::updates;
 use crate::conflicting_commits::ConflictingCommits;
 use crate::conversation::words::{self, counted, counts_with};
 use crate::output::{call_title, one_line};
-use crate::parts::Parts;
+use crate::parts::ConversationParts;
 
 const YES: &str = "allow";
 const ALWAYS: &str = "always";
@@ -47,7 +47,7 @@ pub(super) enum QuestionReply {
 }
 
 impl ClientQuestion {
-    pub(super) fn of(question: &Question, view: &View, parts: &Parts) -> Option<Self> {
+    pub(super) fn of(question: &Question, view: &View, parts: &ConversationParts) -> Option<Self> {
         let Question { id, about, always, .. } = question;
         let id = *id;
         let workspace = parts.workspace.as_path();

@@ -15,16 +15,16 @@ pub(super) enum Message {
 
 /// Why a line is not a message, and the id of the request that it was probably meant to be.
 #[derive(Debug, PartialEq)]
-pub(super) struct Refused {
+pub(super) struct RejectedMessage {
     pub(super) id: RequestId,
     pub(super) error: Error,
 }
 
 /// Reads a message from a line.
-pub(super) fn parse(line: &[u8]) -> Result<Message, Box<Refused>> {
+pub(super) fn parse(line: &[u8]) -> Result<Message, Box<RejectedMessage>> {
     let value: Value = serde_json::from_slice(line).map_err(|error| {
         let error = Error::new(-32700, format!("the line is not JSON: {error}"));
-        Box::new(Refused { id: RequestId::Null, error })
+        Box::new(RejectedMessage { id: RequestId::Null, error })
     })?;
     let Value::Object(mut fields) = value else {
         return invalid(RequestId::Null, "a message is one JSON object; batches are not taken");
@@ -50,7 +50,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Message, Box<Refused>> {
     }
 }
 
-fn answer(id: RequestId, mut fields: Map<String, Value>) -> Result<Message, Box<Refused>> {
+fn answer(id: RequestId, mut fields: Map<String, Value>) -> Result<Message, Box<RejectedMessage>> {
     match (fields.remove("result"), fields.remove("error")) {
         (Some(result), None) => Ok(Message::Response { id, result: Ok(result) }),
         (None, Some(error)) => {
@@ -61,8 +61,8 @@ fn answer(id: RequestId, mut fields: Map<String, Value>) -> Result<Message, Box<
     }
 }
 
-fn invalid<T>(id: RequestId, why: &str) -> Result<T, Box<Refused>> {
-    Err(Box::new(Refused { id, error: Error::new(-32600, format!("not a request: {why}")) }))
+fn invalid<T>(id: RequestId, why: &str) -> Result<T, Box<RejectedMessage>> {
+    Err(Box::new(RejectedMessage { id, error: Error::new(-32600, format!("not a request: {why}")) }))
 }
 
 /// The parameters of a method; the error names the field that is wrong.

@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::streams::{Outlet, lines};
+use super::streams::{LineWriter, lines};
 use crate::hosts::node;
 use crate::output;
 
@@ -25,7 +25,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(3);
 /// The first agent, which the editor talks to.
 pub(super) struct Agent {
     child: Child,
-    pub(super) out: Option<Outlet>,
+    pub(super) out: Option<LineWriter>,
     pub(super) lines: mpsc::Receiver<Vec<u8>>,
     stderr_lines: Arc<Mutex<VecDeque<String>>>,
     listening: JoinHandle<()>,
@@ -59,7 +59,7 @@ impl Agent {
         let stderr_lines = Arc::<Mutex<VecDeque<String>>>::default();
         let errors = child.stderr.take().expect("works because it is piped");
         let listening = tokio::spawn(listen(errors, Arc::clone(&stderr_lines)));
-        let (out, _writing) = Outlet::new(child.stdin.take().expect("works because it is piped"));
+        let (out, _writing) = LineWriter::new(child.stdin.take().expect("works because it is piped"));
         let lines = lines(child.stdout.take().expect("works because it is piped"));
         let node = tokio::spawn(node_of(command.to_owned()));
         Ok(Self { child, out: Some(out), lines, stderr_lines, listening, node })

@@ -32,7 +32,7 @@ pub(crate) use self::relay::Suggestions;
 use self::relay::{Effect, Proxy};
 use self::second_agent::{SecondAgent, SecondEvent};
 use self::state::{StateFile, StateWriter};
-use self::streams::{Outlet, lines};
+use self::streams::{LineWriter, lines};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -60,7 +60,7 @@ pub(crate) async fn serve(
     suggestions: Suggestions,
 ) -> Result<ExitStatus, CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
-    let (editor, writing) = Outlet::new(tokio::io::stdout());
+    let (editor, writing) = LineWriter::new(tokio::io::stdout());
     let mut of_editor = lines(tokio::io::stdin());
     let profile = profile_of(&command);
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
@@ -138,7 +138,7 @@ async fn relay(
 ) -> RelayEnd {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let Some(to_agent) = agent.out.as_ref().map(Outlet::gauge) else { return RelayEnd::Agent };
+    let Some(to_agent) = agent.out.as_ref().map(LineWriter::gauge) else { return RelayEnd::Agent };
     let (editor, to_editor) = (runner.editor.clone(), runner.editor.gauge());
     // After the editor's last line, the remaining lines of the agent still go to the editor.
     let mut last = None;
@@ -200,8 +200,8 @@ async fn report_agent_end(
 
 /// Carries out the effects that the proxy decides on.
 struct EffectRunner {
-    editor: Outlet,
-    agent: Option<Outlet>,
+    editor: LineWriter,
+    agent: Option<LineWriter>,
     second: Option<(u64, SecondAgent)>,
     event_sender: mpsc::UnboundedSender<ProxyEvent>,
     projects: SharedProjects,

@@ -22,7 +22,7 @@ use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::conversation::{AccountFiles, Accounts, conversation_id};
 use crate::hosts::hooks::surroundings;
-use crate::setup::{self, AcceptedBy};
+use crate::setup::{self, AcceptingProcess};
 use crate::{clock, output};
 
 /// All folders that one proxy works in.
@@ -72,7 +72,7 @@ impl SharedProjects {
         if !folder.is_dir() {
             return Ok(false);
         }
-        let tree = setup::tree(folder, self.lock().state().as_deref(), AcceptedBy::This);
+        let tree = setup::tree(folder, self.lock().state().as_deref(), AcceptingProcess::This);
         let tree = tree.map_err(|error| error.to_string())?;
         tree.has_committed(changes).map_err(|error| error.to_string())
     }
@@ -188,7 +188,7 @@ impl Projects {
         if let Some(tree) = &open.tree {
             return Ok(Arc::clone(tree));
         }
-        let tree = setup::tree(Path::new(folder), state.as_deref(), AcceptedBy::This);
+        let tree = setup::tree(Path::new(folder), state.as_deref(), AcceptingProcess::This);
         let tree = Arc::new(tree.map_err(|error| error.to_string())?);
         open.tree = Some(Arc::clone(&tree));
         Ok(tree)

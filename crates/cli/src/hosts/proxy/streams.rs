@@ -38,7 +38,7 @@ pub(super) fn lines(stream: impl AsyncRead + Unpin + Send + 'static) -> mpsc::Re
 /// Sends lines to a side. Sending never waits, so that a side that reads slowly does not delay another one;
 /// [`TokenEstimate`] tells when to stop reading for it.
 #[derive(Clone)]
-pub(super) struct Outlet {
+pub(super) struct LineWriter {
     lines: mpsc::UnboundedSender<Vec<u8>>,
     gauge: TokenEstimate,
 }
@@ -61,7 +61,7 @@ impl TokenEstimate {
     }
 }
 
-impl Outlet {
+impl LineWriter {
     /// The outlet, and the task that writes. The task ends when the last clone of the outlet is dropped, or when the
     /// side no longer reads.
     pub(super) fn new(mut stream: impl AsyncWrite + Unpin + Send + 'static) -> (Self, JoinHandle<()>) {

@@ -8,13 +8,13 @@ use headstart_overlay_fs::{
 use super::Upkeep;
 
 /// A workspace that tells the index what it commits, before the commit is reported as done.
-pub(super) struct FollowedWorkspace {
+pub(super) struct IndexedWorkspace {
     pub(super) workspace: Arc<dyn Workspace>,
     pub(super) upkeep: Arc<Upkeep>,
 }
 
 #[async_trait]
-impl WorkspaceWrapper for FollowedWorkspace {
+impl WorkspaceWrapper for IndexedWorkspace {
     fn inner(&self) -> &dyn Workspace {
         &*self.workspace
     }
