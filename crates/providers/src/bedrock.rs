@@ -16,7 +16,7 @@ mod messages;
 mod read;
 
 pub use encode::encode;
-pub(crate) use messages::Messages;
+pub(crate) use messages::MessageDecoder;
 pub(crate) use read::read;
 
 /// Identifies what this format wrote into a conversation.

@@ -324,7 +324,12 @@ impl HttpModel {
         } else {
             innermost_error(&error)
         };
-        self.provider.connection_error(&url::shown(url), &why, self.redactor.cause(error), &self.redactor)
+        self.provider.connection_error(
+            &url::displayable(url),
+            &why,
+            self.redactor.cause(error),
+            &self.redactor,
+        )
     }
 
     fn dropped_error(&self, error: reqwest::Error) -> ModelError {

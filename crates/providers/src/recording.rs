@@ -102,7 +102,7 @@ impl Recording {
         let mut parser = serde_json::Deserializer::from_str(text);
         let recording = Self::deserialize(&mut parser).map_err(|error| {
             if error.is_data() {
-                let (path, message) = (place(text, &error), error.to_string());
+                let (path, message) = (path_or_top(text, &error), error.to_string());
                 RecordingError::Shape { path, message, source: Some(error.into()) }
             } else {
                 RecordingError::Json { source: error.into() }
@@ -181,7 +181,7 @@ fn is_zero(number: &u64) -> bool {
 /// The name for the recording as a whole in errors.
 const TOP: &str = "its top level";
 
-fn place(text: &str, error: &serde_json::Error) -> String {
+fn path_or_top(text: &str, error: &serde_json::Error) -> String {
     let path = json_path(text, error);
     if path.is_empty() { TOP.to_owned() } else { path }
 }

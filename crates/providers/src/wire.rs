@@ -172,22 +172,22 @@ impl Wire {
         }
     }
 
-    pub(crate) fn reader(&self) -> Reader {
+    pub(crate) fn reader(&self) -> EventReader {
         match self {
-            Self::Chat(_) => Reader::Chat,
-            Self::Anthropic(_) => Reader::Anthropic(anthropic::Reader::default()),
-            Self::Gemini(_) => Reader::Gemini,
-            Self::Responses(_) => Reader::Responses(responses::Reader::default()),
-            Self::Ollama(_) => Reader::Ollama,
+            Self::Chat(_) => EventReader::Chat,
+            Self::Anthropic(_) => EventReader::Anthropic(anthropic::Reader::default()),
+            Self::Gemini(_) => EventReader::Gemini,
+            Self::Responses(_) => EventReader::Responses(responses::Reader::default()),
+            Self::Ollama(_) => EventReader::Ollama,
             #[cfg(feature = "bedrock")]
-            Self::Bedrock(_) => Reader::Bedrock,
+            Self::Bedrock(_) => EventReader::Bedrock,
         }
     }
 }
 
 /// Reads the JSON of one event of a format.
 #[derive(Debug)]
-pub(crate) enum Reader {
+pub(crate) enum EventReader {
     Chat,
     Anthropic(anthropic::Reader),
     Gemini,
@@ -197,7 +197,7 @@ pub(crate) enum Reader {
     Bedrock,
 }
 
-impl Reader {
+impl EventReader {
     /// Whether an event belongs to the format, even if it is not needed. Of a list one such event is enough.
     pub(crate) fn knows(&self, event: &Value) -> bool {
         if let Value::Array(events) = event {

@@ -6,11 +6,11 @@ use crate::wire::{FrameError, MAX_EVENT_BYTES};
 
 /// Splits bytes that arrive in pieces of any size into messages, and returns each as the JSON of one event.
 #[derive(Debug, Default)]
-pub(crate) struct Messages {
+pub(crate) struct MessageDecoder {
     begun: Vec<u8>,
 }
 
-impl Messages {
+impl MessageDecoder {
     /// The events that are complete with these bytes: `{NAME: PAYLOAD}`, or `{"error": {…}}`.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, FrameError> {
         self.begun.extend_from_slice(bytes);

@@ -12,7 +12,7 @@ pub(crate) fn read(event: Value, answer: &mut AnswerBuilder) -> Result<(), Event
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(EventError::Reported(error.clone()));
     }
-    let piece = Piece::from_json(event)?;
+    let piece = ResponseChunk::from_json(event)?;
     for candidate in piece.candidates.unwrap_or_default() {
         if candidate.index.unwrap_or(0) != 0 {
             continue;
@@ -93,13 +93,13 @@ fn meaning(what: &str, reason: &str, message: Option<String>) -> EventError {
     EventError::Content(format!("{what} ({reason}){message}"))
 }
 
-struct Piece {
+struct ResponseChunk {
     candidates: Option<Vec<Candidate>>,
     prompt_feedback: Option<Feedback>,
     usage_metadata: Option<Value>,
 }
 
-impl FromJson for Piece {
+impl FromJson for ResponseChunk {
     fn from_json(value: Value) -> Result<Self, Error> {
         let mut fields = Fields::of(value)?;
         Ok(Self {

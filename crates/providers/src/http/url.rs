@@ -58,7 +58,7 @@ pub(super) fn request_url(base: &Url, provider: &Provider, model: &str) -> Url {
 }
 
 /// An address for messages, without its query, which may contain a key.
-pub(super) fn shown(url: &Url) -> String {
+pub(super) fn displayable(url: &Url) -> String {
     let mut shown = url.clone();
     shown.set_query(None);
     shown.into()

@@ -80,7 +80,7 @@ fn always_thinks(model: &str) -> bool {
 }
 
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
-    let system = request.system.iter().map(|system| said("system", system.clone()));
+    let system = request.system.iter().map(|system| text_message("system", system.clone()));
     let messages = request.messages.iter().flat_map(|message| encode_message(message, &request.model));
     let mut list: Vec<_> = system.chain(messages).collect();
     if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
@@ -89,7 +89,7 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     list
 }
 
-fn said<'a>(role: &'static str, content: String) -> WireMessage<'a> {
+fn text_message<'a>(role: &'static str, content: String) -> WireMessage<'a> {
     WireMessage { role, content, images: Vec::new(), thinking: None, tool_calls: Vec::new(), tool_name: None }
 }
 
@@ -97,7 +97,7 @@ fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<WireMessage<'a>>
     match message.role {
         Role::User => {
             let images = message.images().map(|image| &*image.data).collect();
-            vec![WireMessage { images, ..said("user", message.to_text()) }]
+            vec![WireMessage { images, ..text_message("user", message.to_text()) }]
         }
         Role::Model => {
             let tool_calls = message
@@ -106,12 +106,12 @@ fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<WireMessage<'a>>
             let fields = layout::fields(message, ID, model);
             let thinking = fields.and_then(|fields| fields.get("thinking")).and_then(Value::as_str);
             let tool_calls = tool_calls.collect();
-            vec![WireMessage { thinking, tool_calls, ..said("assistant", message.to_text()) }]
+            vec![WireMessage { thinking, tool_calls, ..text_message("assistant", message.to_text()) }]
         }
         Role::Tool => encoding::tool_results(message)
             .map(|result| WireMessage {
                 tool_name: Some(&result.name),
-                ..said("tool", encoding::outcome_text(result))
+                ..text_message("tool", encoding::outcome_text(result))
             })
             .collect(),
     }

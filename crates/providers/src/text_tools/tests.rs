@@ -30,11 +30,11 @@ fn joined(events: impl IntoIterator<Item = ModelEvent>) -> Vec<ModelEvent> {
     all
 }
 
-fn words(text: &str) -> ModelEvent {
+fn text_event(text: &str) -> ModelEvent {
     ModelEvent::Text(text.to_owned())
 }
 
-fn called(id: &str, name: &str, args: serde_json::Value) -> ModelEvent {
+fn call_event(id: &str, name: &str, args: serde_json::Value) -> ModelEvent {
     let serde_json::Value::Object(args) = args else { panic!("arguments are an object") };
     ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), args })
 }
@@ -42,33 +42,33 @@ fn called(id: &str, name: &str, args: serde_json::Value) -> ModelEvent {
 // Row: X15
 #[test]
 fn blocks_of_an_answer_are_calls() {
-    let ls = |id| called(id, "ls", json!({"path": "src"}));
+    let ls = |id| call_event(id, "ls", json!({"path": "src"}));
     let block = "```tool_call\n{\"name\": \"ls\", \"arguments\": {\"path\": \"src\"}}\n```";
     let rows: Vec<(String, Vec<ModelEvent>)> = vec![
-        ("Nothing to do.\n".into(), vec![words("Nothing to do.\n")]),
-        (format!("I look.\n\n{block}\n"), vec![words("I look."), ls("call")]),
+        ("Nothing to do.\n".into(), vec![text_event("Nothing to do.\n")]),
+        (format!("I look.\n\n{block}\n"), vec![text_event("I look."), ls("call")]),
         (block.into(), vec![ls("call")]),
         (format!("{block}\n\n  {block}"), vec![ls("call"), ls("call-2")]),
         // A call without the closing fence counts too.
         (block.trim_end_matches('`').into(), vec![ls("call")]),
         // Another block is words, and so is a call that is quoted within a line.
-        ("```rust\nfn tool_call() {}\n```\n".into(), vec![words("```rust\nfn tool_call() {}\n```\n")]),
-        ("Write ```tool_call for that.".into(), vec![words("Write ```tool_call for that.")]),
-        ("    ```tool_call\n".into(), vec![words("    ```tool_call\n")]),
+        ("```rust\nfn tool_call() {}\n```\n".into(), vec![text_event("```rust\nfn tool_call() {}\n```\n")]),
+        ("Write ```tool_call for that.".into(), vec![text_event("Write ```tool_call for that.")]),
+        ("    ```tool_call\n".into(), vec![text_event("    ```tool_call\n")]),
         // A text of several lines is one JSON string, so none of its lines is a fence; a longer fence works too.
         (
             "````tool_call\r\n{\"name\": \"write_file\",\n \"args\": {\"content\": \"```\\n\"}}\r\n````\n"
                 .into(),
-            vec![called("call", "write_file", json!({"content": "```\n"}))],
+            vec![call_event("call", "write_file", json!({"content": "```\n"}))],
         ),
         (
             "```tool_call\n[{\"name\": \"a\"}, {\"name\": \"b\", \"parameters\": \"{\\\"x\\\": 1}\"}]\n```"
                 .into(),
-            vec![called("call", "a", json!({})), called("call-2", "b", json!({"x": 1}))],
+            vec![call_event("call", "a", json!({})), call_event("call-2", "b", json!({"x": 1}))],
         ),
         (
             "```tool_call\nls src\n```\n".into(),
-            vec![called("call", "tool_call", json!({ MALFORMED_ARGUMENTS: "ls src" }))],
+            vec![call_event("call", "tool_call", json!({ MALFORMED_ARGUMENTS: "ls src" }))],
         ),
     ];
     for (said, expected) in rows {
@@ -91,8 +91,8 @@ fn results_that_the_model_makes_up_are_no_part_of_its_answer() {
     assert_eq!(
         events,
         [
-            words("I look."),
-            called("call", "ls", json!({})),
+            text_event("I look."),
+            call_event("call", "ls", json!({})),
             ModelEvent::Usage(Usage::UNTOLD),
             ModelEvent::Finished(FinishReason::Stop),
         ]
@@ -106,7 +106,7 @@ fn a_call_that_the_limit_of_the_answer_cut_is_none() {
     let events = answer(&[said], FinishReason::Length);
     assert_eq!(
         (&events[0], events.last()),
-        (&words("I write."), Some(&ModelEvent::Finished(FinishReason::Length)))
+        (&text_event("I write."), Some(&ModelEvent::Finished(FinishReason::Length)))
     );
     assert!(!events.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))), "{events:?}");
 }
@@ -183,7 +183,7 @@ proptest! {
         );
         let said = block.messages.remove(0).to_text();
         let events = answer(&[&said], FinishReason::Stop);
-        prop_assert!(events.contains(&called("call", &name, json!({ "path": path }))), "{:?}", events);
+        prop_assert!(events.contains(&call_event("call", &name, json!({ "path": path }))), "{:?}", events);
     }
 }
 
@@ -230,7 +230,7 @@ impl Model for RefusingModel {
         let events = match (request.tools.is_empty(), self.in_stream) {
             (false, false) => return Err(refusal()),
             (false, true) => vec![Err(refusal())],
-            (true, _) => vec![Ok(words("Done.")), Ok(ModelEvent::Finished(FinishReason::Stop))],
+            (true, _) => vec![Ok(text_event("Done.")), Ok(ModelEvent::Finished(FinishReason::Stop))],
         };
         Ok(stream::iter(events).boxed())
     }
@@ -246,7 +246,7 @@ fn a_refusal_is_answered_in_words_told_once_and_remembered_for_all_who_ask() {
         let (turns, ahead) = (model(), model());
         for asking in [&turns, &ahead, &turns] {
             let events = block_on(asking.stream(&request())).unwrap();
-            assert_eq!(block_on(events.collect::<Vec<_>>())[0], Ok(words("Done.")));
+            assert_eq!(block_on(events.collect::<Vec<_>>())[0], Ok(text_event("Done.")));
         }
         let offers: Vec<bool> =
             server.asked.lock().unwrap().iter().map(|asked| !asked.tools.is_empty()).collect();
@@ -263,7 +263,7 @@ fn questions_share_the_prefix_and_a_model_without_tools_is_told_of_none() {
     let question = ModelRequest { response_schema: Some(json!({})), ..request() };
     let model = TextTools::new(Arc::clone(&script) as _, ToolSupport::Text, Arc::default());
     let events = block_on(block_on(model.stream(&question)).unwrap().collect::<Vec<_>>());
-    assert_eq!(events[0], Ok(words("{\"suggestion\": \"```tool_call\"}")));
+    assert_eq!(events[0], Ok(text_event("{\"suggestion\": \"```tool_call\"}")));
     drop(block_on(model.stream(&request())).unwrap());
     let asked = script.requests();
     assert_eq!(asked[0].system, asked[1].system);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::frames::FrameError;
 use super::given_ids::GivenIds;
 use super::preamble::{Preamble, bare_error};
-use super::{AnswerBuilder, EventError, Frames, Framing, MAX_EVENT_BYTES, Reader};
+use super::{AnswerBuilder, EventError, EventReader, Frames, Framing, MAX_EVENT_BYTES};
 use crate::Provider;
 use crate::redact::Redactor;
 use headstart_forked_query::json::ObjectEnd;
@@ -25,7 +25,7 @@ const MEBIBYTE: usize = 1024 * 1024;
 pub struct Decoder {
     provider: Provider,
     model: String,
-    reader: Reader,
+    reader: EventReader,
     frames: Frames,
     answer: AnswerBuilder,
     ids: HashSet<String>,
@@ -229,7 +229,7 @@ impl Decoder {
 
     /// Handles the mark that ends a stream in OpenAI's format.
     fn done(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
-        if matches!(self.reader, Reader::Chat) && !self.is_complete() {
+        if matches!(self.reader, EventReader::Chat) && !self.is_complete() {
             self.answer.finish(FinishReason::Stop);
         }
         self.complete()

@@ -50,7 +50,7 @@ pub(crate) struct Frames {
     /// Whether nothing has come yet, so that a byte order mark may follow.
     at_start: bool,
     #[cfg(feature = "bedrock")]
-    messages: crate::bedrock::Messages,
+    messages: crate::bedrock::MessageDecoder,
 }
 
 impl Frames {
@@ -64,7 +64,7 @@ impl Frames {
             after_return: false,
             at_start: true,
             #[cfg(feature = "bedrock")]
-            messages: crate::bedrock::Messages::default(),
+            messages: crate::bedrock::MessageDecoder::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Frames {
     fn cut(&mut self, mut bytes: &[u8]) -> Result<Vec<String>, FrameError> {
         let mut events = Vec::new();
         if self.framing == Framing::Document {
-            self.keep(bytes)?;
+            self.buffer_line(bytes)?;
             return Ok(events);
         }
         if mem::take(&mut self.after_return) {
@@ -113,10 +113,10 @@ impl Frames {
         }
         while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let is_return = bytes[end] == b'\r';
-            self.keep(&bytes[..end])?;
+            self.buffer_line(&bytes[..end])?;
             if self.opens_a_document() {
                 self.framing = Framing::Document;
-                self.keep(&bytes[end..])?;
+                self.buffer_line(&bytes[end..])?;
                 return Ok(events);
             }
             events.extend(self.end_line()?);
@@ -129,7 +129,7 @@ impl Frames {
                 }
             }
         }
-        self.keep(bytes)?;
+        self.buffer_line(bytes)?;
         Ok(events)
     }
 
@@ -152,7 +152,7 @@ impl Frames {
         self.framing == Framing::Lines && self.at_start && matches!(self.line.trim_ascii(), b"{" | b"[")
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), FrameError> {
+    fn buffer_line(&mut self, bytes: &[u8]) -> Result<(), FrameError> {
         let begun = self.data.as_ref().map_or(0, String::len);
         if MAX_EVENT_BYTES < begun + self.line.len() + bytes.len() {
             return Err(FrameError::TooLong);
