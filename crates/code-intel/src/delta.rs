@@ -93,9 +93,9 @@ pub fn compare(before: &[Diagnostic], after: &[Diagnostic], edits: &[FileEdit<'_
         new_errors: new.iter().filter(|new| new.severity == Severity::Error).count(),
         gone_count: left.len(),
         old_count: before.len() - left.len(),
-        new: shown(new),
-        gone: shown(left),
-        old: shown(old),
+        new: limited(new),
+        gone: limited(left),
+        old: limited(old),
         partial: None,
     }
 }
@@ -104,7 +104,7 @@ impl Delta {
     /// This delta joined with that of another server.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        let both = |one: &[Diagnostic], other: &[Diagnostic]| shown(one.iter().chain(other).collect());
+        let both = |one: &[Diagnostic], other: &[Diagnostic]| limited(one.iter().chain(other).collect());
         Self {
             new: both(&self.new, &other.new),
             gone: both(&self.gone, &other.gone),
@@ -118,7 +118,7 @@ impl Delta {
     }
 }
 
-fn shown(mut diagnostics: Vec<&Diagnostic>) -> Vec<Diagnostic> {
+fn limited(mut diagnostics: Vec<&Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|one, other| one.rank().cmp(&other.rank()));
     diagnostics.into_iter().take(SHOWN).cloned().collect()
 }
@@ -174,7 +174,7 @@ mod tests {
         WorkspacePath::parse(path).unwrap()
     }
 
-    fn said(file: &str, line: u32, severity: Severity, message: &str) -> Diagnostic {
+    fn diagnostic(file: &str, line: u32, severity: Severity, message: &str) -> Diagnostic {
         Diagnostic {
             path: path(file),
             line,
@@ -197,7 +197,7 @@ mod tests {
         let new = "new\na\nB\nB2\nc\ne\n";
         let file = path("f");
         let edit = FileEdit { old_path: &file, new_path: Some(&file), old, new };
-        let error = |line, message| said("f", line, Severity::Error, message);
+        let error = |line, message| diagnostic("f", line, Severity::Error, message);
         let before =
             [error(1, "on a"), error(2, "on b"), error(3, "on c"), error(4, "on d"), error(5, "on e")];
         let after =
@@ -211,7 +211,7 @@ mod tests {
     /// Each occurrence of a message counts, so a second one is new.
     #[test]
     fn the_same_message_twice_counts_twice() {
-        let one = said("f", 3, Severity::Error, "twice");
+        let one = diagnostic("f", 3, Severity::Error, "twice");
         let delta = compare(std::slice::from_ref(&one), &[one.clone(), one.clone()], &[]);
         assert_eq!((delta.new_count, delta.old_count), (1, 1));
         let delta = compare(&[one.clone(), one.clone()], std::slice::from_ref(&one), &[]);
@@ -222,8 +222,8 @@ mod tests {
     fn a_moved_file_takes_its_diagnostics_along_and_a_removed_one_does_not() {
         let (old, new) = (path("old"), path("new"));
         let text = "a\nb\n";
-        let before = [said("old", 2, Severity::Warning, "unused")];
-        let after = [said("new", 2, Severity::Warning, "unused")];
+        let before = [diagnostic("old", 2, Severity::Warning, "unused")];
+        let after = [diagnostic("new", 2, Severity::Warning, "unused")];
         let moved = FileEdit { old_path: &old, new_path: Some(&new), old: text, new: text };
         assert_eq!(compare(&before, &after, &[moved]).old_count, 1);
         let removed = FileEdit { old_path: &old, new_path: None, old: text, new: "" };
@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn errors_come_first_and_the_list_is_short() {
         let mut after: Vec<Diagnostic> =
-            (1..=30).map(|line| said("a", line, Severity::Warning, "w")).collect();
-        after.push(said("z", 9, Severity::Error, "e"));
+            (1..=30).map(|line| diagnostic("a", line, Severity::Warning, "w")).collect();
+        after.push(diagnostic("z", 9, Severity::Error, "e"));
         let delta = compare(&[], &after, &[]);
         assert_eq!(delta.new.len(), SHOWN);
         assert_eq!(delta.new[0].message, "e");
@@ -246,11 +246,11 @@ mod tests {
     /// A diagnostic with another severity, text or file is a new one.
     #[test]
     fn what_says_something_else_is_new() {
-        let before = [said("a", 1, Severity::Warning, "w")];
+        let before = [diagnostic("a", 1, Severity::Warning, "w")];
         for after in [
-            said("a", 1, Severity::Error, "w"),
-            said("a", 1, Severity::Warning, "v"),
-            said("b", 1, Severity::Warning, "w"),
+            diagnostic("a", 1, Severity::Error, "w"),
+            diagnostic("a", 1, Severity::Warning, "v"),
+            diagnostic("b", 1, Severity::Warning, "w"),
         ] {
             let delta = compare(&before, &[after], &[]);
             assert_eq!((delta.new_count, delta.gone_count), (1, 1));

@@ -18,7 +18,7 @@ pub enum SymbolError {
         lines: usize,
     },
     /// The line exists, and the name is not on it.
-    #[error("{symbol:?} is not on line {line}, which reads {text:?}{}", near(*.nearest))]
+    #[error("{symbol:?} is not on line {line}, which reads {text:?}{}", nearest_line_hint(*.nearest))]
     NotOnLine {
         /// The name.
         symbol: String,
@@ -34,7 +34,7 @@ pub enum SymbolError {
     Empty,
 }
 
-fn near(nearest: Option<usize>) -> String {
+fn nearest_line_hint(nearest: Option<usize>) -> String {
     nearest.map_or_else(String::new, |line| format!("; it is on line {line}"))
 }
 

@@ -46,7 +46,7 @@ impl Checker {
     pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         while let Some(job) = jobs.next().await {
             let Job { snapshot, question, mut answer, .. } = job;
-            self.note();
+            self.mark_used();
             let outcome = {
                 let work = std::pin::pin!(self.answer(&snapshot, &question));
                 match select(work, answer.cancellation()).await {
@@ -73,7 +73,7 @@ impl Checker {
     }
 
     /// Registers the checker, so that it is told of files that changed.
-    fn note(&self) {
+    fn mark_used(&self) {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         board.entry(self.key.clone()).or_default().last_used = self.host.now();
     }

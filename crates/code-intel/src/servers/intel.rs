@@ -268,7 +268,7 @@ impl CodeIntel {
 
     /// Tells all servers that files changed on the user's disk.
     pub async fn files_changed(&self, paths: &[WorkspacePath]) {
-        for key in self.known() {
+        for key in self.known_keys() {
             let _not_running =
                 self.send(key, &Snapshot::unchanged(), &Request::Changed(paths.to_vec())).await;
         }
@@ -412,7 +412,7 @@ impl CodeIntel {
         keys
     }
 
-    fn known(&self) -> Vec<ServerKey> {
+    fn known_keys(&self) -> Vec<ServerKey> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 

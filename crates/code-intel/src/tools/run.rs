@@ -18,11 +18,11 @@ pub(super) async fn run(
         ToolKind::Diagnostics => diagnostics(intel, args, &snapshot, context).await,
         ToolKind::Definition => {
             let place = only_place(kind, args, context).await?;
-            Ok(places(&intel.definition(&snapshot, place).await?))
+            Ok(render_locations(&intel.definition(&snapshot, place).await?))
         }
         ToolKind::References => {
             let place = only_place(kind, args, context).await?;
-            Ok(places(&intel.references(&snapshot, place).await?))
+            Ok(render_locations(&intel.references(&snapshot, place).await?))
         }
         ToolKind::Hover => {
             let place = only_place(kind, args, context).await?;
@@ -32,7 +32,7 @@ pub(super) async fn run(
         ToolKind::Symbols => symbols(intel, args, &snapshot, context).await,
         ToolKind::Rename => {
             let arguments = Arguments::new(kind, args, &["path", "line", "symbol", "to"])?;
-            let place = place(&arguments, context).await?;
+            let place = symbol_position(&arguments, context).await?;
             let plan = intel.rename(&snapshot, place, arguments.required("to")?).await?;
             stage(&plan, context).await
         }
@@ -135,7 +135,7 @@ async fn code_actions(
 ) -> Result<String, ToolError> {
     let arguments =
         Arguments::new(ToolKind::CodeActions, args, &["path", "line", "symbol", "kind", "apply"])?;
-    let place = place(&arguments, context).await?;
+    let place = symbol_position(&arguments, context).await?;
     let kind = arguments.text("kind")?.map(str::to_owned);
     if let Some(title) = arguments.text("apply")? {
         return stage(&intel.code_action(snapshot, place, kind, title).await?, context).await;
@@ -165,10 +165,13 @@ async fn only_place(
     args: &Map<String, Value>,
     context: ToolContext<'_>,
 ) -> Result<SymbolPosition, ToolError> {
-    place(&Arguments::new(kind, args, &["path", "line", "symbol"])?, context).await
+    symbol_position(&Arguments::new(kind, args, &["path", "line", "symbol"])?, context).await
 }
 
-async fn place(arguments: &Arguments<'_>, context: ToolContext<'_>) -> Result<SymbolPosition, ToolError> {
+async fn symbol_position(
+    arguments: &Arguments<'_>,
+    context: ToolContext<'_>,
+) -> Result<SymbolPosition, ToolError> {
     let path = context.locate(arguments.required("path")?).await?;
     let (line, symbol) = (arguments.line()?, arguments.required("symbol")?.to_owned());
     // The answer depends on this file, so it joins the read set.
@@ -176,7 +179,7 @@ async fn place(arguments: &Arguments<'_>, context: ToolContext<'_>) -> Result<Sy
     Ok(SymbolPosition { path, line, symbol })
 }
 
-fn places(found: &Locations) -> String {
+fn render_locations(found: &Locations) -> String {
     let mut lines: Vec<String> = found
         .places
         .iter()

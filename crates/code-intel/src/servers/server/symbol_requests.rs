@@ -41,7 +41,7 @@ impl Server {
                 let (_, position, _) = self.open_at(place, snapshot).await?;
                 let session = self.session()?;
                 session.require("hoverProvider", "hover")?;
-                let params = session.at(&place.path, position);
+                let params = session.position_params(&place.path, position);
                 session.hover(&params, deadline).await.map(Response::Text)
             }
             Request::SymbolsOf(path) => {
@@ -49,7 +49,7 @@ impl Server {
                 let session = self.session()?;
                 session.require("documentSymbolProvider", "symbols")?;
                 let symbols = session.document_symbols(path, deadline).await?;
-                Ok(Response::Symbols(shown(symbols, snapshot)))
+                Ok(Response::Symbols(visible_symbols(symbols, snapshot)))
             }
             Request::SymbolsLike(query) => {
                 let open = self.texts.open(snapshot, self.touched(&snapshot.changes)).await;
@@ -57,13 +57,13 @@ impl Server {
                 session.set(&snapshot.changes, &open, false).await?;
                 session.require("workspaceSymbolProvider", "symbols of the project")?;
                 let symbols = session.workspace_symbols(query, deadline).await?;
-                Ok(Response::Symbols(shown(symbols, snapshot)))
+                Ok(Response::Symbols(visible_symbols(symbols, snapshot)))
             }
             Request::Rename { place, to } => {
                 let (_, position, _) = self.open_at(place, snapshot).await?;
                 let session = self.session()?;
                 session.require("renameProvider", "rename")?;
-                let mut params = session.at(&place.path, position);
+                let mut params = session.position_params(&place.path, position);
                 params["newName"] = json!(to);
                 let answer = session.ask("textDocument/rename", &params, deadline).await?;
                 let edit: Option<WorkspaceEdit> = session.read("rename", answer)?;
@@ -91,7 +91,7 @@ impl Server {
         let (_, position, _) = self.open_at(place, snapshot).await?;
         let session = self.session()?;
         session.require(&format!("{what}Provider"), what)?;
-        let mut params = session.at(&place.path, position);
+        let mut params = session.position_params(&place.path, position);
         params["context"] = json!({ "includeDeclaration": true });
         let found = session.locations(&format!("textDocument/{what}"), &params, deadline).await?;
         let encoding = session.encoding;
@@ -163,7 +163,7 @@ impl Server {
     ) -> Result<(Vec<OpenText>, Position, u32), IntelError> {
         let text = self.texts.read(snapshot, &place.path).await?;
         let session = self.session()?;
-        let (position, word) = session.place(&place.path, &text, place.line, &place.symbol)?;
+        let (position, word) = session.locate_symbol(&place.path, &text, place.line, &place.symbol)?;
         let length = LineIndex::of(word).position(word.len(), session.encoding).character;
         Ok((self.open(&place.path, snapshot).await?, position, length))
     }
@@ -240,7 +240,7 @@ fn outside(name: String, start: Position) -> Location {
     Location { path: None, name, line, column, text: None }
 }
 
-fn shown(mut symbols: Vec<crate::Symbol>, snapshot: &Snapshot) -> Symbols {
+fn visible_symbols(mut symbols: Vec<crate::Symbol>, snapshot: &Snapshot) -> Symbols {
     symbols.retain(|symbol| symbol.path.as_ref().is_none_or(|path| !(snapshot.closed)(path)));
     let count = symbols.len();
     symbols.truncate(SYMBOLS);

@@ -33,7 +33,7 @@ impl Session {
     }
 
     /// The position of a name on a line as the server counts, and the word there.
-    pub(crate) fn place<'a>(
+    pub(crate) fn locate_symbol<'a>(
         &self,
         path: &WorkspacePath,
         text: &'a str,
@@ -45,7 +45,7 @@ impl Session {
         Ok((LineIndex::of(text).position(offset, self.encoding), word_at(text, offset)))
     }
 
-    pub(crate) fn at(&self, path: &WorkspacePath, position: Position) -> Value {
+    pub(crate) fn position_params(&self, path: &WorkspacePath, position: Position) -> Value {
         json!({
             "textDocument": { "uri": self.uri(path) },
             "position": { "line": position.line, "character": position.character },
