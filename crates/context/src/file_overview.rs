@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(files: impl IntoIterator<Item = String>, deny: &[&str]) -> String {
+    fn overview_of(files: impl IntoIterator<Item = String>, deny: &[&str]) -> String {
         let files = files.into_iter().map(|path| (path, ""));
         let files: Vec<_> = files.collect();
         let tree = MemoryTree::from_files(files.iter().map(|(path, text)| (path.as_str(), *text))).unwrap();
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn upper_folders_come_first_and_closed_files_not_at_all() {
         let files = ["src/a/deep/er/x.rs", "src/lib.rs", "README.md", ".env", ".git/HEAD", "private/x"];
-        insta::assert_snapshot!(shown(files.map(str::to_owned), &["/private"]), @r"
+        insta::assert_snapshot!(overview_of(files.map(str::to_owned), &["/private"]), @r"
         src/
           a/
             deep/
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_large_project_stays_small() {
         let many = (0..40).flat_map(|folder| (0..40).map(move |file| format!("f{folder:02}/file{file:02}")));
-        let text = shown(many, &[]);
+        let text = overview_of(many, &[]);
         assert!(text.lines().count() <= LINES, "{text}");
         assert!(text.ends_with("… 26 more\n"), "{text}");
         assert!(text.contains("… 26 more"), "{text}");

@@ -80,13 +80,13 @@ fn push_rules(text: &mut String, rules: &ProjectRules, is_requested: bool) {
         let read = if is_requested { "read one with request_rule" } else { "read the file" };
         let _ = writeln!(text, "Further rules; {read} before you do what it is about:");
         for rule in some {
-            let _ = writeln!(text, "- {}: {}", rule.label(), about(rule));
+            let _ = writeln!(text, "- {}: {}", rule.label(), rule_line(rule));
         }
     }
 }
 
 /// A line that says what a rule that is not for all files is about.
-fn about(rule: &Rule) -> String {
+fn rule_line(rule: &Rule) -> String {
     let files = match &rule.applies {
         RuleScope::Files(files) => files.to_string(),
         RuleScope::Always | RuleScope::Folder(_) | RuleScope::OnRequest => String::new(),

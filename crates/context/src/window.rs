@@ -145,20 +145,23 @@ impl Window {
         let fits = |start: &usize| count.tokens(&history[*start..]) <= self.max_request_tokens() / 2;
         let mut starts = turns[first..].iter().copied().filter(|start| 0 < *start);
         if let Some(start) = starts.clone().find(fits) {
-            return Some(SummaryPlan::new(self.asked(count, start), history[start..].to_vec()));
+            return Some(SummaryPlan::new(
+                self.messages_to_summarise(count, start),
+                history[start..].to_vec(),
+            ));
         }
         let (opening, last) = (turns.last().copied()?, last_answer(history));
         if opening + 1 < last {
             let kept = std::iter::once(&history[opening]).chain(&history[last..]).cloned().collect();
-            return Some(SummaryPlan::new(self.asked(count, last), kept));
+            return Some(SummaryPlan::new(self.messages_to_summarise(count, last), kept));
         }
         let start = starts.next_back()?;
-        Some(SummaryPlan::new(self.asked(count, start), history[start..].to_vec()))
+        Some(SummaryPlan::new(self.messages_to_summarise(count, start), history[start..].to_vec()))
     }
 
     /// What the model reads to summarise it: the conversation as far as the window holds it, because its provider has
     /// that in its cache. If the window does not hold all that will be removed, its end without old outputs.
-    fn asked(&self, count: &TokenCount<'_>, start: usize) -> Vec<Message> {
+    fn messages_to_summarise(&self, count: &TokenCount<'_>, start: usize) -> Vec<Message> {
         let history = &count.request.messages;
         let room = self.tokens.saturating_sub(SUMMARY_TOKENS + 500);
         let fits = |messages: &[Message]| count.tokens_of(messages) <= room;

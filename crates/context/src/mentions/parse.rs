@@ -31,7 +31,7 @@ pub enum Mention {
 
 impl Mention {
     /// The text behind the `@`.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn source_text(&self) -> String {
         match self {
             Self::Path { path, lines: Some((first, last)), .. } => format!("{path}:{first}-{last}"),
             Self::Path { path, .. } => path.clone(),
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     fn written(prompt: &str) -> Vec<String> {
-        mentions(prompt).iter().map(Mention::words).collect()
+        mentions(prompt).iter().map(Mention::source_text).collect()
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         #[test]
         fn any_prompt_is_read(prompt in r#"[@"\\/:. a-z0-9()\-日`~\n]{0,40}"#) {
             for mention in mentions(&prompt) {
-                prop_assert!(!mention.words().is_empty());
+                prop_assert!(!mention.source_text().is_empty());
             }
             prop_assert_eq!(mentions(&escape_mentions(&prompt)), []);
         }

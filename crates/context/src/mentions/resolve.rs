@@ -85,12 +85,13 @@ pub async fn resolve_mentions(
             Mention::Resource { server, uri, is_quoted } => {
                 match source.resource(server, uri).await {
                     Ok(Some(text)) => {
-                        let source_attributes = format!("resource=\"{}\"", fence_name(&mention.words()));
+                        let source_attributes =
+                            format!("resource=\"{}\"", fence_name(&mention.source_text()));
                         Ok(Some(ResolvedMention::text(source_attributes, text)))
                     }
                     // There is no such server, so it may be the name of a file.
                     Ok(None) => {
-                        resolve_path(&mention.words(), None, *is_quoted, &reader, gate, &mut read).await
+                        resolve_path(&mention.source_text(), None, *is_quoted, &reader, gate, &mut read).await
                     }
                     Err(problem) => Err(problem),
                 }
@@ -100,10 +101,10 @@ pub async fn resolve_mentions(
         match found {
             Ok(Some(ResolvedMention { image: Some(_), .. })) if MAX_IMAGES <= count_images(&resolved) => {
                 let problem = format!("is one image too many: at most {MAX_IMAGES} go with a prompt");
-                return Err(MentionError { mention: mention.words(), problem });
+                return Err(MentionError { mention: mention.source_text(), problem });
             }
             Ok(found) => resolved.extend(found),
-            Err(problem) => return Err(MentionError { mention: mention.words(), problem }),
+            Err(problem) => return Err(MentionError { mention: mention.source_text(), problem }),
         }
     }
     let text = (!resolved.is_empty()).then(|| render(&resolved, room));

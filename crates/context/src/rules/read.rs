@@ -44,7 +44,7 @@ impl<'a> GatedReader<'a> {
         match self.view.metadata(path).await {
             Ok(_) => {}
             Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => return Ok(None),
-            Err(error) => return Err(about(path, &error.to_string())),
+            Err(error) => return Err(without_path(path, &error.to_string())),
         }
         let context = ToolContext {
             view: &self.view,
@@ -54,10 +54,10 @@ impl<'a> GatedReader<'a> {
             consented: false,
             attended: true,
         };
-        let real = context.locate(name).await.map_err(|error| about(path, &error.to_string()))?;
+        let real = context.locate(name).await.map_err(|error| without_path(path, &error.to_string()))?;
         match self.view.metadata(&real).await {
             Ok(found) => Ok(Some((real, found.kind, found.len))),
-            Err(error) => Err(about(path, &error.to_string())),
+            Err(error) => Err(without_path(path, &error.to_string())),
         }
     }
 
@@ -90,12 +90,13 @@ impl<'a> GatedReader<'a> {
 
     /// The bytes of a file for a mention. `real` is a path without links that is not closed.
     pub(crate) async fn bytes_of(&self, real: &WorkspacePath) -> Result<Vec<u8>, String> {
-        self.view.read(real).await.map_err(|error| about(real, &error.to_string()))
+        self.view.read(real).await.map_err(|error| without_path(real, &error.to_string()))
     }
 
     /// The first entries of a folder, one on each line, without closed ones.
     pub(crate) async fn listed(&self, folder: &WorkspacePath, most: usize) -> Result<String, String> {
-        let entries = self.view.list(folder).await.map_err(|error| about(folder, &error.to_string()))?;
+        let entries =
+            self.view.list(folder).await.map_err(|error| without_path(folder, &error.to_string()))?;
         let is_open = |name: &[u8]| {
             name != b".git" && folder.join_bytes(name).is_ok_and(|path| !self.gate.denies(&path))
         };
@@ -164,7 +165,7 @@ impl<'a> GatedReader<'a> {
 }
 
 /// An error for a user, as one about a path: the original names the path itself and tells a model what to do.
-fn about(path: &WorkspacePath, error: &str) -> String {
+fn without_path(path: &WorkspacePath, error: &str) -> String {
     let message = error.strip_prefix(&format!("{path} ")).unwrap_or(error);
     message.trim_end_matches("; go on without it").to_owned()
 }

@@ -165,7 +165,7 @@ fn a_device_and_a_link_out_of_the_project_are_not_read() {
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and what follows";
 
-fn seen(prompt: &str) -> Result<ResolvedMentions, String> {
+fn resolved_images(prompt: &str) -> Result<ResolvedMentions, String> {
     let large = [PNG, &vec![0; 3_750_000]].concat();
     let many = (0..17).map(|number| (format!("many/{number}.gif"), b"GIF89a".to_vec()));
     let files = [
@@ -187,7 +187,7 @@ fn seen(prompt: &str) -> Result<ResolvedMentions, String> {
 /// The kind of an image depends on its bytes, not on its name.
 #[test]
 fn an_image_goes_along_as_one_and_its_bytes_say_what_it_is() {
-    let resolved = seen("compare @shot.png with @photo.of.me and @drawing.svg").unwrap();
+    let resolved = resolved_images("compare @shot.png with @photo.of.me and @drawing.svg").unwrap();
     let kinds: Vec<_> = resolved.images.iter().map(|image| image.media_type).collect();
     assert_eq!(kinds, [ImageType::Png, ImageType::Jpeg]);
     assert_eq!(&*resolved.images[0].data, "iVBORw0KGgogYW5kIHdoYXQgZm9sbG93cw==");
@@ -222,7 +222,7 @@ fn what_no_model_can_see_is_an_error_and_not_sent() {
         (&many, "@many/16.gif: is one image too many: at most 16 go with a prompt"),
     ];
     for (prompt, expected) in rows {
-        let error = seen(prompt).unwrap_err();
+        let error = resolved_images(prompt).unwrap_err();
         assert!(error.contains(expected), "{prompt}: {error}");
     }
 }
