@@ -54,7 +54,7 @@ pub(crate) fn catalogue(
         let Some(tool) = same.pop() else { continue };
         if !same.is_empty() {
             // Nobody knows which of them a call would mean.
-            let mut names: Vec<_> = same.iter().chain([&tool]).map(|tool| shown(&tool.name)).collect();
+            let mut names: Vec<_> = same.iter().chain([&tool]).map(|tool| displayable(&tool.name)).collect();
             names.truncate(4);
             let why = format!("{} tools of the server would be {offered}", same.len() + 1);
             omitted.push(OmittedTool { tool: names.join(", "), why });
@@ -69,12 +69,12 @@ pub(crate) fn catalogue(
                 bytes += tool.schema.description.len() + tool.schema.parameters.to_string().len();
                 if MAX_WORDS < bytes {
                     let why = format!("all that the server says of its tools is more than {MAX_WORDS} bytes");
-                    omitted.push(OmittedTool { tool: shown(&tool.name), why });
+                    omitted.push(OmittedTool { tool: displayable(&tool.name), why });
                 } else {
                     listed.push(tool);
                 }
             }
-            Err(why) => omitted.push(OmittedTool { tool: shown(&tool.name), why }),
+            Err(why) => omitted.push(OmittedTool { tool: displayable(&tool.name), why }),
         }
     }
     let more = omitted.len().saturating_sub(MAX_REMARKS);
@@ -115,7 +115,7 @@ fn offered_name(server: &ServerName, tool: &str) -> String {
     format!("mcp__{server}__{tool}").chars().take(MAX_NAME).collect()
 }
 
-fn shown(name: &str) -> String {
+fn displayable(name: &str) -> String {
     clean(name, 100).replace('\n', " ")
 }
 

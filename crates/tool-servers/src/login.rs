@@ -41,7 +41,7 @@ impl StoredLogin {
 }
 
 /// The address of a server with a login, and how to log in.
-fn parts(config: &ServerConfig) -> Option<(&str, &Login)> {
+fn login_of(config: &ServerConfig) -> Option<(&str, &Login)> {
     match &config.connect {
         Connect::Http { url, bearer: None, login: Some(login), .. } => Some((url, login)),
         _ => None,
@@ -53,7 +53,7 @@ pub(crate) async fn authorized(
     config: &ServerConfig,
     credential_file: Option<&CredentialFile>,
 ) -> Result<Option<AuthClient<reqwest::Client>>, String> {
-    let (Some((url, login)), Some(credential_file)) = (parts(config), credential_file) else {
+    let (Some((url, login)), Some(credential_file)) = (login_of(config), credential_file) else {
         return Ok(None);
     };
     let Some(saved) = credential_file.read()? else { return Ok(None) };

@@ -136,7 +136,7 @@ fn items_of(
         ContextItem {
             name: without_secrets(&name),
             description: uri.clone().unwrap_or_default(),
-            content: without_secrets(part(content).trim_end_matches('\n')),
+            content: without_secrets(content_text(content).trim_end_matches('\n')),
             uri: uri.map(|uri| ItemUri::of(&uri, workspace)),
             ..ContextItem::default()
         }
@@ -163,7 +163,8 @@ fn not_shown(name: &str, kind: &str, base64: &str) -> String {
 
 /// The text of a result for the model.
 fn text_of(result: &CallToolResult) -> String {
-    let mut parts: Vec<String> = result.content.iter().map(part).filter(|part| !part.is_empty()).collect();
+    let mut parts: Vec<String> =
+        result.content.iter().map(content_text).filter(|part| !part.is_empty()).collect();
     if let (true, Some(value)) = (parts.is_empty(), &result.structured_content) {
         parts.push(clean(&value.to_string(), MAX_TEXT));
     }
@@ -171,7 +172,7 @@ fn text_of(result: &CallToolResult) -> String {
     if text.len() <= MAX_TEXT { text } else { clean(&text, MAX_TEXT) }
 }
 
-pub(crate) fn part(content: &ContentBlock) -> String {
+pub(crate) fn content_text(content: &ContentBlock) -> String {
     match content {
         ContentBlock::Text(text) => clean(&text.text, MAX_TEXT),
         ContentBlock::Image(image) => not_shown("a picture", &image.mime_type, &image.data),

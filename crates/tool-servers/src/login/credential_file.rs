@@ -13,7 +13,7 @@ use rmcp::transport::auth::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::parts;
+use super::login_of;
 use crate::config::ServerConfig;
 use crate::untrusted::clean;
 
@@ -83,7 +83,7 @@ pub(crate) struct CredentialFile {
 
 impl CredentialFile {
     pub(crate) fn of(config: &ServerConfig) -> Option<Self> {
-        let (url, login) = parts(config)?;
+        let (url, login) = login_of(config)?;
         let own = login.client.as_ref().and_then(|client| client.secret.clone());
         let secrets = Arc::new(Mutex::new(own.into_iter().collect()));
         Some(Self { file: login.file.clone(), server: url.to_owned(), draft: None, secrets })

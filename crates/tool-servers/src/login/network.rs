@@ -74,7 +74,7 @@ impl Network {
     async fn ask(&self, request: OAuthHttpRequest) -> Result<http::Response<Vec<u8>>, String> {
         let mut request = reqwest::Request::try_from(request.request).map_err(|error| error.to_string())?;
         let url = request.url().clone();
-        let at = |why: String| format!("{}: {why}", shown(&url));
+        let at = |why: String| format!("{}: {why}", displayable(&url));
         let places = self.permitted_addresses(&url).await.map_err(at)?;
         self.set_resource(&mut request);
         let client = client_to(&places, url.scheme() == "http").map_err(|error| error.to_string())?;
@@ -128,7 +128,7 @@ impl OAuthHttpClient for Network {
 }
 
 /// An address without parts that may be secret.
-fn shown(url: &Url) -> String {
+fn displayable(url: &Url) -> String {
     format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
 

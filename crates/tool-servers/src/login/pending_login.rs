@@ -8,7 +8,7 @@ use url::Url;
 use super::credential_file::{CredentialFile, SavedLogin};
 use super::network::{Network, is_here};
 use super::redirect_listener::RedirectListener;
-use super::{client_config, parts};
+use super::{client_config, login_of};
 use crate::config::{Login, ServerConfig};
 use crate::connection::describe_error;
 use crate::untrusted::clean;
@@ -42,7 +42,7 @@ pub struct PendingLogin {
 impl PendingLogin {
     /// Finds out where the user of a server logs in, and registers there. The error says why that is not possible.
     pub async fn begin(config: &ServerConfig) -> Result<Self, String> {
-        let Some((url, login)) = parts(config) else {
+        let Some((url, login)) = login_of(config) else {
             return Err("only a server behind a url that has no `bearer` is logged in to".to_owned());
         };
         let base = Url::parse(url).map_err(|error| error.to_string())?;
@@ -103,9 +103,10 @@ impl PendingLogin {
         if MAX_ADDRESS < address.as_str().len() {
             return Err(format!("the address to log in at has more than {MAX_ADDRESS} bytes"));
         }
-        let (state, resource) = (only(&address, "state")?, only(&address, "resource")?);
-        only(&address, "redirect_uri")?;
-        only(&address, "code_challenge")?;
+        let (state, resource) =
+            (single_parameter(&address, "state")?, single_parameter(&address, "resource")?);
+        single_parameter(&address, "redirect_uri")?;
+        single_parameter(&address, "code_challenge")?;
         let issuer = clean(metadata.issuer.as_ref().unwrap_or(&metadata.authorization_endpoint), 300);
         let server = base.to_string();
         let draft = SavedLogin {
@@ -180,7 +181,7 @@ fn scopes(login: &Login, before: Option<&SavedLogin>, server: Vec<String>) -> Ve
 }
 
 /// The value of a parameter that must occur exactly once in an address that a stranger made.
-fn only(address: &Url, name: &str) -> Result<String, String> {
+fn single_parameter(address: &Url, name: &str) -> Result<String, String> {
     let mut found = address.query_pairs().filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     match (found.next(), found.next()) {
         (Some(value), None) => Ok(value),

@@ -5,7 +5,7 @@ use rmcp::model::Role;
 
 use super::{ListedPrompt, ListedResource};
 use crate::servers::ToolServers;
-use crate::tool::{part, resource};
+use crate::tool::{content_text, resource};
 use crate::untrusted::{MAX_TEXT, clean};
 
 /// The most bytes of a resource.
@@ -55,7 +55,7 @@ impl ToolServers {
             let connection = server.turn_connection().await?;
             let messages = connection.prompt(name, args).await?;
             let parts = messages.iter().map(|message| {
-                let text = part(&message.content);
+                let text = content_text(&message.content);
                 if message.role == Role::User { text } else { format!("(the model is to have said:) {text}") }
             });
             let text = parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");

@@ -47,21 +47,21 @@ const BLOCKS: [&[u8]; 32] = [
 pub(super) fn text_of(html: &str) -> String {
     let mut emitter: DefaultEmitter<()> = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let mut text = Text::default();
+    let mut text = TextBuilder::default();
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         match token {
             Token::StartTag(tag) => text.begin(&tag.name, tag.self_closing),
             Token::EndTag(tag) => text.end(&tag.name),
-            Token::String(said) => text.say(&String::from_utf8_lossy(&said)),
+            Token::String(said) => text.push_words(&String::from_utf8_lossy(&said)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    text.written.trim().to_owned()
+    text.text.trim().to_owned()
 }
 
 #[derive(Default)]
-struct Text {
-    written: String,
+struct TextBuilder {
+    text: String,
     /// The element that is being skipped, and how many of its kind are open.
     skipped: Option<(Vec<u8>, usize)>,
     is_preformatted: bool,
@@ -69,7 +69,7 @@ struct Text {
     is_apart: bool,
 }
 
-impl Text {
+impl TextBuilder {
     fn begin(&mut self, name: &[u8], is_closed: bool) {
         if let Some((skipped, open)) = &mut self.skipped {
             *open += usize::from(skipped == name && !is_closed);
@@ -84,15 +84,15 @@ impl Text {
             [b'h', level @ b'1'..=b'6'] => {
                 self.line();
                 self.line_between();
-                self.written.extend(std::iter::repeat_n('#', usize::from(level - b'0')));
+                self.text.extend(std::iter::repeat_n('#', usize::from(level - b'0')));
                 self.is_apart = true;
             }
             b"li" => {
                 self.line();
-                self.written.push('-');
+                self.text.push('-');
                 self.is_apart = true;
             }
-            b"td" | b"th" if !self.is_at_start() => self.written.push_str(" | "),
+            b"td" | b"th" if !self.is_at_start() => self.text.push_str(" | "),
             b"p" | b"table" | b"ul" | b"ol" | b"pre" => {
                 self.line();
                 self.line_between();
@@ -116,12 +116,12 @@ impl Text {
         }
     }
 
-    fn say(&mut self, said: &str) {
+    fn push_words(&mut self, said: &str) {
         if self.skipped.is_some() {
             return;
         }
         if self.is_preformatted {
-            self.written.push_str(said);
+            self.text.push_str(said);
             return;
         }
         for (place, word) in said.split([' ', '\t', '\n', '\r', '\u{c}']).enumerate() {
@@ -130,29 +130,29 @@ impl Text {
                 continue;
             }
             if self.is_apart && !self.is_at_start() {
-                self.written.push(' ');
+                self.text.push(' ');
             }
             self.is_apart = false;
-            self.written.push_str(word);
+            self.text.push_str(word);
         }
     }
 
     fn is_at_start(&self) -> bool {
-        self.written.is_empty() || self.written.ends_with(['\n', ' '])
+        self.text.is_empty() || self.text.ends_with(['\n', ' '])
     }
 
     /// Begins a line, unless one was just begun.
     fn line(&mut self) {
         self.is_apart = false;
-        if !self.written.is_empty() && !self.written.ends_with('\n') {
-            self.written.push('\n');
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
         }
     }
 
     /// Adds an empty line, unless there is one.
     fn line_between(&mut self) {
-        if !self.written.is_empty() && !self.written.ends_with("\n\n") {
-            self.written.push('\n');
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
         }
     }
 }

@@ -54,8 +54,8 @@ async fn serve(
 ) -> (u16, RequestLog) {
     let listener = TcpListener::bind((address, port)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let asked = RequestLog::default();
-    let (log, answer) = (Arc::clone(&asked), Arc::new(answer));
+    let requests = RequestLog::default();
+    let (log, answer) = (Arc::clone(&requests), Arc::new(answer));
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
@@ -80,7 +80,7 @@ async fn serve(
             });
         }
     });
-    (port, asked)
+    (port, requests)
 }
 
 fn http_response(status: &str, headers: &str, body: &str) -> Vec<u8> {
@@ -93,7 +93,7 @@ fn redirect(to: &str) -> Vec<u8> {
     http_response("302 Found", &format!("location: {to}\r\n"), "")
 }
 
-fn asked(log: &RequestLog) -> usize {
+fn request_count(log: &RequestLog) -> usize {
     log.lock().expect("no thread panicked").len()
 }
 
@@ -265,7 +265,7 @@ async fn a_redirect_leads_nowhere_but_to_the_web() {
             fetcher([vec![WEB]]).fetch(&format!("http://a.test:{port}/")).await.expect_err(&to).to_string();
         assert!(!refused.contains("secret"), "{to}: {refused}");
     }
-    assert_eq!(asked(&own), 0, "this machine was not asked");
+    assert_eq!(request_count(&own), 0, "this machine was not asked");
     // A redirect in a circle.
     let (port, log) = serve(WEB, 0, |_, _| (redirect("/again"), None)).await;
     let refused = fetcher([vec![WEB]])
@@ -273,7 +273,7 @@ async fn a_redirect_leads_nowhere_but_to_the_web() {
         .await
         .expect_err("a circle")
         .to_string();
-    assert_eq!((refused.as_str(), asked(&log)), ("it redirects more than 5 times", 6));
+    assert_eq!((refused.as_str(), request_count(&log)), ("it redirects more than 5 times", 6));
     // A redirect from an encrypted address to one that is not.
     let plain = Fetcher { http: false, ..fetcher([vec![WEB]]) };
     assert!(
@@ -302,7 +302,7 @@ async fn a_name_that_changes_its_address_gains_nothing() {
     let address = format!("http://rebind.test:{port}/");
     // The name belongs to the web when it is checked, and to this machine from then on.
     let fetched = fetcher([vec![WEB], vec![OWN]]).fetch(&address).await.expect("what was checked");
-    assert_eq!((fetched.text.as_str(), asked(&web)), ("web", 1));
+    assert_eq!((fetched.text.as_str(), request_count(&web)), ("web", 1));
     // The next request of a redirect is checked again.
     let refused = fetcher([vec![WEB], vec![OWN]])
         .fetch(&format!("{address}go"))
@@ -314,7 +314,7 @@ async fn a_name_that_changes_its_address_gains_nothing() {
     for both in [vec![WEB, OWN], vec![OWN, WEB], vec![]] {
         fetcher([both]).fetch(&address).await.expect_err("a closed address").to_string();
     }
-    assert_eq!(asked(&own), 0, "this machine was not asked");
+    assert_eq!(request_count(&own), 0, "this machine was not asked");
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ pub(crate) fn serve(behaves: &str, log: Option<&str>) {
             },
             _ => continue,
         };
-        say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+        send_message(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
     if behaves == "grandchild" {
         // This server goes on running after its input has ended.
@@ -85,7 +85,7 @@ pub(crate) fn serve(behaves: &str, log: Option<&str>) {
     note("ended");
 }
 
-fn say(message: &Value) {
+fn send_message(message: &Value) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{message}").and_then(|()| out.flush()).unwrap_or_else(|_| std::process::exit(0));
 }
@@ -153,7 +153,7 @@ fn answer(behaves: &str, params: &Value) -> Option<Value> {
             std::process::exit(7);
         }
         "floods" => loop {
-            say(
+            send_message(
                 &json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": "x".repeat(100_000) } }),
             );
         },
@@ -166,7 +166,7 @@ fn answer(behaves: &str, params: &Value) -> Option<Value> {
         }
         "changes" => {
             for _ in 0..1000 {
-                say(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+                send_message(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
             }
             text("changed")
         }
@@ -178,7 +178,7 @@ fn answer(behaves: &str, params: &Value) -> Option<Value> {
                     "messages": [{ "role": "user", "content": { "type": "text", "text": "hi" } }], "maxTokens": 10,
                     "mode": "form", "message": "your password?", "requestedSchema": { "type": "object", "properties": {} },
                 });
-                say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+                send_message(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
             }
             // The answers to these questions arrive before the next call.
             text("asked")
