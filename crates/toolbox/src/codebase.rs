@@ -1,10 +1,10 @@
 //! The tools `codebase` and `repo_map`, which search the project as the call's merged view shows it.
 
 mod call_view;
-mod english;
 mod find;
 mod map;
 mod port;
+mod query_translation;
 mod snippets;
 mod unindexed;
 
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use headstart_code_index::{Budget, Hit, Query, View, Weights, search};
 use headstart_overlay_fs::WorkspacePath;
 
-pub use self::english::{EnglishWords, english_words};
 pub use self::port::{AvailableModels, IndexCoverage, IndexState, IndexWork, ProjectIndex};
+pub use self::query_translation::{EnglishWords, english_words};
 use crate::{Tool, ToolContext, ToolError};
 
 /// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with). A file that is staged is found by the next

@@ -47,10 +47,10 @@ pub async fn english_words(background: &BackgroundModel, query: &str) -> Result<
         max_output_tokens: Some(MAX_OUTPUT_TOKENS),
     };
     let answer = forked_query(background, &params, query).await?;
-    Ok(EnglishWords { words: answer.json.as_ref().and_then(read), usage: answer.usage })
+    Ok(EnglishWords { words: answer.json.as_ref().and_then(usable_words), usage: answer.usage })
 }
 
-fn read(answer: &Value) -> Option<String> {
+fn usable_words(answer: &Value) -> Option<String> {
     let given = answer["words"].as_array()?.iter().filter_map(Value::as_str);
     let mut words: Vec<&str> = Vec::new();
     for word in given.flat_map(|text| text.split(|sign: char| !sign.is_alphanumeric() && sign != '_')) {
@@ -84,8 +84,8 @@ mod tests {
             (json!({"word": ["login"]}), None),
         ];
         for (answer, expected) in cases {
-            assert_eq!(read(&answer).as_deref(), expected, "{answer}");
+            assert_eq!(usable_words(&answer).as_deref(), expected, "{answer}");
         }
-        assert_eq!(read(&json!({"words": many})).unwrap().split(' ').count(), MAX_WORDS);
+        assert_eq!(usable_words(&json!({"words": many})).unwrap().split(' ').count(), MAX_WORDS);
     }
 }

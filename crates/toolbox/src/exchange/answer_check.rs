@@ -288,7 +288,7 @@ impl IgnoreLookup<'_> {
     async fn uppermost(&mut self, path: &WorkspacePath, is_folder: bool) -> Option<WorkspacePath> {
         let mut at = WorkspacePath::root();
         for name in path.names() {
-            let rules = self.of(&at).await;
+            let rules = self.rules_in(&at).await;
             at = at.join_bytes(name).ok()?;
             let kind = if at != *path || is_folder { EntryKind::Directory } else { EntryKind::File };
             if rules.ignores(&at, kind) {
@@ -299,7 +299,7 @@ impl IgnoreLookup<'_> {
     }
 
     /// The rules in a folder. Those of the folders above it were read before.
-    async fn of(&mut self, folder: &WorkspacePath) -> IgnoreRules {
+    async fn rules_in(&mut self, folder: &WorkspacePath) -> IgnoreRules {
         if let Some(known) = self.rules.get(folder) {
             return known.clone();
         }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// The new content, or the refusal as a word and the lines.
-fn told(content: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, String> {
+fn replaced_or_error(content: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, String> {
     match replace(content, old, new, all) {
         Ok(replaced) => Ok(replaced.content),
         Err(ReplacementError::Missing { similar_line }) => Err(format!("missing {similar_line:?}")),
@@ -35,7 +35,7 @@ fn line_ends_stay_as_the_file_has_them() {
         ("a\r\r\nb", "a\r\nb", "c", "error: missing Some(1)"),
     ];
     for (content, old, new, expected) in cases {
-        let shown = match told(content.as_bytes(), old, new, false) {
+        let shown = match replaced_or_error(content.as_bytes(), old, new, false) {
             Ok(content) => String::from_utf8(content).unwrap(),
             Err(reason) => format!("error: {reason}"),
         };
@@ -46,9 +46,9 @@ fn line_ends_stay_as_the_file_has_them() {
 #[test]
 fn every_match_is_named_by_its_line() {
     let content = b"x\r\na x\r\n\r\nx x\r\n";
-    assert_eq!(told(content, "x", "y", false), Err("ambiguous [1, 2, 4, 4]".to_owned()));
-    assert_eq!(told(content, "x", "y", true), Ok(b"y\r\na y\r\n\r\ny y\r\n".to_vec()));
-    assert_eq!(told(b"aaa", "aa", "b", true), Ok(b"ba".to_vec()));
+    assert_eq!(replaced_or_error(content, "x", "y", false), Err("ambiguous [1, 2, 4, 4]".to_owned()));
+    assert_eq!(replaced_or_error(content, "x", "y", true), Ok(b"y\r\na y\r\n\r\ny y\r\n".to_vec()));
+    assert_eq!(replaced_or_error(b"aaa", "aa", "b", true), Ok(b"ba".to_vec()));
 }
 
 #[test]
@@ -83,7 +83,7 @@ proptest! {
         let in_file = |text: &str| if crlf { text.replace('\n', "\r\n") } else { text.to_owned() };
         let count = content.matches(&old).count();
         let file = in_file(&content);
-        let done = told(file.as_bytes(), &old, &new, all);
+        let done = replaced_or_error(file.as_bytes(), &old, &new, all);
         if count == 1 || (all && 1 < count) {
             // A file without line ends has no kind of line end to keep.
             let expected = if content.contains('\n') { in_file(&content.replace(&old, &new)) } else { content.replace(&old, &new) };
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn what_is_not_replaced_is_not_touched(before in bytes(), after in bytes(), old in text(1)) {
         let marked = [before.as_slice(), b"<".as_slice(), old.as_bytes(), b">", after.as_slice()].concat();
-        let done = told(&marked, &format!("<{old}>"), "", false);
+        let done = replaced_or_error(&marked, &format!("<{old}>"), "", false);
         prop_assert_eq!(done, Ok([before, after].concat()));
     }
 }

@@ -35,7 +35,7 @@ impl Shell {
         context: ToolContext<'_>,
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<ToolOutput, ToolError> {
-        let (command, directory) = asked(args, context).await?;
+        let (command, directory) = parse_arguments(args, context).await?;
         let request = CommandRequest {
             command: ConditionalCommand::allowed(command, context.hardened),
             directory,
@@ -60,7 +60,7 @@ impl Shell {
             Err(error) => not_run(error),
         }
         let done = done.map_err(|error| truncate_error(error, limit))?;
-        Ok(told(command, &done, Vec::new(), context))
+        Ok(render_result(command, &done, Vec::new(), context))
     }
 
     pub(crate) fn views(&self) -> Support {
@@ -80,7 +80,7 @@ impl Shell {
         below: Arc<ChangeSet>,
         git: PriorGitChanges,
     ) -> Result<ViewCallOutput, ToolError> {
-        let (command, directory) = asked(args, context).await?;
+        let (command, directory) = parse_arguments(args, context).await?;
         self.run_line_in_view(command, directory, context, view, below, git).await
     }
 
@@ -121,7 +121,7 @@ impl Shell {
             Err(error) => not_run(error),
         }
         let ran = ran.map_err(|error| truncate_error(error, limit))?;
-        let output = told(command, &ran.output, remarks(&ran, &staged), context);
+        let output = render_result(command, &ran.output, remarks(&ran, &staged), context);
         Ok(ViewCallOutput { output, ran })
     }
 }
@@ -161,7 +161,7 @@ fn not_run(error: &ToolError) {
 }
 
 /// The command line of a call, and its folder, which must exist.
-async fn asked<'a>(
+async fn parse_arguments<'a>(
     args: &'a Map<String, Value>,
     context: ToolContext<'_>,
 ) -> Result<(&'a str, WorkspacePath), ToolError> {
@@ -219,7 +219,12 @@ fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
 }
 
 /// The output as an item if the command did not end well, because then there is a status to list.
-fn told(command: &str, done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) -> ToolOutput {
+fn render_result(
+    command: &str,
+    done: &CommandOutput,
+    remarks: Vec<String>,
+    context: ToolContext<'_>,
+) -> ToolOutput {
     // A runner keeps to the limit, except for its own remark about the cut.
     let shown = truncate_str(&done.output, context.limits.output_bytes.saturating_add(200));
     let printed = shown.trim_end_matches('\n');

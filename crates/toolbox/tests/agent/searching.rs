@@ -91,7 +91,7 @@ fn glob_finds_paths() {
 }
 
 /// The paths that a search of these files sees.
-fn seen(files: &[(&str, &str)], start: &str) -> Vec<String> {
+fn found_files(files: &[(&str, &str)], start: &str) -> Vec<String> {
     let mut session = Session::new(files);
     let found = session.ok("glob", json!({"pattern": "**", "path": start}));
     let paths = |text: &str| -> Vec<String> {
@@ -210,7 +210,7 @@ fn gitignore_is_honoured() {
         ),
     ];
     for (name, files, start, expected) in cases {
-        assert_eq!(seen(files, start), *expected, "{name}");
+        assert_eq!(found_files(files, start), *expected, "{name}");
     }
 }
 
