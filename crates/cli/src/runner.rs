@@ -20,8 +20,8 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Confinement;
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, Support,
-    ToolError, ViewId, ViewOutput, ViewRequest,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, ToolError,
+    ViewId, ViewOutput, ViewRequest, ViewSupport,
 };
 use rustix::process::{Pid, kill_process};
 use tempfile::TempDir;
@@ -218,7 +218,7 @@ impl CommandRunner for BashRunner {
         self.run_with_listener(request, Some(output_sink)).await
     }
 
-    fn views(&self) -> Support {
+    fn views(&self) -> ViewSupport {
         self.views.support()
     }
 

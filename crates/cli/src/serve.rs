@@ -18,7 +18,7 @@ use headstart_overlay_fs::{Content, ContentHash};
 use headstart_toolbox::exchange::{
     ClientHello, ClientMessage, LineBuffer, ServerMessage, VERSION, decode_greeting, decode_line, encode_line,
 };
-use headstart_toolbox::{Support, Tier, ViewId};
+use headstart_toolbox::{Tier, ViewId, ViewSupport};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -183,8 +183,8 @@ impl ServeSession {
         let digest =
             digest.map_err(|error| CliError::Unavailable(format!("the copy cannot be read: {error}")))?;
         let hello = match self.views.support() {
-            Support::Views { tier } => hello_message(Some(*tier), self.views.notes().to_vec(), Some(digest)),
-            Support::None { why } => hello_message(None, vec![why.clone()], None),
+            ViewSupport::Views { tier } => hello_message(Some(*tier), self.views.notes().to_vec(), Some(digest)),
+            ViewSupport::None { why } => hello_message(None, vec![why.clone()], None),
         };
         self.send(&hello).await;
         Ok(())

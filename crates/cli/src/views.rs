@@ -33,8 +33,8 @@ use headstart_shadow::{
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandOutput, PriorGitChanges, SecretAccess, Support, Tier, ToolError, ViewCost, ViewId, ViewOutput,
-    ViewRefusals, ViewRequest,
+    CommandOutput, PriorGitChanges, SecretAccess, Tier, ToolError, ViewCost, ViewId, ViewOutput,
+    ViewRefusals, ViewRequest, ViewSupport,
 };
 
 use crate::config::ShadowConfig;
@@ -78,7 +78,7 @@ pub(crate) struct Views {
     rules: ReadRules,
     most_held: usize,
     most_time: Duration,
-    support: Support,
+    support: ViewSupport,
     against: Vec<Against>,
     notes: Vec<String>,
     repository: Repository,
@@ -123,9 +123,9 @@ impl Views {
         let (support, against, notes) = match support::find(&options, state) {
             headstart_shadow::Support::Views { tier, against, notes } => {
                 options.tier = tier;
-                (Support::Views { tier: tier_of(tier) }, against, notes)
+                (ViewSupport::Views { tier: tier_of(tier) }, against, notes)
             }
-            headstart_shadow::Support::None { why } => (Support::None { why }, Vec::new(), Vec::new()),
+            headstart_shadow::Support::None { why } => (ViewSupport::None { why }, Vec::new(), Vec::new()),
         };
         Self {
             options,
@@ -175,7 +175,7 @@ impl Views {
         self
     }
 
-    pub(crate) fn support(&self) -> &Support {
+    pub(crate) fn support(&self) -> &ViewSupport {
         &self.support
     }
 
@@ -261,7 +261,7 @@ impl Views {
 
     /// Implements the port's method for running a command.
     pub(crate) async fn run(self: &Arc<Self>, request: ViewRequest) -> Result<ViewOutput, ToolError> {
-        if let Support::None { why } = &self.support {
+        if let ViewSupport::None { why } = &self.support {
             return Err(ToolError::no_view(why));
         }
         let id = request.view.clone();

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{ConditionalCommand, DenyRules};
 
-use crate::{Support, ToolError, ViewId, ViewOutput, ViewRequest};
+use crate::{ToolError, ViewId, ViewOutput, ViewRequest, ViewSupport};
 
 /// A command for the system's shell.
 ///
@@ -167,15 +167,15 @@ pub trait CommandRunner: Send + Sync {
     }
 
     /// Whether [`run_in_view`](Self::run_in_view) is supported. By default it is not.
-    fn views(&self) -> Support {
-        Support::default()
+    fn views(&self) -> ViewSupport {
+        ViewSupport::default()
     }
 
     /// Runs a command to its end in a view, and returns what it wrote there.
     async fn run_in_view(&self, _request: ViewRequest) -> Result<ViewOutput, ToolError> {
         match self.views() {
-            Support::None { why } => Err(ToolError::no_view(why)),
-            Support::Views { .. } => Err(ToolError::no_view("this runner makes no view")),
+            ViewSupport::None { why } => Err(ToolError::no_view(why)),
+            ViewSupport::Views { .. } => Err(ToolError::no_view("this runner makes no view")),
         }
     }
 

@@ -127,7 +127,7 @@ pub use tool::{EditObserver, Tool, ToolContext};
 pub use tool_error::ToolError;
 pub use toolbox::{Toolbox, ViewCallOutput, edited_file};
 pub use views::{
-    MemoryViews, PriorGitChanges, ScriptedRun, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,
-    ViewRefusals, ViewRequest,
+    MemoryViews, PriorGitChanges, ScriptedRun, TestSummary, Tier, ViewCost, ViewId, ViewOutput, ViewRefusals,
+    ViewRequest, ViewSupport,
 };
 pub use wording::Wording;

@@ -34,7 +34,7 @@ impl OutputText {
         fits
     }
 
-    /// As [`push_place`](Self::push_at) for consecutive lines: those of one file become one item.
+    /// As [`push_at`](Self::push_at) for consecutive lines: those of one file become one item.
     pub(crate) fn push_match(&mut self, path: &WorkspacePath, found: (u32, u32), text: &str) -> bool {
         match self.item_spans.last() {
             Some(place) if place.path == *path => {

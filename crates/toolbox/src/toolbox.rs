@@ -9,8 +9,8 @@ use tracing::debug;
 use crate::output::{truncate_error, truncate_output};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{
-    CommandRunner, EditObserver, PartialOutput, PriorGitChanges, Support, Tool, ToolContext, ToolError,
-    ToolOutput, ViewId, ViewOutput, Wording,
+    CommandRunner, EditObserver, PartialOutput, PriorGitChanges, Tool, ToolContext, ToolError, ToolOutput,
+    ViewId, ViewOutput, ViewSupport, Wording,
 };
 
 /// The tools of one agent.
@@ -194,7 +194,7 @@ impl Toolbox {
     }
 
     /// Whether commands of the built-in `shell` can run in views. Those of a host's tool in its place cannot.
-    pub fn views(&self) -> Support {
+    pub fn views(&self) -> ViewSupport {
         self.shell.as_ref().map(|shell| shell.views()).unwrap_or_default()
     }
 

@@ -12,4 +12,4 @@ pub use output::{ViewCost, ViewOutput};
 pub use refusals::ViewRefusals;
 pub use request::{PriorGitChanges, ViewId, ViewRequest};
 pub use summary::TestSummary;
-pub use support::{Support, Tier};
+pub use support::{Tier, ViewSupport};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::ConditionalCommand;
-use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, Support};
+use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, ViewSupport};
 use rustix::fs::{Access, access};
 use serde::Serialize;
 use tokio::net::TcpStream;
@@ -214,10 +214,10 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let all = setup::any_views(config, workspace, &context.environment, state.as_deref());
     let views = match all.support() {
-        Support::Views { tier } => {
+        ViewSupport::Views { tier } => {
             DoctorCheck::ok("views", format!("{tier}; tests, builds and formatters run ahead"))
         }
-        Support::None { why } => DoctorCheck::limited("views", why.clone())
+        ViewSupport::None { why } => DoctorCheck::limited("views", why.clone())
             .help("work ahead stops at a command that writes; `headstart shadow check` tells more"),
     };
     let mut checks = vec![views];

@@ -15,7 +15,7 @@ use headstart_overlay_fs::{
 };
 use headstart_shadow::{Against, End, ReadBack, Refused, Stream, Streams};
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::Support;
+use headstart_toolbox::ViewSupport;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -123,8 +123,8 @@ async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliEr
     let views = views(&workspace, &config, state.as_ref(), context);
     let servers = intel::detect(&config, Path::new(&workspace), &views);
     let (tier, why) = match views.support() {
-        Support::Views { tier } => (Some(tier.to_string()), None),
-        Support::None { why } => (None, Some(why.as_str())),
+        ViewSupport::Views { tier } => (Some(tier.to_string()), None),
+        ViewSupport::None { why } => (None, Some(why.as_str())),
     };
     let trials = if tier.is_some() { views.self_test() } else { Vec::new() };
     let remote = remote(&workspace, &config, state.as_ref(), context);
@@ -231,7 +231,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         _ => {
             let views = views(&workspace, &config, state.as_ref(), context);
             let views = &*held.insert(if args.network { views.on_network() } else { views });
-            if let Support::None { why } = views.support() {
+            if let ViewSupport::None { why } = views.support() {
                 output::note(&format!("headstart: there is no view here: {why}"));
                 return Ok(ExitStatus::Of(NO_VIEW));
             }

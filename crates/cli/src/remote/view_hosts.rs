@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::{Support, Tier, ToolError, ViewId, ViewOutput, ViewRequest};
+use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest, ViewSupport};
 
 use super::Remote;
 use crate::views::Views;
@@ -23,12 +23,12 @@ impl ViewHosts {
         self.support().has_views()
     }
 
-    pub(crate) fn support(&self) -> Support {
+    pub(crate) fn support(&self) -> ViewSupport {
         match (&self.remote, &self.local) {
             // Whether the machine can be reached is only found out when it is needed.
-            (Some(_), _) => Support::Views { tier: Tier::Remote },
+            (Some(_), _) => ViewSupport::Views { tier: Tier::Remote },
             (None, Some(views)) => views.support().clone(),
-            (None, None) => Support::default(),
+            (None, None) => ViewSupport::default(),
         }
     }
 

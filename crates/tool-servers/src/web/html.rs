@@ -47,16 +47,16 @@ const BLOCKS: [&[u8]; 32] = [
 pub(super) fn text_of(html: &str) -> String {
     let mut emitter: DefaultEmitter<()> = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let mut text = TextBuilder::default();
+    let mut builder = TextBuilder::default();
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         match token {
-            Token::StartTag(tag) => text.begin(&tag.name, tag.self_closing),
-            Token::EndTag(tag) => text.end(&tag.name),
-            Token::String(said) => text.push_words(&String::from_utf8_lossy(&said)),
+            Token::StartTag(tag) => builder.begin(&tag.name, tag.self_closing),
+            Token::EndTag(tag) => builder.end(&tag.name),
+            Token::String(said) => builder.push_words(&String::from_utf8_lossy(&said)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    text.text.trim().to_owned()
+    builder.text.trim().to_owned()
 }
 
 #[derive(Default)]

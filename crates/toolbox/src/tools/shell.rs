@@ -14,8 +14,8 @@ use crate::location::locate;
 use crate::output::{truncate_error, truncate_str};
 use crate::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput,
-    PriorGitChanges, SecretAccess, Support, Tool, ToolContext, ToolError, ToolOutput, ViewCallOutput, ViewId,
-    ViewOutput, ViewRequest,
+    PriorGitChanges, SecretAccess, Tool, ToolContext, ToolError, ToolOutput, ViewCallOutput, ViewId,
+    ViewOutput, ViewRequest, ViewSupport,
 };
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -63,7 +63,7 @@ impl Shell {
         Ok(render_result(command, &done, Vec::new(), context))
     }
 
-    pub(crate) fn views(&self) -> Support {
+    pub(crate) fn views(&self) -> ViewSupport {
         self.runner.views()
     }
 

@@ -6,7 +6,7 @@ use headstart_overlay_fs::{ChangeSet, Overlay, Quota, WorkspacePath};
 
 use headstart_tool_gate::no_repository;
 
-use super::{Support, Tier, ViewId, ViewOutput, ViewRequest};
+use super::{Tier, ViewId, ViewOutput, ViewRequest, ViewSupport};
 use crate::{CommandOutput, CommandRequest, CommandRunner, ToolError};
 
 /// Views in memory for tests, in which commands replay what a test prepared.
@@ -114,10 +114,10 @@ impl CommandRunner for MemoryViews {
         Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
     }
 
-    fn views(&self) -> Support {
+    fn views(&self) -> ViewSupport {
         match &self.lock().unsupported_reason {
-            Some(why) => Support::None { why: why.clone() },
-            None => Support::Views { tier: Tier::Memory },
+            Some(why) => ViewSupport::None { why: why.clone() },
+            None => ViewSupport::Views { tier: Tier::Memory },
         }
     }
 

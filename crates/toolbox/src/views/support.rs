@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether commands can run in views.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Support {
+pub enum ViewSupport {
     /// They can.
     Views {
         /// In views of this tier.
@@ -34,7 +34,7 @@ pub enum Tier {
     Memory,
 }
 
-impl Support {
+impl ViewSupport {
     /// Whether there are views.
     pub fn has_views(&self) -> bool {
         matches!(self, Self::Views { .. })
@@ -49,7 +49,7 @@ impl Support {
     }
 }
 
-impl Default for Support {
+impl Default for ViewSupport {
     fn default() -> Self {
         Self::None { why: "no program that could make a view is part of this agent".to_owned() }
     }

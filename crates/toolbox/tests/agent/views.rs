@@ -8,8 +8,8 @@ use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    MemoryViews, PriorGitChanges, ScriptedRun, SecretAccess, Support, Tier, Tool, ToolContext, ToolError,
-    ToolLimits, ToolOutput, Toolbox, ViewCallOutput, ViewId,
+    MemoryViews, PriorGitChanges, ScriptedRun, SecretAccess, Tier, Tool, ToolContext, ToolError, ToolLimits,
+    ToolOutput, Toolbox, ViewCallOutput, ViewId, ViewSupport,
 };
 use serde_json::{Map, Value, json};
 
@@ -137,7 +137,7 @@ impl Tool for HostShell {
 #[test]
 fn without_a_view_nothing_runs() {
     let mut bench = bench();
-    assert_eq!(bench.toolbox.views(), Support::Views { tier: Tier::Memory });
+    assert_eq!(bench.toolbox.views(), ViewSupport::Views { tier: Tier::Memory });
     let none = |outcome: Result<ViewCallOutput, ToolError>| matches!(outcome, Err(ToolError::NoView { .. }));
     assert!(none(bench.run("read_file", "make")));
     bench.views.end_support("the kernel has none");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_code_intel::{Delta, Severity, Snapshot};
 use headstart_overlay_fs::ChangeSet;
-use headstart_toolbox::Support;
+use headstart_toolbox::ViewSupport;
 use serde::Serialize;
 
 use super::{open, staged_by};
@@ -32,7 +32,7 @@ pub(super) async fn run(args: &ShadowDiagnostics, context: &Context) -> Result<E
         None => ChangeSet::default(),
     };
     let (workspace, config, views) = open(&args.workspace, context)?;
-    if let Support::None { why } = views.support() {
+    if let ViewSupport::None { why } = views.support() {
         return Err(CliError::Unavailable(format!(
             "there is no view here to run a language server in: {why}"
         )));

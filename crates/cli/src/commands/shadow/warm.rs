@@ -2,7 +2,7 @@
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::{Command, End};
-use headstart_toolbox::Support;
+use headstart_toolbox::ViewSupport;
 use serde::Serialize;
 
 use super::other_machine::line_of;
@@ -42,7 +42,7 @@ pub(super) async fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStat
         return on_other_machine(args, workspace, &config, &remote, context).await;
     }
     let views = views(&workspace, &config, state.as_ref(), context);
-    if let Support::None { why } = views.support() {
+    if let ViewSupport::None { why } = views.support() {
         output::note(&format!("headstart: there is no view here: {why}"));
         return Ok(ExitStatus::Of(NO_VIEW));
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use headstart_overlay_fs::{ChangeSet, OsTree};
 use headstart_shadow::{Command, End, KillHandle, Network, NotStagedReason, ShadowError, Streams, View};
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::Support;
+use headstart_toolbox::ViewSupport;
 use headstart_workspace_path::WorkspacePath;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -146,7 +146,7 @@ fn run_agent(
 ) -> Result<(), (String, bool)> {
     let for_good = |why: String| (why, true);
     let passing = |error: ShadowError| (error.to_string(), false);
-    if let Support::None { why } = plan.views.support() {
+    if let ViewSupport::None { why } = plan.views.support() {
         return Err(for_good(format!("there is no view here: {why}")));
     }
     let began = Instant::now();
