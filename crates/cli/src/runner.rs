@@ -356,7 +356,7 @@ impl<'a> OutputListener<'a> {
     fn notify(&mut self, kept: &BoundedOutput) {
         (self.due, self.last) = (None, Some(Instant::now()));
         if let Some(output_sink) = self.output_sink {
-            output_sink.printed(&kept.end(TOLD_BYTES));
+            output_sink.on_output(&kept.end(TOLD_BYTES));
         }
     }
 }

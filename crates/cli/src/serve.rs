@@ -183,7 +183,9 @@ impl ServeSession {
         let digest =
             digest.map_err(|error| CliError::Unavailable(format!("the copy cannot be read: {error}")))?;
         let hello = match self.views.support() {
-            ViewSupport::Views { tier } => hello_message(Some(*tier), self.views.notes().to_vec(), Some(digest)),
+            ViewSupport::Views { tier } => {
+                hello_message(Some(*tier), self.views.notes().to_vec(), Some(digest))
+            }
             ViewSupport::None { why } => hello_message(None, vec![why.clone()], None),
         };
         self.send(&hello).await;

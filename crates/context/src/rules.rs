@@ -32,7 +32,7 @@ pub struct Rule {
     /// What it is about, from its front matter.
     pub description: Option<String>,
     /// The files to which it applies.
-    pub applies: RuleScope,
+    pub scope: RuleScope,
     /// Its text, without the front matter and without characters that hide something.
     pub text: String,
 }

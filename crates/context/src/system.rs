@@ -68,7 +68,7 @@ pub fn system_text(
 
 fn push_rules(text: &mut String, rules: &ProjectRules, is_requested: bool) {
     let (always, some): (Vec<_>, Vec<_>) =
-        rules.rules().iter().partition(|rule| rule.applies == RuleScope::Always);
+        rules.rules().iter().partition(|rule| rule.scope == RuleScope::Always);
     if always.is_empty() && some.is_empty() {
         return;
     }
@@ -87,7 +87,7 @@ fn push_rules(text: &mut String, rules: &ProjectRules, is_requested: bool) {
 
 /// A line that says what a rule that is not for all files is about.
 fn rule_line(rule: &Rule) -> String {
-    let files = match &rule.applies {
+    let files = match &rule.scope {
         RuleScope::Files(files) => files.to_string(),
         RuleScope::Always | RuleScope::Folder(_) | RuleScope::OnRequest => String::new(),
     };

@@ -135,7 +135,7 @@ pub(crate) struct CallOutputReporter {
 }
 
 impl PartialOutput for CallOutputReporter {
-    fn printed(&self, end: &str) {
+    fn on_output(&self, end: &str) {
         self.events.send(Event::CallOutput { id: self.id.clone(), end: end.to_owned() });
     }
 }

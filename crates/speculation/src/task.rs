@@ -155,7 +155,7 @@ impl TaskLog {
         let calls = lock(&self.calls);
         let running = calls.running.iter().map(|(_, description)| description.clone());
         let lines: Vec<_> = std::iter::once(calls.count_summary()).chain(running).collect();
-        reporter.printed(lines.join("\n").trim_start());
+        reporter.on_output(lines.join("\n").trim_start());
     }
 
     /// The result in a few words: `3 reads, 1 edit; edited src/lib.rs`.

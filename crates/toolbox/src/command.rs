@@ -57,7 +57,7 @@ impl SecretAccess {
 /// Receives what a command prints while it runs.
 pub trait PartialOutput: Send + Sync {
     /// The end of the output so far, at most 4 KiB. It must return at once.
-    fn printed(&self, end: &str);
+    fn on_output(&self, end: &str);
 }
 
 /// The result of a command.

@@ -59,7 +59,7 @@ impl ToolContext<'_> {
 #[async_trait]
 pub trait EditObserver: Send + Sync {
     /// `edit` or `write_file` staged this file. The returned text is added to their answer; `None` for nothing.
-    async fn edited(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String>;
+    async fn on_edit(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String>;
 }
 
 /// A tool that an agent can call.

@@ -184,7 +184,7 @@ impl Toolbox {
     ) -> Result<ToolOutput, ToolError> {
         let (Some(observer), Some(path)) = (&self.observer, path) else { return Ok(answer) };
         let Ok(path) = context.locate(path).await else { return Ok(answer) };
-        match observer.edited(&path, context).await {
+        match observer.on_edit(&path, context).await {
             Some(note) => {
                 let note = truncate_output(note, context.limits.output_bytes);
                 Ok(ToolOutput::Text(format!("{}\n{note}", answer.into_text())))

@@ -134,7 +134,7 @@ async fn final_answer(
         let answer = answers.next().await?.unwrap_or_default();
         let Some(printed) = answer.strip_prefix(OUTPUT_PREFIX) else { return Ok(answer) };
         if let Some(output_sink) = output_sink {
-            output_sink.printed(tail(printed));
+            output_sink.on_output(tail(printed));
         }
     }
 }

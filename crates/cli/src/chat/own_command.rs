@@ -42,7 +42,7 @@ pub(super) enum CommandEvent {
 struct OutputForwarder(mpsc::UnboundedSender<CommandEvent>);
 
 impl PartialOutput for OutputForwarder {
-    fn printed(&self, end: &str) {
+    fn on_output(&self, end: &str) {
         // The receiver is gone if the command was ended, so nobody needs this.
         let _ = self.0.send(CommandEvent::Printed(end.to_owned()));
     }

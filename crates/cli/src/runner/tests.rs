@@ -257,7 +257,7 @@ fn the_same_bytes_are_kept_however_they_arrive() {
 struct RecordedOutput(std::sync::Mutex<Vec<String>>);
 
 impl PartialOutput for RecordedOutput {
-    fn printed(&self, end: &str) {
+    fn on_output(&self, end: &str) {
         self.0.lock().unwrap().push(end.to_owned());
     }
 }

@@ -55,7 +55,7 @@ impl std::fmt::Debug for EditDiagnostics {
 
 #[async_trait]
 impl EditObserver for EditDiagnostics {
-    async fn edited(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String> {
+    async fn on_edit(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String> {
         if self.time.is_zero() {
             return None;
         }

@@ -74,7 +74,7 @@ impl FrontMatter {
 
     /// The files to which the rule applies. Without such a key it always applies, or, if it has only a description,
     /// on request.
-    pub(super) fn applies(&self) -> Result<RuleScope, String> {
+    pub(super) fn scope(&self) -> Result<RuleScope, String> {
         if self.always == Some(true) {
             return Ok(RuleScope::Always);
         }
@@ -127,7 +127,7 @@ pub(super) fn write(rule: &RuleDraft<'_>) -> Result<String, String> {
                 .to_owned(),
         );
     }
-    read.applies()?;
+    read.scope()?;
     Ok(file)
 }
 
@@ -174,7 +174,7 @@ mod tests {
                 (&["a.rs".to_owned(), "{b,c}/*.ts".into()][..], "text\n"),
                 "{globs}"
             );
-            assert!(front.problems.is_empty() && matches!(front.applies(), Ok(RuleScope::Files(_))));
+            assert!(front.problems.is_empty() && matches!(front.scope(), Ok(RuleScope::Files(_))));
         }
     }
 
@@ -196,10 +196,10 @@ mod tests {
             ),
         ];
         for (file, expected) in cases {
-            let applies = split(file).0.applies();
-            assert_eq!(applies, expected.map_err(str::to_owned), "{file}");
+            let scope = split(file).0.scope();
+            assert_eq!(scope, expected.map_err(str::to_owned), "{file}");
         }
-        assert!(split("---\nregex: (\n---\n").0.applies().unwrap_err().starts_with("regex: "));
+        assert!(split("---\nregex: (\n---\n").0.scope().unwrap_err().starts_with("regex: "));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl ProjectRules {
         let mut prompt_rules = PromptRules::default();
         let mut wanted = Vec::new();
         for rule in &self.rules {
-            let counts = match &rule.applies {
+            let counts = match &rule.scope {
                 RuleScope::Always => true,
                 RuleScope::Files(_) => {
                     known.contains_key(rule.label().as_str()) || applies_to(rule, &touched, &reader).await
@@ -177,7 +177,7 @@ async fn mentioned(prompt: &str, reader: &GatedReader<'_>, gate: &GateContext) -
 }
 
 async fn applies_to(rule: &Rule, touched: &[Touched], reader: &GatedReader<'_>) -> bool {
-    let RuleScope::Files(files) = &rule.applies else { return false };
+    let RuleScope::Files(files) = &rule.scope else { return false };
     let mut fitting =
         touched.iter().filter(|touched| !touched.is_folder && files.matches_path(&touched.path));
     if !files.needs_content() {

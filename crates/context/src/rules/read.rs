@@ -123,9 +123,9 @@ impl<'a> GatedReader<'a> {
             match self.text(&path).await {
                 Ok(Some(text)) if text.trim().is_empty() => return Ok(None),
                 Ok(Some(text)) => {
-                    let applies =
+                    let scope =
                         if folder.is_root() { RuleScope::Always } else { RuleScope::Folder(folder.clone()) };
-                    return Ok(Some(Rule { path, description: None, applies, text }));
+                    return Ok(Some(Rule { path, description: None, scope, text }));
                 }
                 Ok(None) => {}
                 Err(message) => return Err(RuleProblem { path, message }),
@@ -142,18 +142,18 @@ impl<'a> GatedReader<'a> {
             Err(message) => return (None, vec![RuleProblem { path, message }]),
         };
         let (front, text) = front_matter::split(&text);
-        let applies = front.applies();
+        let scope = front.scope();
         let mut problems = front.problems;
-        let rule = match applies {
+        let rule = match scope {
             Ok(_) if text.trim().is_empty() => {
                 problems.push("holds no text, so it says nothing".to_owned());
                 None
             }
-            Ok(applies) => {
+            Ok(scope) => {
                 let about =
                     [front.name, front.description].into_iter().flatten().collect::<Vec<_>>().join(": ");
                 let description = Some(sanitize_line(&about, 200)).filter(|about| !about.is_empty());
-                Some(Rule { path: path.clone(), description, applies, text: text.to_owned() })
+                Some(Rule { path: path.clone(), description, scope, text: text.to_owned() })
             }
             Err(problem) => {
                 problems.push(format!("{problem}; the rule does not count until that is mended"));
@@ -231,7 +231,7 @@ impl ProjectRules {
         let mut left = MAX_TOKENS;
         let (rules, problems) = (&mut self.rules, &mut self.problems);
         rules.retain(|rule| {
-            if rule.applies != RuleScope::Always {
+            if rule.scope != RuleScope::Always {
                 return true;
             }
             let fits = left.checked_sub(rule.tokens());

@@ -68,8 +68,7 @@ fn rules_come_by_path_and_only_text_files_of_their_folder_are_rules() {
         ("AGENTS.md", "root"),
     ]);
     let rules = talk.rules();
-    let read: Vec<_> =
-        rules.rules().iter().map(|rule| (rule.path.to_string(), rule.applies.clone())).collect();
+    let read: Vec<_> = rules.rules().iter().map(|rule| (rule.path.to_string(), rule.scope.clone())).collect();
     let expected = [".headstart/rules/a.md", ".headstart/rules/z.md", "AGENTS.md"];
     assert_eq!(read, expected.map(|path| (path.to_owned(), RuleScope::Always)));
 }

@@ -95,13 +95,13 @@ fn what_is_written_is_read_again() {
         .expect("a rule on request");
     let rules = project.rules();
     assert!(rules.problems().is_empty(), "{:?}", rules.problems());
-    let applies = |name: &str| {
+    let scope = |name: &str| {
         let rule = rules.rules().iter().find(|rule| rule.name() == name).expect(name);
-        (rule.applies.clone(), rule.description.clone())
+        (rule.scope.clone(), rule.description.clone())
     };
-    assert!(matches!(applies("sql"), (RuleScope::Files(_), Some(about)) if about == "how to \"query\""));
-    assert_eq!(applies("all"), (RuleScope::Always, None));
-    assert_eq!(applies("asked"), (RuleScope::OnRequest, Some("releases".to_owned())));
+    assert!(matches!(scope("sql"), (RuleScope::Files(_), Some(about)) if about == "how to \"query\""));
+    assert_eq!(scope("all"), (RuleScope::Always, None));
+    assert_eq!(scope("asked"), (RuleScope::OnRequest, Some("releases".to_owned())));
 }
 
 /// A call whose rule would be read with another meaning is refused, and hidden characters are written visibly.
@@ -172,12 +172,12 @@ proptest! {
             prop_assert!(rules.problems().is_empty(), "{:?}", rules.problems());
             let [written] = rules.rules() else { panic!("one rule") };
             prop_assert_eq!(written.text.trim(), rule.trim());
-            let expected = match &written.applies {
+            let expected = match &written.scope {
                 RuleScope::Always => always || globs.is_empty() && description.as_ref().is_none_or(|about| about.trim().is_empty()),
                 RuleScope::Files(_) => !always && !globs.is_empty(),
                 _ => !always && globs.is_empty(),
             };
-            prop_assert!(expected, "{:?} of {}", written.applies, args);
+            prop_assert!(expected, "{:?} of {}", written.scope, args);
         }
     }
 }

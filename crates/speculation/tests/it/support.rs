@@ -262,7 +262,7 @@ impl CommandRunner for EchoRunner {
         request: CommandRequest,
         output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
-        output_sink.printed("ran");
+        output_sink.on_output("ran");
         self.run(request).await
     }
 
