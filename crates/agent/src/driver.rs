@@ -140,7 +140,7 @@ impl Driver {
     pub async fn run(mut self) {
         loop {
             while let Some(effect) = self.shared.next_effect() {
-                self.carry_out(effect);
+                self.perform(effect);
             }
             let at_rest = self.is_at_rest();
             let is_over = at_rest && self.shared.has_ended();
@@ -166,7 +166,7 @@ impl Driver {
             && self.ending_work.is_empty()
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn perform(&mut self, effect: Effect) {
         debug!(effect = effect.name(), "the conversation goes on");
         match effect {
             Effect::Open { prompt } => self.opening = Some(self.open_prompt(prompt)),

@@ -242,7 +242,7 @@ impl AgentHandle {
 
     /// Takes back a rule that [`session_rules`](Self::session_rules) lists, so that the user is asked again. Returns
     /// whether it was listed.
-    pub fn ask_again(&self, rule: &SessionRule) -> bool {
+    pub fn remove_session_rule(&self, rule: &SessionRule) -> bool {
         self.open.0.session_rules.remove(rule)
     }
 

@@ -188,7 +188,7 @@ impl Serialize for View {
         ViewFields {
             version: 1,
             revision: self.revision,
-            phase: word(self.phase),
+            phase: phase_name(self.phase),
             queued: &self.queued,
             draft: self
                 .draft
@@ -205,7 +205,7 @@ impl Serialize for View {
     }
 }
 
-fn word(phase: Phase) -> &'static str {
+fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Idle => "idle",
         Phase::Opening => "opening",

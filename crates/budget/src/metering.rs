@@ -260,8 +260,8 @@ impl Metering {
 
     /// Notes what became of a suggestion that was not run.
     pub fn record_decision(&mut self, now: u64, id: &str, outcome: Outcome) {
-        let held = self.skipped.remove(id);
-        self.record(entries::skipped_entry(now, id, outcome, held));
+        let skip_code = self.skipped.remove(id);
+        self.record(entries::skipped_entry(now, id, outcome, skip_code));
     }
 
     /// Notes that the user has taken back what this accepted work changed.

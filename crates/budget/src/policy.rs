@@ -258,7 +258,7 @@ impl Policy {
         if self.mode == Mode::Off {
             return Err(SkipReason::Off);
         }
-        let next_request = experience.question_spends().times(many);
+        let next_request = experience.question_spending().times(many);
         for (scope, cap) in self.caps(experience) {
             if let Some(measure) = cap.reached(experience.spent(scope, now_ms), next_request) {
                 return Err(SkipReason::Cap { scope, measure });
@@ -269,7 +269,7 @@ impl Policy {
 
     /// The least that any cap leaves to each of `many` runs, minus room for one more request.
     fn remaining_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
-        let next_request = experience.question_spends().times(many);
+        let next_request = experience.question_spending().times(many);
         let left = self
             .caps(experience)
             .map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(next_request)));

@@ -137,7 +137,7 @@ mod tests {
             at: 1,
             outcome: Outcome::Accepted,
             saved_ms: 2,
-            held: None,
+            skip_code: None,
             changes: None,
         })
     }

@@ -247,7 +247,7 @@ impl CallStates {
         if call.name.is_empty() || !is_due {
             return Vec::new();
         }
-        let args = closed_prefix(&call.letters);
+        let args = complete_fields(&call.letters);
         let is_new = call.last_report.is_none_or(|(_, known)| known < args.len());
         call.last_report = Some((now_ms, args.len()));
         if is_new { vec![CallState { args, ..self.report(index) }] } else { Vec::new() }
@@ -338,7 +338,7 @@ impl CallStates {
 }
 
 /// The complete texts and numbers of an object whose letters may end anywhere.
-fn closed_prefix(letters: &str) -> Map<String, Value> {
+fn complete_fields(letters: &str) -> Map<String, Value> {
     let mut args = Map::new();
     let Some(mut rest) = letters.trim_start().strip_prefix('{') else { return args };
     loop {

@@ -194,7 +194,7 @@ impl CallTools {
 
     /// Puts the files that a command names into the read set, because the command reads them without the overlay. What
     /// it reads below a folder is not remembered.
-    async fn remember_reads(&self, verdict: &Verdict, overlay: &Overlay) {
+    async fn add_to_read_set(&self, verdict: &Verdict, overlay: &Overlay) {
         for path in &verdict.reads {
             let Ok(metadata) = overlay.metadata(path).await else {
                 continue;

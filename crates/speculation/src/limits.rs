@@ -78,7 +78,7 @@ pub struct RequestLimit {
 
 impl RequestLimit {
     /// Whether a request is longer than the limit; `learned` is what its run has learned of its tokens since.
-    pub(crate) fn is_passed(self, request: &ModelRequest, learned: Option<TokenEstimate>) -> bool {
+    pub(crate) fn is_exceeded(self, request: &ModelRequest, learned: Option<TokenEstimate>) -> bool {
         self.tokens < learned.unwrap_or(self.token_estimate).tokens(request)
     }
 }

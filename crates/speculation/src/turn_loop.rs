@@ -103,7 +103,7 @@ impl TurnLoop<'_> {
             if self
                 .limits
                 .window
-                .is_some_and(|limit| limit.is_passed(&request, lock(self.progress).token_estimate))
+                .is_some_and(|limit| limit.is_exceeded(&request, lock(self.progress).token_estimate))
             {
                 return Ending::Exhausted { limit: Limit::Window };
             }

@@ -370,7 +370,7 @@ impl Conversing {
     pub fn ask_again(&self, words: &str) -> bool {
         let allowed = self.agent.session_rules();
         let rule = allowed.iter().find(|rule| rule.to_string() == words);
-        rule.is_some_and(|rule| self.agent.ask_again(rule))
+        rule.is_some_and(|rule| self.agent.remove_session_rule(rule))
     }
 
     /// Forgets what was said. Returns the word for why it is refused, if it is.

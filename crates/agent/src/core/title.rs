@@ -54,7 +54,7 @@ impl Core {
         self.session_file.title = TitleQuery::Done;
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
         self.options.metering.record_title(self.now.unix_ms, usage, work_ms);
-        if let Some(title) = answer.ok().and_then(|answer| title_in(&answer.text)) {
+        if let Some(title) = answer.ok().and_then(|answer| parse_title(&answer.text)) {
             self.effects.push_back(Effect::KeepSession(Session::title_line(&title)));
         }
     }
@@ -69,7 +69,7 @@ impl Core {
 }
 
 /// The title in an answer; `None` if the answer is something else.
-fn title_in(answer: &str) -> Option<String> {
+fn parse_title(answer: &str) -> Option<String> {
     let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line: String = line.chars().filter(|c| !c.is_control()).collect();
     let title = line.trim_matches(|c: char| c.is_whitespace() || "\"'`*#“”„«».".contains(c));
@@ -92,7 +92,7 @@ mod tests {
             ("\"\"", None),
             (long.as_str(), None),
         ] {
-            assert_eq!(title_in(answer).as_deref(), title, "{answer:?}");
+            assert_eq!(parse_title(answer).as_deref(), title, "{answer:?}");
         }
     }
 }

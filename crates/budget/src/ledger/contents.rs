@@ -62,7 +62,7 @@ mod tests {
                 at: 8,
                 outcome: Outcome::Joined,
                 saved_ms: 3,
-                held: Some("row".into()),
+                skip_code: Some("row".into()),
                 changes: Some(headstart_overlay_fs::ContentHash::of(b"changes")),
             }),
         ]

@@ -79,8 +79,8 @@ pub struct SuggestionEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The id of the first suggestion in the same answer; the line of that one has the cost of the query.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<String>,
+    #[serde(rename = "beside", default, skip_serializing_if = "Option::is_none")]
+    pub candidate_of: Option<String>,
     /// Whether the background model shares the prefix cache of the main model, which is the case if both are one model.
     #[serde(default = "yes")]
     pub shares_cache: bool,
@@ -150,8 +150,8 @@ pub struct OutcomeEntry {
     #[serde(default)]
     pub saved_ms: u64,
     /// The code of the policy's reason, if the suggestion did not run ahead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<String>,
+    #[serde(rename = "held", default, skip_serializing_if = "Option::is_none")]
+    pub skip_code: Option<String>,
     /// Distinguishes the applied changes from others, if nothing else is kept of them: an undo uses this to find what
     /// it takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +288,7 @@ impl SuggestionEntry {
     /// Whether a model was asked for this suggestion. If a policy prevented the question, the line only says that. The
     /// line of a further candidate only says that the answer had one more.
     pub fn was_asked(&self) -> bool {
-        if self.beside.is_some() {
+        if self.candidate_of.is_some() {
             return false;
         }
         let held = self.suppressed.as_deref().is_some_and(SkipReason::suppresses_question);

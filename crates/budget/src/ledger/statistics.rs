@@ -111,7 +111,7 @@ impl Statistics {
                 Entry::Speculation(speculated) => (&speculated.work, speculated.shares_cache),
                 Entry::LeftOut(_) => continue,
                 Entry::Outcome(decision) => {
-                    if let Some(held) = &decision.held {
+                    if let Some(held) = &decision.skip_code {
                         *statistics.total.held.entry(held.clone()).or_default() += 1;
                     }
                     continue;
@@ -150,8 +150,8 @@ fn shown_and_taken(suggested: &SuggestionEntry, decisions: &HashMap<&str, &Outco
     let outcome = decisions.get(suggested.id.as_str()).map(|decision| decision.outcome);
     let shown = match outcome {
         // For a further candidate, only the user's action shows whether they came to it.
-        Some(outcome) if suggested.beside.is_some() => outcome.was_seen(),
-        None if suggested.beside.is_some() => false,
+        Some(outcome) if suggested.candidate_of.is_some() => outcome.was_seen(),
+        None if suggested.candidate_of.is_some() => false,
         outcome => outcome != Some(Outcome::Replaced),
     };
     (shown, outcome.is_some_and(|outcome| outcome.was_wanted() == Some(true)))

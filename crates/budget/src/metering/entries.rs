@@ -109,7 +109,7 @@ impl EntryBuilder {
     /// A further candidate of the same answer as `first`, whose entry has what the query cost.
     pub fn candidate(&self, at: u64, id: &str, text: &str, first: &str) -> Entry {
         let suggested = self.suggested(at, id, Some(text), QueryCost::default(), None);
-        Entry::Suggestion(SuggestionEntry { beside: Some(first.to_owned()), ..suggested })
+        Entry::Suggestion(SuggestionEntry { candidate_of: Some(first.to_owned()), ..suggested })
     }
 
     fn suggested(
@@ -127,7 +127,7 @@ impl EntryBuilder {
             kind: text.map(Kind::of).unwrap_or_default(),
             suppressed: suppression.map(|suppression| suppression.reason.to_owned()),
             code: suppression.and_then(|suppression| suppression.error).map(|error| error.code().to_owned()),
-            beside: None,
+            candidate_of: None,
             shares_cache: self.shares_cache(),
             work: self.work(at, background, cost.tokens, cost.work_ms, cost.dropped),
             prompt: text.and_then(|text| self.prompt(text)),
@@ -190,10 +190,10 @@ pub fn outcome(at: u64, id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
     outcome_entry(at, id, outcome, saved_ms, None)
 }
 
-/// What became of a suggestion that did not run; `held` is the code of the reason.
-pub(super) fn skipped_entry(at: u64, id: &str, outcome: Outcome, held: Option<&str>) -> Entry {
-    let held = held.map(str::to_owned);
-    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms: 0, held, changes: None })
+/// What became of a suggestion that did not run; `skip_code` is the code of the reason.
+pub(super) fn skipped_entry(at: u64, id: &str, outcome: Outcome, skip_code: Option<&str>) -> Entry {
+    let skip_code = skip_code.map(str::to_owned);
+    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms: 0, skip_code, changes: None })
 }
 
 /// What became of a suggestion of which no record is kept, because its changes are in the workspace.
@@ -214,7 +214,7 @@ pub(super) fn outcome_entry(
     saved_ms: u64,
     changes: Option<ContentHash>,
 ) -> Entry {
-    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms, held: None, changes })
+    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms, skip_code: None, changes })
 }
 
 /// The outcome for a suggestion after an accept, and the milliseconds that it saved.

@@ -80,7 +80,7 @@ fn what_is_to_be_kept_is_given_once_and_in_order() {
         panic!("{pending_writes:?}")
     };
     assert_eq!((&*first.id, first.kind, first.work.at), ("a", Kind::Verify, NOW));
-    assert_eq!((&*second.id, second.beside.as_deref()), ("b", Some("a")));
+    assert_eq!((&*second.id, second.candidate_of.as_deref()), ("b", Some("a")));
     assert_eq!(
         (&*outcome_entry.id, outcome_entry.at, outcome_entry.outcome),
         ("a", NOW + 5, Outcome::Ignored)
@@ -130,14 +130,14 @@ fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
     assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), "add a test")], 1), [None]);
     metering.record_decision(NOW, "a", Outcome::Accepted);
     metering.record_decision(NOW, "a", Outcome::Accepted);
-    let held: Vec<_> = written(&mut metering)
+    let skip_codes: Vec<_> = written(&mut metering)
         .into_iter()
         .map(|entry| match entry {
-            Entry::Outcome(outcome_entry) => outcome_entry.held,
+            Entry::Outcome(outcome_entry) => outcome_entry.skip_code,
             entry => panic!("{entry:?}"),
         })
         .collect();
-    assert_eq!(held, [Some(SkipReason::Load.code().to_owned()), None]);
+    assert_eq!(skip_codes, [Some(SkipReason::Load.code().to_owned()), None]);
 }
 
 #[test]

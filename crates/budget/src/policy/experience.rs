@@ -144,7 +144,7 @@ impl Experience {
     }
 
     /// What one more request may spend.
-    pub(super) fn question_spends(&self) -> Spending {
+    pub(super) fn question_spending(&self) -> Spending {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of counts")]
         let tokens = self.question_tokens.known().unwrap_or_default() as u64;
         Spending { tokens, ..Spending::default() }

@@ -71,7 +71,7 @@ impl Habits {
             self.note_decision(decision);
         }
         if let Some((day, starts)) = update.drawn {
-            let before = self.drawn_on(day);
+            let before = self.starts_used_on(day);
             (self.day, self.drawn) = (self.day.max(day.number()), (before + starts).max(0.0));
         }
     }
@@ -83,7 +83,7 @@ impl Habits {
     }
 
     /// How much of their starts the sessions of a day have used, in starts.
-    pub fn drawn_on(&self, day: Day) -> f64 {
+    pub fn starts_used_on(&self, day: Day) -> f64 {
         // If the clock was set back, no new day begins.
         if self.day < day.number() { 0.0 } else { self.drawn }
     }

@@ -29,7 +29,7 @@ impl Policy {
     pub fn remaining_budget(&self, experience: &Experience, now_ms: u64) -> RemainingBudget {
         let start = experience.start(self);
         let session = experience.session();
-        let used_today = experience.habits().drawn_on(Day::of(now_ms));
+        let used_today = experience.habits().starts_used_on(Day::of(now_ms));
         let day_starts_left = (self.day_starts - used_today).max(0.0);
         let own_start = self.start_fraction(experience);
         let open = session.drawn + day_starts_left;

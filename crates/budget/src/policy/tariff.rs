@@ -71,7 +71,7 @@ impl Tariff {
         }
         match self.priced(model) {
             Some((price, unit)) => price.of(tokens).units() / unit,
-            None => usual().of(tokens).units() * MILLION,
+            None => usual_price().of(tokens).units() * MILLION,
         }
     }
 
@@ -104,7 +104,7 @@ impl Tariff {
             // The two measures cannot be compared, so the user's own cap decides.
             None => match (money, self.prices.get(&self.background)) {
                 (Some(most), Some(price)) => Some(CostLimit { price, most }),
-                _ => by_tokens(1.0 / MILLION).map(|most| CostLimit { price: usual(), most }),
+                _ => by_tokens(1.0 / MILLION).map(|most| CostLimit { price: usual_price(), most }),
             },
         }
     }
@@ -124,7 +124,7 @@ impl Tariff {
 
 /// The usual ratios of token prices: a tenth for tokens from the cache, a quarter more for those written to the cache,
 /// four times as much for those that the model writes. One unit for a million input tokens.
-fn usual() -> Price {
+fn usual_price() -> Price {
     let money = |units| Money::new(units).expect("works because the amounts are small");
     Price { cache_write: money(1.25), ..Price::new(money(1.0), money(0.1), money(4.0)) }
 }

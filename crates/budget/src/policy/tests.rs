@@ -260,21 +260,21 @@ fn the_sessions_of_a_day_share_three_starts_and_the_next_day_has_three_more() {
         assert_near(room.left, left);
         assert_eq!(room.day_limits, limited);
     }
-    assert_near(habits.drawn_on(Day::of(NOW)), 3.2);
+    assert_near(habits.starts_used_on(Day::of(NOW)), 3.2);
     let (room, _) = session(habits, NOW);
     assert_eq!((room.left, room.day_starts_left, room.day_limits), (0.0, 0.0, true));
     let (room, after) = session(habits, NOW + DAY);
     assert_eq!((room.left, room.day_limits), (150_000.0, false));
-    assert_near(after.drawn_on(Day::of(NOW + DAY)), 0.8);
+    assert_near(after.starts_used_on(Day::of(NOW + DAY)), 0.8);
     // If the clock was set back, no new day begins and none ends.
-    assert_near(after.drawn_on(Day::of(NOW)), 0.8);
+    assert_near(after.starts_used_on(Day::of(NOW)), 0.8);
 
     // What a session loses within its share is not drawn from a start.
     let rich = History::new().with_turn(1_000_000).with_question(100_000);
-    assert_near(rich.experience.habits().drawn_on(Day::of(NOW)), 0.0);
+    assert_near(rich.experience.habits().starts_used_on(Day::of(NOW)), 0.0);
     // What was drawn for a run is given back if the run is then taken.
     let taken = History::new().with_run(75_000, "accepted", 1_000);
-    assert_near(taken.experience.habits().drawn_on(Day::of(NOW)), 0.0);
+    assert_near(taken.experience.habits().starts_used_on(Day::of(NOW)), 0.0);
 }
 
 #[test]

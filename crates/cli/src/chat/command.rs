@@ -314,7 +314,7 @@ impl Chat {
             let text = format!("there is no line {number} in the list of /permissions");
             return self.display.say(&text, Style::Removed);
         };
-        self.agent.ask_again(rule);
+        self.agent.remove_session_rule(rule);
         self.display.say(&format!("{rule}: you are asked again"), Style::Dim)
     }
 

@@ -118,7 +118,7 @@ fn only_what_is_complete_of_the_arguments_is_told() {
         (r#"{"a":{"b":"c"},"d":true,"e":null}"#, json!({})),
     ];
     for (letters, expected) in cases {
-        assert_eq!(Value::Object(closed_prefix(letters)), expected, "{letters}");
+        assert_eq!(Value::Object(complete_fields(letters)), expected, "{letters}");
     }
 }
 
@@ -196,7 +196,7 @@ proptest! {
         while !letters.is_char_boundary(end) {
             end -= 1;
         }
-        for (name, value) in closed_prefix(&letters[..end]) {
+        for (name, value) in complete_fields(&letters[..end]) {
             prop_assert_eq!(Some(&value), whole.get(&name));
         }
     }

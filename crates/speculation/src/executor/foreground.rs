@@ -146,7 +146,7 @@ impl ForegroundExecutor {
         let overlay = Arc::new(Overlay::new(base, self.quota));
         // A command that the user agreed to may do more than read.
         if is_shell(call) && !permit.consented {
-            self.tools.remember_reads(&permit.verdict, &overlay).await;
+            self.tools.add_to_read_set(&permit.verdict, &overlay).await;
         }
         let outcome = self.tools.run(call, &overlay, permit).await?;
         let changes = overlay.change_set();

@@ -80,7 +80,7 @@ impl CallExecutor for SpeculativeExecutor {
         let run = async move {
             this.tools.note_call_begun(&call);
             if is_shell(&call) {
-                this.tools.remember_reads(&permit.verdict, &this.overlay).await;
+                this.tools.add_to_read_set(&permit.verdict, &this.overlay).await;
             }
             // Calls that only read stage nothing, and run at the same time as others.
             let staging = (!permit.only_reads()).then(|| StagingGuard::begin(&this.overlay));

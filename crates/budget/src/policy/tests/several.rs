@@ -82,7 +82,7 @@ fn further_candidates_of_an_answer_cost_nothing_and_are_learned_from() {
     };
     let answer =
         History::new().line(&line("a", r#","inputTokens":500"#)).line(&line("b", r#","beside":"a""#));
-    assert_eq!(answer.experience.question_spends().tokens, 500, "one query");
+    assert_eq!(answer.experience.question_spending().tokens, 500, "one query");
     let decided = |of_a: &str, of_b: &str| {
         answer.clone().line(&outcome("a", of_a)).line(&outcome("b", of_b)).experience.chance()
     };
