@@ -11,8 +11,8 @@ use headstart_tool_gate::ApprovalMode;
 use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
-use crate::shadow::{ViewFixture, changed, shell, with_views};
-use crate::support::{Reply, accepted, calls, edit, path, read, says, write};
+use crate::shadow::{ViewFixture, changed, with_views};
+use crate::support::{Reply, accepted, calls, edit, path, read, says, shell, write};
 
 const LINE: &str = "cargo check";
 const ERROR: &str = "error[E0308]: mismatched types";

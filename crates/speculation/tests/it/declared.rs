@@ -12,8 +12,8 @@ use headstart_tool_gate::{ApprovalMode, Declaration, Reason};
 use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::shadow::{ViewFixture, commits, shell, with_views};
-use crate::support::{Fixture, accepted, call, calls, path, says};
+use crate::shadow::{ViewFixture, commits, with_views};
+use crate::support::{Fixture, accepted, call, calls, path, says, shell};
 
 /// A tool that does what its call says, whatever was declared for it.
 struct UndeclaredWriteTool(&'static str);

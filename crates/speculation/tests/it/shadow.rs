@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::executor::{LocalPool, block_on};
-use headstart_forked_query::ModelEvent;
 use headstart_forked_query::{Part, ToolOutcome, check_pairing};
 use headstart_git_ahead::{GitChange, Head, ObjectFormat, ObjectName, RefChange, RefName};
 use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status};
@@ -15,14 +14,14 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Polici
 use headstart_toolbox::{MemoryViews, ScriptedRun, Toolbox, ViewOutput};
 use serde_json::json;
 
-use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, read, says, spawn, write};
+use crate::support::{Fixture, Reply, accepted, calls, edit, path, read, says, shell, spawn, write};
 
 pub(crate) struct ViewFixture {
     pub(crate) fixture: Fixture,
     pub(crate) views: Arc<MemoryViews>,
 }
 
-/// A bench whose host has views.
+/// A fixture whose host has views.
 pub(crate) fn with_views(mode: ApprovalMode, answers: impl IntoIterator<Item = Reply>) -> ViewFixture {
     let mut fixture = Fixture::new(mode, answers);
     let views = Arc::new(MemoryViews::default());
@@ -32,10 +31,6 @@ pub(crate) fn with_views(mode: ApprovalMode, answers: impl IntoIterator<Item = R
     rules.ahead_writes = AheadWrites::Ask;
     drop(rules);
     ViewFixture { fixture, views }
-}
-
-pub(crate) fn shell(command: &str) -> ModelEvent {
-    call("shell", &json!({ "command": command }))
 }
 
 fn results(finished: &Finished) -> Vec<String> {

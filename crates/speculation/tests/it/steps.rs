@@ -11,7 +11,7 @@ use headstart_speculation::{AcceptError, Acceptance, Ending, Limit, Limits, Spec
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
 
-/// A bench that allows so many steps, with a suggestion after each answer that ends a step.
+/// A fixture that allows so many steps, with a suggestion after each answer that ends a step.
 fn fixture(depth: u32, answers: impl IntoIterator<Item = Reply>) -> Fixture {
     let mut fixture = Fixture::new(ApprovalMode::AutoEdit, answers);
     fixture.engine.limits.depth = depth;

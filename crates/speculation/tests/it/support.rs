@@ -375,6 +375,10 @@ pub(crate) fn read(name: &str) -> ModelEvent {
     call("read_file", &json!({ "file_path": name }))
 }
 
+pub(crate) fn shell(command: &str) -> ModelEvent {
+    call("shell", &json!({ "command": command }))
+}
+
 pub(crate) fn accepted(acceptance: Acceptance) -> Accepted {
     match acceptance {
         Acceptance::Accepted(accepted) => accepted,

@@ -17,10 +17,10 @@ use headstart_tool_gate::{ApprovalMode, PolicyOrigin, Reason, ToolPolicies, Tool
 use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
-use crate::shadow::{ViewFixture, changed, shell, with_views};
-use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, read, says, write};
+use crate::shadow::{ViewFixture, changed, with_views};
+use crate::support::{Fixture, Reply, accepted, call, calls, edit, path, read, says, shell, write};
 
-/// A bench whose model may start sub-tasks.
+/// A fixture whose model may start sub-tasks.
 fn fixture(mode: ApprovalMode, answers: impl IntoIterator<Item = Reply>) -> Fixture {
     with_tasks(Fixture::new(mode, answers))
 }
