@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::intel::Programs;
 
 /// The time limit of a check that the user did not name. A check that takes longer has no result.
-const MOST_TIME: Duration = Duration::from_secs(20);
+const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// The checks of one workspace.
 pub(crate) struct Checks {
@@ -99,7 +99,7 @@ impl Checks {
             CheckSetting::Line(line) => Some(Check { line: line.clone(), time: self.time }),
             CheckSetting::Found => {
                 let line = KNOWN.iter().find_map(|known| self.line(known, changed))?;
-                Some(Check { line, time: self.time.min(MOST_TIME) })
+                Some(Check { line, time: self.time.min(MAX_TIME) })
             }
         }
     }

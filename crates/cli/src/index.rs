@@ -37,7 +37,7 @@ pub(crate) const PAUSED: &str = "paused";
 const PROGRESS: &str = "progress";
 
 /// The least time for reading changed files, however long it took to find them.
-const LEAST_READING: Duration = Duration::from_millis(500);
+const MIN_READING: Duration = Duration::from_millis(500);
 
 /// The index of one workspace.
 pub(crate) struct Index {
@@ -82,7 +82,7 @@ impl Index {
                 // Some files are read even if the walk took all the time, so that each call makes progress.
                 Step::Read(_) => {
                     let since = *reading.get_or_insert_with(Instant::now);
-                    most < began.elapsed() && LEAST_READING < since.elapsed()
+                    most < began.elapsed() && MIN_READING < since.elapsed()
                 }
             };
             if most.is_some_and(is_over) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -28,7 +28,7 @@ pub(crate) use program::Programs;
 use server_views::Servers;
 
 /// The least memory of a machine, in bytes, on which servers are started without the user asking for that.
-const LEAST_MEMORY: u64 = 8 << 30;
+const MIN_MEMORY: u64 = 8 << 30;
 
 /// Code intelligence for one workspace.
 pub(crate) struct Intel {
@@ -114,7 +114,7 @@ pub(crate) fn start(
 
 /// Whether code intelligence is switched on for this machine.
 fn is_wanted(settings: &IntelConfig, environment: &Environment) -> bool {
-    let is_small = || Machine::of(environment).memory().is_some_and(|bytes| bytes < LEAST_MEMORY);
+    let is_small = || Machine::of(environment).memory().is_some_and(|bytes| bytes < MIN_MEMORY);
     match settings.mode {
         Some(mode) => mode != IntelMode::Off,
         None => !is_small(),

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 
 /// The highest load of the last minute, per processor, at which more work is started. A model that works for the user
 /// counts one for each processor.
-const MOST_LOAD: f64 = 2.0;
+const MAX_LOAD: f64 = 2.0;
 
 /// The folder in which the kernel describes the state of the machine. If it says nothing, nothing prevents work.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Machine {
             return Some(SkipReason::Battery);
         }
         let load = self.load()?;
-        (MOST_LOAD * self.processors < load).then_some(SkipReason::Load)
+        (MAX_LOAD * self.processors < load).then_some(SkipReason::Load)
     }
 
     /// The memory of the machine, in bytes.

@@ -15,7 +15,7 @@ use crate::output::{self, ColorMode};
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The most bytes of a list of models.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// The variable that says where Ollama listens, which Ollama itself reads too.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
@@ -258,7 +258,7 @@ async fn first_model(client: &Client, place: &ServerAddress) -> Option<String> {
     let mut body = Vec::new();
     while let Some(bytes) = response.chunk().await.ok()? {
         body.extend_from_slice(&bytes);
-        if MOST_BYTES < body.len() {
+        if MAX_BYTES < body.len() {
             return None;
         }
     }

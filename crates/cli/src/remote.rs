@@ -42,9 +42,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The time limit for building in advance.
 const BUILD: Duration = Duration::from_secs(31 * 60);
 /// How often a command is tried if the workspace changes before it can run.
-const MOST_TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 /// The most bytes of edits in one message.
-const MOST_EDITS: usize = MAX_LINE_BYTES / 16;
+const MAX_EDITS: usize = MAX_LINE_BYTES / 16;
 
 /// The views of one workspace on another machine. Nothing is started before the first command.
 pub(crate) struct Remote {
@@ -152,7 +152,7 @@ impl Remote {
         {
             return Err(self.no_view(&format!("{} is staged, and does not leave this machine", change.path)));
         }
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             if let Some(mut ran) = self.try_run(&request).await? {
                 ran.began_ms = began_ms;
                 if says_no_repository(&ran.output.output)
@@ -284,7 +284,7 @@ impl Remote {
 
     /// Builds in advance on the other machine.
     pub(crate) async fn build(&self, deny: &DenyRules, lines: &[String]) -> Result<WarmResult, String> {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let connection = self.connect().await?;
             let Some(tree) = self.update_copy(&connection, deny).await? else { continue };
             let mut call = connection.call();
@@ -303,7 +303,7 @@ impl Remote {
     /// Connects, and updates the copy on the other machine.
     pub(crate) async fn check(&self, deny: &DenyRules) -> Result<ConnectionCheck, String> {
         let connection = self.connect().await?;
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             if self.update_copy(&connection, deny).await?.is_some() {
                 let sent = self.tree.lock().await;
                 let is_file =
@@ -467,7 +467,7 @@ fn lines_of(
             _ => 0,
         };
         let size = 200 + 4 * (edit.path.as_bytes().len() + target);
-        if MOST_EDITS < bytes + size {
+        if MAX_EDITS < bytes + size {
             batches.push(Vec::new());
             bytes = 0;
         }

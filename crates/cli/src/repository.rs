@@ -16,7 +16,7 @@ use crate::shell_words::shell_line;
 /// The time limit for one question to git.
 const TIME: Duration = Duration::from_secs(20);
 /// The most bytes of git's answer that are kept.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Asks git with commands that are judged, hardened and confined, as every command that nobody was asked about.
 pub(crate) struct GitRepository {
@@ -62,14 +62,14 @@ impl GitRepository {
             environment: CommandEnvironment::Clean,
             secrets,
             time_limit: TIME,
-            output_limit: MOST_BYTES,
+            output_limit: MAX_BYTES,
         };
         let done = self.runner.run(request).await?;
         if done.timed_out {
             return Err(failed(format!("git did not answer within {} s", TIME.as_secs())));
         }
         if done.truncated {
-            return Err(failed(format!("git says more than {MOST_BYTES} bytes; name a path")));
+            return Err(failed(format!("git says more than {MAX_BYTES} bytes; name a path")));
         }
         Ok(done)
     }

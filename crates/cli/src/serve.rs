@@ -42,9 +42,9 @@ const ALIVE: Duration = Duration::from_secs(10);
 /// How long running commands have time to end.
 const ENDING: Duration = Duration::from_secs(5);
 /// The most messages that wait for one call, and the most answers that wait to be written.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 /// The most bytes of contents that are kept in case the next command names them.
-const MOST_KEPT: usize = 256 << 20;
+const MAX_KEPT: usize = 256 << 20;
 
 /// The data that all calls of a connection share.
 struct ServeSession {
@@ -74,7 +74,7 @@ pub(crate) async fn serve(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), CliError> {
-    let (out, waiting) = mpsc::channel(MOST_WAITING);
+    let (out, waiting) = mpsc::channel(MAX_WAITING);
     let mut tasks = JoinSet::new();
     tasks.spawn(write(waiting, output));
     let mut asked = RequestReader { input, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
@@ -225,7 +225,7 @@ impl ContentCache {
         }
         self.bytes += content.len();
         self.order.push_back(content.hash());
-        while MOST_KEPT < self.bytes
+        while MAX_KEPT < self.bytes
             && let Some(oldest) = self.order.pop_front()
         {
             self.bytes -= self.contents.remove(&oldest).map_or(0, |content| content.len());
@@ -269,7 +269,7 @@ impl RunningCalls {
         let begins = !matches!(ask, ClientMessage::Content { .. } | ClientMessage::Gone { .. })
             && !self.open.contains_key(&id);
         if begins {
-            let (sender, more) = mpsc::channel(MOST_WAITING);
+            let (sender, more) = mpsc::channel(MAX_WAITING);
             self.open.insert(id, sender);
             let call = ServedCall { session: Arc::clone(&self.session), id, more };
             let task = self.tasks.spawn(call.answer());

@@ -14,13 +14,13 @@ use crate::output::shortened;
 use crate::terminal::{LiveRow, Style};
 
 /// Calls that took less are shown without their time.
-const LEAST_TOLD: Duration = Duration::from_secs(2);
+const MIN_TOLD: Duration = Duration::from_secs(2);
 /// The rows of its output that a running command shows.
 const RUNNING_ROWS: usize = 4;
 /// The most file names that are listed when several files were read in a row.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 /// A command with more lines than this is shown by its first line only.
-const MOST_COMMAND_LINES: usize = 3;
+const MAX_COMMAND_LINES: usize = 3;
 /// The lines of an output that are kept, from its beginning and from its end.
 const DONE_LINES: (usize, usize) = (2, 3);
 const FAILED_LINES: (usize, usize) = (2, 8);
@@ -37,7 +37,7 @@ pub(super) fn finished_lines(item: &CallItem, written: Option<&ChangeSet>, hint:
     let said = ResultDisplay::of(item, hint);
     let mut detail: Vec<String> = written.map(change_counts).into_iter().collect();
     detail.extend(said.end.clone());
-    detail.extend(item.took.filter(|took| LEAST_TOLD <= *took).map(seconds));
+    detail.extend(item.took.filter(|took| MIN_TOLD <= *took).map(seconds));
     let (mark, style) = match item.stage {
         _ if said.failed => ("✗", Style::Removed),
         CallStage::Canceled | CallStage::Boundary => ("–", Style::Dim),
@@ -63,7 +63,7 @@ pub(super) fn folded_lines(call: &ToolCall) -> Vec<&str> {
     let command = call.args.get("command").and_then(|command| command.as_str());
     let lines = command.filter(|_| Declaration::is_shell(&call.name)).map(|command| command.trim().lines());
     let lines: Vec<_> = lines.into_iter().flatten().collect();
-    if lines.len() <= MOST_COMMAND_LINES { Vec::new() } else { lines[1..].to_vec() }
+    if lines.len() <= MAX_COMMAND_LINES { Vec::new() } else { lines[1..].to_vec() }
 }
 
 fn first_line_of(call: &ToolCall) -> String {
@@ -79,9 +79,9 @@ pub(super) fn merged_reads_line(calls: &[&ToolCall]) -> StyledLine {
             names.push(name);
         }
     }
-    let more = names.len().saturating_sub(MOST_NAMES);
+    let more = names.len().saturating_sub(MAX_NAMES);
     let more = if 0 < more { format!("  +{more}") } else { String::new() };
-    names.truncate(MOST_NAMES);
+    names.truncate(MAX_NAMES);
     (format!("✓ read {}{more}", names.join(", ")), Style::Accent)
 }
 
@@ -123,7 +123,7 @@ pub(super) fn own_command_lines(
         Err(error) => CommandDisplay { end: Some("not run".to_owned()), lines: vec![error.clone()] },
     };
     let mut detail: Vec<String> = output.end.clone().into_iter().collect();
-    detail.extend(Some(took).filter(|took| LEAST_TOLD <= *took).map(seconds));
+    detail.extend(Some(took).filter(|took| MIN_TOLD <= *took).map(seconds));
     let detail = if detail.is_empty() { String::new() } else { format!("  {}", detail.join(" · ")) };
     let (mark, style) = if output.end.is_some() { ("✗", Style::Removed) } else { ("✓", Style::Accent) };
     let rows = output.lines.into_iter().map(|line| (format!("  {line}"), Style::Plain));

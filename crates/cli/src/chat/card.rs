@@ -13,7 +13,7 @@ use crate::conversation::words::{counted, counts};
 use crate::output::{call_title, limit_name, shortened};
 
 /// The most characters of a call, a command or an error that are shown.
-const MOST_CHARS: usize = 80;
+const MAX_CHARS: usize = 80;
 
 /// The row above the prompt. Its last parts are left out if it would be wider than `columns`.
 ///
@@ -93,7 +93,7 @@ fn is_command(call: &ToolCall) -> bool {
 fn call_text(call: &ToolCall) -> String {
     let command = call.args.get("command").and_then(|command| command.as_str());
     let text = command.filter(|_| is_command(call)).map_or_else(|| call_title(call), str::to_owned);
-    shortened(&text, MOST_CHARS)
+    shortened(&text, MAX_CHARS)
 }
 
 fn pending(call: &ToolCall, verdict: &Verdict) -> String {
@@ -116,7 +116,7 @@ fn answer(transcript: &Transcript) -> String {
 fn ending_reason(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Exhausted { limit } => Some(format!("limit of {}", limit_name(*limit))),
-        Ending::Failed { error, .. } => Some(shortened(error, MOST_CHARS)),
+        Ending::Failed { error, .. } => Some(shortened(error, MAX_CHARS)),
         _ => None,
     }
 }

@@ -71,7 +71,7 @@ pub(super) const COMMANDS: [Entry; 23] = [
 ];
 
 /// The least columns for the description of a command.
-const LEAST_WORDS: usize = 16;
+const MIN_WORDS: usize = 16;
 
 /// What `/help` prints below the commands.
 const KEYS: &str = "\
@@ -102,7 +102,7 @@ pub(super) fn help(columns: usize) -> String {
     let width = COMMANDS.iter().map(|entry| entry.usage().len()).max().unwrap_or(0);
     let is_wide = 2 * width <= columns;
     let indent = if is_wide { width + 2 } else { 4 };
-    let room = columns.saturating_sub(indent).max(LEAST_WORDS);
+    let room = columns.saturating_sub(indent).max(MIN_WORDS);
     let mut text = String::new();
     for entry in &COMMANDS {
         let whole_words = textwrap::Options::new(room).word_splitter(textwrap::WordSplitter::NoHyphenation);

@@ -19,13 +19,13 @@ use crate::tool_servers::{ListedPrompt, ListedResource};
 use crate::workspace::unignored;
 
 /// The most files whose names are known.
-const MOST_FILES: usize = 200_000;
+const MAX_FILES: usize = 200_000;
 /// The most choices that are listed.
-const MOST_CHOICES: usize = 100;
+const MAX_CHOICES: usize = 100;
 
 /// The most threads that search the names, and the least names for each of them.
-const MOST_THREADS: usize = 8;
-const LEAST_PART: usize = 10_000;
+const MAX_THREADS: usize = 8;
+const MIN_PART: usize = 10_000;
 
 /// The entries of the list of keys, by the names of their actions.
 const KEYS: [(&str, &str); 6] = [
@@ -169,7 +169,7 @@ impl Chat {
         self.completion.scan = Some(tokio::spawn(async move {
             let rules = ProjectRules::read(&tree, &gate).await;
             let rules = rules.rules().iter().map(Rule::name).collect();
-            let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate, MOST_FILES)).await;
+            let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate, MAX_FILES)).await;
             NameLists { paths: paths.unwrap_or_default(), rules }
         }));
     }
@@ -226,7 +226,7 @@ impl Chat {
             Some(Choice { label: mention, text, ..Choice::default() })
         };
         let found = found.into_iter().filter_map(of_path);
-        special.into_iter().chain(found).take(MOST_CHOICES).collect()
+        special.into_iter().chain(found).take(MAX_CHOICES).collect()
     }
 }
 
@@ -250,7 +250,7 @@ fn commands(typed: &str, prompts: &[ListedPrompt]) -> Vec<Choice> {
 /// The entries that fit what is typed, the best first. If nothing is typed, these are all entries in their order.
 pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = (N, T)>) -> Vec<T> {
     if typed.is_empty() {
-        return all.into_iter().take(MOST_CHOICES).map(|(_, choice)| choice).collect();
+        return all.into_iter().take(MAX_CHOICES).map(|(_, choice)| choice).collect();
     }
     let pattern = Pattern::new(typed, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
@@ -265,9 +265,9 @@ pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = 
         other.cmp(one).then(name.len().cmp(&others.len())).then(name.cmp(others))
     };
     // A single letter fits nearly all of 200,000 paths, so only those that are listed are sorted.
-    if MOST_CHOICES < fitting.len() {
-        fitting.select_nth_unstable_by(MOST_CHOICES, by_fit);
-        fitting.truncate(MOST_CHOICES);
+    if MAX_CHOICES < fitting.len() {
+        fitting.select_nth_unstable_by(MAX_CHOICES, by_fit);
+        fitting.truncate(MAX_CHOICES);
     }
     fitting.sort_by(by_fit);
     fitting.into_iter().map(|(_, _, choice)| choice).collect()
@@ -277,8 +277,8 @@ pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = 
 /// 200,000 paths contain its letter.
 fn best_paths<'a>(typed: &str, paths: &'a [String]) -> Vec<&'a String> {
     let of = |paths: &'a [String]| best(typed, paths.iter().map(|path| (path, path)));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    let part = paths.len().div_ceil(cores).max(LEAST_PART);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let part = paths.len().div_ceil(cores).max(MIN_PART);
     if typed.is_empty() || paths.len() <= part {
         return of(paths);
     }
@@ -332,14 +332,14 @@ mod tests {
             std::fs::File::create(folder.path().join(format!("many/{number:06}.txt"))).unwrap();
         }
         let gate = GateContext::default();
-        let all = paths(folder.path(), &gate, MOST_FILES);
+        let all = paths(folder.path(), &gate, MAX_FILES);
         assert_eq!((all.len(), all[0].as_str()), (FILES + 1, "many/"));
         // The workspace itself counts as one of the searched entries.
         assert_eq!(paths(folder.path(), &gate, 1_000).len(), 999);
         let fitting = best_paths("0999", &all);
         assert_eq!(fitting, best("0999", all.iter().map(|path| (path, path))), "on one core or on several");
-        assert_eq!(best_paths("", &all), all.iter().take(MOST_CHOICES).collect::<Vec<_>>());
-        assert_eq!(fitting.len(), MOST_CHOICES);
+        assert_eq!(best_paths("", &all), all.iter().take(MAX_CHOICES).collect::<Vec<_>>());
+        assert_eq!(fitting.len(), MAX_CHOICES);
         assert!(fitting.iter().all(|path| path.contains("0999") || path.contains('9')), "{fitting:?}");
     }
 
@@ -355,7 +355,7 @@ mod tests {
         let gate =
             GateContext { deny: DenyRules::from_patterns(["private/"]).unwrap(), ..GateContext::default() };
         assert_eq!(
-            paths(folder.path(), &gate, MOST_FILES),
+            paths(folder.path(), &gate, MAX_FILES),
             [".gitignore", "my notes.txt", "src/", "src/lib.rs"]
         );
     }

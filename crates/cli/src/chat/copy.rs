@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::terminal::{Style, TerminalFeatures};
 
 /// The most bytes that every terminal accepts for the clipboard.
-const MOST_BYTES: usize = 74_000;
+const MAX_BYTES: usize = 74_000;
 
 impl Chat {
     /// Puts the text into the clipboard if the terminal is known to support that, otherwise into a file.
@@ -22,7 +22,7 @@ impl Chat {
         };
         let size = format!("{} characters", text.chars().count());
         let known = TerminalFeatures::of(|name| self.models.variable(name));
-        if known.takes_clipboard && text.len() <= MOST_BYTES {
+        if known.takes_clipboard && text.len() <= MAX_BYTES {
             self.display.send(&known.clipboard(&STANDARD.encode(&text)))?;
             return self.display.say(&format!("{size} are in the clipboard"), Style::Dim);
         }

@@ -9,7 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 const FILE: &str = ".gitattributes";
 const ATTRIBUTE: &str = "linguist-generated";
 /// The most bytes of a `.gitattributes` file. Longer files are not read.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// Reads the attributes of a workspace's files.
 pub(super) struct GeneratedFiles<R> {
@@ -44,7 +44,7 @@ impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> GeneratedFiles<R> {
         let Self { read, known } = self;
         known.entry(file).or_insert_with_key(|file| {
             let content = WorkspacePath::parse(file).ok().and_then(|path| read(&path));
-            let content = content.filter(|content| content.len() <= MOST_BYTES).unwrap_or_default();
+            let content = content.filter(|content| content.len() <= MAX_BYTES).unwrap_or_default();
             String::from_utf8_lossy(&content).lines().filter_map(rule).collect()
         })
     }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_very_long_says_nothing() {
-        let long = "*.rs linguist-generated\n".repeat(MOST_BYTES / 20);
+        let long = "*.rs linguist-generated\n".repeat(MAX_BYTES / 20);
         assert!(!GeneratedFiles::new(|_: &WorkspacePath| Some(long.clone().into_bytes())).is("lib.rs"));
         assert!(
             GeneratedFiles::new(|_: &WorkspacePath| Some(b"*.rs linguist-generated".to_vec())).is("lib.rs")

@@ -22,7 +22,7 @@ use crate::output::one_line;
 use crate::terminal::{Diff, DiffForm, LiveRow, Passage, Style};
 
 /// The most lines that are shown of an edit when it is made.
-const MOST_DIFF_LINES: usize = 30;
+const MAX_DIFF_LINES: usize = 30;
 
 /// How much of the conversation is shown.
 #[derive(Debug, Clone, Default)]
@@ -211,7 +211,7 @@ impl Chat {
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
             if let Some(written) = written.filter(|_| !is_known && tells_lines) {
-                let room = MOST_DIFF_LINES.min(self.display.rows() / 2);
+                let room = MAX_DIFF_LINES.min(self.display.rows() / 2);
                 let diff = self.without_generated(self.diff(&written.diff())).unnamed();
                 self.display.say_diff(&diff, room, &self.fold_hint())?;
             }
@@ -373,7 +373,7 @@ impl Chat {
             if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {
                 let diff = self.without_generated(self.diff(&written.diff()));
                 let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
-                let room = MOST_DIFF_LINES.min(self.display.rows() / 2);
+                let room = MAX_DIFF_LINES.min(self.display.rows() / 2);
                 self.display.say_diff(&diff, room, &self.fold_hint())?;
             }
         }

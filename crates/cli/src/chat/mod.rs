@@ -71,7 +71,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held down.
 const SECOND_TAB: Duration = Duration::from_millis(400);
 /// In a terminal with fewer columns no row shows the work ahead, because only its first words would fit.
-const LEAST_CARD: usize = 20;
+const MIN_CARD: usize = 20;
 /// Two Ctrl-C at an empty prompt within this time leave the chat.
 const SECOND_INTERRUPT: Duration = Duration::from_secs(2);
 
@@ -332,7 +332,7 @@ impl Chat {
                 let ran = self.ahead_command.as_ref().map(|(_, began)| began.elapsed());
                 let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.display.has_keys());
                 let columns = if self.display.has_keys() { columns } else { usize::MAX };
-                let ahead = view.ahead.as_ref().filter(|_| LEAST_CARD <= columns);
+                let ahead = view.ahead.as_ref().filter(|_| MIN_CARD <= columns);
                 let card = ahead.map(|ahead| card::row(ahead, columns, ran, key.as_deref()));
                 card.or_else(|| self.skip_notice.row().filter(|_| self.display.has_keys()))
             }

@@ -48,10 +48,10 @@ impl Chat {
 }
 
 /// The most places of one result that are listed.
-const MOST_PLACES: usize = 12;
+const MAX_PLACES: usize = 12;
 
 /// The most bytes that are kept of what is no item of the conversation.
-const MOST_SIDE_BYTES: usize = 4 * 1024 * 1024;
+const MAX_SIDE_BYTES: usize = 4 * 1024 * 1024;
 
 /// What was shown without being an item of the conversation: what edits changed, and what commands of the user's own
 /// printed.
@@ -75,7 +75,7 @@ impl SideOutputs {
     /// Keeps an entry. The oldest ones are dropped to make room for it.
     pub(super) fn push(&mut self, kept: SideOutput) {
         self.all.push_back(kept);
-        while MOST_SIDE_BYTES < self.all.iter().map(|kept| kept.bytes).sum() && 1 < self.all.len() {
+        while MAX_SIDE_BYTES < self.all.iter().map(|kept| kept.bytes).sum() && 1 < self.all.len() {
             self.all.pop_front();
         }
     }
@@ -156,9 +156,9 @@ fn places(call: &CallItem) -> Option<Passage> {
     };
     let listed = call.items.iter().filter(|item| !item.hidden);
     let places: Vec<_> = listed.filter_map(|item| item.uri.as_ref()).map(place).collect();
-    let more = places.len().saturating_sub(MOST_PLACES);
+    let more = places.len().saturating_sub(MAX_PLACES);
     let more = if 0 < more { format!(" and {more} more") } else { String::new() };
-    let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join("  ");
+    let shown = places.iter().take(MAX_PLACES).map(String::as_str).collect::<Vec<_>>().join("  ");
     (1 < places.len()).then(|| Passage::Text(format!("  {shown}{more}"), Style::Accent))
 }
 

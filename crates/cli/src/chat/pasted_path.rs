@@ -10,7 +10,7 @@ use headstart_overlay_fs::WorkspacePath;
 use super::Chat;
 
 /// The most bytes of a path. A longer text is not one.
-const MOST_BYTES: usize = 4_096;
+const MAX_BYTES: usize = 4_096;
 
 impl Chat {
     /// The event, with a mention in place of a pasted path of a file that may be mentioned.
@@ -35,7 +35,7 @@ impl Chat {
 /// URL.
 fn path_of(text: &str) -> Option<String> {
     let text = text.trim();
-    if text.len() > MOST_BYTES || text.contains(char::is_control) {
+    if text.len() > MAX_BYTES || text.contains(char::is_control) {
         return None;
     }
     let quoted = ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));

@@ -16,7 +16,7 @@ use crate::terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, Stat
 
 /// The columns of a row besides the title.
 const OTHER_COLUMNS: usize = 40;
-const LEAST_TITLE: usize = 12;
+const MIN_TITLE: usize = 12;
 
 /// What the user chose from the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl SessionRow {
 
 /// The rows that fit what is typed, for a terminal with this many columns.
 fn choices(rows: &[SessionRow], typed: &str, columns: usize) -> Vec<Choice> {
-    let room = columns.saturating_sub(OTHER_COLUMNS).max(LEAST_TITLE);
+    let room = columns.saturating_sub(OTHER_COLUMNS).max(MIN_TITLE);
     let choice = |row: &SessionRow| Choice {
         label: format!("{:<6}  {}", row.age, shortened(&row.title, room)),
         words: row.words.clone(),

@@ -20,7 +20,7 @@ use crate::terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 /// The rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;
 /// The least rows of a diff that are shown, however low the terminal is.
-const LEAST_DIFF_ROWS: usize = 6;
+const MIN_DIFF_ROWS: usize = 6;
 /// The remark where something is left out.
 const D_SHOWS_ALL: &str = ": d shows all";
 const NO_FILE: &str = "  (no file)";
@@ -40,7 +40,7 @@ impl Chat {
         self.display.say(&words::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
         let room = self.display.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
         if self.settings.screen.diff != DiffForm::Names {
-            self.say_diff(changes, room.max(LEAST_DIFF_ROWS), D_SHOWS_ALL)?;
+            self.say_diff(changes, room.max(MIN_DIFF_ROWS), D_SHOWS_ALL)?;
         }
         if let Some(call) = asks.pending_call() {
             self.display.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;

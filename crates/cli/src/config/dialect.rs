@@ -64,7 +64,7 @@ impl std::fmt::Debug for HeaderText {
 }
 
 /// The most characters that the name of a cache may have.
-const LONGEST_CACHE_KEY: usize = 64;
+const MAX_CACHE_KEY: usize = 64;
 
 /// The allowed windows in tokens. A smaller window has no room for tools, and no model has a larger one.
 const CONTEXT: Range<u32> = 1_024..100_000_001;
@@ -254,9 +254,8 @@ fn parse_effort(word: &str) -> Result<String, String> {
 }
 
 fn parse_cache_key(key: &str) -> Result<String, String> {
-    let is_key =
-        !key.is_empty() && key.len() <= LONGEST_CACHE_KEY && key.bytes().all(|c| c.is_ascii_graphic());
-    is_key.then(|| key.to_owned()).ok_or_else(|| {
-        format!("must be 1 to {LONGEST_CACHE_KEY} visible characters of ASCII without a space")
-    })
+    let is_key = !key.is_empty() && key.len() <= MAX_CACHE_KEY && key.bytes().all(|c| c.is_ascii_graphic());
+    is_key
+        .then(|| key.to_owned())
+        .ok_or_else(|| format!("must be 1 to {MAX_CACHE_KEY} visible characters of ASCII without a space"))
 }

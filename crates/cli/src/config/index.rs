@@ -69,7 +69,7 @@ pub(super) struct IndexTable {
     rerank_url: Option<Spanned<String>>,
 }
 
-const LEAST_BYTES: u64 = 1 << 20;
+const MIN_BYTES: u64 = 1 << 20;
 
 /// Applies what a file says. A project's file can only have less indexed than its user wants, and cannot send its text
 /// anywhere.
@@ -94,8 +94,8 @@ pub(super) fn apply(
     if let Some(value) = &table.max_bytes {
         let refused =
             |problem: String| source.refuse(source.line(&value.span()), "code-index.max_bytes", problem);
-        if *value.get_ref() < LEAST_BYTES {
-            return Err(refused(format!("must be at least {LEAST_BYTES}")));
+        if *value.get_ref() < MIN_BYTES {
+            return Err(refused(format!("must be at least {MIN_BYTES}")));
         }
         if of_project && index.max_bytes < *value.get_ref() {
             return Err(refused(format!("a project can only lower this, and yours is {}", index.max_bytes)));

@@ -11,7 +11,7 @@ use headstart_overlay_fs::{
 use headstart_toolbox::edited_file;
 
 /// How many commits are kept until the result of their call is shown.
-const MOST_COMMITS: usize = 32;
+const MAX_COMMITS: usize = 32;
 
 /// What was committed and is not shown yet.
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl CommittedEdits {
             return;
         }
         let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
-        if commits.len() == MOST_COMMITS {
+        if commits.len() == MAX_COMMITS {
             commits.remove(0);
         }
         commits.push(ChangeSet { changes: changes.changes.clone(), reads: Vec::new() });

@@ -5,7 +5,7 @@ use super::words::{conflicts, counted};
 use crate::output::{one_line, shortened};
 
 /// The most files that are named.
-const MOST_NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 /// The result of taking back what the last turn has changed, in words.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoRes
     if commits == 0 {
         return UndoResult::Refused(format!("{nothing}: {why}"));
     }
-    let mut lines: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| format!("as before  {path}")).collect();
-    if MOST_NAMED < paths.len() {
-        lines.push(format!("… {} more", paths.len() - MOST_NAMED));
+    let mut lines: Vec<_> = paths.iter().take(MAX_NAMED).map(|path| format!("as before  {path}")).collect();
+    if MAX_NAMED < paths.len() {
+        lines.push(format!("… {} more", paths.len() - MAX_NAMED));
     }
     let files = lines.join("\n");
     if !is_whole {

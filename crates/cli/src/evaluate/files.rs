@@ -11,9 +11,9 @@ use super::recorded::RecordedConversation;
 use crate::error::CliError;
 
 /// The most bytes of a file. A longer one is not a conversation that a model could be asked about.
-const LONGEST: u64 = 512 * 1024 * 1024;
+const MAX_LENGTH: u64 = 512 * 1024 * 1024;
 /// The most levels of folders, which is more than any product uses for its sessions.
-const DEEPEST: usize = 12;
+const MAX_DEPTH: usize = 12;
 
 /// What was found in files.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<SessionScan, CliError> {
         // A path that the user names has to exist.
         let metadata = fs::metadata(path).map_err(CliError::io("read", path))?;
         if metadata.is_dir() {
-            below(path, DEEPEST, &mut paths, &mut scan.skipped);
+            below(path, MAX_DEPTH, &mut paths, &mut scan.skipped);
         } else {
             paths.push(path.clone());
         }
@@ -177,8 +177,8 @@ fn read(path: &Path) -> Result<ParsedFile, String> {
     if !metadata.is_file() {
         return Err("is no file".to_owned());
     }
-    if LONGEST < metadata.len() {
-        return Err(format!("is longer than {} MiB", LONGEST / 1024 / 1024));
+    if MAX_LENGTH < metadata.len() {
+        return Err(format!("is longer than {} MiB", MAX_LENGTH / 1024 / 1024));
     }
     let text = fs::read_to_string(path).map_err(cannot)?;
     let (mut lines, mut damaged) = (Vec::new(), Vec::new());

@@ -17,9 +17,9 @@ use crate::models;
 /// How long a search waits for the words before it continues without them.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// The most queries whose words are kept.
-const MOST_KEPT: usize = 64;
+const MAX_KEPT: usize = 64;
 /// The most requests of one process.
-const MOST_ASKED: usize = 200;
+const MAX_ASKED: usize = 200;
 
 /// The model that gives the words. It is opened when a query first needs it, which is rare.
 pub(super) struct Translator {
@@ -110,7 +110,7 @@ impl IndexModels {
     /// Adds the words of earlier processes, as [`known_words`](Self::known_words) returned them.
     pub(crate) fn remember_words(&self, text: &str) {
         let known: VecDeque<(String, String)> = serde_json::from_str(text).unwrap_or_default();
-        self.lock().words.list.extend(known.into_iter().take(MOST_KEPT));
+        self.lock().words.list.extend(known.into_iter().take(MAX_KEPT));
     }
 
     /// All known words as a text for later processes; `None` if nothing was asked.
@@ -127,13 +127,13 @@ impl TranslationCache {
     }
 
     fn keep(&mut self, key: String, words: String) {
-        self.list.truncate(MOST_KEPT - 1);
+        self.list.truncate(MAX_KEPT - 1);
         self.list.push_front((key, words));
     }
 
     /// Counts a request. Returns whether it is within the limit.
     fn may_ask(&mut self) -> bool {
         self.asked += 1;
-        self.asked <= MOST_ASKED
+        self.asked <= MAX_ASKED
     }
 }

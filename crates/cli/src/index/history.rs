@@ -15,13 +15,13 @@ use headstart_tool_gate::clean_environment;
 const COMMITS: usize = 6_000;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The most files of a commit. One that touches more says nothing about each of them.
-const MOST_FILES: usize = 20;
+const MAX_FILES: usize = 20;
 /// The most bytes of text for one file; the newest commits come first.
-const MOST_TEXT: usize = 32 * 1024;
+const MAX_TEXT: usize = 32 * 1024;
 /// How many commits count as recent.
 const RECENT: usize = 80;
 /// The most files of recent commits that are kept.
-const MOST_RECENT: usize = 200;
+const MAX_RECENT: usize = 200;
 
 /// The subject of a commit, and the files that it touches.
 pub(super) struct Commit {
@@ -59,7 +59,7 @@ fn read_log(text: &str) -> Vec<Commit> {
         let (subject, files) = commit.split_once('\u{2}')?;
         let files = files.split('\0').map(|file| file.trim_start_matches('\n'));
         let files: Vec<_> = files.filter_map(|file| WorkspacePath::parse(file).ok()).collect();
-        (1..=MOST_FILES).contains(&files.len()).then(|| Commit { subject: subject.to_owned(), files })
+        (1..=MAX_FILES).contains(&files.len()).then(|| Commit { subject: subject.to_owned(), files })
     });
     commits.collect()
 }
@@ -70,7 +70,7 @@ pub(super) fn subjects(commits: &[Commit]) -> BTreeMap<WorkspacePath, String> {
     for commit in commits {
         for file in &commit.files {
             let text = subjects.entry(file.clone()).or_default();
-            if text.len() + commit.subject.len() < MOST_TEXT {
+            if text.len() + commit.subject.len() < MAX_TEXT {
                 text.push_str(&commit.subject);
                 text.push('\n');
             }
@@ -86,7 +86,7 @@ pub(super) fn recent(commits: &[Commit]) -> String {
     for (commit, age) in commits.iter().take(RECENT).zip(0_u8..) {
         for file in &commit.files {
             let Some(path) = file.as_str().filter(|path| !path.contains('\n')) else { continue };
-            if seen.len() < MOST_RECENT && !seen.contains(&file) {
+            if seen.len() < MAX_RECENT && !seen.contains(&file) {
                 seen.push(file);
                 let _ = writeln!(text, "{:.4} {path}", (-f32::from(age) / 20.0).exp());
             }

@@ -24,13 +24,13 @@ use crate::error::CliError;
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// How long searches do without a model after a failure that may be temporary, unless the model says how long.
 const REST: Duration = Duration::from_secs(30);
-const LONGEST_REST: Duration = Duration::from_secs(600);
+const MAX_REST: Duration = Duration::from_secs(600);
 /// The most bytes of a query that a model is given.
-const LONGEST_QUERY: usize = 2_000;
+const MAX_QUERY: usize = 2_000;
 /// The most queries whose vectors are kept.
-const MOST_KEPT: usize = 64;
+const MAX_KEPT: usize = 64;
 /// The most bytes of a table of vectors.
-const MOST_TABLE_BYTES: u64 = 1 << 30;
+const MAX_TABLE_BYTES: u64 = 1 << 30;
 
 /// The models that a search may ask.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl ModelHealth {
     pub(super) fn note(&mut self, failure: &ModelFailure) {
         self.is_unusable |= matches!(failure, ModelFailure::Unusable { .. });
         if let ModelFailure::Later { after, .. } = failure {
-            self.rests_until = Some(Instant::now() + after.unwrap_or(REST).clamp(REST, LONGEST_REST));
+            self.rests_until = Some(Instant::now() + after.unwrap_or(REST).clamp(REST, MAX_REST));
         }
     }
 
@@ -142,7 +142,7 @@ impl IndexModels {
             Ok(vector) => {
                 let meaning = TextVector { model: embedder.id().to_owned(), vector: vector? };
                 let mut state = self.lock();
-                state.meanings.truncate(MOST_KEPT - 1);
+                state.meanings.truncate(MAX_KEPT - 1);
                 state.meanings.push_front((text.to_owned(), meaning.clone()));
                 Some(meaning)
             }
@@ -224,14 +224,14 @@ pub(super) fn too_slow(patience: Duration) -> ModelFailure {
 }
 
 fn beginning(text: &str) -> &str {
-    let end = (0..=LONGEST_QUERY.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    let end = (0..=MAX_QUERY.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }
 
 fn table(file: &Path) -> Result<StaticVectors, CliError> {
     let refused = |message: String| CliError::ConfigurationFile { file: file.to_owned(), message };
     let length = fs::metadata(file).map_err(CliError::io("read", file))?.len();
-    if MOST_TABLE_BYTES < length {
+    if MAX_TABLE_BYTES < length {
         return Err(refused(format!("has {length} bytes, too many for a table of vectors")));
     }
     let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;

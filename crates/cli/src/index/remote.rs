@@ -21,7 +21,7 @@ const TIMEOUTS: Timeouts = Timeouts {
     stalled: Duration::from_secs(60),
 };
 /// The most bytes of an answer, which may have some dozens of vectors with thousands of numbers each.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// The keys for servers whose addresses the user gave. No provider's key is sent there.
 const EMBEDDINGS_KEY: &str = "HEADSTART_EMBEDDINGS_KEY";
@@ -90,7 +90,7 @@ impl Embedder for RemoteEmbedder {
         } else {
             ("embeddings", json!({"model": self.name, "input": texts, "encoding_format": "float"}))
         };
-        let asked = self.server.post_json(path, body.to_string().into_bytes(), MOST_BYTES).await;
+        let asked = self.server.post_json(path, body.to_string().into_bytes(), MAX_BYTES).await;
         let text = asked.map_err(failure)?;
         if self.is_ollama { read_ollama(&text, texts.len()) } else { read_openai(&text, texts.len()) }
     }
@@ -158,7 +158,7 @@ impl Reranker for RemoteReranker {
     async fn rank(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, ModelFailure> {
         let count = passages.len();
         let body = json!({"model": self.name, "query": query, "documents": passages, "top_n": count});
-        let asked = self.server.post_json("rerank", body.to_string().into_bytes(), MOST_BYTES).await;
+        let asked = self.server.post_json("rerank", body.to_string().into_bytes(), MAX_BYTES).await;
         let text = asked.map_err(failure)?;
         let RankAnswer { results } =
             serde_json::from_str(&text).map_err(|error| unreadable_answer("a ranking", error))?;

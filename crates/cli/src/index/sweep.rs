@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 /// The most bytes of all indexes together. Beyond that, those that were last used the longest ago are removed; an index
 /// is made again when it is needed.
-pub(super) const MOST_BYTES: u64 = 2 << 30;
+pub(super) const MAX_BYTES: u64 = 2 << 30;
 /// An index that was used so recently may be open in another process.
 const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -12,12 +12,12 @@ use super::Index;
 /// The chunks of one step, after which the vectors are written.
 const STEP: usize = 64;
 /// The most texts of one request; below it the most bytes.
-const MOST_TEXTS: usize = 32;
-const MOST_BYTES: usize = 96 * 1024;
+const MAX_TEXTS: usize = 32;
+const MAX_BYTES: usize = 96 * 1024;
 /// The length in characters of a second attempt with a refused text. If that is refused too, the text has no vector.
 const SHORT: usize = 600;
 /// After so many refused texts, without one that was accepted, the model is given up.
-const MOST_REFUSED: usize = 8;
+const MAX_REFUSED: usize = 8;
 
 /// Makes the vectors of one model.
 pub(super) struct VectorBuilder<'a> {
@@ -105,9 +105,9 @@ impl<'a> VectorBuilder<'a> {
         let mut rest = texts;
         while !rest.is_empty() {
             let mut bytes = 0;
-            let fits = rest.iter().take(MOST_TEXTS).take_while(|text| {
+            let fits = rest.iter().take(MAX_TEXTS).take_while(|text| {
                 bytes += text.len();
-                bytes <= MOST_BYTES
+                bytes <= MAX_BYTES
             });
             let (now, later) = rest.split_at(fits.count().max(1));
             let made = self.embedder.embed(now).await;
@@ -142,7 +142,7 @@ impl<'a> VectorBuilder<'a> {
             }
         }
         self.refused += 1;
-        if self.made == 0 && MOST_REFUSED <= self.refused {
+        if self.made == 0 && MAX_REFUSED <= self.refused {
             return Err(ModelFailure::unusable(refusal));
         }
         Ok(None)

@@ -11,7 +11,7 @@ use super::program::Programs;
 use crate::config::IntelMode;
 
 /// The most names of a workspace that are read to find its languages; below it the greatest depth.
-const MOST_NAMES: usize = 4_000;
+const MAX_NAMES: usize = 4_000;
 const DEPTH: usize = 6;
 
 /// A server, and whether it is installed.
@@ -42,7 +42,7 @@ pub(super) fn all(
     let walk = WalkBuilder::new(workspace).max_depth(Some(DEPTH)).hidden(true).require_git(false).build();
     let files = walk
         .filter_map(Result::ok)
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     for entry in files {
         let below = entry.path().strip_prefix(workspace).ok().and_then(Path::to_str);

@@ -12,9 +12,9 @@ use headstart_overlay_fs::{Change, ChangeKind, WorkspacePath};
 use crate::workspace::unignored;
 
 /// The most files of a workspace with servers, because each question checks all of them.
-const MOST_FILES: usize = 200_000;
+const MAX_FILES: usize = 200_000;
 /// The most bytes of a file that is written into a view.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The files of a workspace at the last check, without those that git ignores.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl FileStamps {
                 target: fs::read_link(&file).ok()?.into_os_string().into_vec(),
                 moved_from: None,
             },
-            Ok(found) if found.is_file() && found.len() <= MOST_BYTES => {
+            Ok(found) if found.is_file() && found.len() <= MAX_BYTES => {
                 let executable = found.mode() & 0o100 != 0;
                 ChangeKind::Write { content: fs::read(&file).ok()?.into(), executable, moved_from: None }
             }
@@ -77,9 +77,9 @@ fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, FileStamp>> {
         let Ok(path) = WorkspacePath::root().join_bytes(below.as_os_str().as_bytes()) else { continue };
         let Ok(found) = entry.metadata() else { continue };
         files.insert(path, stamp(&found));
-        if MOST_FILES < files.len() {
+        if MAX_FILES < files.len() {
             return Err(io::Error::other(format!(
-                "the workspace has more than {MOST_FILES} files that git does not ignore, too many to be followed for language servers"
+                "the workspace has more than {MAX_FILES} files that git does not ignore, too many to be followed for language servers"
             )));
         }
     }

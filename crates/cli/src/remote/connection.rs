@@ -34,11 +34,11 @@ const ENDING: Duration = Duration::from_secs(2);
 /// How long to wait for the program's explanation after one of its streams has ended.
 const STDERR_WAIT: Duration = Duration::from_millis(300);
 /// The most messages that wait to be written, or to be received by a call.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 /// The most answers to calls that nobody waits for any more.
-const MOST_STRAY: usize = 10_000;
+const MAX_STRAY: usize = 10_000;
 /// The most bytes of the program's standard error that are reported.
-const MOST_SAID: usize = 500;
+const MAX_SAID: usize = 500;
 
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
@@ -118,7 +118,7 @@ impl Connection {
             |text: &String| -> String { text.chars().filter(|sign| !sign.is_control()).take(300).collect() };
         let notes: Vec<String> = notes.iter().take(10).map(plain).collect();
         let Some(tier) = tier else { return Err(format!("it has no views: {}", notes.join("; "))) };
-        let (out, waiting) = mpsc::channel(MOST_WAITING);
+        let (out, waiting) = mpsc::channel(MAX_WAITING);
         let (first, urgent) = mpsc::unbounded_channel();
         let calls = Arc::new(PendingCalls::default());
         let mine = Arc::clone(&calls);
@@ -190,7 +190,7 @@ impl Connection {
 
     pub(super) fn call(&self) -> RemoteCall {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (sender, answers) = mpsc::channel(MOST_WAITING);
+        let (sender, answers) = mpsc::channel(MAX_WAITING);
         if self.is_open() {
             lock(&self.calls.open).insert(id, sender);
         }
@@ -316,7 +316,7 @@ async fn read_all(told: &mut MessageReader, calls: &PendingCalls) -> String {
             Some(call) => drop(call.send(told).await),
             None => stray += 1,
         }
-        if MOST_STRAY < stray {
+        if MAX_STRAY < stray {
             return "it answers what nobody asked".to_owned();
         }
     }
@@ -399,7 +399,7 @@ async fn listen(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Vec<u8>>>) {
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {
         let mut said = lock(&said);
         said.extend_from_slice(&buffer[..count]);
-        let over = said.len().saturating_sub(MOST_SAID);
+        let over = said.len().saturating_sub(MAX_SAID);
         said.drain(..over);
     }
 }

@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::unignored_but;
 
 /// The most bytes of a file. A longer one is not sent.
-const LONGEST: u64 = 256 << 20;
+const MAX_LENGTH: u64 = 256 << 20;
 /// The most paths of a workspace. One with more is not sent.
-const MOST_PATHS: usize = 1_000_000;
+const MAX_PATHS: usize = 1_000_000;
 /// The most paths that are named among those that are not sent.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// A file that changed so recently, in nanoseconds, may change again without getting a later time.
 const RACY: i64 = 2_000_000_000;
 
@@ -120,13 +120,13 @@ pub(super) fn scan(
             }
             ScanEntry::LeftOut(what) => {
                 left_out += 1;
-                if left_out <= MOST_NAMED {
+                if left_out <= MAX_NAMED {
                     scan.left_out.push(what);
                 }
             }
         }
-        if MOST_PATHS < scan.manifest.len() {
-            return Err(format!("the workspace has more than {MOST_PATHS} files that git does not ignore"));
+        if MAX_PATHS < scan.manifest.len() {
+            return Err(format!("the workspace has more than {MAX_PATHS} files that git does not ignore"));
         }
     }
     scan.left_out.sort();
@@ -161,8 +161,8 @@ fn scan_entry(
     if !found.is_file() {
         return None;
     }
-    if LONGEST < found.len() {
-        return left_out(&format!("it has more than {} MiB", LONGEST >> 20));
+    if MAX_LENGTH < found.len() {
+        return left_out(&format!("it has more than {} MiB", MAX_LENGTH >> 20));
     }
     let executable = found.mode() & 0o100 != 0;
     let stamp = stamp(&found);
@@ -196,8 +196,8 @@ pub(super) fn read(workspace: &Path, path: &WorkspacePath) -> io::Result<Vec<u8>
         return Err(io::Error::other("it is no regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if LONGEST < bytes.len() as u64 {
+    file.take(MAX_LENGTH + 1).read_to_end(&mut bytes)?;
+    if MAX_LENGTH < bytes.len() as u64 {
         return Err(io::Error::other("it has grown too long"));
     }
     Ok(bytes)

@@ -28,11 +28,11 @@ use super::{BashRunner, DRAIN, PreparedCommand, RunningCommand, not_started, sta
 pub(crate) const WATCHDOG: &str = "__tied";
 
 /// The most bytes of output that are kept until they are requested.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 /// When nothing more was printed for so long, the output so far is returned.
 const QUIET: Duration = Duration::from_millis(100);
 /// The most commands that run at the same time.
-const MOST_COMMANDS: usize = 8;
+const MAX_COMMANDS: usize = 8;
 /// How long a command has time to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -83,7 +83,7 @@ impl BackgroundRunner for BackgroundCommands {
     async fn start(&self, request: CommandRequest) -> Result<usize, ToolError> {
         let runs =
             lock(&self.commands).values().filter(|command| command.shared.lock().ended.is_none()).count();
-        if MOST_COMMANDS <= runs {
+        if MAX_COMMANDS <= runs {
             let message = format!("{runs} commands run in the background, which is the most; stop one first");
             return Err(ToolError::failed(message));
         }
@@ -198,7 +198,7 @@ impl SharedState {
     fn push(&self, bytes: &[u8]) {
         let mut state = self.lock();
         state.printed.extend(bytes);
-        let dropped = state.printed.len().saturating_sub(MOST_BYTES);
+        let dropped = state.printed.len().saturating_sub(MAX_BYTES);
         state.printed.drain(..dropped);
         state.left_out += dropped;
         drop(state);

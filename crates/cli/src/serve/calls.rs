@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{ServeSession, lock};
 
 /// The most bytes of the output of a build in advance that are returned, from its end.
-const MOST_BUILT: usize = 64 << 10;
+const MAX_BUILT: usize = 64 << 10;
 
 /// A call with its messages.
 pub(super) struct ServedCall {
@@ -269,8 +269,8 @@ fn build(session: &ServeSession, warm: &WarmRequest) -> Result<WarmResult, CallF
     let mut said: Vec<u8> = Vec::new();
     let mut sink = |_: Stream, piece: &[u8]| {
         said.extend_from_slice(piece);
-        if 2 * MOST_BUILT < said.len() {
-            said.drain(..said.len() - MOST_BUILT);
+        if 2 * MAX_BUILT < said.len() {
+            said.drain(..said.len() - MAX_BUILT);
         }
     };
     let filled = session.views.build_layers(&commands, &DenyRules::default(), drop, &mut sink);
@@ -281,7 +281,7 @@ fn build(session: &ServeSession, warm: &WarmRequest) -> Result<WarmResult, CallF
     };
     Ok(WarmResult {
         id: warm.id,
-        output: String::from_utf8_lossy(&said[said.len().saturating_sub(MOST_BUILT)..]).into_owned(),
+        output: String::from_utf8_lossy(&said[said.len().saturating_sub(MAX_BUILT)..]).into_owned(),
         exit_code: match filled.end {
             End::Exited { code } => Some(code),
             _ => None,

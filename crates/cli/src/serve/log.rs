@@ -18,7 +18,7 @@ use super::disk::CopyFolder;
 
 const LOG: &str = "log.jsonl";
 /// How many more edits than paths the log may have before it is written anew.
-const MOST_MORE: usize = 50_000;
+const MAX_MORE: usize = 50_000;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -102,7 +102,7 @@ impl EditLog {
     /// Notes that the edits were made.
     pub(super) fn done(&mut self, manifest: Manifest, digest: ContentHash) -> io::Result<()> {
         (self.manifest, self.digest) = (manifest, digest);
-        if self.manifest.len() * 2 + MOST_MORE < self.edits {
+        if self.manifest.len() * 2 + MAX_MORE < self.edits {
             self.begin()
         } else {
             self.append(&LogEntry::Done { digest })

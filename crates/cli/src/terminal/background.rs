@@ -7,7 +7,7 @@ use super::palette::Theme;
 /// Asks for the background colour. A terminal that does not know the code ignores it.
 pub(crate) const QUESTION: &str = "\x1b]11;?\x1b\\";
 /// The most characters of an answer.
-const MOST_SIGNS: usize = 40;
+const MAX_SIGNS: usize = 40;
 /// The brightness, from 0 to 1, between which it is uncertain whether dark or light text is easier to read.
 const DARKEST_UNCERTAIN: f64 = 0.35;
 const LIGHTEST_UNCERTAIN: f64 = 0.65;
@@ -102,7 +102,7 @@ fn progress(signs: &str) -> ReplyProgress {
     let color = rest.trim_end_matches(|c: char| !c.is_ascii_hexdigit() && c != '/');
     let is_color = color.chars().all(|c| c.is_ascii_hexdigit() || c == '/');
     match &rest[color.len()..] {
-        "" | "\x1b" if is_color && signs.len() < MOST_SIGNS => ReplyProgress::Part,
+        "" | "\x1b" if is_color && signs.len() < MAX_SIGNS => ReplyProgress::Part,
         "\x07" | "\x1b\\" if is_color => read(color).map_or(ReplyProgress::Other, ReplyProgress::Whole),
         _ => ReplyProgress::Other,
     }

@@ -14,7 +14,7 @@ const SHOWN_HUNKS: usize = 2;
 const READABLE_CHARS: usize = 400;
 const NUMBER_COLUMNS: usize = 5;
 /// How many lines of a diff have the colours of code. Each of them is laid out again when the screen is.
-const MOST_HIGHLIGHTED: usize = 1_000;
+const MAX_HIGHLIGHTED: usize = 1_000;
 /// Files that tools write and that nobody reads.
 const LOCK_FILES: [&str; 9] = [
     "Cargo.lock",
@@ -187,7 +187,7 @@ impl Diff {
                 lines.push(plain(&format!("  {}", file.notes.join(" · ")), Style::Dim));
             }
             let palette =
-                if lines.len() < MOST_HIGHLIGHTED { palette } else { Palette { theme: None, ..palette } };
+                if lines.len() < MAX_HIGHLIGHTED { palette } else { Palette { theme: None, ..palette } };
             left -= file.push_lines(left, room != usize::MAX, (hint, palette), &mut lines).min(left);
         }
         lines
@@ -282,7 +282,7 @@ impl DiffFile {
             // The code before a hunk is unknown, so each hunk is highlighted by itself, as it is after the change.
             let mut code = Highlighter::of_path(&self.path, palette);
             for (place, (line, words)) in hunk[..taken].iter().zip(marks).enumerate() {
-                let is_read = line.sign != '-' && place < MOST_HIGHLIGHTED;
+                let is_read = line.sign != '-' && place < MAX_HIGHLIGHTED;
                 let parts = if is_read { code.line(&line.text) } else { Vec::new() };
                 lines.push(line.shown(columns, words, parts));
                 if line.is_unended {

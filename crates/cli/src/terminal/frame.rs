@@ -8,7 +8,7 @@ use super::size::Size;
 use super::status_line::StatusLine;
 
 const PROMPT: &str = "> ";
-const MOST_GHOST_ROWS: usize = 3;
+const MAX_GHOST_ROWS: usize = 3;
 
 /// What is drawn at the bottom of the terminal and redrawn in place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ pub(crate) struct View<'a> {
 }
 
 /// A terminal with fewer rows only shows the prompt.
-const LEAST_ROWS: usize = 6;
+const MIN_ROWS: usize = 6;
 
 /// A row for something that is running.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn with_ghost(typed: &LineWrapper, ghost: &Ghost, is_plain: bool) -> LineWrapper
         } else {
             wrapper.push(&format!("{gap}{rest}{more}  [{key}]{place}"), Style::Dim);
         }
-        if count <= 1 || wrapper.height() < typed.height() + MOST_GHOST_ROWS {
+        if count <= 1 || wrapper.height() < typed.height() + MAX_GHOST_ROWS {
             return wrapper;
         }
         count -= 1;
@@ -89,7 +89,7 @@ impl Frame {
     /// the terminal is left out.
     pub(super) fn within(mut self, view: &View, below: impl FnOnce(usize) -> Vec<Row>) -> Self {
         let most = usize::from(view.size.rows).saturating_sub(1).max(1);
-        let is_roomy = LEAST_ROWS <= usize::from(view.size.rows);
+        let is_roomy = MIN_ROWS <= usize::from(view.size.rows);
         let status = view.status.filter(|_| is_roomy);
         let most = most - usize::from(status.is_some());
         let below = if is_roomy { below(most / 2) } else { Vec::new() };

@@ -14,10 +14,10 @@ mod tests;
 use syntaxes::HighlightState;
 
 /// A longer line is taken for one that a program wrote, and is plain.
-const MOST_LINE_BYTES: usize = 1_000;
+const MAX_LINE_BYTES: usize = 1_000;
 /// Larger text is data rather than code, and would take long.
-const MOST_BYTES: usize = 512 * 1024;
-const MOST_LINES: usize = 10_000;
+const MAX_BYTES: usize = 512 * 1024;
+const MAX_LINES: usize = 10_000;
 
 /// Gives the lines of one piece of code their styles, each line once and in order. Everything is plain if the language
 /// is unknown, if the terminal has no styles, or if the code is too long.
@@ -50,10 +50,10 @@ impl Highlighter {
     pub(super) fn line(&mut self, line: &str) -> Vec<Span> {
         self.lines += 1;
         self.bytes += line.len();
-        if MOST_LINES < self.lines || MOST_BYTES < self.bytes {
+        if MAX_LINES < self.lines || MAX_BYTES < self.bytes {
             self.state = None;
         }
-        let is_short = line.len() <= MOST_LINE_BYTES;
+        let is_short = line.len() <= MAX_LINE_BYTES;
         let parts = self.state.as_mut().filter(|_| is_short).map(|state| state.parts(line));
         match parts {
             Some(Some(parts)) => parts,

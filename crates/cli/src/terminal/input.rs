@@ -12,7 +12,7 @@ use super::palette::Theme;
 /// How long a key that could begin an answer of the terminal is held back. The characters of an answer come together.
 const HOLD: Duration = Duration::from_millis(100);
 /// The most bytes of a line from a pipe. A longer line is an error.
-const MOST_LINE_BYTES: usize = 1024 * 1024;
+const MAX_LINE_BYTES: usize = 1024 * 1024;
 
 /// Where the user's input comes from.
 pub(crate) enum Input {
@@ -130,9 +130,9 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             self.partial.extend_from_slice(&chunk[..feed.unwrap_or(chunk.len())]);
             let used = feed.map_or(chunk.len(), |feed| feed + 1);
             self.reader.consume(used);
-            if MOST_LINE_BYTES < self.partial.len() {
+            if MAX_LINE_BYTES < self.partial.len() {
                 return Err(
-                    self.invalid(&format!("is longer than {MOST_LINE_BYTES} bytes; break it into lines"))
+                    self.invalid(&format!("is longer than {MAX_LINE_BYTES} bytes; break it into lines"))
                 );
             }
             if feed.is_some() {
@@ -188,7 +188,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_is_no_text_is_named() {
         assert_eq!(all(b"one\n\xff\n", 64).await.unwrap_err(), "line 2 of standard input is not valid UTF-8");
-        let long = vec![b'a'; MOST_LINE_BYTES + 1];
+        let long = vec![b'a'; MAX_LINE_BYTES + 1];
         let error = all(&long, 4096).await.unwrap_err();
         assert!(error.starts_with("line 1 of standard input is longer than 1048576 bytes"), "{error}");
     }

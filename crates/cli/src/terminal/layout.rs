@@ -8,13 +8,13 @@ use super::row::{Position, Row, Span, Style};
 use super::sanitize::sanitize;
 
 /// The least width of rows. Narrower terminals get rows of this width too.
-const LEAST_COLUMNS: u16 = 8;
+const MIN_COLUMNS: u16 = 8;
 const TAB: &str = "    ";
 
 /// Breaks a line of prose between its words. A word that is wider than a row is broken. Rows after the first are
 /// indented to the first word of a list's entry. Every row but the last stays the same whatever follows the line.
 pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
-    let columns = usize::from(columns.max(LEAST_COLUMNS));
+    let columns = usize::from(columns.max(MIN_COLUMNS));
     let line = sanitize(line).replace('\t', TAB);
     let indent = " ".repeat(Some(hanging(&line)).filter(|indent| *indent <= columns / 2).unwrap_or(0));
     let options = Options::new(columns)
@@ -32,7 +32,7 @@ pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
     let words: Vec<_> = WordSeparator::AsciiSpace.find_words(&text).collect();
     let mut spans = line.iter().map(|span| (span.text.as_str(), span));
     let mut rest: Option<(&str, &Span)> = None;
-    let rows = wrap_first_fit(&words, &[f64::from(columns.max(LEAST_COLUMNS))]).into_iter().map(|words| {
+    let rows = wrap_first_fit(&words, &[f64::from(columns.max(MIN_COLUMNS))]).into_iter().map(|words| {
         let mut length: usize = words.iter().map(|word| word.len() + word.whitespace.len()).sum();
         let mut row = Row::default();
         while 0 < length {
@@ -109,7 +109,7 @@ pub(super) struct LineWrapper {
 
 impl LineWrapper {
     pub(super) fn new(columns: u16, indent: usize) -> Self {
-        let columns = usize::from(columns.max(LEAST_COLUMNS));
+        let columns = usize::from(columns.max(MIN_COLUMNS));
         Self { columns, indent: indent.min(columns - 2), rows: vec![Row::default()], link: None }
     }
 

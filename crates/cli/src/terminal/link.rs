@@ -5,7 +5,7 @@ use std::sync::Arc;
 use url::Url;
 
 /// The most bytes of an address that terminals accept.
-const MOST_BYTES: usize = 2_000;
+const MAX_BYTES: usize = 2_000;
 /// The code that ends a link.
 pub(super) const END: &str = "\x1b]8;;\x1b\\";
 
@@ -21,7 +21,7 @@ impl Link {
     pub(super) fn of(address: &str) -> Option<Self> {
         // The URL parser removes such characters and reads a backslash as a slash, so the address would lead to another
         // place than its text says.
-        if MOST_BYTES < address.len()
+        if MAX_BYTES < address.len()
             || address.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\')
         {
             return None;
@@ -34,7 +34,7 @@ impl Link {
             _ => false,
         };
         let address = url.as_str();
-        let is_harmless = address.len() <= MOST_BYTES && address.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_harmless = address.len() <= MAX_BYTES && address.bytes().all(|byte| byte.is_ascii_graphic());
         (is_taken && is_harmless).then(|| Self { address: address.into() })
     }
 
@@ -106,9 +106,9 @@ mod tests {
             let link = Link::of(address);
             assert_eq!(link.as_ref().map(Link::address), expected, "{address:?}");
         }
-        assert_eq!(Link::of(&format!("https://example.org/{}", "a".repeat(MOST_BYTES))), None);
+        assert_eq!(Link::of(&format!("https://example.org/{}", "a".repeat(MAX_BYTES))), None);
         // This address becomes longer when it is written in ASCII.
-        assert_eq!(Link::of(&format!("https://example.org/{}", "\u{e4}".repeat(MOST_BYTES / 3))), None);
+        assert_eq!(Link::of(&format!("https://example.org/{}", "\u{e4}".repeat(MAX_BYTES / 3))), None);
     }
 
     #[test]

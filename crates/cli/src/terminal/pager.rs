@@ -11,7 +11,7 @@ use super::row::{Row, Style};
 use super::size::Size;
 
 /// About how many of the last lines of answers have coloured code.
-const MOST_HIGHLIGHTED_LINES: usize = 2_000;
+const MAX_HIGHLIGHTED_LINES: usize = 2_000;
 
 /// A part of the text.
 #[derive(Debug, Clone)]
@@ -198,7 +198,7 @@ impl Pager {
         });
         let fits = lengths.rev().take_while(|length| {
             lines += length;
-            lines <= MOST_HIGHLIGHTED_LINES
+            lines <= MAX_HIGHLIGHTED_LINES
         });
         self.passages.len() - fits.count()
     }

@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
 /// A paste of more lines or characters is shown as one label.
-const MOST_LINES: usize = 12;
-const MOST_CHARS: usize = 1_000;
+const MAX_LINES: usize = 12;
+const MAX_CHARS: usize = 1_000;
 /// The characters that represent pastes. They are the last ones for private use, for which no font has letters.
 const SIGNS: std::ops::RangeInclusive<char> = '\u{10ff00}'..='\u{10fffd}';
 
@@ -16,7 +16,7 @@ impl PastedTexts {
     /// pasted text cannot contain such characters itself.
     pub(super) fn take<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let text = without_signs(text);
-        let is_long = MOST_LINES < text.lines().count() || text.chars().nth(MOST_CHARS).is_some();
+        let is_long = MAX_LINES < text.lines().count() || text.chars().nth(MAX_CHARS).is_some();
         let sign = SIGNS.clone().nth(self.0.len()).filter(|_| is_long);
         match sign {
             Some(sign) => {

@@ -6,7 +6,7 @@ use super::layout::one_row;
 use super::row::{Row, Style};
 
 /// The most rows of the list.
-pub(super) const MOST_ROWS: usize = 8;
+pub(super) const MAX_ROWS: usize = 8;
 /// The columns between a label and its description.
 const GAP: usize = 2;
 
@@ -68,7 +68,7 @@ impl Popup {
 
     /// At most `most` rows of the list, with the marked choice among them.
     pub(super) fn rows(&self, columns: u16, most: usize) -> Vec<Row> {
-        let most = most.min(MOST_ROWS);
+        let most = most.min(MAX_ROWS);
         let first = (self.marked + 1).saturating_sub(most);
         let shown: Vec<_> = self.choices.iter().enumerate().skip(first).take(most).collect();
         let widths = shown.iter().filter(|(_, choice)| !choice.words.is_empty());

@@ -1,7 +1,7 @@
 //! What was cut from a buffer, and its states before each edit.
 
 /// The most bytes of older states that are kept.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The states for undo, and the text for yank.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ impl Revisions {
         if !std::mem::replace(&mut self.is_typing, is_letter) || !is_letter {
             self.states.push((text.to_owned(), cursor));
             let mut bytes: usize = self.states.iter().map(|(text, _)| text.len() + 16).sum();
-            while MOST_BYTES < bytes && 1 < self.states.len() {
+            while MAX_BYTES < bytes && 1 < self.states.len() {
                 bytes -= self.states.remove(0).0.len() + 16;
             }
         }

@@ -17,7 +17,7 @@ use crate::workspace::unignored;
 
 /// The most folders that are watched, because the kernel has a limit that the user's other programs share. With more
 /// folders all files are checked each time.
-const MOST_FOLDERS: usize = 20_000;
+const MAX_FOLDERS: usize = 20_000;
 
 /// The state for one workspace.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl ChangeWatch {
                 folders += 1;
                 // The folder is watched before it is listed, so that a name that appears meanwhile is either reported
                 // or listed.
-                events = events.filter(|events| folders <= MOST_FOLDERS && events.watch(entry.path()));
+                events = events.filter(|events| folders <= MAX_FOLDERS && events.watch(entry.path()));
             }
             if is_newer(&entry, since) {
                 return None;

@@ -22,7 +22,7 @@ use super::lock;
 /// content. Deny rules do apply there.
 const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
 /// The most names that are searched before a command.
-const MOST_NAMES: usize = 1_000_000;
+const MAX_NAMES: usize = 1_000_000;
 /// A folder that changed so shortly before it was listed may have changed again afterwards, and still show the same
 /// times.
 const RACY_WINDOW: Duration = Duration::from_secs(1);
@@ -122,9 +122,9 @@ impl ClosedPathScan<'_> {
             None => self.list(&folder, &path, stamp, for_secrets)?,
         };
         self.looked_at += listed.names;
-        if MOST_NAMES < self.looked_at {
+        if MAX_NAMES < self.looked_at {
             let message =
-                format!("it holds more than {MOST_NAMES} files, too many to look for closed ones among them");
+                format!("it holds more than {MAX_NAMES} files, too many to look for closed ones among them");
             return Err(io::Error::other(message));
         }
         self.found.extend(listed.closed.iter().cloned());
@@ -148,7 +148,7 @@ impl ClosedPathScan<'_> {
         // A folder that cannot be listed cannot be searched by a command either, because the command runs as the same
         // user.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(CachedFolder { stamp: None, ..listed }) };
-        for entry in entries.take(MOST_NAMES + 1) {
+        for entry in entries.take(MAX_NAMES + 1) {
             let entry = entry?;
             listed.names += 1;
             let below = path.join_bytes(entry.file_name().as_bytes()).map_err(io::Error::other)?;

@@ -8,7 +8,7 @@ use headstart_overlay_fs::WorkspacePath;
 use crate::workspace::unignored;
 
 /// The most files that are named, because a warning needs no more.
-const MOST: usize = 1_000;
+const MAX_CHANGED: usize = 1_000;
 
 /// The files below a workspace whose content, permissions or name changed since a time in milliseconds since the Unix
 /// epoch. What git ignores and git's own folder are left out.
@@ -23,7 +23,7 @@ pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath
     });
     let paths = changed
         .filter_map(|entry| WorkspacePath::parse(entry.path().strip_prefix(workspace).ok()?.to_str()?).ok());
-    paths.take(MOST).collect()
+    paths.take(MAX_CHANGED).collect()
 }
 
 /// Whether files or folders appeared, disappeared or changed since a time in nanoseconds of the clock of files. What

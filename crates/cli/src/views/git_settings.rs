@@ -43,7 +43,7 @@ const SHOWN_SECTIONS: [&str; 3] = ["author.", "committer.", "filter."];
 /// Files that a setting names or that git looks for in the home folder, with their names there.
 const FILES: [(&str, &str); 2] = [("core.attributesfile", "attributes"), ("core.excludesfile", "ignore")];
 /// The most bytes of such a file.
-const LONGEST: u64 = 1 << 20;
+const MAX_LENGTH: u64 = 1 << 20;
 
 /// A user's git settings, which are read again when their files change.
 pub(super) struct GitSettings {
@@ -189,7 +189,7 @@ fn variables(settings: &[(String, String)]) -> Vec<(OsString, OsString)> {
 
 /// Copies a file. Returns whether the copy exists now.
 fn copy_to(file: &Path, copy: &Path) -> bool {
-    let is_plain = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
+    let is_plain = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MAX_LENGTH);
     is_plain && fs::read(file).is_ok_and(|bytes| fs::write(copy, bytes).is_ok())
 }
 

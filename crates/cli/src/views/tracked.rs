@@ -13,7 +13,7 @@ use super::opening::OpenedView;
 
 const TIME: Duration = Duration::from_secs(20);
 /// The most bytes of all these paths together. If there are more, a command that records the files is a boundary.
-const LONGEST: usize = 512 << 10;
+const MAX_LENGTH: usize = 512 << 10;
 /// Makes git's index in the view treat the files as unchanged, whatever is in their place, until a command tells it
 /// otherwise.
 const LINE: &str = "git ls-files -z -- \"$@\" | git update-index -z --skip-worktree --stdin";
@@ -22,7 +22,7 @@ impl Views {
     /// Makes git in a view treat these paths as unchanged; this is done once. If a command records them nevertheless,
     /// that is found in its commits, to which rules about paths apply, so nothing depends on the success of this.
     pub(super) fn keep_tracked(&self, opened: &mut OpenedView, closed: &[WorkspacePath]) {
-        let is_long = LONGEST < closed.iter().map(|path| path.as_bytes().len() + 1).sum();
+        let is_long = MAX_LENGTH < closed.iter().map(|path| path.as_bytes().len() + 1).sum();
         let has_git = opened.view.workspace().join(".git").is_dir();
         if closed.is_empty() || is_long || !has_git || opened.git.keeps_tracked {
             return;

@@ -24,14 +24,14 @@ const RECORD: &str = "warm.json";
 const LOCK: &str = "lock";
 const FILL: &str = "fill";
 /// The most layers on top of each other. If one more is needed, all are built anew.
-const MOST_LAYERS: usize = 4;
+const MAX_LAYERS: usize = 4;
 /// The most entries of a folder on disk that are read for its stamp, to a depth of two.
-const MOST_STAMPED: usize = 4_096;
+const MAX_STAMPED: usize = 4_096;
 /// The most names in a workspace. With more it would take too long to find out what changed.
-const MOST_NAMES: usize = 200_000;
+const MAX_NAMES: usize = 200_000;
 /// The most changed files that get a later time in a view; below it the most bytes of each.
-const MOST_CHANGED: usize = 200;
-const LONGEST: u64 = 1 << 20;
+const MAX_CHANGED: usize = 200;
+const MAX_LENGTH: u64 = 1 << 20;
 const SECOND: i64 = 1_000_000_000;
 
 /// The layers of one workspace.
@@ -131,7 +131,7 @@ impl WarmLayers {
         view_folders::make_private(&self.folder).map_err(failed)?;
         let lock = File::create(self.folder.join(FILL)).map_err(failed)?;
         let lock = FileLock::exclusive(lock).map_err(|_| "another process is at it")?;
-        if self.record().is_some_and(|record| MOST_LAYERS <= record.layers.len()) {
+        if self.record().is_some_and(|record| MAX_LAYERS <= record.layers.len()) {
             self.clear();
         }
         let stamps = folders.iter().map(|folder| (folder.to_string(), stamp(&self.workspace, folder)));
@@ -156,7 +156,7 @@ impl WarmLayers {
         match changed.as_deref() {
             Some([]) => {}
             Some([path, ..]) => return Err(format!("{} changed on disk meanwhile", path.path)),
-            None => return Err(format!("the workspace holds more than {MOST_NAMES} files")),
+            None => return Err(format!("the workspace holds more than {MAX_NAMES} files")),
         }
         if !self.are_current(&filling.stamps) {
             return Err("somebody else built on disk meanwhile".to_owned());
@@ -278,7 +278,7 @@ struct ChangedFile {
 fn older(changed: Vec<ChangedFile>, done: i64) -> Option<Vec<WorkspacePath>> {
     let second = done.div_euclid(SECOND);
     let older: Vec<_> = changed.into_iter().filter(|one| one.modified.div_euclid(SECOND) <= second).collect();
-    let can_be = older.len() <= MOST_CHANGED && older.iter().all(|one| one.is_plain);
+    let can_be = older.len() <= MAX_CHANGED && older.iter().all(|one| one.is_plain);
     can_be.then(|| older.into_iter().map(|one| one.path).collect())
 }
 
@@ -295,7 +295,7 @@ impl ChangeSearch<'_> {
         let Ok(entries) = fs::read_dir(folder) else { return false };
         for entry in entries {
             self.looked_at += 1;
-            let (Ok(entry), true) = (entry, self.looked_at <= MOST_NAMES) else { return false };
+            let (Ok(entry), true) = (entry, self.looked_at <= MAX_NAMES) else { return false };
             let name = entry.file_name();
             let Ok(below) = path.join_bytes(name.as_bytes()) else { return false };
             if self.without.contains(&below) || path.is_root() && name == *".git" {
@@ -312,8 +312,9 @@ impl ChangeSearch<'_> {
                     return false;
                 }
             } else if self.since <= nanoseconds(found.ctime(), found.ctime_nsec()) {
-                let is_plain =
-                    found.nlink() == 1 && found.len() <= LONGEST && (found.is_file() || found.is_symlink());
+                let is_plain = found.nlink() == 1
+                    && found.len() <= MAX_LENGTH
+                    && (found.is_file() || found.is_symlink());
                 let modified = nanoseconds(found.mtime(), found.mtime_nsec());
                 self.found.push(ChangedFile { path: below, modified, is_plain });
             }
@@ -327,7 +328,7 @@ impl ChangeSearch<'_> {
 fn stamp(workspace: &Path, folder: &WorkspacePath) -> String {
     let at = workspace.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
     let mut text = Vec::new();
-    let mut left = MOST_STAMPED;
+    let mut left = MAX_STAMPED;
     add(&at, 0, &mut left, &mut text);
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&text))
 }

@@ -13,9 +13,9 @@ const WAKE_UPS: u64 = 3;
 /// How many times the chat is watched for that long. In one of these times it must be idle.
 const LOOKS: usize = 8;
 
-/// An answer with this many lines may take at most [`MOST_KEPT`] bytes of memory.
+/// An answer with this many lines may take at most [`MAX_KEPT`] bytes of memory.
 const LINES_TO_KEEP: usize = 10_000;
-const MOST_KEPT: u64 = 20 << 20;
+const MAX_KEPT: u64 = 20 << 20;
 
 /// The memory of the chat's process, in bytes.
 #[cfg(target_os = "linux")]
@@ -43,7 +43,7 @@ fn ten_thousand_lines_of_an_answer_take_little_memory() {
     chat.settle();
     let kept = memory(&chat).saturating_sub(before);
     println!("{LINES_TO_KEEP} lines of an answer, {} kB: {} kB of memory", answer.len() >> 10, kept >> 10);
-    assert!(kept <= MOST_KEPT, "{kept} bytes");
+    assert!(kept <= MAX_KEPT, "{kept} bytes");
     chat.leave();
 }
 

@@ -13,7 +13,7 @@ use crate::output::{PageLayout, grouped, one_line, percent, shortened, table};
 /// The most unreadable files, and the most damaged lines, that are named.
 const NAMED: usize = 5;
 /// The most characters of a prompt that are shown.
-const LONGEST: usize = 300;
+const MAX_LENGTH: usize = 300;
 
 /// What the files contain.
 pub(super) fn scan_summary(scan: &SessionScan) -> String {
@@ -86,7 +86,7 @@ pub(super) fn plan(plan: &EvaluationPlan) -> String {
 pub(super) fn result_page(report: &EvaluationReport) -> String {
     let mut text = String::new();
     for answered in &report.answered {
-        let _ = writeln!(text, "> {}", shortened(&one_line(&answered.question.prompt.typed), LONGEST));
+        let _ = writeln!(text, "> {}", shortened(&one_line(&answered.question.prompt.typed), MAX_LENGTH));
         let (best, nearest) = answered.best;
         for (number, suggestion) in answered.suggestions.iter().flat_map(|all| all.iter()).enumerate() {
             let mark = if number == nearest { word(best) } else { "" };

@@ -17,7 +17,7 @@ use crate::output;
 use crate::remote::Remote;
 
 /// The most bytes of a command's output that are returned.
-const MOST_OUTPUT: usize = 8 << 20;
+const MAX_OUTPUT: usize = 8 << 20;
 /// A file name that no project uses.
 const WRITTEN: &str = "headstart-shadow-check";
 
@@ -134,7 +134,7 @@ pub(super) async fn run(
     let mut notes = ran.notes;
     notes.extend(ran.refused.quota.iter().map(|quota| format!("it reached a limit: {quota}")));
     if ran.output.truncated {
-        notes.push(format!("only the first {} of what it printed were kept", size(MOST_OUTPUT as u64)));
+        notes.push(format!("only the first {} of what it printed were kept", size(MAX_OUTPUT as u64)));
     }
     Ok(CommandResult {
         end: match ran.output.exit_code {
@@ -182,7 +182,7 @@ fn request(
         deny: config.gate_context(workspace.to_owned())?.deny,
         secrets: SecretAccess::Closed,
         time_limit: config.shadow.time,
-        output_limit: MOST_OUTPUT,
+        output_limit: MAX_OUTPUT,
     })
 }
 

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 /// The most bytes that are kept of each output stream of a process.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a process that was told to end has time to clean up.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -132,7 +132,7 @@ async fn read_limited(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) 
     let Some(mut stream) = stream else { return (String::new(), false) };
     let mut bytes = Vec::new();
     // An error ends the reading; what was read before it is kept.
-    let _ = (&mut stream).take(MOST_BYTES).read_to_end(&mut bytes).await;
+    let _ = (&mut stream).take(MAX_BYTES).read_to_end(&mut bytes).await;
     let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap_or_default();
     (String::from_utf8_lossy(&bytes).into_owned(), 0 < more)
 }

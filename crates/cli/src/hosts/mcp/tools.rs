@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The longest time limit that a call may ask for, in seconds.
-const MOST_SECONDS: u64 = 3_600;
+const MAX_SECONDS: u64 = 3_600;
 /// The time limit of a command if the call names none, in seconds.
 const SECONDS: u64 = 120;
 /// The time limit of calls that have none of their own, in case a language server, for example, never answers.
@@ -182,8 +182,8 @@ fn text(field: &str, text: String) -> Result<String, String> {
 
 fn time_limit(args: &RunArguments) -> Result<Duration, String> {
     match args.timeout_seconds.unwrap_or(SECONDS) {
-        seconds @ 1..=MOST_SECONDS => Ok(Duration::from_secs(seconds)),
-        _ => Err(format!("timeoutSeconds: from 1 to {MOST_SECONDS}")),
+        seconds @ 1..=MAX_SECONDS => Ok(Duration::from_secs(seconds)),
+        _ => Err(format!("timeoutSeconds: from 1 to {MAX_SECONDS}")),
     }
 }
 
@@ -195,7 +195,7 @@ pub(super) fn all() -> Vec<Tool> {
 /// The tools that run, judge or search for something.
 fn of_commands() -> Vec<Tool> {
     let command = json!({ "type": "string", "description": "A line for bash" });
-    let seconds = json!({ "type": "integer", "minimum": 1, "maximum": MOST_SECONDS, "default": SECONDS });
+    let seconds = json!({ "type": "integer", "minimum": 1, "maximum": MAX_SECONDS, "default": SECONDS });
     let staged = json!({ "type": "string", "description": "Over what this speculation staged: its id, or the start of it" });
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     vec![

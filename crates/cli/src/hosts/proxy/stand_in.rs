@@ -18,7 +18,7 @@ const PREFIX: &str = "stand-in-";
 /// How often the folder of questions is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The most bytes of a command.
-const MOST: u64 = 1 << 20;
+const MAX_COMMAND_BYTES: u64 = 1 << 20;
 
 /// The folder of a stand-in. Dropping this removes it.
 #[derive(Debug)]
@@ -139,7 +139,9 @@ fn words(path: &Path) -> io::Result<Vec<String>> {
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let mut content = Vec::new();
-    if !file.metadata()?.is_file() || MOST < file.take(MOST + 1).read_to_end(&mut content)? as u64 {
+    if !file.metadata()?.is_file()
+        || MAX_COMMAND_BYTES < file.take(MAX_COMMAND_BYTES + 1).read_to_end(&mut content)? as u64
+    {
         return Ok(Vec::new());
     }
     let Some(text) = std::str::from_utf8(&content).ok().and_then(|text| text.strip_suffix('\0')) else {

@@ -10,9 +10,9 @@ use headstart_toolbox::IndexCoverage;
 use crate::index::Index;
 
 /// The most changes that are noted one by one. More are found by a comparison of all files.
-const MOST_CHANGED: usize = 2_000;
+const MAX_CHANGED: usize = 2_000;
 /// The most files that count as recently edited.
-const MOST_EDITED: usize = 100;
+const MAX_EDITED: usize = 100;
 
 /// The state that the thread of an index shares with its users.
 #[derive(Default)]
@@ -116,7 +116,7 @@ impl SharedState {
                 state.changed.insert(path, state.changes);
                 state.changed_at.get_or_insert_with(Instant::now);
             }
-            if MOST_CHANGED < state.changed.len() {
+            if MAX_CHANGED < state.changed.len() {
                 state.changed.clear();
                 state.wants_comparison = true;
             }
@@ -163,7 +163,7 @@ impl RecentEdits {
     fn note(&mut self, path: WorkspacePath) {
         self.version += 1;
         self.paths.retain(|known| *known != path);
-        self.paths.truncate(MOST_EDITED - 1);
+        self.paths.truncate(MAX_EDITED - 1);
         self.paths.push_front(path);
     }
 
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn too_many_changes_are_one_look_at_everything() {
         let shared = SharedState::default();
-        shared.note_changed((0..MOST_CHANGED).map(|number| path(&number.to_string())));
-        assert!(shared.change(|state| !state.wants_comparison && state.changed.len() == MOST_CHANGED));
+        shared.note_changed((0..MAX_CHANGED).map(|number| path(&number.to_string())));
+        assert!(shared.change(|state| !state.wants_comparison && state.changed.len() == MAX_CHANGED));
         shared.note_changed([path("one more")]);
         assert!(shared.change(|state| state.wants_comparison && state.changed.is_empty()));
     }

@@ -11,7 +11,7 @@ use crate::index::{Index, IndexModels, VectorBuilder, VectorError};
 /// After a failure that may be temporary the model is asked again after this time, and after twice the time for each
 /// further failure, up to the limit below.
 const FIRST_REST: Duration = Duration::from_secs(10);
-const LONGEST_REST: Duration = Duration::from_secs(600);
+const MAX_REST: Duration = Duration::from_secs(600);
 /// How quickly a request ends when the process does.
 const NOTICED: Duration = Duration::from_millis(50);
 
@@ -52,8 +52,8 @@ fn keep(
             Err(VectorError::Model(failure)) => {
                 models.no_vectors(&failure);
                 let ModelFailure::Later { after, .. } = failure else { return Ok(()) };
-                shared.wait(after.unwrap_or(rest).clamp(rest, LONGEST_REST), |state| state.over);
-                rest = (2 * rest).min(LONGEST_REST);
+                shared.wait(after.unwrap_or(rest).clamp(rest, MAX_REST), |state| state.over);
+                rest = (2 * rest).min(MAX_REST);
                 shared.change(|state| state.wants_vectors = true);
             }
             Err(error) => return Err(error),

@@ -11,7 +11,7 @@ use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::shared::SharedState;
 
 /// The most folders that are watched, because the kernel has a limit that the user's other programs share.
-const MOST_FOLDERS: usize = 20_000;
+const MAX_FOLDERS: usize = 20_000;
 /// Whether one watch covers everything below a folder.
 const RECURSIVE: bool = !cfg!(target_os = "linux");
 /// Files of git that change with every commit.
@@ -57,7 +57,7 @@ impl Watch {
         if RECURSIVE {
             return Ok(false);
         }
-        if MOST_FOLDERS < folders.len() {
+        if MAX_FOLDERS < folders.len() {
             return Err(notify::Error::new(notify::ErrorKind::MaxFilesWatch));
         }
         let wanted: HashSet<WorkspacePath> = folders.iter().cloned().collect();

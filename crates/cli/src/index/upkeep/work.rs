@@ -41,7 +41,7 @@ pub(super) fn begin(shared: &Arc<SharedState>, plan: UpkeepPlan, models: Arc<Ind
                 }
                 lower_priority();
                 vectors::begin(&kept, &index, &models);
-                sweep::sweep(index.store.path(), sweep::MOST_BYTES);
+                sweep::sweep(index.store.path(), sweep::MAX_BYTES);
                 worker.keep();
             }
             Err(error) => kept.fail(&format!("searches do without an index: {error}")),

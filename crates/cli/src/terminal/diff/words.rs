@@ -8,7 +8,7 @@ use super::super::row::{Span, Style};
 use super::{CHANGED, DiffLine, READABLE_CHARS};
 
 /// Lines with less in common count as different lines, not as one changed line.
-const LEAST_RATIO: f32 = 0.5;
+const MIN_RATIO: f32 = 0.5;
 
 /// The kept, removed and added words of a line, in order.
 type WordDiff = Vec<(ChangeTag, String)>;
@@ -90,7 +90,7 @@ fn pairs(hunk: &[DiffLine]) -> Vec<(usize, usize, WordDiff)> {
                 continue;
             }
             let diff = TextDiff::from_words(hunk[old].text.as_str(), hunk[new].text.as_str());
-            if diff.ratio() < LEAST_RATIO {
+            if diff.ratio() < MIN_RATIO {
                 continue;
             }
             let changes = diff.iter_all_changes().map(|change| (change.tag(), change.value().to_owned()));

@@ -128,12 +128,12 @@ fn without_styles_and_beyond_a_length_code_is_plain() {
     let mut code = Highlighter::of_fence("```rust", Palette::STYLED);
     let is_plain = |code: &mut Highlighter, line: &str| code.line(line) == plain(line);
     // Only this line is plain; those after it have styles again.
-    assert!(is_plain(&mut code, &format!("let {}", "x".repeat(MOST_LINE_BYTES))));
+    assert!(is_plain(&mut code, &format!("let {}", "x".repeat(MAX_LINE_BYTES))));
     assert!(!is_plain(&mut code, "let x = 1;"));
-    let mut long = Highlighter { lines: MOST_LINES - 1, ..code.clone() };
+    let mut long = Highlighter { lines: MAX_LINES - 1, ..code.clone() };
     assert!(!is_plain(&mut long, "let x = 1;"));
     assert!(is_plain(&mut long, "let x = 1;"));
-    let mut large = Highlighter { bytes: MOST_BYTES - 10, ..code };
+    let mut large = Highlighter { bytes: MAX_BYTES - 10, ..code };
     assert!(!is_plain(&mut large, "let x = 1;"));
     assert!(is_plain(&mut large, "let x = 1;"));
 }

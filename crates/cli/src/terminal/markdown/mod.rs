@@ -19,9 +19,9 @@ use super::row::{Row, Style};
 use super::sanitize::sanitize;
 
 /// The most columns of prose, because longer rows are hard to read.
-const MOST_PROSE_COLUMNS: u16 = 100;
+const MAX_PROSE_COLUMNS: u16 = 100;
 /// The most bytes of an open block that are rendered for the frame, which only has room for its end.
-const MOST_OPEN_BYTES: usize = 8 * 1024;
+const MAX_OPEN_BYTES: usize = 8 * 1024;
 
 /// Whether Markdown is rendered or shown as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,9 +98,9 @@ impl AnswerRenderer {
             return vec![text_row(&format!("table, {rows} row{plural}"), Style::Dim)];
         }
         // A line of code gets its colours once it is complete, because the highlighter reads each line only once.
-        let mut open = Self { blocks: self.blocks.end_within(MOST_OPEN_BYTES), ..Self::default() };
+        let mut open = Self { blocks: self.blocks.end_within(MAX_OPEN_BYTES), ..Self::default() };
         let options = RenderOptions { highlights: false, ..options };
-        let mut start = self.line.len().saturating_sub(MOST_OPEN_BYTES);
+        let mut start = self.line.len().saturating_sub(MAX_OPEN_BYTES);
         while !self.line.is_char_boundary(start) {
             start += 1;
         }
@@ -159,7 +159,7 @@ fn block_rows(block: &Block, options: RenderOptions) -> Vec<Row> {
             render::rows(source, options.columns, None, options)
         }
         Block::Prose(source) => {
-            let columns = options.columns.min(MOST_PROSE_COLUMNS);
+            let columns = options.columns.min(MAX_PROSE_COLUMNS);
             render::rows(source, columns, Some(options.columns), options)
         }
     }

@@ -200,7 +200,7 @@ fn while_an_answer_comes_no_more_than_its_open_block_is_rendered() {
         assert_eq!(answer.push("word ", options), []);
     }
     let shown: usize = answer.open_rows(options).iter().map(|row| row.width).sum();
-    assert!((4_000..=MOST_OPEN_BYTES).contains(&shown), "{shown}");
+    assert!((4_000..=MAX_OPEN_BYTES).contains(&shown), "{shown}");
 }
 
 proptest! {

@@ -12,7 +12,7 @@ use crate::hosts::acp::offer::Offer;
 use crate::hosts::proxy::message;
 
 /// The least number of the model's answers before a suggestion, because too little is known of the user's aim before.
-const LEAST_ENTRIES: usize = 2;
+const MIN_ENTRIES: usize = 2;
 
 impl Proxy {
     /// Learns from the editor's `initialize`. If the agent is to suggest, it is told that the editor shows suggestions;
@@ -47,7 +47,7 @@ impl Proxy {
         let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
         let Some(project) = &mut session.project else { return };
         let is_plan = session.mode.as_deref() == Some("plan");
-        if session.entries < LEAST_ENTRIES || is_plan || project.metering.ask_or_record(now).is_err() {
+        if session.entries < MIN_ENTRIES || is_plan || project.metering.ask_or_record(now).is_err() {
             return;
         }
         let most_ms = project.most_ms;
