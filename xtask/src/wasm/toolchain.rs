@@ -86,22 +86,20 @@ impl Toolchain {
     /// Builds a program of this workspace for this machine. Returns its file.
     pub(super) fn build_tool(&self, package: &str) -> Result<PathBuf, WasmError> {
         eprintln!("xtask: building {package}");
-        complete(&mut self.cargo(&["build", "-q", "-p", package]))?;
+        self.build_with_tests(&["--bin", package, "--test", "glob"])?;
         Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
     }
 
-    /// Builds the binary `headstart` in the same way as its own tests do, together with one of them. `cargo build`
-    /// would choose other features of dependencies, and most of them would be compiled once more.
+    /// Builds the binary `headstart`.
     pub(super) fn build_binary(&self) -> Result<(), WasmError> {
-        complete(&mut self.cargo(&[
-            "test",
-            "--locked",
-            "--workspace",
-            "--all-features",
-            "--no-run",
-            "--test",
-            "terminal",
-        ]))
+        self.build_with_tests(&["--bin", "headstart", "--test", "terminal"])
+    }
+
+    /// Builds programs of this workspace together with one of the tests, so that dependencies have the features that
+    /// they have in tests. With other features most dependencies would be compiled once more.
+    fn build_with_tests(&self, targets: &[&str]) -> Result<(), WasmError> {
+        let mut command = self.cargo(&["build", "-q", "--locked", "--workspace", "--all-features"]);
+        complete(command.args(targets))
     }
 
     fn cargo_for_wasm(&self, arguments: &[&str]) -> Command {
