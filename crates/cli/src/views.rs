@@ -89,7 +89,7 @@ pub(crate) struct Views {
     rooms: Option<ViewFolders>,
     /// The command lines that build ahead in idle time.
     warm: Vec<String>,
-    step_views: StepViews,
+    by_step: StepViews,
     idle_build: Mutex<IdleBuild>,
     prepared: PreparedProcesses,
     closed_paths: ClosedPathCache,
@@ -142,7 +142,7 @@ impl Views {
             state: state.map(Path::to_owned),
             rooms: state.and_then(|state| ViewFolders::new(state, workspace, settings)),
             warm: settings.warm.clone(),
-            step_views: StepViews::default(),
+            by_step: StepViews::default(),
             idle_build: Mutex::default(),
             prepared: PreparedProcesses::default(),
             closed_paths: ClosedPathCache::default(),

@@ -151,7 +151,7 @@ impl RecordedStream {
                 match self.slot {
                     RecordingSlot::Turn(index) => partial.turns[index] = Some(answer),
                     RecordingSlot::Suggestion(index) => {
-                        partial.suggestions[index] = Some(suggestion(&answer))
+                        partial.suggestions[index] = Some(suggestion(&answer));
                     }
                 }
             }

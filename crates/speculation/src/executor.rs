@@ -183,7 +183,7 @@ impl CallTools {
                 trace!(target: CONTENT, outcome = json(&ran.outcome), "what it answered");
             }
             Err(reason) => {
-                debug!(by_limit = matches!(reason, StopReason::Limit(_)), "the run ends at the call")
+                debug!(by_limit = matches!(reason, StopReason::Limit(_)), "the run ends at the call");
             }
         }
         if let (Some(log), Ok(ran)) = (&self.task, &ran) {

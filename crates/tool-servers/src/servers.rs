@@ -54,7 +54,7 @@ impl ToolServers {
                     );
                 }
                 Err(cause) => {
-                    all.start_reports.push(StartReport { name, tools: Err(cause), omitted: Vec::new() })
+                    all.start_reports.push(StartReport { name, tools: Err(cause), omitted: Vec::new() });
                 }
             }
             all.servers.push(server);

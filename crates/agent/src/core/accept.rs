@@ -121,7 +121,7 @@ impl Core {
             Ok(Acceptance::Accepted(accepted)) => self.hand_over(accept, accepted),
             _ if given_up => self.end_unapplied(accept, NotAppliedReason::Interrupted),
             Ok(Acceptance::Conflict(conflicts)) => {
-                self.end_unapplied(accept, NotAppliedReason::Conflict(conflicts))
+                self.end_unapplied(accept, NotAppliedReason::Conflict(conflicts));
             }
             Ok(Acceptance::Withdrawn { call, verdict }) => {
                 self.end_unapplied(

@@ -66,7 +66,7 @@ impl Core {
                 self.continue_with_summary(&pending_compaction.plan, summary, pending_compaction.turn);
             }
             (Activity::Compacting(pending_compaction), None) => {
-                self.sum_up(pending_compaction.plan, pending_compaction.turn)
+                self.sum_up(pending_compaction.plan, pending_compaction.turn);
             }
             (activity, summary) => {
                 self.activity = activity;

@@ -179,7 +179,7 @@ async fn watch(
             match (&event, json) {
                 (event, true) => output::print_json(event)?,
                 (Event::ToolCall { call }, false) => {
-                    output::note(&format!("* {}", output::call_on_one_line(call)))
+                    output::note(&format!("* {}", output::call_on_one_line(call)));
                 }
                 (Event::Checked(checked), false) => output::note(&output::checked_line(checked)),
                 (Event::ShadowRan { .. }, false) => output::note(&output::shadow_line(&event)),

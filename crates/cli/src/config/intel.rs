@@ -186,10 +186,10 @@ pub(super) fn apply_projects(
     if let Some((memory, line)) = said.memory {
         match (memory, intel.memory) {
             (MemoryShare::Percent(theirs), MemoryShare::Percent(users)) if theirs <= users => {
-                intel.memory = memory
+                intel.memory = memory;
             }
             (MemoryShare::Bytes(theirs), MemoryShare::Bytes(users)) if theirs <= users => {
-                intel.memory = memory
+                intel.memory = memory;
             }
             (_, MemoryShare::Percent(users)) => return refuse(line, "memory", &format!("{users}%")),
             (_, MemoryShare::Bytes(users)) => return refuse(line, "memory", &format!("{users} bytes")),

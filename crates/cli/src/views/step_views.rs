@@ -62,18 +62,18 @@ impl Views {
     pub(super) fn step_view(self: &Arc<Self>, id: &ViewId) -> Arc<StepView> {
         self.watch_idle();
         self.end_idle_build();
-        let is_known = lock(&self.step_views.views).contains_key(id);
-        if !is_known && self.most_held <= lock(&self.step_views.views).len() {
+        let is_known = lock(&self.by_step.views).contains_key(id);
+        if !is_known && self.most_held <= lock(&self.by_step.views).len() {
             self.end_oldest();
         }
-        let held = Arc::clone(lock(&self.step_views.views).entry(id.clone()).or_default());
+        let held = Arc::clone(lock(&self.by_step.views).entry(id.clone()).or_default());
         *lock(&held.used) = Instant::now();
         held
     }
 
     /// Implements the port's method for ending a view.
     pub(crate) fn end(&self, id: &ViewId) {
-        let held = lock(&self.step_views.views).remove(id);
+        let held = lock(&self.by_step.views).remove(id);
         if let Some(held) = held {
             held.end();
         }
@@ -81,14 +81,14 @@ impl Views {
 
     /// Whether no command ran for so long.
     pub(super) fn is_quiet(&self, since: Duration) -> bool {
-        let all = lock(&self.step_views.views);
+        let all = lock(&self.by_step.views);
         all.values().all(|held| held.is_idle() && since <= lock(&held.used).elapsed())
     }
 
     /// Ends the idle view that was last used the longest ago. Returns whether there was one.
     pub(super) fn end_oldest(&self) -> bool {
         let oldest = {
-            let mut all = lock(&self.step_views.views);
+            let mut all = lock(&self.by_step.views);
             let idle = all.iter().filter(|(_, held)| held.is_idle());
             let oldest = idle.min_by_key(|(_, held)| *lock(&held.used)).map(|(id, _)| id.clone());
             oldest.and_then(|id| all.remove(&id))
@@ -99,7 +99,7 @@ impl Views {
     /// Ends views that had no command for so long, and processes that wait for a view.
     pub(crate) fn end_idle(&self, since: Duration) {
         let idle: Vec<_> = {
-            let mut all = lock(&self.step_views.views);
+            let mut all = lock(&self.by_step.views);
             let is_idle = |held: &Arc<StepView>| held.is_idle() && since <= lock(&held.used).elapsed();
             let ids: Vec<_> =
                 all.iter().filter(|(_, held)| is_idle(held)).map(|(id, _)| id.clone()).collect();
@@ -112,7 +112,7 @@ impl Views {
     }
 
     pub(super) fn watch_idle(self: &Arc<Self>) {
-        let mut watched = lock(&self.step_views.watched);
+        let mut watched = lock(&self.by_step.watched);
         if watched.is_some() {
             return;
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn held(views: &Views) -> Vec<String> {
-        lock(&views.step_views.views).keys().map(ToString::to_string).collect()
+        lock(&views.by_step.views).keys().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -480,7 +480,7 @@ impl Driver {
             }
             match settings.mode {
                 DiagnosticsSource::Servers => {
-                    Server::new(key, settings, host, texts, board).run(receiver).await
+                    Server::new(key, settings, host, texts, board).run(receiver).await;
                 }
                 DiagnosticsSource::Checks => Checker::new(key, settings, host, board).run(receiver).await,
             }

@@ -297,7 +297,7 @@ impl Content {
             Self::Text(text) => text.push_str(more),
             Self::Blocks([block]) => block.text.push_str(more),
             Self::WithImages(blocks) => {
-                blocks.push(ContentBlock::Text { text: more.trim_start().to_owned() })
+                blocks.push(ContentBlock::Text { text: more.trim_start().to_owned() });
             }
         }
     }

@@ -34,7 +34,7 @@ impl Reader {
         match Event::from_json(event)? {
             Event::Text { delta } | Event::Refusal { delta } => answer.push_text(Some(delta)),
             Event::ReasoningSummary { delta } | Event::Reasoning { delta } => {
-                answer.push_thought(Some(delta))
+                answer.push_thought(Some(delta));
             }
             Event::Arguments { delta } if delta.is_empty() => {}
             // The arguments come again with their complete item; this only shows that the answer grows.

@@ -129,8 +129,8 @@ impl AuthorizationServer {
         issued.codes.insert(code.clone(), of);
         let mut back = url::Url::parse(&query["redirect_uri"]).unwrap();
         back.query_pairs_mut().append_pair("code", &code).append_pair("state", &query["state"]);
-        let issuer = self.issuer_of_answers.as_deref().unwrap_or(origin);
-        back.query_pairs_mut().append_pair("iss", issuer);
+        let named_issuer = self.issuer_of_answers.as_deref().unwrap_or(origin);
+        back.query_pairs_mut().append_pair("iss", named_issuer);
         answer(302, "").with("Location", back.to_string())
     }
 

@@ -69,7 +69,7 @@ fn answer(info: &Value, parts: &[Value]) -> Vec<SessionEvent> {
     for part in parts {
         match text(part, "type") {
             "text" if !text(part, "text").is_empty() => {
-                said.push(AnswerPart::Words(text(part, "text").to_owned()))
+                said.push(AnswerPart::Words(text(part, "text").to_owned()));
             }
             "tool" => {
                 let (id, state) = (text(part, "callID").to_owned(), &part["state"]);

@@ -315,7 +315,7 @@ impl Proxy {
         match message.get("error") {
             None => self.apply_answer(&pending, &message["result"]),
             Some(error) if pending.method == "session/prompt" => {
-                self.agent_failed(&message::error_text(error))
+                self.agent_failed(&message::error_text(error));
             }
             Some(_) => {}
         }

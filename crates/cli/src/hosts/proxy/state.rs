@@ -70,7 +70,7 @@ impl ProxyState {
                 self.makers.insert(fork.clone(), by.clone());
             }
             StateChange::AcceptBegun(fork, taking) => {
-                drop(self.pending_accepts.insert(fork.clone(), taking.clone()))
+                drop(self.pending_accepts.insert(fork.clone(), taking.clone()));
             }
             StateChange::AcceptFailed(fork) => drop(self.pending_accepts.remove(fork)),
             StateChange::ForkDeleted(fork) => {

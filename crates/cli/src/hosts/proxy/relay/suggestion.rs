@@ -117,7 +117,7 @@ impl Proxy {
                 self.show(id, &suggestion, cost);
             }
             Err(reason) => {
-                project.metering.record_suggestion(now, "", None, cost, Some(reason.as_str().into()))
+                project.metering.record_suggestion(now, "", None, cost, Some(reason.as_str().into()));
             }
         }
         self.write_ledger(id);
