@@ -225,7 +225,7 @@ impl CallStates {
 
     fn add_fragment(&mut self, now_ms: u64, index: usize, name: &str, letters: &str) -> Vec<CallState> {
         let known = self.calls[self.answer..].iter().position(|call| call.index == index);
-        let index = known.map_or(self.calls.len(), |index| self.answer + index);
+        let position = known.map_or(self.calls.len(), |position| self.answer + position);
         if known.is_none() {
             self.calls.push(Call {
                 id: String::new(),
@@ -238,7 +238,7 @@ impl CallStates {
                 policy: None,
             });
         }
-        let call = &mut self.calls[index];
+        let call = &mut self.calls[position];
         if call.name.is_empty() {
             name.clone_into(&mut call.name);
         }
@@ -250,7 +250,7 @@ impl CallStates {
         let args = complete_fields(&call.letters);
         let is_new = call.last_report.is_none_or(|(_, known)| known < args.len());
         call.last_report = Some((now_ms, args.len()));
-        if is_new { vec![CallState { args, ..self.report(index) }] } else { Vec::new() }
+        if is_new { vec![CallState { args, ..self.report(position) }] } else { Vec::new() }
     }
 
     /// Matches the calls of the complete answer with those that were begun, in their order and by their names, because
@@ -263,8 +263,8 @@ impl CallStates {
                 continue;
             }
             let is_it = |call: &Call| call.stage == CallStage::Generating && call.name == name;
-            let found = self.calls[begun..].iter().position(is_it).map(|index| begun + index);
-            let index = found.unwrap_or(self.calls.len());
+            let found = self.calls[begun..].iter().position(is_it).map(|position| begun + position);
+            let position = found.unwrap_or(self.calls.len());
             if found.is_none() {
                 let index = self.calls.len() - self.answer;
                 let (stage, letters, last_report) = (CallStage::Generated, String::new(), None);
@@ -272,11 +272,11 @@ impl CallStates {
                 let new = Call { id, name, stage, waiting, index, letters, last_report, policy };
                 self.calls.push(new);
             } else {
-                begun = index + 1;
+                begun = position + 1;
             }
-            let call = &mut self.calls[index];
+            let call = &mut self.calls[position];
             (call.id, call.stage, call.letters) = (id, CallStage::Generated, String::new());
-            changed.push(CallState { args, ..self.report(index) });
+            changed.push(CallState { args, ..self.report(position) });
         }
         changed
             .extend(self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating));

@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 20;
 ///
 /// A conversation contains what the model wrote. A user may take that back outside the conversation: in an editor, with
 /// git, or with an undo of the host. The next answer would then assume files that are not there. A host gives an engine
-/// this in place of its workspace, one for each conversation, and asks for [`report`](Self::report) before every
+/// this in place of its workspace, one for each conversation, and asks for [`undo_report`](Self::undo_report) before every
 /// prompt. Their [`note`](UndoReport::note) goes before the user's words, in the same message: history is never
 /// changed, so the provider's prefix cache stays valid. Work that ran ahead of the prompt without that knowledge is
 /// dropped. When prompt and answer are part of the conversation, [`acknowledge`](Self::acknowledge) notes what the

@@ -102,7 +102,8 @@ fn every_format_is_recorded_and_played_with_its_timing_and_without_its_key() {
         // The time of the refusal is not counted, because the provider would not take it again.
         let pause = |field: &str| turns[0][field].as_u64().unwrap();
         assert!((250..5_000).contains(&pause("delayMs")), "{name}: {text}");
-        assert!((250..5_000).contains(&pause("streamMs")), "{name}: {text}");
+        // What a busy machine begins to read later counts as delay, and the rest of the stream is shorter by that.
+        assert!((500..10_000).contains(&(pause("delayMs") + pause("streamMs"))), "{name}: {text}");
 
         let played = ["--model", "replay:../record.json", "--speed"];
         let (slow, slow_time) = speculate(&session, &[&played[..], &["1"]].concat());

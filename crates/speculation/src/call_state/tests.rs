@@ -65,6 +65,22 @@ fn two_calls_that_come_letter_by_letter_are_told_from_their_first_letter_to_thei
     );
 }
 
+/// A model counts the calls of each answer from 0, so the pieces of a call in a later answer are those of one call.
+#[test]
+fn the_pieces_of_a_call_in_a_later_answer_are_one_call() {
+    let mut states = CallStates::new(Origin::Turn);
+    states.handle(0, fragment(0, "shell", r#"{"command":"ls"}"#)).unwrap();
+    states.handle(100, CallInput::Answered(vec![call("s1", "shell")])).unwrap();
+    let mut numbers = Vec::new();
+    for (now, letters) in [(200, r#"{"command""#), (400, r#":"pwd""#), (600, "}")] {
+        let changed = states.handle(now, fragment(0, "shell", letters)).unwrap();
+        numbers.extend(changed.iter().map(|state| state.number));
+    }
+    let changed = states.handle(700, CallInput::Answered(vec![call("s2", "shell")])).unwrap();
+    numbers.extend(changed.iter().map(|state| state.number));
+    assert_eq!(numbers, [1, 1, 1]);
+}
+
 #[test]
 fn what_the_answer_does_not_hold_is_canceled_and_what_is_declined_or_left_too() {
     let mut machine = CallStates::new(Origin::Ahead);

@@ -16,7 +16,7 @@ const MIN_ENTRIES: usize = 2;
 
 impl Proxy {
     /// Learns from the editor's `initialize`. If the agent is to suggest, it is told that the editor shows suggestions;
-    /// whatever else it then sends to such an editor is removed again ([`without_declared`]).
+    /// whatever else it then sends to such an editor is removed again ([`without_capability`]).
     pub(super) fn initialize(&mut self, message: &Value) -> bool {
         self.introduction = message["params"].clone();
         let declared = "/params/clientCapabilities/_meta/jetbrains/air";
