@@ -48,9 +48,9 @@ pub struct ProjectFiles {
 /// After this many files of one folder the walk asks again whether to go on.
 const ASKED_AFTER: usize = 256;
 
-/// The files below the root of a tree that are indexed: those that neither a `.gitignore`, nor [`DEFAULT_IGNORED`],
-/// nor the project's [`IGNORE_FILE`] ignores, and that `closes` does not close. Links are not followed; closed paths
-/// are not looked at.
+/// The files below the root of a tree that are indexed: those that neither a `.gitignore`, nor the built-in list of
+/// files that say nothing about a project (`node_modules/`, `target/debug/`, …), nor the project's `.headstart/ignore`
+/// ignores, and that `closes` does not close. Links are not followed; closed paths are not looked at.
 pub async fn project_files(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),

@@ -114,8 +114,7 @@ pub async fn generate_suggestion(
     generate_pipelined_suggestion(background, params, &[], guards).await
 }
 
-/// Guesses what the user types after a speculated turn. `speculated` is what an accept would add to the conversation:
-/// the accepted prompt first, tool results included.
+/// Guesses what the user types after a speculated turn.
 ///
 /// The query begins with the bytes of the speculation's own requests, so the prefix cache serves it too.
 pub(crate) async fn generate_pipelined_suggestion(
@@ -128,8 +127,9 @@ pub(crate) async fn generate_pipelined_suggestion(
 }
 
 /// Guesses what the user types next, with up to `count` candidates (from 1 to [`MAX_CANDIDATES`]) from one query,
-/// best first. For one candidate the query has exactly the bytes of [`generate_pipelined_suggestion`], where
-/// `speculated` is described; for more, only the question and the form of the answer differ.
+/// best first. `speculated` is what an accept would add to the conversation: the accepted prompt first, tool results
+/// included; it is empty after a main turn. For one candidate and without `speculated` the query has exactly the bytes
+/// of [`generate_suggestion`]; for more candidates, only the question and the form of the answer differ.
 ///
 /// The answer may have several forms: a list in JSON, or one guess on each line, numbered, bulleted or quoted. Each
 /// guess has to pass the filter; if none does, the reason is that of the first.
