@@ -58,7 +58,7 @@ pub const TOOL_FOLDERS: [ToolFolder; 37] = [
 
 /// A folder in which build tools keep what they can make again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BuildFolder {
+pub struct BuildFolder {
     /// Its name.
     pub name: &'static str,
     /// Files of which one has to be beside the folder, because its name alone says too little; empty if the name is
@@ -90,7 +90,7 @@ const fn common(name: &'static str, beside: &'static [&'static str]) -> BuildFol
 
 /// Folders of build output, by their names. What is written there does not become part of a change set if git tracks
 /// nothing in them, even if git does not ignore them.
-pub(crate) const BUILD_FOLDERS: [BuildFolder; 25] = [
+pub const BUILD_FOLDERS: [BuildFolder; 25] = [
     large(BuildFolder { beside: &["Cargo.toml", "pom.xml", "build.sbt"], ..sure("target") }),
     large(deep("node_modules")),
     deep("__pycache__"),

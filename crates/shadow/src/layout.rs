@@ -8,7 +8,7 @@ use crate::{Options, ShadowError, Tier};
 
 /// One entry of a view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RootEntry {
+pub struct RootEntry {
     /// The absolute path in the view. It is the path on the machine too, except for a workspace that is shown
     /// elsewhere.
     pub at: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct RootEntry {
 
 /// What a view shows at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// The machine's folder, read-only, with all that is mounted in it.
     ReadOnly,
     /// A symbolic link with this target.
@@ -50,7 +50,7 @@ pub(crate) enum Shown {
 
 /// What the machine has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PathKind {
+pub enum PathKind {
     /// Nothing, or nothing that a view shows.
     Nothing,
     /// A folder.
@@ -66,10 +66,7 @@ const MADE: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 /// The places of a view, each behind the one that contains it. `look` says what the machine has at a path, without
 /// following links.
-pub(crate) fn layout(
-    options: &Options,
-    look: &dyn Fn(&Path) -> PathKind,
-) -> Result<Vec<RootEntry>, ShadowError> {
+pub fn layout(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> Result<Vec<RootEntry>, ShadowError> {
     let workspace = options.shown_at.as_deref().unwrap_or(&options.workspace);
     check_workspace(workspace, options.home.as_deref())?;
     let mut places = BTreeMap::new();

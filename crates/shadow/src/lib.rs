@@ -135,8 +135,8 @@ pub use elsewhere::{
     wait_for_later_times,
 };
 pub use error::{Refusal, ShadowError};
-pub use folders::{TOOL_FOLDERS, ToolFolder};
-pub(crate) use layout::{PathKind, RootEntry, Shown, layout};
+pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
+pub use layout::{PathKind, RootEntry, Shown, layout};
 pub use limits::Limits;
 pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
@@ -144,6 +144,7 @@ pub use os::{
     KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
     wait_for_later_times,
 };
+pub use reading::{Entry, EntryStat, classify};
 pub use report::{
     Against, End, NotStaged, NotStagedReason, Output, Program, ReadBack, Refused, Running, Spent, Stream,
     Support,

@@ -189,7 +189,7 @@ pub struct ReadRules {
     /// How much it may hold.
     pub quota: Quota,
     /// Whether to leave out paths that `.gitignore` files of the view ignore, and build output that they do not name
-    /// (`docs/shadow.md` names it). What was shown in the view is never left out.
+    /// ([`BUILD_FOLDERS`](crate::BUILD_FOLDERS)). What was shown in the view is never left out.
     pub ignore: bool,
     /// Further folders of build output, which are left out too.
     pub build: Vec<WorkspacePath>,

@@ -3,7 +3,7 @@
 
 /// What the system says about an entry of an upper folder, through its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EntryStat<'a> {
+pub struct EntryStat<'a> {
     /// `st_mode`, with the type.
     pub mode: u32,
     /// `st_rdev`.
@@ -20,7 +20,7 @@ pub(crate) struct EntryStat<'a> {
 
 /// What an entry of an upper folder means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub enum Entry {
     /// The entry of the layer below was removed.
     Whiteout,
     /// A folder, which hides the one in the layer below if it is `opaque`, and otherwise is merged with it.
@@ -52,7 +52,7 @@ const SPECIAL_BITS: u32 = 0o7_000;
 const REFUSED_ATTRIBUTES: [&str; 2] = ["redirect", "metacopy"];
 
 /// What an entry means. The error says why it is refused.
-pub(crate) fn classify(look: EntryStat<'_>) -> Result<Entry, String> {
+pub fn classify(look: EntryStat<'_>) -> Result<Entry, String> {
     if let Some(name) = REFUSED_ATTRIBUTES.iter().find(|name| look.attributes.contains(*name)) {
         return Err(format!("it has the attribute user.overlay.{name}, which no view writes"));
     }

@@ -114,10 +114,9 @@ pub use files::{Access, PROTECTED_FOLDERS};
 pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, StandingConsent};
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 pub use origin::PolicyOrigin;
-pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
 #[cfg(feature = "shell")]
+pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
 pub use secrets::{SECRET_FILES, SecretFiles};
-
 #[cfg(feature = "tool-policies")]
 pub use tool_policy::{
     SessionRule, ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,
