@@ -111,25 +111,13 @@ pub async fn generate_suggestion(
     params: &CacheSafeParams,
     guards: Guards,
 ) -> Result<Generated, Suppressed> {
-    generate_pipelined_suggestion(background, params, &[], guards).await
-}
-
-/// Guesses what the user types after a speculated turn.
-///
-/// The query begins with the bytes of the speculation's own requests, so the prefix cache serves it too.
-pub(crate) async fn generate_pipelined_suggestion(
-    background: &BackgroundModel,
-    params: &CacheSafeParams,
-    speculated: &[Message],
-    guards: Guards,
-) -> Result<Generated, Suppressed> {
-    generate_candidates(background, params, speculated, guards, 1).await
+    generate_candidates(background, params, &[], guards, 1).await
 }
 
 /// Guesses what the user types next, with up to `count` candidates (from 1 to [`MAX_CANDIDATES`]) from one query,
 /// best first. `speculated` is what an accept would add to the conversation: the accepted prompt first, tool results
-/// included; it is empty after a main turn. For one candidate and without `speculated` the query has exactly the bytes
-/// of [`generate_suggestion`]; for more candidates, only the question and the form of the answer differ.
+/// included; it is empty after a main turn. The query begins with the bytes of the speculation's own requests, so the
+/// prefix cache serves it too. For more than one candidate only the question and the form of the answer differ.
 ///
 /// The answer may have several forms: a list in JSON, or one guess on each line, numbered, bulleted or quoted. Each
 /// guess has to pass the filter; if none does, the reason is that of the first.

@@ -99,7 +99,7 @@ fn the_next_suggestion_sees_the_speculated_turn_with_its_results() {
     ];
     // Together with the speculated messages, the model has written enough.
     let params = params(3);
-    let query = generate_pipelined_suggestion(&background, &params, &speculated, Guards::default());
+    let query = generate_candidates(&background, &params, &speculated, Guards::default(), 1);
     assert_eq!(block_on(query).unwrap().suggestions.best().as_str(), "commit this");
     let request = script.last_request();
     assert_eq!(request.messages[..3], history()[..3]);
