@@ -127,7 +127,7 @@ mod ignore_rules;
 mod memory;
 mod merge;
 mod metadata;
-#[cfg(all(feature = "os", unix))]
+#[cfg(feature = "os")]
 mod os;
 mod overlay;
 mod participant;
@@ -149,12 +149,12 @@ pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::IgnoreRules;
 pub use memory::MemoryTree;
 pub use metadata::{EntryKind, Fingerprint, Metadata};
-#[cfg(all(feature = "os", unix))]
-#[cfg(all(feature = "failpoints", unix))]
+#[cfg(feature = "os")]
+#[cfg(feature = "failpoints")]
 pub use os::failpoints;
-#[cfg(all(feature = "os", unix))]
+#[cfg(feature = "os")]
 pub use os::file_times;
-#[cfg(all(feature = "os", unix))]
+#[cfg(feature = "os")]
 pub use os::{
     Durability, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept, UndoLimit,
     UndoOutcome,

@@ -12,20 +12,19 @@ mod staging;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, MetadataExt as _};
+use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
-use rustix::io::Errno;
 
 use self::commit::discard_prepared;
 use self::disk::calls::{self, Stat, Time};
 use self::disk::clock::Clock;
 #[cfg(feature = "failpoints")]
 pub use self::disk::failpoints;
+use self::disk::system::{self, Errno, os_name};
 pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
 pub use self::recover::outcome::{SweepOutcome, Swept};
 pub use self::recover::undo::UndoOutcome;
@@ -35,9 +34,9 @@ use self::staging::cache::StagingCache;
 use self::staging::home::{self, StagingHomes};
 use self::staging::lock_token::LockToken;
 pub use self::staging::process::Process;
-use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Participant, TreeError};
+use crate::{ContentHash, Fingerprint, Metadata, Participant, TreeError};
 
-/// A folder on disk and everything in it (feature `os`; Linux, macOS and other Unix systems).
+/// A folder on disk and everything in it (feature `os`; Linux, macOS, other Unix systems, and Windows).
 ///
 /// After [`open`](Self::open) nothing is reached by an absolute path: every call starts at the folder's handle, and
 /// the kernel (or cap-std, where the kernel cannot) refuses what would leave it. The calls block, because a read from
@@ -174,14 +173,15 @@ impl Drop for OsTree {
     }
 }
 
-/// One name, or the target of a link, for the operating system.
-fn os_name(name: &[u8]) -> &OsStr {
-    OsStr::from_bytes(name)
-}
-
-/// A path relative to the root, for the operating system.
-fn os_path(path: &WorkspacePath) -> &OsStr {
-    if path.is_root() { OsStr::new(".") } else { os_name(path.as_bytes()) }
+/// A path relative to the root, for the operating system; an error if it cannot have one of the names.
+fn os_path(path: &WorkspacePath) -> io::Result<&OsStr> {
+    if path.is_root() {
+        return Ok(OsStr::new("."));
+    }
+    for name in path.names() {
+        os_name(name)?;
+    }
+    system::os_path(path.as_bytes())
 }
 
 /// The error for a path. Refusals by cap-std itself have no error number.
@@ -212,33 +212,4 @@ fn metadata_of(found: &Stat) -> Metadata {
         racy: false,
     };
     Metadata { kind, len, executable: fingerprint.is_executable(), links, fingerprint }
-}
-
-impl From<&cap_std::fs::Metadata> for Stat {
-    fn from(found: &cap_std::fs::Metadata) -> Self {
-        let kind = kind_of(found.file_type());
-        Self {
-            kind,
-            inode: found.ino(),
-            device: found.dev(),
-            len: if kind == EntryKind::Directory { 0 } else { found.len() },
-            mode: found.mode() & 0o7777,
-            owner: (found.uid(), found.gid()),
-            links: found.nlink(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-}
-
-fn kind_of(found: cap_std::fs::FileType) -> EntryKind {
-    if found.is_file() {
-        EntryKind::File
-    } else if found.is_dir() {
-        EntryKind::Directory
-    } else if found.is_symlink() {
-        EntryKind::Symlink
-    } else {
-        EntryKind::Other
-    }
 }

@@ -25,6 +25,7 @@ use self::plan::Planner;
 use self::ready::Stage;
 use self::stage::Synced;
 use super::disk::calls::{self, Time};
+use super::disk::system;
 use super::staging::home::StagingHome;
 use super::staging::journal::Journal;
 use super::staging::{Phase, Staging};
@@ -189,7 +190,7 @@ impl OsTree {
                 continue;
             };
             // The system is asked only if the bits do not tell, because that is another call.
-            let may_write = there.mode & 0o200 != 0 && there.owner.0 == rustix::process::geteuid().as_raw()
+            let may_write = there.mode & 0o200 != 0 && there.owner.0 == system::user()
                 || there.mode & 0o222 != 0
                     && folders.place(&change.path).is_ok_and(|at| calls::may_write(at).is_ok());
             if !may_write {

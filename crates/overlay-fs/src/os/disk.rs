@@ -7,5 +7,6 @@ pub mod failpoints;
 pub(super) mod file_lock;
 pub(super) mod names;
 pub(super) mod seen;
+pub(super) mod system;
 #[cfg(feature = "failpoints")]
 pub(super) mod trace;

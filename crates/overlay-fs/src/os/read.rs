@@ -1,18 +1,13 @@
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 
 use async_trait::async_trait;
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
+use cap_fs_ext::FollowSymlinks;
+use cap_std::fs::{Dir, File};
 use headstart_workspace_path::WorkspacePath;
-use rustix::buffer::spare_capacity;
-use rustix::fs::{AtFlags, FileType, OFlags, statat};
-use rustix::io::Errno;
 
-use super::disk::calls;
-use super::disk::names::for_each_name;
+use super::disk::system::{self, Errno};
 use super::staging::home::is_staging_name;
-use super::{OsTree, file_times, metadata_of, os_name, os_path, tree_error};
+use super::{OsTree, file_times, metadata_of, os_path, tree_error};
 use crate::{DirEntry, EntryKind, Metadata, Tree, TreeError};
 
 /// How often a refused path is tried again, because a folder that is renamed at that moment can make a legal path
@@ -23,8 +18,8 @@ const ATTEMPTS: u32 = 4;
 impl Tree for OsTree {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         let now = file_times::since_now_ns();
-        let found = self.steadily(path, |root| root.symlink_metadata(os_path(path)))?;
-        let mut metadata = metadata_of(&(&found).into());
+        let found = self.steadily(path, |root| system::stat_below(root, os_path(path)?))?;
+        let mut metadata = metadata_of(&found);
         self.clock.date(&mut metadata.fingerprint, now);
         Ok(metadata)
     }
@@ -52,11 +47,11 @@ impl Tree for OsTree {
     }
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        let found = self.steadily(path, |root| match root.read_link_contents(os_path(path)) {
+        let found = self.steadily(path, |root| match root.read_link_contents(os_path(path)?) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
             found => found.map(Some),
         })?;
-        found.map(|target| target.into_os_string().into_vec()).ok_or_else(|| TreeError::not_a_link(path))
+        found.as_deref().map(system::link_to_bytes).ok_or_else(|| TreeError::not_a_link(path))
     }
 }
 
@@ -79,19 +74,10 @@ impl OsTree {
     }
 }
 
-/// Options for reading. Opening a FIFO does not wait for a writer.
-fn options(more: OFlags) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    options
-}
-
 /// The content of a file; `None` for what is neither file nor folder.
 fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
-    let file = match root.open_with(os_path(path), &options(OFlags::empty())) {
-        // A socket, or a device without a driver.
-        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
+    let file = match root.open_with(os_path(path)?, &system::to_read(FollowSymlinks::Yes)) {
+        Err(error) if system::is_no_file(&error) => return Ok(None),
         opened => opened?,
     };
     match read_open(&file)? {
@@ -102,15 +88,17 @@ fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
 
 /// Metadata and content with one opening. For what cannot be opened for reading there is only the metadata.
 fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec<u8>>)> {
-    let opened = root.open_with(os_path(path), options(OFlags::empty()).follow(FollowSymlinks::No));
-    let (found, content) = match opened {
-        Ok(file) => read_open(&file)?,
-        Err(error) => match root.symlink_metadata(os_path(path))? {
-            found if found.is_file() => return Err(error),
-            found => (found, None),
+    let opened = root.open_with(os_path(path)?, &system::to_read(FollowSymlinks::No));
+    match opened {
+        Ok(file) => {
+            let (found, content) = read_open(&file)?;
+            Ok((metadata_of(&(&found).into()), content))
+        }
+        Err(error) => match metadata_of(&system::stat_below(root, os_path(path)?)?) {
+            found if found.kind == EntryKind::File => Err(error),
+            found => Ok((found, None)),
         },
-    };
-    Ok((metadata_of(&(&found).into()), content))
+    }
 }
 
 /// Reads the metadata first, so that an edit during the reading of the content shows.
@@ -123,7 +111,7 @@ fn read_open(file: &File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)
     // Room for one byte more, so that no further call is needed to see that the file has ended.
     let mut content = Vec::with_capacity(len.saturating_add(1));
     loop {
-        match rustix::io::read(file, spare_capacity(&mut content)) {
+        match system::read_to_spare(file, &mut content) {
             Ok(0) => break,
             Ok(_) if content.len() == len => break,
             Ok(_) => content.reserve(READ_MORE),
@@ -138,15 +126,11 @@ fn read_open(file: &File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)
 const READ_MORE: usize = 32 * 1024;
 
 fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
-    let folder = root.open_with(os_path(path), &options(OFlags::DIRECTORY))?;
+    let folder = root.open_with(os_path(path)?, &system::to_list())?;
     let mut entries = Vec::new();
-    for_each_name(&folder, |name, kind| {
+    system::for_each_name(&folder, |name, kind| {
         if !matches!(name, b"." | b"..") && !is_staging_name(name) {
-            let kind = match kind {
-                // Some file systems tell the kind only to those who look at the name.
-                FileType::Unknown => kind_of_name(&folder, name)?,
-                kind => Some(calls::kind_of(kind)),
-            };
+            let kind = kind.map_or_else(|| system::kind_of_name(&folder, name), |kind| Ok(Some(kind)))?;
             entries.extend(kind.map(|kind| DirEntry { name: name.to_vec(), kind }));
         }
         Ok(())
@@ -154,13 +138,4 @@ fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
     // No two entries are equal, so the order is the same with an unstable sort.
     entries.sort_unstable();
     Ok(entries)
-}
-
-/// The kind of a name; `None` if it is gone since.
-fn kind_of_name(folder: &File, name: &[u8]) -> rustix::io::Result<Option<EntryKind>> {
-    match statat(folder, os_name(name), AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(Some(calls::kind_of(FileType::from_raw_mode(found.st_mode)))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -13,8 +13,6 @@ use std::sync::{Arc, OnceLock};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use self::home::{PREFIX, StagingHome, identity, is_private};
@@ -25,6 +23,7 @@ use super::disk::calls::{self, Location, Stat, Time};
 use super::disk::file_lock::FileLock;
 use super::disk::names::names_in;
 use super::disk::seen::{Verified, look_if_there, place};
+use super::disk::system::{self, Errno, OpenFile};
 use crate::{ContentHash, EntryKind};
 
 /// The file that says who made the folder, and for which changes. Its maker holds a lock on it.
@@ -123,7 +122,7 @@ impl Owner {
 /// An empty file that was made for a journal to come.
 #[derive(Debug)]
 struct Reserved {
-    file: OwnedFd,
+    file: OpenFile,
     /// Device and inode.
     identity: (u64, u64),
 }
@@ -178,7 +177,7 @@ impl Staging {
         let owner = Owner { process: Process::current(), changes: Some(changes) };
         let file = calls::create(self.at(OWNER), 0o600, &owner.to_bytes()?)?;
         // It was made a moment ago, so nobody else has opened it.
-        self.lock = Some(FileLock::try_exclusive(file)?.map_err(|_| io::ErrorKind::WouldBlock)?);
+        self.lock = Some(FileLock::of_file(file)?.ok_or(io::ErrorKind::WouldBlock)?);
         Ok(())
     }
 
@@ -246,7 +245,9 @@ impl Staging {
         match look_if_there(self.at(OWNER))? {
             Some(found) if found.kind == EntryKind::File && found.len <= LARGEST => {
                 match self.content_of(OWNER) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound || system::is_locked(&error) => {
+                        Ok(None)
+                    }
                     content => Ok(Owner::parse(&content?)),
                 }
             }
@@ -257,7 +258,7 @@ impl Staging {
     /// Whether its maker is at work: it holds the lock, or is a living process.
     pub(super) fn is_alive(&self) -> io::Result<bool> {
         let is_locked = match calls::open(self.at(OWNER)) {
-            Ok(file) => FileLock::try_shared(file)?.is_err(),
+            Ok(file) => FileLock::of_file(file)?.is_none(),
             Err(Errno::NOENT | Errno::LOOP) => false,
             Err(error) => return Err(error.into()),
         };
@@ -323,7 +324,7 @@ impl Staging {
     }
 
     /// The reserved file, if it is unchanged.
-    fn reserved(&self) -> io::Result<Option<&OwnedFd>> {
+    fn reserved(&self) -> io::Result<Option<&OpenFile>> {
         let Some(Reserved { file, identity }) = &self.reserved else { return Ok(None) };
         let is_same = |found: &Stat| (found.device, found.inode) == *identity;
         let is_as_made = |found: &Stat| is_same(found) && found.len == 0 && found.links == 1;
@@ -452,7 +453,7 @@ impl Staging {
 
 /// Why a folder that was just made cannot be used.
 fn not_private(found: &Stat) -> io::Error {
-    if found.owner.0 != rustix::process::geteuid().as_raw() {
+    if found.owner.0 != system::user() {
         return io::Error::other("the staging folder belongs to another user: somebody changed it at once");
     }
     let bits = found.mode & 0o777;

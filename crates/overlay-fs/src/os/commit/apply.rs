@@ -4,13 +4,13 @@ use std::io;
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
-use rustix::io::Errno;
 
 use super::commit_failure::CommitFailure;
 use super::commit_failure::other_file_system;
 use super::folders::Folders;
 use crate::os::disk::calls::{self, Location, MoveMethod, exchange, move_to_free};
 use crate::os::disk::seen::{FileState, hold, hold_file, is_at, is_ours, look_if_there, place};
+use crate::os::disk::system::Errno;
 use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
 use crate::{ConflictKind, EntryKind, TreeError};

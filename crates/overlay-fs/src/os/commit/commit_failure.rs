@@ -3,9 +3,9 @@
 use std::io;
 
 use headstart_workspace_path::WorkspacePath;
-use rustix::io::Errno;
 
 use crate::os::disk::calls::Location;
+use crate::os::disk::system::Errno;
 use crate::os::tree_error;
 use crate::{Conflict, ConflictKind, TreeError};
 

@@ -1,4 +1,3 @@
-use std::ffi::OsStr;
 use std::io;
 
 use cap_fs_ext::DirExt as _;
@@ -7,7 +6,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use super::commit_failure::CommitFailure;
 use crate::os::disk::calls::Location;
-use crate::os::os_name;
+use crate::os::disk::system::os_name;
 
 /// Opens folders below the root, name by name and never through a link.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ impl<'a> Folders<'a> {
         let rest = path.strip_prefix(&from).unwrap_or_default();
         let mut folder = start;
         for name in rest.names() {
-            folder = Some(folder.as_ref().unwrap_or(self.root).open_dir_nofollow(os_name(name))?);
+            folder = Some(folder.as_ref().unwrap_or(self.root).open_dir_nofollow(os_name(name)?)?);
         }
         match folder {
             None => Ok(self.root),
@@ -40,7 +39,7 @@ impl<'a> Folders<'a> {
 
     /// The place of a path: its name in the folder that holds it.
     pub(in crate::os) fn place<'b>(&'b mut self, path: &'b WorkspacePath) -> io::Result<Location<'b>> {
-        let name: &OsStr = os_name(path.file_name().unwrap_or_default());
+        let name = os_name(path.file_name().unwrap_or_default())?;
         Ok(Location { folder: self.open(&path.parent().unwrap_or_default())?, name })
     }
 

@@ -2,12 +2,10 @@ use std::time::Duration;
 
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::Errno;
 
 use crate::TreeError;
 use crate::os::disk::file_lock::FileLock;
+use crate::os::disk::system::Errno;
 
 /// How often a commit tries to get the lock: for some seconds, while a commit takes milliseconds.
 const ATTEMPTS: u32 = 2_500;
@@ -15,8 +13,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The right to commit to a workspace, which one thread of one process has at a time.
 ///
-/// It is an advisory lock on the workspace folder itself, so it leaves no file behind, and the kernel releases it
-/// when the process dies.
+/// It is a lock on the workspace folder itself, so it leaves no file behind, and the system releases it when the process
+/// dies.
 #[derive(Debug)]
 pub(in crate::os) struct CommitLock {
     _lock: FileLock,
@@ -24,17 +22,14 @@ pub(in crate::os) struct CommitLock {
 
 impl CommitLock {
     pub(in crate::os) fn take(root: &Dir) -> Result<Self, TreeError> {
-        let failed = |what: &str, error: Errno| TreeError::Io {
+        let failed = |error: Errno| TreeError::Io {
             path: WorkspacePath::root(),
-            message: format!("the workspace folder cannot be {what}: {error}"),
+            message: format!("the workspace folder cannot be opened and locked: {error}"),
             source: Some((&std::io::Error::from(error)).into()),
         };
-        let mut folder = open(root).map_err(|error| failed("opened to lock it", error))?;
         for _ in 0..ATTEMPTS {
-            match FileLock::try_exclusive(folder) {
-                Ok(Ok(lock)) => return Ok(Self { _lock: lock }),
-                Ok(Err(same)) => folder = same,
-                Err(error) => return Err(failed("locked", error)),
+            if let Some(lock) = FileLock::of_folder(root).map_err(failed)? {
+                return Ok(Self { _lock: lock });
             }
             pause();
         }
@@ -44,16 +39,8 @@ impl CommitLock {
 
     /// Takes the lock unless somebody has it, or it cannot be taken; for work that can be done later as well.
     pub(in crate::os) fn take_if_free(root: &Dir) -> Option<Self> {
-        let folder = open(root).ok()?;
-        Some(Self { _lock: FileLock::try_exclusive(folder).ok()?.ok()? })
+        Some(Self { _lock: FileLock::of_folder(root).ok()?? })
     }
-}
-
-/// Opens the folder again for the lock, because a lock belongs to one open file: two threads with clones of one
-/// handle would share it.
-fn open(root: &Dir) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(root, ".", flags, Mode::empty())
 }
 
 #[expect(

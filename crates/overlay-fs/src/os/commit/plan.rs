@@ -4,7 +4,6 @@ use std::io;
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
-use rustix::io::Errno;
 
 use super::commit_failure::{CommitFailure, other_file_system};
 use super::folders::Folders;
@@ -16,6 +15,7 @@ use crate::change_set::digest::Hashes;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::disk::calls::{self, Stat};
 use crate::os::disk::seen::FileState;
+use crate::os::disk::system::Errno;
 use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind};

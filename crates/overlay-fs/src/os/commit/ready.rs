@@ -3,9 +3,6 @@
 
 use std::io;
 
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
-
 use super::commit_failure::CommitFailure;
 use super::commit_failure::tampered;
 use super::folders::Folders;
@@ -17,8 +14,9 @@ use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{keep_attributes, keep_owner, permission_bits};
 use crate::os::disk::calls::{self, Location, Stat, Time};
 use crate::os::disk::seen::{FileState, Stamp, Verified, hold_file};
+use crate::os::disk::system::{Errno, OpenFile, Result as SystemResult};
 use crate::os::staging::{self, Staging};
-use crate::os::{OsTree, file_times, os_name};
+use crate::os::{OsTree, file_times};
 use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
 
 /// Whether what goes in is in the staging folder.
@@ -65,11 +63,7 @@ const ATTEMPTS: usize = 10;
 impl OsTree {
     /// Gives the waiting files the attributes of the files that they replace, and notes which those were. What cannot
     /// be given now, or might change without a trace, is left to the accept.
-    pub(in crate::os) fn give_all(
-        &self,
-        staging: &mut Staging,
-        changes: &ChangeSet,
-    ) -> rustix::io::Result<()> {
+    pub(in crate::os) fn give_all(&self, staging: &mut Staging, changes: &ChangeSet) -> SystemResult<()> {
         let origins = Origins::of(changes);
         let mut folders = Folders::new(&self.root);
         staging.verified = vec![Verified::default(); changes.changes.len()];
@@ -102,12 +96,12 @@ impl OsTree {
 
 /// Gives a file the bits, owner and attributes of another one; returns whether it had others before.
 fn give(
-    file: &OwnedFd,
+    file: &OpenFile,
     staged: &Stat,
     old: UserFile<'_>,
     content: &Content,
     executable: bool,
-) -> rustix::io::Result<bool> {
+) -> SystemResult<bool> {
     let is_same = old.base.base_content.as_ref() == Some(content);
     let mut is_touched = keep_attributes(file, old.at, is_same);
     let mut mode = permission_bits(old.found, old.base, executable);
@@ -186,7 +180,7 @@ fn ready_link(
 ) -> Result<(FileState, bool), CommitFailure> {
     let failed = |error: Errno| CommitFailure::io(&change.path, error);
     match stage {
-        Stage::Missing => calls::make_link(at, os_name(target)).map_err(failed)?,
+        Stage::Missing => stage::link(at, target).map_err(|error| CommitFailure::io(&change.path, error))?,
         Stage::Waiting if calls::read_link(at).is_ok_and(|found| found == *target) => {}
         Stage::Waiting => return Err(tampered(&change.path, at)),
     }
@@ -263,7 +257,7 @@ fn open_waiting(
     waits: &WaitingFile<'_>,
     change: &Change,
     content: &Content,
-) -> Result<(OwnedFd, Stat), CommitFailure> {
+) -> Result<(OpenFile, Stat), CommitFailure> {
     let failed = |error: Errno| CommitFailure::io(&change.path, error);
     let file = match calls::open(waits.at) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),

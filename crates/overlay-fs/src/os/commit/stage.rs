@@ -1,15 +1,12 @@
 use std::ffi::OsStr;
 use std::io;
 
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
-
 use super::commit_failure::CommitFailure;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{copy_attributes, keep_owner};
 use crate::os::disk::calls::{self, Location, Stat};
 use crate::os::disk::seen::place;
-use crate::os::os_name;
+use crate::os::disk::system::{Errno, OpenFile, Result as SystemResult, os_name};
 use crate::os::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet};
 
@@ -26,7 +23,9 @@ pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result
             ChangeKind::Write { content, executable, .. } => {
                 write(at, content, *executable).map_err(failed)?;
             }
-            ChangeKind::Link { target, .. } => calls::make_link(at, os_name(target)).map_err(failed)?,
+            ChangeKind::Link { target, .. } => {
+                link(at, target).map_err(|error| CommitFailure::io(&change.path, error))?;
+            }
             _ => {}
         }
     }
@@ -34,12 +33,13 @@ pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result
 }
 
 /// Writes the content of one file.
-pub(in crate::os) fn write(
-    at: Location<'_>,
-    content: &[u8],
-    executable: bool,
-) -> rustix::io::Result<OwnedFd> {
+pub(in crate::os) fn write(at: Location<'_>, content: &[u8], executable: bool) -> SystemResult<OpenFile> {
     calls::create(at, if executable { 0o777 } else { 0o666 }, content)
+}
+
+/// Makes a link.
+pub(in crate::os) fn link(at: Location<'_>, target: &[u8]) -> io::Result<()> {
+    Ok(calls::make_link(at, os_name(target)?)?)
 }
 
 /// The names of the files that [`write_all`] makes.
@@ -67,7 +67,7 @@ pub(in crate::os) fn sync(staging: &Staging, names: &[String]) -> io::Result<Syn
         }
     }
     for name in names {
-        calls::sync(&calls::open(staging.at(name))?, OsStr::new(name))?;
+        calls::sync(&calls::open_to_sync(staging.at(name))?, OsStr::new(name))?;
     }
     Ok(Synced::These)
 }
@@ -80,7 +80,6 @@ pub(in crate::os) fn copy_of_folder(of: Location<'_>, at: Location<'_>) -> io::R
         Err(error) => return Err(error.into()),
     }
     let folder = calls::open(at)?;
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     if let Ok(of) = calls::open(of) {
         copy_attributes(of, &folder, |_| true);
     }
@@ -89,7 +88,7 @@ pub(in crate::os) fn copy_of_folder(of: Location<'_>, at: Location<'_>) -> io::R
 }
 
 /// Makes a folder with what it would have if it were made at its final place.
-pub(in crate::os) fn new_folder(at: Location<'_>, inherited: &Inherited) -> rustix::io::Result<Stat> {
+pub(in crate::os) fn new_folder(at: Location<'_>, inherited: &Inherited) -> SystemResult<Stat> {
     // An earlier attempt at this commit may have made it.
     calls::make_folder_if_missing(at, 0o777)?;
     let found = calls::look(at)?;

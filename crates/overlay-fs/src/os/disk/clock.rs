@@ -66,7 +66,14 @@ fn is_from_our_clock(root: &Dir) -> io::Result<bool> {
     Ok(u64::try_from(found.f_type).is_ok_and(|kind| KNOWN.contains(&kind)))
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+/// Windows tells no time that no program can set.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere the system is asked")]
+fn is_from_our_clock(_root: &Dir) -> io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere the system is asked")]
 fn is_from_our_clock(_root: &Dir) -> io::Result<bool> {
     Ok(true)

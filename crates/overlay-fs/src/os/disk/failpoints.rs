@@ -7,8 +7,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 
-use rustix::io::Errno;
-
+use super::system::Errno;
 pub use super::trace::{RecordedCall, Slot, record, recorded};
 
 /// A system call that is about to be made.
@@ -69,6 +68,12 @@ pub(in crate::os) fn before(call: &'static str, name: &OsStr) -> Result<(), Errn
     }
 }
 
+#[cfg(windows)]
+fn die() -> ! {
+    std::process::abort()
+}
+
+#[cfg(unix)]
 fn die() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     // The signal may arrive a moment later, and nothing of the commit may happen in between.

@@ -1,10 +1,10 @@
 use std::ffi::OsStr;
 use std::io;
 
-use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 
 use super::calls::{self, Location, Stat, Time};
+use super::system::{Errno, OpenFile, Result};
 use crate::{ContentHash, EntryKind};
 
 /// What something on disk was at one moment: enough to recognise it, and to see whether it was edited.
@@ -93,7 +93,7 @@ pub(in crate::os) struct HashedStat {
 }
 
 /// Reads what is at a place. A link is not followed. If a file grows while it is read, the hash differs.
-pub(in crate::os) fn hold(at: Location<'_>) -> rustix::io::Result<HashedStat> {
+pub(in crate::os) fn hold(at: Location<'_>) -> Result<HashedStat> {
     let found = calls::look(at)?;
     match found.kind {
         EntryKind::File => hold_open(&calls::open(at)?),
@@ -103,14 +103,14 @@ pub(in crate::os) fn hold(at: Location<'_>) -> rustix::io::Result<HashedStat> {
 }
 
 /// As [`hold`], with one call less if a file is there.
-pub(in crate::os) fn hold_file(at: Location<'_>) -> rustix::io::Result<HashedStat> {
+pub(in crate::os) fn hold_file(at: Location<'_>) -> Result<HashedStat> {
     match calls::open(at) {
         Ok(file) => hold_open(&file),
         Err(_) => hold(at),
     }
 }
 
-fn hold_open(file: &OwnedFd) -> rustix::io::Result<HashedStat> {
+fn hold_open(file: &OpenFile) -> Result<HashedStat> {
     let found = calls::look_at(file)?;
     let hash = if found.kind == EntryKind::File { Some(calls::hash(file, found.len)?) } else { None };
     Ok(HashedStat { found, hash })
@@ -139,7 +139,7 @@ pub(in crate::os) fn is_ours(at: Location<'_>, seen: Option<&FileState>) -> io::
 pub(in crate::os) fn look_if_there(at: Location<'_>) -> io::Result<Option<Stat>> {
     match calls::look(at) {
         Ok(found) => Ok(Some(found)),
-        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 
-use rustix::io::Result;
-
 use super::calls::{Location, look_at};
+use super::system::Result;
 
 /// A name in a folder. The folder is identified by its inode.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,4 @@
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +13,7 @@ use crate::TreeError;
 use crate::os::OsTree;
 use crate::os::commit::commit_failure::at_root;
 use crate::os::disk::calls;
+use crate::os::disk::system::path_from_bytes;
 use crate::os::staging::home::{NOTE, NOTE_DRAFT, STAGING, StagingHome, identity, is_no_folder, is_private};
 use crate::os::staging::lock_token::TOKEN_FILE;
 use crate::os::staging::{Phase, Staging};
@@ -60,7 +59,7 @@ fn is_orphan(home: &Dir, key: &str) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         noted => noted?,
     };
-    match Dir::open_ambient_dir(Path::new(OsStr::from_bytes(&noted)), ambient_authority()) {
+    match Dir::open_ambient_dir(path_from_bytes(&noted), ambient_authority()) {
         Ok(root) => Ok(identity(&root)? != key),
         // A workspace that cannot be opened may still exist.
         Err(error) => Ok(is_no_folder(&error)),

@@ -1,6 +1,5 @@
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,12 +8,12 @@ use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
-use rustix::io::Errno;
 
 use crate::EntryKind;
 use crate::os::disk::calls::{self, Stat};
 use crate::os::disk::names::names_in;
 use crate::os::disk::seen::place;
+use crate::os::disk::system::{self, Errno};
 
 /// The folder in a host's state folder that holds the staging folders of all workspaces.
 pub(in crate::os) const STAGING: &str = "staging";
@@ -191,9 +190,7 @@ pub(in crate::os) fn is_private(folder: &Dir) -> io::Result<bool> {
 }
 
 fn is_private_folder(found: &Stat) -> bool {
-    found.kind == EntryKind::Directory
-        && found.owner.0 == rustix::process::geteuid().as_raw()
-        && found.mode & 0o777 == 0o700
+    found.kind == EntryKind::Directory && found.owner.0 == system::user() && found.mode & 0o777 == 0o700
 }
 
 /// The host's state folder as a path of the workspace, if it is inside. It need not exist yet.
@@ -213,7 +210,7 @@ pub(in crate::os) fn within(root: &Path, state: &Path) -> Option<WorkspacePath> 
     };
     found.extend(missing.into_iter().rev());
     let inside = found.strip_prefix(root).ok()?;
-    WorkspacePath::from_bytes(inside.as_os_str().as_bytes()).ok().filter(|path| !path.is_root())
+    system::workspace_path(inside).filter(|path| !path.is_root())
 }
 
 pub(in crate::os) fn is_no_folder(error: &io::Error) -> bool {
@@ -272,7 +269,15 @@ fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+/// Never on Windows: there a file that is moved keeps the access list of the folder in which it was made, and the
+/// project's is the right one.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere the system is asked")]
+fn reaches(_from: &Dir, _to: &Dir) -> io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
 fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     Ok(calls::look_at(from)?.device == calls::look_at(to)?.device)
 }
@@ -285,7 +290,7 @@ pub(in crate::os) fn is_staging_name(name: &[u8]) -> bool {
 
 /// Notes for which workspace a folder is.
 pub(in crate::os) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
-    let path = workspace.as_os_str().as_bytes();
+    let path = system::path_to_bytes(workspace);
     if home.read(NOTE).is_ok_and(|noted| noted == path) {
         return Ok(());
     }

@@ -3,14 +3,12 @@
 use std::ffi::OsStr;
 use std::io;
 
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
-
 use super::home::StagingHome;
 use crate::EntryKind;
 use crate::os::OsTree;
 use crate::os::disk::calls::{self, Stat};
 use crate::os::disk::seen::{look_if_there, place};
+use crate::os::disk::system::{Errno, OpenFile};
 
 /// A file beside the staging folders of a workspace. Every process that takes the commit lock writes a random token
 /// into it.
@@ -22,7 +20,7 @@ type Token = [u8; 16];
 /// The token that this tree wrote last, and its file.
 #[derive(Debug)]
 pub(in crate::os) struct LockToken {
-    file: OwnedFd,
+    file: OpenFile,
     /// Device and inode.
     identity: (u64, u64),
     token: Token,

@@ -20,7 +20,7 @@ impl Staging {
     /// Takes over a folder that waits; `None` if somebody else did, or is removing it.
     fn adopt(mut self) -> io::Result<Option<Self>> {
         let owner = calls::open(self.at(OWNER))?;
-        let Ok(owner) = FileLock::try_exclusive(owner)? else { return Ok(None) };
+        let Some(owner) = FileLock::of_file(owner)? else { return Ok(None) };
         if self.phase()? != Phase::Waiting {
             return Ok(None);
         }
