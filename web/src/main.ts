@@ -2,7 +2,7 @@ import "./style/base.css";
 import "./style/chat.css";
 import "./style/views.css";
 import { init, initToBegin } from "headstart";
-import { remove, rename, take } from "./session/kept.js";
+import { owned, remove, rename, take } from "./session/kept.js";
 import { type Remote, remoteModel } from "./model/remote.js";
 import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
@@ -37,7 +37,7 @@ class App {
   readonly #timeline = document.createElement("section");
   readonly #settings = new SettingsDialog((choice) => void this.#choose(choice));
   readonly #conversations = new ConversationsDialog({
-    goOn: (id) => this.#goOn(id),
+    goOn: (id) => void this.#goOn(id),
     rename: (id, title) => (id === this.#session.id ? this.#session.rename(title) : rename(id, title)),
     remove,
   });
@@ -47,10 +47,10 @@ class App {
   #isEnabled = true;
   #isDrawing = false;
 
-  constructor(found: ReturnType<typeof load>, opening: Opening | undefined) {
+  constructor(found: ReturnType<typeof load>, isCopy: boolean, opening: Opening | undefined) {
     let lost = typeof found === "string" ? found : undefined;
     try {
-      [this.#session, this.#play] = this.#open({ saved: typeof found === "string" ? undefined : found });
+      [this.#session, this.#play] = this.#open({ saved: typeof found === "string" ? undefined : found, isCopy });
     } catch (error) {
       if (found === undefined) throw error;
       lost = "damaged";
@@ -119,11 +119,11 @@ class App {
   }
 
   /** Continues a conversation that was kept, with its files. */
-  #goOn(id: string): void {
-    const saved = take(id);
+  async #goOn(id: string): Promise<void> {
+    const kept = take(id);
     try {
-      if (saved === undefined) throw new Error("it cannot be read any more");
-      const [session] = this.#open({ ...this.#answering, saved, isResumed: true });
+      if (kept === undefined) throw new Error("it cannot be read any more");
+      const [session] = this.#open({ ...this.#answering, ...(await owned(kept)), isResumed: true });
       this.#leave();
       this.#turnTo(session);
     } catch (error) {
@@ -241,7 +241,10 @@ if (opening) {
   opening.input.focus();
 }
 engine
-  .then(() => void new App(found, opening))
+  .then(async () => {
+    const { saved, isCopy } = typeof found === "object" ? await owned(found) : { saved: found, isCopy: false };
+    new App(saved, isCopy, opening);
+  })
   .catch((error: unknown) => {
     element("main").textContent = `The page could not start: ${(error as Error).message}`;
     console.error(error);

@@ -1,7 +1,7 @@
 // Conversations that the browser keeps can be titled, listed, continued and removed.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { start } from "./support.mjs";
+import { start, Visitor } from "./support.mjs";
 
 let site;
 before(async () => (site = await start()));
@@ -66,5 +66,48 @@ test("a conversation that was left is kept with its files, and can be renamed, g
   await dialog.getByRole("button", { name: /^Remove/ }).click();
   await page.waitForFunction(() => localStorage.length === 0);
   assert.match(await dialog.innerText(), /None is kept yet/);
+  await visitor.done();
+});
+
+test("a conversation that is open in another tab goes on as a copy, and neither tab loses a word", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.firstTurn();
+  const other = new Visitor(await page.context().newPage(), []);
+  await other.page.goto(page.url());
+  await other.page.waitForFunction(() => document.querySelector("#prompt") && !document.querySelector("[data-opening]"));
+  const goOn = async () => {
+    await other.page.getByRole("button", { name: "Conversations" }).click();
+    await other.page.locator("dialog[open]").getByRole("button", { name: "Go on: add a maxLength option to slugify" }).last().click();
+  };
+  await goOn();
+  await other.said("It is open in another tab as well, so this is a copy.");
+  const prompts = () =>
+    page.evaluate(() =>
+      Object.keys(localStorage)
+        .map((name) => JSON.parse(localStorage[name]).lines.trim().split("\n").map((line) => JSON.parse(line)))
+        .map((lines) => lines.flatMap(({ type, text }) => (type === "prompt" ? [text] : []))),
+    );
+  for (const tab of [visitor, other]) {
+    await tab.page.bringToFront();
+    await tab.suggestion("add tests for maxLength");
+    await tab.press("Tab");
+    await tab.page.waitForSelector("[data-applied]");
+    await tab.page.waitForTimeout(300);
+  }
+  const said = ["add a maxLength option to slugify", "add tests for maxLength"];
+  assert.deepEqual(await prompts(), [said, said], "two conversations, both with all that was said");
+  // Loaded again, each tab finds its own; and where the first tab is gone, its conversation goes on as itself.
+  await other.page.reload();
+  await other.said("The page was loaded again. Files");
+  await page.close();
+  const third = new Visitor(await other.page.context().newPage(), []);
+  await third.page.goto(other.page.url());
+  await third.page.waitForFunction(() => document.querySelector("#prompt") && !document.querySelector("[data-opening]"));
+  await third.page.getByRole("button", { name: "Conversations" }).click();
+  const dialog = third.page.locator("dialog[open]");
+  await dialog.getByRole("button", { name: /^Go on/ }).last().click();
+  await third.said("This conversation goes on. Files");
+  assert.equal((await third.page.evaluate(() => localStorage.length)), 2);
   await visitor.done();
 });

@@ -1,5 +1,6 @@
 import { readSession, titleLine } from "headstart/sessions";
 import { type Saved, whole } from "./storage.js";
+import { claim } from "./tabs.js";
 
 /** A conversation that can be continued. */
 export interface Conversation {
@@ -20,9 +21,23 @@ const PREFIX = "headstart.sessions/";
 export function keep(saved: Saved): void {
   if (saved.lines === "") return;
   attempt(() => {
-    localStorage.setItem(PREFIX + readSession(saved.lines).id, JSON.stringify(saved));
+    const { id } = readSession(saved.lines);
+    localStorage.setItem(PREFIX + id, JSON.stringify(saved));
+    void claim(id);
     for (const { id } of conversations().slice(MOST)) remove(id);
   });
+}
+
+/**
+ * The saved conversation, taken for this tab. If another tab has it open, it is a copy with an id of its own, because two
+ * tabs would write over each other's words.
+ */
+export async function owned(saved: Saved): Promise<{ saved: Saved; isCopy: boolean }> {
+  const session = attempt(() => readSession(saved.lines));
+  if (session === undefined || (await claim(session.id))) return { saved, isCopy: false };
+  const [first, ...rest] = saved.lines.split("\n");
+  const copy = JSON.stringify({ ...(JSON.parse(first ?? "") as object), id: crypto.randomUUID() });
+  return { saved: { ...saved, lines: [copy, ...rest].join("\n") }, isCopy: true };
 }
 
 /** All conversations that can be read, the one with the newest prompt first. */

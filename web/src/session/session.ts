@@ -7,6 +7,7 @@ import { Project } from "./project.js";
 import { ProjectSearch } from "./search.js";
 import { type Step, Stopwatch } from "./steps.js";
 import { type Kept, type Saved, save } from "./storage.js";
+import { leave } from "./tabs.js";
 
 /** A question to the user. */
 export interface Question {
@@ -27,6 +28,8 @@ export interface SessionOptions {
   saved?: Saved | undefined;
   /** Whether the visitor has gone back to a saved conversation, and not only reloaded the page. */
   isResumed?: boolean;
+  /** Whether the saved state is a copy, because another tab has the conversation open. */
+  isCopy?: boolean;
 }
 
 /** The work behind a suggestion, with its times. */
@@ -269,6 +272,7 @@ export class Session {
     this.onChange = this.onAnnounce = () => {};
     clearTimeout(this.#saving);
     void this.#agent.close();
+    if (this.id !== undefined) leave(this.id);
     this.search.dispose();
     this.project.dispose();
   }
@@ -561,7 +565,9 @@ export class Session {
     }
     const model =
       modelName === undefined ? "" : ` Your own model, ${modelName}, does not answer any more, for neither its address nor a key is kept: now the recording answers.`;
-    const came = this.#options.isResumed ? "This conversation goes on." : "The page was loaded again.";
+    const { isCopy, isResumed } = this.#options;
+    const copied = isCopy ? " It is open in another tab as well, so this is a copy." : "";
+    const came = `${isResumed ? "This conversation goes on." : "The page was loaded again."}${copied}`;
     this.note(`${came} Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${model}`, "plain");
     if (working !== undefined) {
       this.#failed(working, `The turn “${working}” was interrupted by that; what it had changed stays.`);
