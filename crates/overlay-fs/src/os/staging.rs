@@ -11,7 +11,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
@@ -154,7 +153,7 @@ impl Staging {
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let name = format!("{PREFIX}{:032x}", u128::from_ne_bytes(random));
         calls::make_folder(place(&home.folder, &name), 0o700)?;
-        let folder = home.folder.open_dir_nofollow(&name)?;
+        let folder = system::open_own_folder(&home.folder, &name)?;
         let told = home.told(&name);
         let home = home.folder.clone();
         let (identity, lock, verified, reserved, bits) = Default::default();
@@ -198,7 +197,7 @@ impl Staging {
         if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
             return Ok(None);
         }
-        let folder = match home.folder.open_dir_nofollow(name) {
+        let folder = match system::open_own_folder(&home.folder, name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
             // Its process has just removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -3,7 +3,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use headstart_workspace_path::WorkspacePath;
 pub(in crate::os) use rustix::fd::{AsFd as AsOpenFile, OwnedFd as OpenFile};
@@ -122,6 +122,11 @@ pub(in crate::os) fn open_to_write(folder: &Dir, name: &OsStr) -> Result<OpenFil
 /// permit.
 pub(in crate::os) fn open_folder(folder: &Dir) -> Result<OpenFile> {
     rustix::fs::openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty())
+}
+
+/// Opens a folder that only this crate uses, unless its name is a link.
+pub(in crate::os) fn open_own_folder(folder: &Dir, name: &str) -> io::Result<Dir> {
+    folder.open_dir_nofollow(name)
 }
 
 /// Reads from the start of a file, whatever was read before.

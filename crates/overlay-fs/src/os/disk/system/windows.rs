@@ -245,6 +245,16 @@ pub(in crate::os) fn open_alone(folder: &Dir) -> Result<Option<OpenFile>> {
     }
 }
 
+/// Opens a folder that only this crate uses, unless its name is a link. It can be removed while it is open, which the
+/// system refuses for a folder that is opened as cap-std does.
+pub(in crate::os) fn open_own_folder(folder: &Dir, name: &str) -> io::Result<Dir> {
+    let opened = folder.open_with(name, &to_read(FollowSymlinks::No))?;
+    if !opened.metadata()?.is_dir() {
+        return Err(Errno::NOTDIR.into());
+    }
+    Ok(Dir::from_std_file(opened.into_std()))
+}
+
 /// Reads from the start of a file, whatever was read before.
 pub(in crate::os) fn read_at_start(file: impl AsOpenFile, buffer: &mut [u8]) -> Result<usize> {
     let mut file = same(file)?;
