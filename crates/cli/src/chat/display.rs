@@ -138,7 +138,10 @@ impl Display {
     /// Shows what the user sent, if they cannot see it yet.
     pub(super) fn say_prompt(&mut self, text: &str) -> Result<(), CliError> {
         match self {
-            Self::Terminal(_) => self.say(&format!("\n> {text}"), Style::Strong),
+            Self::Terminal(terminal) => {
+                terminal.screen.begin_turn();
+                self.say(&format!("\n> {text}"), Style::Strong)
+            }
             Self::Lines { .. } => Ok(()),
             Self::Aloud(_) => self.say(&format!("you: {text}"), Style::Strong),
         }
@@ -263,10 +266,11 @@ impl Display {
         terminal.screen.draw_page(&pager.screen()).map_err(CliError::Output)
     }
 
-    /// Scrolls the content of the screen away.
-    pub(super) fn scroll_away(&mut self) -> Result<(), CliError> {
+    /// Scrolls the content of the screen away and prints the last turn again. `hint` says how to see what there is no
+    /// room for.
+    pub(super) fn scroll_away(&mut self, hint: &str) -> Result<(), CliError> {
         match self {
-            Self::Terminal(terminal) => terminal.screen.scroll_away().map_err(CliError::Output),
+            Self::Terminal(terminal) => terminal.screen.scroll_away(hint).map_err(CliError::Output),
             Self::Lines { .. } | Self::Aloud(_) => Ok(()),
         }
     }

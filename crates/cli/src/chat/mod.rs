@@ -428,7 +428,7 @@ impl Chat {
             Action::ReadAll => self.read_conversation()?,
             Action::ReadNewest => self.read_newest()?,
             Action::Suspend => self.handover = Some(Handover::ToShell),
-            Action::Redraw => self.display.scroll_away()?,
+            Action::Redraw => self.display.scroll_away(&self.fold_hint())?,
             Action::NextMode => self.next_mode()?,
             Action::Interrupt => self.on_second_interrupt()?,
             Action::EndOfInput => self.is_over = true,

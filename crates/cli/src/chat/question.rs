@@ -112,6 +112,9 @@ impl Chat {
         if self.editor.is_read_all(event) {
             return self.read_conversation();
         }
+        if self.editor.is_redraw(event) {
+            return self.display.scroll_away(&self.fold_hint());
+        }
         match question.consent.handle(Instant::now(), event) {
             Some(answer) => self.on_answer(answer, is_interrupt(event)),
             None => Ok(()),

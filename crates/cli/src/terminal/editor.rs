@@ -150,6 +150,11 @@ impl LineEditor {
         matches!(event, Event::Key(key) if self.keys.command(*key) == Some(EditorCommand::ReadAll))
     }
 
+    /// Whether this is the key that draws the screen anew.
+    pub(crate) fn is_redraw(&self, event: &Event) -> bool {
+        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(EditorCommand::Redraw))
+    }
+
     /// The text so far, with one private character for each long pasted text.
     pub(crate) fn text(&self) -> &str {
         self.buffer.text()

@@ -113,7 +113,12 @@ pub(crate) const ACTIONS: [KeyAction; 32] = [
         &["ctrl-o"],
         "read what the work ahead would change, else the last output",
     ),
-    action("redraw", EditorCommand::Redraw, &["ctrl-l"], "scroll the screen away and draw the prompt anew"),
+    action(
+        "redraw",
+        EditorCommand::Redraw,
+        &["ctrl-l"],
+        "scroll the screen away and print the last turn again",
+    ),
     action("suspend", EditorCommand::Suspend, &["ctrl-z"], "give the terminal back to the shell until fg"),
     action("left", EditorCommand::Left, &["left", "ctrl-b"], "a character to the left"),
     action(

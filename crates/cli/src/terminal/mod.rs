@@ -35,6 +35,7 @@ mod pager;
 mod palette;
 mod pastes;
 mod popup;
+mod printed;
 mod revisions;
 mod row;
 mod sanitize;

@@ -7,12 +7,13 @@ use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
 };
 
-use super::diff::{Diff, hanging_rows};
+use super::diff::Diff;
 use super::frame::Frame;
-use super::layout::{broken, fold, text_row};
+use super::layout::broken;
 use super::link;
 use super::markdown::{AnswerRenderer, Markdown, RenderOptions};
 use super::palette::Palette;
+use super::printed::{PrintedTurn, diff_rows, last_rows, line_rows};
 use super::row::{CodePart, Position, Row, Style};
 use super::size::Size;
 
@@ -29,6 +30,8 @@ pub(crate) struct Screen<W: Write> {
     markdown: Markdown,
     /// The part of an answer that has no end yet.
     answer: AnswerRenderer,
+    /// What was printed for the last prompt.
+    turn: PrintedTurn,
     /// The widths of the rows that are drawn now, which are the open part of an answer and the frame.
     drawn: Vec<usize>,
     /// The cursor's position in these rows.
@@ -45,6 +48,7 @@ impl<W: Write> Screen<W> {
             frame: Frame::default(),
             markdown,
             answer: AnswerRenderer::default(),
+            turn: PrintedTurn::default(),
             drawn: Vec::new(),
             cursor: Position::default(),
         }
@@ -80,8 +84,14 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Scrolls away everything on the screen, also the output of other programs, and draws the frame again.
-    pub(crate) fn scroll_away(&mut self) -> io::Result<()> {
+    /// Forgets what was printed for the last prompt, because another one follows.
+    pub(crate) fn begin_turn(&mut self) {
+        self.turn = PrintedTurn::default();
+    }
+
+    /// Scrolls away everything on the screen, also the output of other programs, and prints again what was printed for
+    /// the last prompt, as far as the screen has room. `hint` says how to see the lines that are left out.
+    pub(crate) fn scroll_away(&mut self, hint: &str) -> io::Result<()> {
         self.clear()?;
         let feeds = "\r\n".repeat(usize::from(self.size.rows));
         self.out.write_all(feeds.as_bytes())?;
@@ -89,7 +99,11 @@ impl<W: Write> Screen<W> {
         if 0 < up {
             queue!(self.out, MoveUp(up))?;
         }
-        self.paint(&[])
+        let (rows, answer) = self.turn.rows(self.options());
+        self.answer = answer;
+        let below = self.open_rows().len() + self.frame.rows.len();
+        let room = usize::from(self.size.rows).saturating_sub(below);
+        self.paint(&last_rows(rows, self.size.columns, room, hint))
     }
 
     /// Draws rows from the top of the alternate screen. What is drawn there is not tracked.
@@ -116,22 +130,21 @@ impl<W: Write> Screen<W> {
 
     /// Prints whole lines above the frame, where they stay. An open answer continues below them.
     pub(crate) fn print_above(&mut self, text: &str, style: Style) -> io::Result<()> {
-        let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
-        let rows: Vec<Row> = lines.flat_map(|line| line_rows(line, style, self.size.columns)).collect();
-        self.paint(&rows)
+        self.turn.push_lines(text, style);
+        self.paint(&line_rows(text, style, self.size.columns))
     }
 
     /// Prints a diff above the frame with at most `room` of its lines. `hint` says how to see the lines that are left
     /// out.
     pub(crate) fn print_diff_above(&mut self, diff: &Diff, room: usize, hint: &str) -> io::Result<()> {
-        let lines = diff.lines(room, hint, self.palette);
-        let rows: Vec<Row> = lines.iter().flat_map(|line| hanging_rows(line, self.size.columns)).collect();
-        self.paint(&rows)
+        self.turn.push_diff(diff, room, hint);
+        self.paint(&diff_rows(diff, room, hint, self.options()))
     }
 
     /// Prints a piece of an answer above the frame. The unfinished part is open, and the next piece continues it.
     pub(crate) fn stream_above(&mut self, piece: &str) -> io::Result<()> {
         let options = self.options();
+        self.turn.push_answer(piece);
         let rows = self.answer.push(piece, options);
         self.paint(&rows)
     }
@@ -139,6 +152,7 @@ impl<W: Write> Screen<W> {
     /// Ends the open answer.
     pub(crate) fn end_answer(&mut self) -> io::Result<()> {
         let options = self.options();
+        self.turn.end_answer();
         let rows = std::mem::take(&mut self.answer).end(options);
         if rows.is_empty() { Ok(()) } else { self.paint(&rows) }
     }
@@ -202,15 +216,6 @@ impl<W: Write> Screen<W> {
         let room = usize::from(self.size.rows / 2).saturating_sub(self.frame.rows.len()).max(1);
         rows.split_off(rows.len().saturating_sub(room))
     }
-}
-
-/// The rows of a line that is not part of an answer.
-fn line_rows(line: &str, style: Style, columns: u16) -> Vec<Row> {
-    // The terminal breaks code, so that copied code is whole.
-    if line.starts_with("    ") || line.starts_with('\t') {
-        return vec![text_row(line, style)];
-    }
-    fold(line, columns).iter().map(|row| text_row(row, style)).collect()
 }
 
 impl<W: Write> Drop for Screen<W> {

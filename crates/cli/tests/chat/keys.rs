@@ -68,6 +68,62 @@ fn shift_tab_changes_the_mode_and_never_to_the_one_that_asks_nothing() {
     chat.leave();
 }
 
+/// Writes to the terminal of a chat, as another program would that was started in it.
+#[cfg(target_os = "linux")]
+fn write_from_elsewhere(chat: &Chat, text: &str) {
+    let terminal = format!("/proc/{}/fd/1", chat.process_id());
+    std::fs::write(std::fs::read_link(terminal).expect("it runs"), text).expect("it is a terminal");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_l_heals_what_another_program_wrote_and_shows_the_last_turn_again() {
+    let mut chat = project()
+        .says(0, "An earlier answer.")
+        .calls(0, "read_file", serde_json::json!({ "file_path": "notes.txt" }))
+        .says(0, "It has **one** line.")
+        .chat_in("plan", 60, 24);
+    chat.send("before\r");
+    chat.wait_for("An earlier answer.");
+    chat.send("look\r");
+    chat.wait_for("It has one line.");
+    chat.send("half a th");
+    chat.wait_for_row("> half a th");
+    write_from_elsewhere(&chat, "\r\nbroadcast\r\n\x1b[3Aover it\r\n");
+    chat.wait_for("over it");
+    let before = chat.written().len();
+    chat.send("\x0c");
+    chat.wait_until("the last turn alone, from the top", |screen| {
+        let text = screen.contents();
+        let last = "> look\n✓ read notes.txt\nIt has one line.\n> half a th\n";
+        text.starts_with(last) && !text.contains("broadcast") && !text.contains("over it")
+    });
+    let written = chat.written()[before..].to_owned();
+    assert!(!written.contains("\x1b[2J") && !written.contains("\x1b[3J"), "{written:?}");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_l_heals_a_question_and_answers_none() {
+    let mut chat = project().shell(0, "touch new.txt").says(0, "Touched.").chat_in("default", 60, 24);
+    chat.send("touch it\r");
+    chat.wait_for("run this?");
+    write_from_elsewhere(&chat, "\x1b[2Abroadcast");
+    chat.wait_for("broadcast");
+    chat.send("\x0c");
+    chat.wait_until("the question alone, from the top", |screen| {
+        let text = screen.contents();
+        text.starts_with("> touch it\n") && text.contains("run this?") && !text.contains("broadcast")
+    });
+    assert_eq!(chat.read("new.txt"), None);
+    chat.answer("y");
+    chat.wait_for("Touched.");
+    assert!(chat.read("new.txt").is_some());
+    chat.leave();
+}
+
 #[test]
 fn esc_interrupts_and_what_is_typed_and_queued_stays() {
     let mut chat = project().shell(0, "sleep 60").says(0, "Never.").chat("yolo");

@@ -114,6 +114,29 @@ fn output_scrolls_by_above_what_is_typed() {
 }
 
 #[test]
+fn what_was_printed_last_is_printed_again_for_the_width_of_now_as_far_as_there_is_room() {
+    let mut terminal = Terminal::new(Palette::PLAIN);
+    terminal.screen.print_above("gone", Style::Plain).unwrap();
+    terminal.screen.begin_turn();
+    terminal.screen.print_above("\nfix it", Style::Strong).unwrap();
+    terminal.screen.stream_above("It is *do").unwrap();
+    terminal.screen.scroll_away("").unwrap();
+    assert_eq!(terminal.wire.picture(), "fix it\nIt is *do\n> ‸\n");
+    terminal.screen.stream_above("ne*.\n\nTw").unwrap();
+    assert_eq!(terminal.wire.picture(), "fix it\nIt is *done*.\n\nTw\n> ‸\n");
+    terminal.screen.stream_above("o words").unwrap();
+    terminal.screen.end_answer().unwrap();
+    terminal.screen.scroll_away("").unwrap();
+    assert_eq!(terminal.wire.picture(), "fix it\nIt is *done*.\n\nTwo words\n> ‸\n");
+    // Seven of eight rows are left beside the prompt, and one of them says how many lines there is no room for.
+    terminal.screen.print_above("1\n2\n3\n4", Style::Plain).unwrap();
+    terminal.screen.scroll_away(" (F5)").unwrap();
+    assert_eq!(terminal.wire.picture(), "… 3 more lines (F5)\n\nTwo words\n1\n2\n3\n4\n> ‸\n");
+    let scrolled = terminal.wire.scrolled_out();
+    assert_eq!(scrolled.iter().filter(|row| *row == "gone").count(), 1, "{scrolled:?}");
+}
+
+#[test]
 fn an_answer_streams_in_above_the_prompt_and_remarks_above_what_is_open_of_it() {
     let mut terminal = Terminal::new(Palette::STYLED);
     terminal.screen.stream_above("The test").unwrap();
