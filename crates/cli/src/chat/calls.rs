@@ -31,11 +31,9 @@ pub(super) fn is_read(call: &ToolCall) -> bool {
     Declaration::built_in(&call.name) == Some(&built_in::READ_FILE)
 }
 
-/// The lines of a call that has ended. `written` is what an edit of the user's turn changed; `hint` says how to see
-/// what is left out.
-pub(super) fn finished_lines(item: &CallItem, written: Option<&ChangeSet>, hint: &str) -> Vec<StyledLine> {
+/// The lines of a call that has ended. `detail` is what follows its title; `hint` says how to see what is left out.
+pub(super) fn finished_lines(item: &CallItem, mut detail: Vec<String>, hint: &str) -> Vec<StyledLine> {
     let said = ResultDisplay::of(item, hint);
-    let mut detail: Vec<String> = written.map(change_counts).into_iter().collect();
     detail.extend(said.end.clone());
     detail.extend(item.took.filter(|took| MIN_TOLD <= *took).map(seconds));
     let (mark, style) = match item.stage {
@@ -130,7 +128,8 @@ pub(super) fn own_command_lines(
     std::iter::once((format!("{mark} ! {line}{detail}"), style)).chain(rows).collect()
 }
 
-fn change_counts(changes: &ChangeSet) -> String {
+/// The numbers of lines that were added and removed: `+2 -1`.
+pub(super) fn change_counts(changes: &ChangeSet) -> String {
     let summary = changes.summary();
     let count = |of: fn(&headstart_overlay_fs::ChangeSummary) -> usize| summary.iter().map(of).sum::<usize>();
     let signs = [('+', count(|change| change.added)), ('-', count(|change| change.removed))];

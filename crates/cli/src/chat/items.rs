@@ -7,7 +7,7 @@ use headstart_agent::{
     Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{ChangeSet, WorkspacePath};
+use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
@@ -204,16 +204,17 @@ impl Chat {
         let reads = reads_from(view, self.shown.items);
         if reads.is_empty() {
             let written = (call.origin == Origin::Turn).then(|| self.written.take(&call.call)).flatten();
-            self.display.say_of_turn(&calls::finished_lines(call, written.as_ref(), &self.fold_hint()))?;
-            if let Some(written) = &written {
-                self.keep_diff(written, true);
+            let diff = written.as_ref().map(|written| self.diff(written));
+            let place = self.place_of_change(diff.as_ref())?;
+            let detail = written.as_ref().map(calls::change_counts).into_iter().chain(place).collect();
+            self.display.say_of_turn(&calls::finished_lines(call, detail, &self.fold_hint()))?;
+            if let Some(diff) = &diff {
+                self.keep_diff(diff, true);
             }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
-            if let Some(written) = written.filter(|_| !is_known && tells_lines) {
-                let room = MAX_DIFF_LINES.min(self.display.rows() / 2);
-                let diff = self.without_generated(self.diff(&written.diff())).unnamed();
-                self.display.say_diff(&diff, room, &self.fold_hint())?;
+            if let Some(diff) = diff.filter(|_| !is_known && tells_lines) {
+                self.say_written(diff.unnamed())?;
             }
             return Ok(1);
         }
@@ -284,15 +285,26 @@ impl Chat {
 
     /// Keeps what the current item has changed, so that it can be read with the conversation later. `is_named` says
     /// that the item names the file.
-    fn keep_diff(&mut self, written: &ChangeSet, is_named: bool) {
-        let patch = written.diff();
-        let passages = vec![Passage::Diff(self.diff(&patch))];
+    fn keep_diff(&mut self, written: &Diff, is_named: bool) {
         self.side_outputs.push(SideOutput {
             items: self.shown.items + 1,
-            passages,
-            bytes: patch.len(),
+            passages: vec![Passage::Diff(written.clone())],
+            bytes: written.bytes(),
             is_named,
         });
+    }
+
+    /// Shows what was written.
+    fn say_written(&mut self, written: Diff) -> Result<(), CliError> {
+        let room = MAX_DIFF_LINES.min(self.display.rows() / 2);
+        let diff = self.without_generated(written);
+        self.display.say_diff(&diff, room, &self.fold_hint())
+    }
+
+    /// Where a change of one file is, if the screen is wide enough to show it.
+    fn place_of_change(&mut self, written: Option<&Diff>) -> Result<Option<String>, CliError> {
+        let columns = self.display.columns()?;
+        Ok(written.and_then(|diff| diff.place(columns)))
     }
 
     /// Notes the start of each call that runs.
@@ -364,17 +376,19 @@ impl Chat {
         let AppliedWork { changes, merged, git, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
-            self.display.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
             let written = self.written.take_all(changes).filter(|_| self.display.has_person());
-            if let Some(written) = &written {
-                self.keep_diff(written, changes.len() == 1);
+            let diff = written.map(|written| self.diff(&written));
+            let place =
+                self.place_of_change(diff.as_ref().filter(|_| changes.len() == 1 && git.is_none()))?;
+            let place = place.map(|place| format!("   {place}")).unwrap_or_default();
+            let told = words::changes(changes, merged, git.as_deref());
+            self.display.say(&format!("{told}{place}"), Style::Added)?;
+            if let Some(diff) = &diff {
+                self.keep_diff(diff, changes.len() == 1);
             }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
-            if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {
-                let diff = self.without_generated(self.diff(&written.diff()));
-                let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
-                let room = MAX_DIFF_LINES.min(self.display.rows() / 2);
-                self.display.say_diff(&diff, room, &self.fold_hint())?;
+            if let Some(diff) = diff.filter(|_| !self.shown.diff && tells_lines) {
+                self.say_written(if changes.len() == 1 { diff.unnamed() } else { diff })?;
             }
         }
         if let Some(line) = crate::output::stale_line(stale.len()) {

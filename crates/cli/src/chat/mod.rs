@@ -11,6 +11,7 @@ mod completion;
 mod context;
 mod copy;
 mod costs;
+mod definitions;
 mod display;
 mod generated;
 mod goodbye;

@@ -23,13 +23,9 @@ impl Chat {
 
     /// Opens what the work ahead would change, or else the whole output of the last call that printed something.
     pub(super) fn read_newest(&mut self) -> Result<(), CliError> {
-        let staged = self.agent.staged().map(|changes| changes.diff()).filter(|diff| !diff.is_empty());
-        if let Some(diff) = staged {
-            return self.display.read(
-                "what the work ahead would change",
-                vec![Passage::Diff(self.diff(&diff))],
-                false,
-            );
+        if let Some(staged) = self.agent.staged().filter(|staged| !staged.diff().is_empty()) {
+            let diff = Passage::Diff(self.diff(&staged));
+            return self.display.read("what the work ahead would change", vec![diff], false);
         }
         let view = self.agent.view();
         let last = view.items.iter().enumerate().rev().find_map(|(place, item)| match &**item {
@@ -129,7 +125,7 @@ fn passages(view: &View, side_outputs: &SideOutputs) -> Vec<Passage> {
 
 /// A call with its whole result.
 fn call_passages(call: &CallItem) -> Vec<Passage> {
-    let title = calls::finished_lines(call, None, "").into_iter().next();
+    let title = calls::finished_lines(call, Vec::new(), "").into_iter().next();
     let title = title.map(|(line, style)| Passage::Text(line, style));
     let output = output(call).map(|output| {
         let lines: Vec<_> = output.trim_end().lines().map(|line| format!("  {line}")).collect();

@@ -11,6 +11,7 @@ use headstart_overlay_fs::{
 use headstart_speculation::ApprovalRequest;
 
 use super::Chat;
+use super::definitions::DefinitionFinder;
 use super::question::{Question, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
@@ -200,7 +201,7 @@ impl Chat {
         if !self.display.has_keys() {
             return self.say_diff(changes, usize::MAX, "");
         }
-        let diff = Passage::Diff(self.diff(&changes.diff()));
+        let diff = Passage::Diff(self.diff(changes));
         self.display.read("what would be written", vec![diff], false)
     }
 
@@ -214,25 +215,23 @@ impl Chat {
             kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
             ..change.clone()
         });
-        let diff = |change| {
-            let diff = ChangeSet { changes: vec![change], reads: Vec::new() }.diff();
-            self.diff(&diff).unnamed()
-        };
+        let diff = |change| self.diff(&ChangeSet { changes: vec![change], reads: Vec::new() }).unnamed();
         vec![("yours:", yours.map(diff)), ("the work's:", Some(diff(change.clone())))]
     }
 
-    /// A patch in the form that the user has chosen.
-    pub(super) fn diff(&self, patch: &str) -> Diff {
-        Diff::parse(patch).shown_as(self.settings.screen.diff)
+    /// Changes in the form that the user has chosen, with where they begin.
+    pub(super) fn diff(&self, changes: &ChangeSet) -> Diff {
+        let mut definitions = DefinitionFinder::new(changes);
+        let diff = Diff::parse(&changes.diff()).with_definitions(|path, lines| definitions.find(path, lines));
+        diff.shown_as(self.settings.screen.diff)
     }
 
     /// Shows as many lines of the diff as there is room for, and how many more there are.
     pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize, hint: &str) -> Result<(), CliError> {
-        let diff = changes.diff();
         if self.display.has_person() {
-            return self.display.say_diff(&self.diff(&diff), room, hint);
+            return self.display.say_diff(&self.diff(changes), room, hint);
         }
-        diff.lines().try_for_each(|line| self.display.say(line, Style::Plain))
+        changes.diff().lines().try_for_each(|line| self.display.say(line, Style::Plain))
     }
 }
 

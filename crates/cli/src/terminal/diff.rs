@@ -69,6 +69,18 @@ pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
     wrapper.into_rows()
 }
 
+/// How a diff is laid out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DiffLayout<'a> {
+    /// The most lines of the files themselves that are shown.
+    pub(super) room: usize,
+    /// Follows the number of lines that are left out.
+    pub(super) hint: &'a str,
+    pub(super) palette: Palette,
+    /// The width of the screen, for what is only shown on a wide one.
+    pub(super) columns: u16,
+}
+
 /// Files and their changes, from a patch in git's format.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Diff {
@@ -83,6 +95,8 @@ struct DiffFile {
     notes: Vec<String>,
     hunks: Vec<Vec<DiffLine>>,
     is_generated: bool,
+    /// The definition in which the file begins to differ.
+    definition: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -131,6 +145,11 @@ impl Diff {
         Self { files, is_unnamed: false }
     }
 
+    /// About how many bytes the diff takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.files.iter().flat_map(|file| &file.hunks).flatten().map(|line| line.text.len() + 1).sum()
+    }
+
     /// The diff without the names of the files, for places where these are shown above it.
     pub(crate) fn unnamed(self) -> Self {
         Self { is_unnamed: true, ..self }
@@ -151,7 +170,7 @@ impl Diff {
         };
         // A palette without colours, because they cannot be heard.
         let palette = Palette { theme: None, utf8: true, links: false };
-        self.lines(room, hint, palette).iter().map(text).collect()
+        self.lines(DiffLayout { room, hint, palette, columns: 0 }).iter().map(text).collect()
     }
 
     /// The diff in the form that the user has chosen.
@@ -164,9 +183,9 @@ impl Diff {
         self
     }
 
-    /// The lines of the diff, with at most `room` lines of the files themselves. If some are left out, their number is
-    /// shown, followed by `hint`.
-    pub(super) fn lines(&self, room: usize, hint: &str, palette: Palette) -> Vec<HangingLine> {
+    /// The lines of the diff. If some are left out, their number is shown.
+    pub(super) fn lines(&self, layout: DiffLayout<'_>) -> Vec<HangingLine> {
+        let DiffLayout { room, hint, palette, columns } = layout;
         let mut lines = Vec::new();
         let mut left = room;
         for (index, file) in self.files.iter().enumerate() {
@@ -182,7 +201,7 @@ impl Diff {
                 break;
             }
             if !self.is_unnamed {
-                lines.push(file.header());
+                lines.push(file.header(columns));
             } else if !file.notes.is_empty() {
                 lines.push(plain(&format!("  {}", file.notes.join(" · ")), Style::Dim));
             }
@@ -239,7 +258,7 @@ impl DiffFile {
         self.hunks.iter().map(Vec::len).sum()
     }
 
-    fn header(&self) -> HangingLine {
+    fn header(&self, columns: u16) -> HangingLine {
         let is_of = |line: &&DiffLine, sign| line.sign == sign || line.sign == CHANGED;
         let count = |sign| self.hunks.iter().flatten().filter(|line| is_of(line, sign)).count();
         let counts = [('+', count('+')), ('-', count('-'))].into_iter().filter(|(_, count)| 0 < *count);
@@ -249,6 +268,9 @@ impl DiffFile {
         if !self.notes.is_empty() {
             let text = format!("  {}", self.notes.join(" · "));
             line.text.push(Span::new(text, Style::Dim));
+        }
+        if let Some(place) = self.place(columns) {
+            line.text.push(Span::new(format!("   {place}"), Style::Dim));
         }
         line
     }
@@ -405,6 +427,9 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+mod place;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub(crate) use place::ChangedLine;

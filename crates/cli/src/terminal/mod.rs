@@ -49,7 +49,7 @@ mod vi;
 
 pub(crate) use background::QUESTION as ASKS_BACKGROUND;
 pub(crate) use consent::{Consent, ConsentAnswer};
-pub(crate) use diff::{Diff, DiffForm};
+pub(crate) use diff::{ChangedLine, Diff, DiffForm};
 pub(crate) use editor::{Action, Ghost, GhostDirection, LineEditor};
 pub(crate) use features::TerminalFeatures;
 pub(crate) use frame::{LiveRow, View, render};

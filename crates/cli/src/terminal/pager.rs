@@ -3,7 +3,7 @@
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr;
 
-use super::diff::{Diff, hanging_rows};
+use super::diff::{Diff, DiffLayout, hanging_rows};
 use super::layout::{broken, fold, one_row, text_row};
 use super::markdown::{AnswerRenderer, Markdown, RenderOptions};
 use super::palette::Palette;
@@ -224,7 +224,8 @@ impl Pager {
                 rows
             }
             Passage::Diff(diff) => {
-                let lines = diff.lines(usize::MAX, "", self.palette);
+                let (palette, columns) = (self.palette, self.size.columns);
+                let lines = diff.lines(DiffLayout { room: usize::MAX, hint: "", palette, columns });
                 lines.iter().flat_map(|line| hanging_rows(line, columns)).collect()
             }
         });

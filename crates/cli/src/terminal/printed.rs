@@ -1,4 +1,4 @@
-use super::diff::{Diff, hanging_rows};
+use super::diff::{Diff, DiffLayout, hanging_rows};
 use super::layout::{broken, fold, one_row, text_row};
 use super::markdown::{AnswerRenderer, RenderOptions};
 use super::row::{Row, Style};
@@ -73,8 +73,9 @@ pub(super) fn line_rows(text: &str, style: Style, columns: u16) -> Vec<Row> {
 }
 
 pub(super) fn diff_rows(diff: &Diff, room: usize, hint: &str, options: RenderOptions) -> Vec<Row> {
-    let lines = diff.lines(room, hint, options.palette);
-    lines.iter().flat_map(|line| hanging_rows(line, options.columns)).collect()
+    let RenderOptions { palette, columns, .. } = options;
+    let lines = diff.lines(DiffLayout { room, hint, palette, columns });
+    lines.iter().flat_map(|line| hanging_rows(line, columns)).collect()
 }
 
 /// The last rows that fit on so many rows of the terminal, which breaks those that are too wide. A row says how many

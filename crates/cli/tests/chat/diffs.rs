@@ -66,3 +66,47 @@ fn a_file_that_was_moved_or_may_run_now_is_told_of_in_words() {
     assert_eq!(chat.read("moved.txt").as_deref(), Some("one\n"));
     chat.leave();
 }
+
+#[test]
+fn a_wide_screen_says_where_an_edit_begins_and_in_how_many_hunks() {
+    let blank = "\n".repeat(9);
+    let old = format!("fn add() {{\n    1\n}}\n{blank}fn sub() {{\n    2\n}}\n{blank}// end\n");
+    let new = old.replace("    1", "    10").replace("    2", "    20").replace("// end", "// the end");
+    for (columns, header) in
+        [(120, "write lib.rs  +3 -3 · fn add · 3 hunks\n"), (80, "write lib.rs  +3 -3\n")]
+    {
+        let project = project();
+        project.session.write("project/lib.rs", &old);
+        let look = ("read_file", json!({ "file_path": "lib.rs" }));
+        let mut chat = project
+            .turn(0, "", &[look])
+            .writes(0, "lib.rs", &new)
+            .says(0, "It is written.")
+            .chat_in("auto-edit", columns, 40);
+        chat.send("begin\r");
+        chat.wait_for("It is written.");
+        chat.wait_for(&format!("✓ {header}"));
+        chat.leave();
+    }
+    // A question about an edit has the same, and it is dim.
+    let project = project();
+    project.session.write("project/lib.rs", &old);
+    let look = ("read_file", json!({ "file_path": "lib.rs" }));
+    let project = project.turn(0, "", &[look]).writes(0, "lib.rs", &new).says(0, "It is not written.");
+    let mut chat = project.chat_in("default", 120, 50);
+    chat.send("begin\r");
+    let header = "edit lib.rs  +3 -3   fn add · 3 hunks";
+    chat.wait_for(header);
+    chat.wait_until("a dim place", |screen| {
+        let columns = screen.size().1.get();
+        let row = screen.rows(0, columns).position(|row| row.trim_end() == header);
+        let dim = |column| {
+            let row = u16::try_from(row?).ok()?;
+            screen.cell(row, column).map(vt100::Cell::dim)
+        };
+        (dim(0), dim(22)) == (Some(false), Some(true))
+    });
+    chat.answer("n");
+    chat.wait_for("It is not written.");
+    chat.leave();
+}

@@ -51,6 +51,10 @@ diff --git a/Cargo.lock b/Cargo.lock
 +version = 4
 ";
 
+fn lines_of(diff: &Diff, room: usize, hint: &str) -> Vec<HangingLine> {
+    diff.lines(DiffLayout { room, hint, palette: Palette::PLAIN, columns: 80 })
+}
+
 fn shown(lines: &[HangingLine]) -> String {
     let mut shown = String::new();
     for line in lines {
@@ -67,13 +71,10 @@ fn shown(lines: &[HangingLine]) -> String {
 
 #[test]
 fn each_kind_of_change_has_its_lines() {
-    insta::assert_snapshot!("diff_whole", shown(&Diff::parse(PATCH).lines(usize::MAX, "", Palette::PLAIN)));
+    insta::assert_snapshot!("diff_whole", shown(&lines_of(&Diff::parse(PATCH), usize::MAX, "")));
     let words = Diff::parse(PATCH).shown_as(DiffForm::Words);
-    insta::assert_snapshot!("diff_words", shown(&words.lines(usize::MAX, "", Palette::PLAIN)));
-    insta::assert_snapshot!(
-        "diff_folded",
-        shown(&Diff::parse(PATCH).lines(10, ": d shows all", Palette::PLAIN))
-    );
+    insta::assert_snapshot!("diff_words", shown(&lines_of(&words, usize::MAX, "")));
+    insta::assert_snapshot!("diff_folded", shown(&lines_of(&Diff::parse(PATCH), 10, ": d shows all")));
 }
 
 #[test]
@@ -83,27 +84,46 @@ fn of_a_file_that_a_program_wrote_there_is_a_header_unless_all_is_wanted() {
     let lock = "diff --git a/sub/yarn.lock b/sub/yarn.lock\n@@ -1 +1 @@\n-a\n+b\n";
     let diff = Diff::parse(&[lock, schema, &long].concat()).with_generated(|path| path == "api/schema.ts");
     assert_eq!(
-        shown(&diff.lines(30, " (Ctrl-T)", Palette::PLAIN)),
+        shown(&lines_of(&diff, 30, " (Ctrl-T)")),
         "edit sub/yarn.lock  +1 -1\n… 2 lines of a lock file (Ctrl-T)\n\
          edit api/schema.ts  +1 -1\n… 2 lines of a generated file (Ctrl-T)\n\
          edit min.js  +2\n… 2 lines with very long ones among them (Ctrl-T)\n"
     );
-    assert_eq!(shown(&diff.lines(usize::MAX, "", Palette::PLAIN)).matches(" - a").count(), 2);
+    assert_eq!(shown(&lines_of(&diff, usize::MAX, "")).matches(" - a").count(), 2);
+}
+
+#[test]
+fn a_wide_header_says_where_a_file_begins_to_differ_and_in_how_many_hunks() {
+    let mut seen = Vec::new();
+    let diff = Diff::parse(PATCH).with_definitions(|path, lines| {
+        seen.push((path.to_owned(), lines.to_vec()));
+        (path == "src/parser.rs").then(|| "fn add\u{1b}[2J".to_owned())
+    });
+    let paths: Vec<_> = seen.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["src/parser.rs", "to.rs", "shot.png", "od\\\"d", "Cargo.lock"]);
+    let (removed, added) = (ChangedLine::Removed, ChangedLine::Added);
+    assert_eq!(seen[0].1, [removed(12), added(12), added(13), removed(20), added(21)]);
+    let headers = |columns| {
+        let header = diff.files[0].header(columns);
+        let rows = hanging_rows(&header, columns);
+        rows[0].spans.iter().map(|span| span.text.as_str()).collect::<String>()
+    };
+    assert_eq!(headers(120), r"edit src/parser.rs  +3 -2  mode 644→755   fn add\u{1b}[2J · 2 hunks");
+    assert_eq!(headers(80), "edit src/parser.rs  +3 -2  mode 644→755");
+    let one = Diff::parse("diff --git a/a b/a\n@@ -1 +1 @@\n-a\n+b\n");
+    assert_eq!((one.place(120), diff.place(120)), (None, None));
 }
 
 #[test]
 fn what_a_header_says_in_words_is_said_where_the_name_stands_above() {
     let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n@@ -1 +1 @@\n-a\r\n+a\n";
     let diff = Diff::parse(patch).unnamed();
-    assert_eq!(
-        shown(&diff.lines(30, "", Palette::PLAIN)),
-        "  mode 644→755 · line ends CRLF→LF\n    1 - a\n    1 + a\n"
-    );
+    assert_eq!(shown(&lines_of(&diff, 30, "")), "  mode 644→755 · line ends CRLF→LF\n    1 - a\n    1 + a\n");
 }
 
 #[test]
 fn rows_after_the_first_stand_behind_the_numbers_in_three_widths() {
-    let lines = Diff::parse(PATCH).lines(usize::MAX, "", Palette::PLAIN);
+    let lines = lines_of(&Diff::parse(PATCH), usize::MAX, "");
     for columns in [40, 80, 120] {
         let rows: Vec<String> = lines
             .iter()
@@ -154,7 +174,7 @@ proptest! {
                 patch.extend(["@@ -1,0 +1,", &length.to_string(), " @@\n", &lines]);
             }
         }
-        let shown = shown(&Diff::parse(&patch).lines(room, "", Palette::PLAIN));
+        let shown = shown(&lines_of(&Diff::parse(&patch), room, ""));
         let lines = shown.lines().filter(|line| line.ends_with(" + x")).count();
         let counted = shown.lines().filter_map(|line| line.strip_prefix("… ")?.split(' ').next()?.parse::<usize>().ok());
         let all: usize = files.iter().flatten().sum();
