@@ -11,9 +11,9 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use headstart_budget::ledger::{self, Entry, LedgerContents};
+use headstart_budget::ledger::{self, Bill, Costs, Day, Entry, LedgerContents};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::LedgerDetail;
@@ -86,6 +86,37 @@ impl Ledger {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(LedgerContents::default()),
             Err(error) => Err(CliError::io("read", &self.file)(error)),
         }
+    }
+}
+
+impl Ledger {
+    /// What was spent in all projects from the beginning of the day up to this moment. `None` if a ledger cannot be
+    /// read, or if the user wants none, because what they spend is not known then.
+    pub(crate) fn spent_today(&self, now_ms: u64) -> Option<Bill> {
+        let day = Day::of(now_ms);
+        if self.detail == LedgerDetail::Nothing {
+            return None;
+        }
+        let files = match fs::read_dir(self.file.parent()?) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Bill::default()),
+            Err(_) => return None,
+        };
+        let mut spent = Bill::default();
+        for file in files {
+            let file = file.ok()?;
+            // A file that was not written since has no entries of that day.
+            let written =
+                file.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let written = Day::of(u64::try_from(written.as_millis()).unwrap_or(u64::MAX));
+            if written < day || file.path().extension().is_none_or(|ending| ending != "jsonl") {
+                continue;
+            }
+            let mut entries = ledger::read(&fs::read(file.path()).ok()?).entries;
+            entries.retain(|entry| Day::of(entry.at()) == day && entry.at() <= now_ms);
+            spent = spent.and(Costs::of(&entries).total());
+        }
+        Some(spent)
     }
 }
 
@@ -187,6 +218,34 @@ mod tests {
         let book = ledger.read().unwrap();
         assert_eq!((book.entries, book.torn), (vec![entry("a"), entry("c")], false));
         assert_eq!(book.damaged[0].line, 2);
+    }
+
+    #[test]
+    fn what_was_spent_on_a_day_is_that_of_all_projects_and_of_no_other_day() {
+        let (folder, ledger) = ledger(LedgerDetail::Figures);
+        let now = crate::clock::unix_ms();
+        assert_eq!(ledger.spent_today(now), Some(Bill::default()));
+        let turn = |at: u64, money: &str| {
+            let line = format!(r#"{{"type":"turn","at":{at},"model":"m","inputTokens":9{money}}}"#);
+            ledger::read((line + "\n").as_bytes()).entries
+        };
+        ledger.append(&turn(now, r#","money":0.5"#)).unwrap();
+        ledger.append(&turn(now + 1, r#","money":8"#)).unwrap();
+        ledger.append(&turn(now - 48 * 60 * 60 * 1_000, r#","money":7"#)).unwrap();
+        let store = Store::locate(Some(folder.path()), &Environment::default()).unwrap();
+        let other = Ledger::of(&store, "/srv/other", LedgerDetail::Figures);
+        other.append(&turn(now, r#","money":0.25"#)).unwrap();
+        // This one was not written since, so it is not read, whatever it says.
+        let old = Ledger::of(&store, "/srv/old", LedgerDetail::Figures);
+        old.append(&turn(now, r#","money":9"#)).unwrap();
+        let before = std::time::SystemTime::now() - Duration::from_secs(48 * 60 * 60);
+        File::options().append(true).open(old.file()).unwrap().set_modified(before).unwrap();
+        let spent = |ledger: &Ledger| ledger.spent_today(now).and_then(|bill| bill.amount());
+        assert_eq!(spent(&ledger), headstart_forked_query::Money::new(0.75));
+        other.append(&turn(now, "")).unwrap();
+        assert_eq!(spent(&ledger), None, "one price is unknown");
+        let none = Ledger::of(&store, "/srv/other", LedgerDetail::Nothing);
+        assert_eq!(none.spent_today(now), None);
     }
 
     #[test]

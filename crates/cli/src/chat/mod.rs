@@ -31,6 +31,7 @@ mod server_login;
 mod server_tools;
 mod show;
 mod skip_notice;
+mod spending;
 mod start;
 mod status;
 mod undo;
@@ -163,6 +164,7 @@ impl Chat {
             questions: display.has_person(),
             events: display.is_json(),
         };
+        let ledger = accounts.store.ledger().clone();
         let begun = Conversation::begin(parts, settings, accounts, storage, shown_to);
         let Conversation { agent, driver, updates, parts, settings, written, uses_local_model, .. } = begun;
         let Conversation { id, is_kept, trouble, .. } = begun;
@@ -171,7 +173,7 @@ impl Chat {
         let notices = notices::Notices::new(known, &settings.screen, &folder);
         let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
         let editor = if settings.screen.vi { editor.with_vi() } else { editor };
-        Self {
+        let mut chat = Self {
             agent,
             driver,
             updates,
@@ -211,7 +213,9 @@ impl Chat {
             skip_notice: skip_notice::SkipNotice::default(),
             series: Vec::new(),
             handover: None,
-        }
+        };
+        chat.begin_status(&ledger);
+        chat
     }
 
     /// Runs the chat until the user leaves. Whatever ends it, nothing that it started is left running.

@@ -9,9 +9,11 @@ use headstart_tool_gate::ApprovalMode;
 use tokio::task::JoinHandle;
 
 use super::Chat;
+use super::spending::SpendingToday;
 use crate::config::StatusPart;
 use crate::conversation::costs::{cost_words, duration_words};
 use crate::conversation::mode_name;
+use crate::ledger::Ledger;
 use crate::rules;
 use crate::terminal::{StatusItem, StatusLine};
 
@@ -19,7 +21,7 @@ use crate::terminal::{StatusItem, StatusLine};
 const FULL: u64 = 85;
 /// A narrower row only contains what changes the meaning of a key, or what ends the conversation.
 const NARROW: usize = 48;
-/// A wider row contains the model's name with its provider.
+/// A wider row contains the model's name with its provider, and what was spent today.
 const WIDE: usize = 100;
 
 /// The parts of the row that have to be looked up.
@@ -28,25 +30,41 @@ pub(super) struct Status {
     branch: Option<String>,
     branch_query: Option<JoinHandle<Option<String>>>,
     context: WindowUse,
+    spending: SpendingToday,
 }
 
 impl Status {
-    /// Ends when the requested branch is known.
+    /// Ends when something that was looked up is known.
     pub(super) async fn update(&mut self) {
-        let Some(look) = &mut self.branch_query else { return std::future::pending().await };
-        self.branch = look.await.ok().flatten();
-        self.branch_query = None;
+        let Self { branch, branch_query, spending, .. } = self;
+        let found = async {
+            match branch_query {
+                Some(query) => query.await.ok().flatten(),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            found = found => (*branch, self.branch_query) = (found, None),
+            () = spending.update() => {}
+        }
     }
 
-    /// Waits for a running look-up, which lasts at most a second because git is given no more.
+    /// Waits for a running look-up of the branch, which lasts at most a second because git is given no more.
     pub(super) async fn close(&mut self) {
-        if self.branch_query.is_some() {
+        while self.branch_query.is_some() {
             self.update().await;
         }
     }
 }
 
 impl Chat {
+    /// Looks up what only changes by what this chat does itself. This is done once.
+    pub(super) fn begin_status(&mut self, ledger: &Ledger) {
+        if self.display.has_keys() && self.settings.screen.status.contains(&StatusPart::Cost) {
+            self.status.spending.read(ledger);
+        }
+    }
+
     /// Looks up what may have changed. This is done at the beginning and after each turn.
     pub(super) fn refresh_status(&mut self) {
         if !self.display.has_keys() {
@@ -107,7 +125,12 @@ impl Chat {
                 let is_marked = window.is_some_and(|window| window * FULL <= tokens * 100);
                 Some(StatusItem { text: format!("{}{of}", short_count(tokens)), is_marked })
             }
-            StatusPart::Cost => plain(self.cost_so_far()?),
+            StatusPart::Cost => {
+                let spent = &self.status.spending;
+                let today = self.agent.metering(|metering| spent.words(metering.session()));
+                let costs = self.cost_so_far().into_iter().chain(today.filter(|_| WIDE <= columns));
+                plain(Some(costs.collect::<Vec<_>>().join(" ")).filter(|costs| !costs.is_empty())?)
+            }
             StatusPart::Saved => {
                 let seconds = self.tally.ahead.as_secs();
                 plain((1 <= seconds).then(|| format!("saved {}", duration_words(seconds)))?)

@@ -103,6 +103,12 @@ impl Accounts {
     }
 }
 
+impl AccountFiles {
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
 #[async_trait]
 impl LedgerStore for AccountFiles {
     async fn append(&self, pending_writes: PendingWrites) -> Result<Option<Habits>, StoreError> {

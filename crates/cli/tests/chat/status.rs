@@ -66,3 +66,31 @@ fn a_price_that_nobody_knows_is_a_dash_and_the_row_is_as_its_user_wants_it() {
     chat.wait_for("0 offered, 0 taken, 0 s saved");
     chat.leave();
 }
+
+#[test]
+fn a_wide_last_row_says_what_was_spent_today_in_all_projects() {
+    let server = Server::start(vec![says("It is."), says("It is, too.")]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    let settings = "status = [\"mode\", \"cost\"]\nsuggestions = false\n[models.\"openai:m\"]\nfree = false\n\
+                    [models.\"openai:m\".prices]\ninput = 100\noutput = 100\n";
+    project.session.write("home/.config/headstart/config.toml", settings);
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_millis();
+    let turn = format!(r#"{{"type":"turn","at":{now},"model":"n","inputTokens":9,"money":1.5}}"#) + "\n";
+    project.session.write("home/.local/state/headstart/ledgers/other-0000000000000000.jsonl", turn);
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "plan"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 120, 30);
+    chat.wait_for("\nplan · today $1.50  ");
+    chat.send("begin\r");
+    chat.wait_for("It is.");
+    chat.wait_until("what this chat cost, and a sum that holds it", |screen| {
+        let text = screen.contents();
+        text.contains("\nplan · $0.0") && text.contains(" today $1.5") && !text.contains("today $1.50")
+    });
+    chat.resize(80, 30);
+    chat.wait_until("the cost of this chat alone", |screen| {
+        screen.contents().contains("\nplan · $0.0") && !screen.contents().contains("today")
+    });
+    chat.leave();
+}
