@@ -83,19 +83,26 @@ pub(super) fn merged_reads_line(calls: &[&ToolCall]) -> StyledLine {
     (format!("✓ read {}{more}", names.join(", ")), Style::Accent)
 }
 
-/// The rows of a call that has not ended. `ran` is how long it has run.
-pub(super) fn running_call_rows(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
+/// The rows of a call that has not ended. `time` is how long it has run.
+pub(super) fn running_call_rows(item: &CallItem, time: Option<String>) -> Vec<LiveRow> {
     let mark = match item.stage {
         CallStage::Calling => "●",
         _ if item.waiting => "!",
         _ => "○",
     };
-    running_rows(format!("{mark} {}", first_line_of(&item.call)), ran, item.printed.as_deref())
+    running_rows(format!("{mark} {}", first_line_of(&item.call)), time, item.printed.as_deref())
+}
+
+/// How long something has run, from its first second on. If nothing may change by itself, this is `…`.
+pub(super) fn running_time(ran: Duration, animations: bool) -> Option<String> {
+    if !animations {
+        return Some("…".to_owned());
+    }
+    Some(ran).filter(|ran| Duration::from_secs(1) <= *ran).map(seconds)
 }
 
 /// The rows of something that runs, with the end of what it prints.
-pub(super) fn running_rows(text: String, ran: Option<Duration>, printed: Option<&str>) -> Vec<LiveRow> {
-    let time = ran.filter(|ran| Duration::from_secs(1) <= *ran).map(seconds);
+pub(super) fn running_rows(text: String, time: Option<String>, printed: Option<&str>) -> Vec<LiveRow> {
     let end = time.map(|time| format!("  {time}")).unwrap_or_default();
     let mut rows = vec![LiveRow { text, end, style: Style::Accent }];
     let lines = printed_lines(printed.unwrap_or_default());

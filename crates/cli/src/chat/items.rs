@@ -334,8 +334,8 @@ impl Chat {
                     rows.push(LiveRow { text, end: String::new(), style });
                 }
                 Item::Call(call) if !call.stage.is_end() && !call.waiting => {
-                    let ran = self.running.get(&(key - 1)).map(Instant::elapsed);
-                    rows.extend(calls::running_call_rows(call, ran));
+                    let time = self.running.get(&(key - 1)).and_then(|began| self.running_time(*began));
+                    rows.extend(calls::running_call_rows(call, time));
                 }
                 _ => {}
             }
@@ -343,7 +343,12 @@ impl Chat {
         rows
     }
 
-    /// Ends when a running call has run for another second.
+    /// How long something has run that began then, as it is shown.
+    pub(super) fn running_time(&self, began: Instant) -> Option<String> {
+        calls::running_time(began.elapsed(), self.settings.screen.animations)
+    }
+
+    /// Ends when a running call has run for another second. Never ends if no seconds are shown.
     pub(super) fn next_second(&self) -> impl Future<Output = ()> + use<> {
         let own = self.own_began();
         let ahead = self.ahead_command.as_ref().map(|(_, began)| *began).filter(|_| self.display.has_keys());
@@ -351,7 +356,7 @@ impl Chat {
             let ran = began.elapsed();
             Duration::from_secs(ran.as_secs() + 1).saturating_sub(ran)
         });
-        let left = left.min();
+        let left = left.min().filter(|_| self.settings.screen.animations);
         async move {
             match left {
                 Some(left) => tokio::time::sleep(left).await,

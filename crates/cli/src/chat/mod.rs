@@ -173,6 +173,7 @@ impl Chat {
         let notices = notices::Notices::new(known, &settings.screen, &folder);
         let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
         let editor = if settings.screen.vi { editor.with_vi() } else { editor };
+        let retry_waits = RetryWaits::of(&models.waits, counts_down(&settings, &display));
         let mut chat = Self {
             agent,
             driver,
@@ -199,7 +200,7 @@ impl Chat {
             exit_status: ExitStatus::Done,
             is_over: false,
             resumes: false,
-            retry_waits: RetryWaits::of(&models.waits),
+            retry_waits,
             models,
             uses_local_model,
             opening: ChatStart::default(),
@@ -334,11 +335,11 @@ impl Chat {
                 Some("waiting for the tool servers to start (Ctrl-C interrupts)".to_owned())
             }
             Phase::Idle | Phase::Ended => {
-                let ran = self.ahead_command.as_ref().map(|(_, began)| began.elapsed());
+                let time = self.ahead_command.as_ref().and_then(|(_, began)| self.running_time(*began));
                 let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.display.has_keys());
                 let columns = if self.display.has_keys() { columns } else { usize::MAX };
                 let ahead = view.ahead.as_ref().filter(|_| MIN_CARD <= columns);
-                let card = ahead.map(|ahead| card::row(ahead, columns, ran, key.as_deref()));
+                let card = ahead.map(|ahead| card::row(ahead, columns, time.as_deref(), key.as_deref()));
                 card.or_else(|| self.skip_notice.row().filter(|_| self.display.has_keys()))
             }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
@@ -574,6 +575,11 @@ impl Chat {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether the seconds of a wait are shown while they pass. A pipe is told once how many they are.
+fn counts_down(settings: &Settings, display: &Display) -> bool {
+    settings.screen.animations || !display.has_keys()
 }
 
 /// The queued prompts in order, each as one row.

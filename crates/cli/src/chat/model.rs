@@ -21,7 +21,8 @@ impl Chat {
             }
         };
         let spec = self.models.use_models(&self.agent, &mut self.parts, &self.uses_local_model, chosen);
-        self.retry_waits = RetryWaits::of(&self.models.waits);
+        self.retry_waits =
+            RetryWaits::of(&self.models.waits, super::counts_down(&self.settings, &self.display));
         let text = format!("{spec} answers from now on; what ran ahead is dropped");
         self.settings.model = Some(spec);
         self.refresh_status();

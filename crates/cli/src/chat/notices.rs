@@ -20,13 +20,15 @@ pub(super) struct Notices {
     features: TerminalFeatures,
     notify: bool,
     title: bool,
+    /// Whether the terminal may show that a turn is at work, which it does with something that moves.
+    animations: bool,
     /// The name of the folder. Nothing that a model wrote is ever sent this way.
     folder: String,
     /// Whether the terminal has the focus, if it reports that.
     has_focus: Option<bool>,
-    last: Activity,
+    /// What the terminal was told last.
+    last: Option<Activity>,
     began: Instant,
-    is_titled: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +45,11 @@ impl Notices {
             features,
             notify: screen.notify,
             title: screen.title,
+            animations: screen.animations,
             folder,
             has_focus: None,
-            last: Activity::Idle,
+            last: None,
             began: Instant::now(),
-            is_titled: false,
         }
     }
 
@@ -57,10 +59,11 @@ impl Notices {
 
     /// The codes for what has changed.
     fn codes(&mut self, stage: Activity, now: Instant) -> String {
-        let last = std::mem::replace(&mut self.last, stage);
-        if last == stage && self.is_titled {
+        let told = self.last.replace(stage);
+        if told == Some(stage) {
             return String::new();
         }
+        let last = told.unwrap_or(Activity::Idle);
         if (last, stage) == (Activity::Idle, Activity::Works) {
             self.began = now;
         }
@@ -74,14 +77,13 @@ impl Notices {
             codes += &self.features.title(&format!("headstart: {}{word}", self.folder));
         }
         // No progress has to be ended in a terminal whose title was never set to "working".
-        if self.is_titled || stage != Activity::Idle {
+        if told.is_some() || stage != Activity::Idle {
             codes += self.features.progress(match stage {
-                Activity::Idle => 0,
-                Activity::Works => 3,
+                Activity::Works if self.animations => 3,
+                Activity::Idle | Activity::Works => 0,
                 Activity::Asks => 4,
             });
         }
-        self.is_titled = true;
         let took = now.saturating_duration_since(self.began);
         let is_away = match self.has_focus {
             Some(has_focus) => !has_focus && (stage == Activity::Asks || LONG < took),
@@ -118,7 +120,7 @@ impl Chat {
 
     /// Ends the progress that the terminal shows. The guard restores the title.
     pub(super) fn end_progress(&mut self) -> Result<(), CliError> {
-        if self.notices.last == Activity::Idle {
+        if self.notices.last.is_none_or(|last| last == Activity::Idle) {
             return Ok(());
         }
         self.display.send(self.notices.features.progress(0))
@@ -183,5 +185,7 @@ mod tests {
         silent.on_focus(false);
         silent.codes(Activity::Works, began);
         assert_eq!(silent.codes(Activity::Asks, began), "\x1b]9;4;4\x07");
+        let mut still = Notices { animations: false, title: false, ..notices(&GHOSTTY) };
+        assert_eq!(still.codes(Activity::Works, began), "\x1b]9;4;0\x07");
     }
 }

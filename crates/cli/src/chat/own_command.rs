@@ -167,7 +167,7 @@ impl Chat {
     pub(super) fn own_rows(&self) -> Vec<LiveRow> {
         let Some(own) = &self.own_command else { return Vec::new() };
         let title = format!("● ! {}", own.line.lines().next().unwrap_or_default());
-        calls::running_rows(title, Some(own.began.elapsed()), Some(&own.printed))
+        calls::running_rows(title, self.running_time(own.began), Some(&own.printed))
     }
 
     /// When the running command began.

@@ -18,8 +18,9 @@ pub(super) struct RetryWaits {
 }
 
 impl RetryWaits {
-    pub(super) fn of((turn, ahead): &(PendingRetrySender, PendingRetrySender)) -> Self {
-        Self { turn: RetryWait::of(turn), ahead: RetryWait::of(ahead) }
+    /// `counts_down` says whether the remaining seconds are shown.
+    pub(super) fn of((turn, ahead): &(PendingRetrySender, PendingRetrySender), counts_down: bool) -> Self {
+        Self { turn: RetryWait::of(turn, counts_down), ahead: RetryWait::of(ahead, counts_down) }
     }
 
     pub(super) fn of_request(&mut self, joins: bool) -> &mut RetryWait {
@@ -48,6 +49,7 @@ impl Chat {
 /// Reports waits for the provider.
 pub(super) struct RetryWait {
     waits: Receiver<Option<PendingRetry>>,
+    counts_down: bool,
 }
 
 /// What has changed about a wait.
@@ -60,13 +62,13 @@ pub(super) enum WaitEvent {
 }
 
 impl RetryWait {
-    fn of(waits: &PendingRetrySender) -> Self {
-        Self { waits: waits.subscribe() }
+    fn of(waits: &PendingRetrySender, counts_down: bool) -> Self {
+        Self { waits: waits.subscribe(), counts_down }
     }
 
     /// Ends when there is something new to say. Nothing is lost if the future is dropped early.
     pub(super) async fn next_event(&mut self) -> WaitEvent {
-        let left = self.left();
+        let left = self.left().filter(|_| self.counts_down);
         let second = async {
             match left {
                 // Sleeps until a whole number of seconds is left.
@@ -91,12 +93,15 @@ impl RetryWait {
     /// What is waited for, and for how much longer.
     pub(super) fn words(&self) -> Option<String> {
         let waiting = (*self.waits.borrow())?;
-        let seconds = self.left()?.as_secs_f64().ceil();
+        let when = match self.left()?.as_secs_f64().ceil() {
+            seconds if self.counts_down => format!("in {seconds} s"),
+            _ => "…".to_owned(),
+        };
         let why = match waiting.cause {
             WaitCause::RateLimit => "the provider limits requests",
             WaitCause::ServerError => "the provider is in trouble",
         };
-        Some(format!("{why}: trying again in {seconds} s"))
+        Some(format!("{why}: trying again {when}"))
     }
 
     fn left(&self) -> Option<Duration> {
@@ -112,7 +117,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_is_counted_down_by_the_second() {
         let waits = PendingRetrySender::default();
-        let mut hold = RetryWait::of(&waits);
+        let mut hold = RetryWait::of(&waits, true);
         assert_eq!(hold.words(), None);
         let until = Instant::now() + Duration::from_millis(1_300);
         waits.send_replace(Some(PendingRetry { until, cause: WaitCause::RateLimit }));
@@ -138,5 +143,15 @@ mod tests {
         assert_eq!((hold.next_event().await, hold.words()), (WaitEvent::Changed, None));
         drop(waits);
         assert!(tokio::time::timeout(Duration::from_millis(50), hold.next_event()).await.is_err());
+    }
+    #[tokio::test]
+    async fn a_wait_that_is_not_counted_down_tells_nothing_while_it_lasts() {
+        let waits = PendingRetrySender::default();
+        let mut wait = RetryWait::of(&waits, false);
+        let until = Instant::now() + Duration::from_millis(1_300);
+        waits.send_replace(Some(PendingRetry { until, cause: WaitCause::RateLimit }));
+        assert_eq!(wait.next_event().await, WaitEvent::Changed);
+        assert_eq!(wait.words().unwrap(), "the provider limits requests: trying again …");
+        assert!(tokio::time::timeout(Duration::from_millis(700), wait.next_event()).await.is_err());
     }
 }

@@ -57,6 +57,7 @@ struct Fields {
     editing: Option<Spanned<String>>,
     notify: Option<Spanned<bool>>,
     title: Option<Spanned<bool>>,
+    animations: Option<Spanned<bool>>,
     screen_reader: Option<Spanned<bool>>,
     status: Option<Spanned<Vec<Spanned<String>>>>,
     keys: BTreeMap<String, Spanned<Vec<Spanned<String>>>>,
@@ -216,9 +217,14 @@ impl File {
     }
 
     /// The switches of the screen, by their names.
-    pub(super) fn screen_switches(&self) -> [(&'static str, Option<&Spanned<bool>>); 3] {
-        let Fields { notify, title, screen_reader, .. } = &self.fields;
-        [("notify", notify.as_ref()), ("title", title.as_ref()), ("screen_reader", screen_reader.as_ref())]
+    pub(super) fn screen_switches(&self) -> [(&'static str, Option<&Spanned<bool>>); 4] {
+        let Fields { notify, title, animations, screen_reader, .. } = &self.fields;
+        [
+            ("notify", notify.as_ref()),
+            ("title", title.as_ref()),
+            ("animations", animations.as_ref()),
+            ("screen_reader", screen_reader.as_ref()),
+        ]
     }
 
     pub(super) fn status(&self) -> Option<&Spanned<Vec<Spanned<String>>>> {

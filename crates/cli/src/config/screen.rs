@@ -9,6 +9,7 @@ use crate::terminal::{DiffForm, Key, KeyMap, Markdown, ThemeChoice};
 
 /// How a chat looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(crate) struct ScreenConfig {
     /// How answers look.
     pub(crate) markdown: Markdown,
@@ -20,6 +21,8 @@ pub(crate) struct ScreenConfig {
     pub(crate) notify: bool,
     /// Whether the terminal's title shows what is going on.
     pub(crate) title: bool,
+    /// Whether something on the screen may change by itself, such as the seconds of a running command.
+    pub(crate) animations: bool,
     /// What made the chat lines for a screen reader; `None` if it is not.
     pub(crate) read_aloud: Option<String>,
     /// The parts of the last row, the most important one first.
@@ -74,6 +77,7 @@ impl Default for ScreenConfig {
             diff: DiffForm::default(),
             notify: true,
             title: true,
+            animations: true,
             read_aloud: None,
             status: StatusPart::ALL.iter().map(|(_, part)| *part).collect(),
             vi: false,
@@ -104,6 +108,7 @@ impl ScreenConfig {
             match name {
                 "notify" => self.notify = *value,
                 "title" => self.title = *value,
+                "animations" => self.animations = *value,
                 _ => self.read_aloud = value.then(|| format!("screen_reader in {path}")),
             }
         }

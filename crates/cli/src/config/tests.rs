@@ -114,6 +114,7 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     let screen = |user: &str| Case::new(user, "").load().map(|config| config.screen);
     let chosen = screen("theme = 'light'\nnotify = false\ntitle = false\nscreen_reader = true").unwrap();
     assert_eq!((chosen.theme, chosen.notify, chosen.title), (ThemeChoice::Fixed(Theme::Light), false, false));
+    assert!(chosen.animations && !screen("animations = false").unwrap().animations);
     assert!(chosen.read_aloud.is_some_and(|by| by.contains("config.toml")));
     assert_eq!(screen("theme = 'auto'").unwrap().theme, ThemeChoice::Auto);
     assert!(
@@ -129,6 +130,7 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
         "diff = 'names'",
         "notify = false",
         "title = false",
+        "animations = false",
         "screen_reader = true",
     ] {
         let refused = Case::new("", line).load().unwrap_err();

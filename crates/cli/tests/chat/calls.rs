@@ -30,6 +30,34 @@ fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {
     chat.leave();
 }
 
+#[test]
+fn nothing_moves_for_whoever_wants_it_so() {
+    let waits = "while [ ! -e go ]; do sleep 0.05; done";
+    let project = project().shell(0, waits).says(0, "It went.");
+    project.session.write("home/.config/headstart/config.toml", "animations = false\n");
+    let mut chat = project.chat("yolo");
+    for (prompt, row) in
+        [("begin\r", "● shell while"), ("!while [ ! -e gone ]; do sleep 0.05; done\r", "● ! while")]
+    {
+        chat.send(prompt);
+        chat.wait_until("a row without seconds", |screen| {
+            screen.rows(0, 72).any(|shown| shown.starts_with(row) && shown.trim_end().ends_with("  …"))
+        });
+    }
+    chat.settle();
+    let written = chat.written().len();
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert_eq!(chat.written().len(), written, "{}", chat.contents());
+    chat.project.session.write("project/go", "");
+    chat.wait_for("It went.");
+    chat.project.session.write("project/gone", "");
+    // How long it took is said once it has ended, because that changes no more.
+    chat.wait_until("how long the command took", |screen| {
+        screen.rows(0, 72).any(|row| row.starts_with("✓ ! while") && row.trim_end().ends_with(" s"))
+    });
+    chat.leave();
+}
+
 // Row: S19
 #[test]
 fn files_that_are_read_one_after_the_other_are_one_line() {
