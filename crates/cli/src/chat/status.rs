@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use headstart_agent::WindowUse;
+use headstart_budget::Metering;
 use headstart_budget::ledger::Costs;
+use headstart_budget::policy::Mode;
 use headstart_overlay_fs::Tree;
 use headstart_tool_gate::ApprovalMode;
 use tokio::task::JoinHandle;
 
 use super::Chat;
 use super::spending::SpendingToday;
-use crate::config::StatusPart;
+use crate::config::{StatusPart, background_name};
 use crate::conversation::costs::{cost_words, duration_words};
 use crate::conversation::mode_name;
 use crate::ledger::Ledger;
@@ -21,7 +23,7 @@ use crate::terminal::{StatusItem, StatusLine};
 const FULL: u64 = 85;
 /// A narrower row only contains what changes the meaning of a key, or what ends the conversation.
 const NARROW: usize = 48;
-/// A wider row contains the model's name with its provider, and what was spent today.
+/// A wider row contains the model's name with its provider, what was spent today, and how much is done ahead.
 const WIDE: usize = 100;
 
 /// The parts of the row that have to be looked up.
@@ -104,6 +106,12 @@ impl Chat {
         })
     }
 
+    /// How much is done ahead.
+    fn background_in_words(&self) -> &'static str {
+        let mode = self.agent.metering(Metering::mode);
+        background_name(if self.settings.suggestions { mode } else { Mode::Off })
+    }
+
     fn status_item(&self, part: StatusPart, columns: usize) -> Option<StatusItem> {
         let plain = |text: String| Some(StatusItem { text, is_marked: false });
         match part {
@@ -133,7 +141,10 @@ impl Chat {
             }
             StatusPart::Saved => {
                 let seconds = self.tally.ahead.as_secs();
-                plain((1 <= seconds).then(|| format!("saved {}", duration_words(seconds)))?)
+                let saved = (1 <= seconds).then(|| format!("saved {}", duration_words(seconds)));
+                let mode = (WIDE <= columns).then(|| format!("ahead {}", self.background_in_words()));
+                let parts: Vec<_> = mode.into_iter().chain(saved).collect();
+                plain(Some(parts.join(", ")).filter(|parts| !parts.is_empty())?)
             }
         }
     }

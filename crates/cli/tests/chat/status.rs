@@ -33,7 +33,9 @@ fn the_last_row_says_what_the_conversation_is() {
     chat.wait_for("It is.");
     chat.wait_for("yolo · recording.json · other* · ");
     // Answers of a recording cost nothing; this is shown as free, not as 0.
-    chat.wait_for(" · free");
+    chat.wait_for(" · free · ahead auto");
+    chat.send("/background off\r");
+    chat.wait_for(" · free · ahead off");
     chat.resize(40, 30);
     chat.wait_until("mode and context alone", |screen| {
         let text = screen.contents();
