@@ -17,7 +17,12 @@ const MAX_CHARS: usize = 80;
 ///
 /// `time` is how long the current command has run; `key` is the key that shows what is staged.
 pub(super) fn row(ahead: &WorkAheadView, columns: usize, time: Option<&str>, key: Option<&str>) -> String {
-    let mut parts = step(&ahead.progress, ahead.finished.as_deref(), time);
+    // How long a command has run is behind it, so a long command leaves room for that.
+    let running = ahead.progress.command.as_ref().map(|command| match time {
+        Some(time) => format!("{} {time}", shortened(&call_text(command), columns / 2)),
+        None => call_text(command),
+    });
+    let mut parts = step(&ahead.progress, ahead.finished.as_deref(), running);
     let word = if ahead.above_runs { "working" } else { "ready" };
     match ahead.above {
         0 => {}
@@ -32,17 +37,13 @@ pub(super) fn row(ahead: &WorkAheadView, columns: usize, time: Option<&str>, key
     parts.join(" · ")
 }
 
-/// The parts of the row for one step. `finished` is set once the work has ended.
-fn step(progress: &WorkProgress, finished: Option<&Finished>, time: Option<&str>) -> Vec<String> {
+/// The parts of the row for one step. `finished` is set once the work has ended; `running` is its command.
+fn step(progress: &WorkProgress, finished: Option<&Finished>, running: Option<String>) -> Vec<String> {
     let mut parts = Vec::new();
     let files = (!progress.staged.is_empty()).then(|| counts(&progress.staged));
     let at_the_end = finished.and_then(|finished| Some(finished.git.as_ref()?.summary()));
     let staged: Vec<_> = files.into_iter().chain(at_the_end.or_else(|| progress.git.clone())).collect();
     let staged = (!staged.is_empty()).then(|| staged.join(", "));
-    let running = progress.command.as_ref().map(|command| match time {
-        Some(time) => format!("{} {time}", call_text(command)),
-        None => call_text(command),
-    });
     match finished.map(|finished| (finished, &finished.ending)) {
         None if progress.did_more_than_read => {
             parts.push("ahead working".to_owned());
@@ -233,6 +234,10 @@ mod tests {
         ] {
             assert_eq!(row(&ahead, 80, time, Some("Ctrl-O")), expected);
         }
+        let long = json!({ "command": "cargo test --workspace --all-features --locked -- --nocapture" });
+        ahead.progress.command = Some(call("shell", &long));
+        let shortened = row(&ahead, 60, Some("3 s"), None);
+        assert_eq!(shortened, "ahead working · cargo test --workspace --all-f… 3 s");
     }
 
     #[test]
