@@ -144,3 +144,40 @@ fn of_a_file_that_was_only_read_the_model_is_asked_again_or_nothing_is_done() {
         chat.leave();
     }
 }
+
+/// Of a file that was deleted on one side, or that is no text, nobody can read markers.
+#[test]
+fn where_there_are_no_markers_none_are_offered() {
+    let question = "notes.txt: [m]ine / [t]heirs / [a]sk again / [d]iff";
+    for (key, notes) in [("m", None), ("t", Some("two\n"))] {
+        let mut chat = project_with_suggestion()
+            .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
+            .says(0, "The notes say two.")
+            .chat_with_ghost("auto-edit");
+        chat.wait_for("ready · 1 file +1 -1");
+        std::fs::remove_file(chat.project.session.workspace().join("notes.txt")).expect("it is there");
+        chat.take();
+        chat.answer_to(question, key);
+        chat.wait_for("of this was done ahead");
+        assert_eq!(chat.read("notes.txt").as_deref(), notes, "{key}");
+        chat.leave();
+    }
+    let mut chat = project_with_suggestion()
+        .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
+        .says(0, "The notes say two.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready · 1 file +1 -1");
+    chat.project.session.write("project/notes.txt", "mine\0\n");
+    chat.take();
+    chat.answer_to(question, "b");
+    chat.settle();
+    assert_eq!(
+        chat.read("notes.txt").as_deref(),
+        Some("mine\0\n"),
+        "a letter that is not offered answers nothing"
+    );
+    chat.answer_to(question, "m");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("mine\0\n"));
+    chat.leave();
+}

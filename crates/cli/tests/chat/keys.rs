@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::fixture::{Chat, GHOST, Project, project, project_with_suggestion};
+use crate::pty::Pty;
 
 fn with_editor(script: &str) -> Chat {
     let project = project().says(0, "It is.");
@@ -195,6 +196,56 @@ fn enter_in_an_empty_prompt_takes_the_suggestion_of_whoever_binds_it_so_and_of_n
         assert_eq!(chat.read("tests.txt").is_some(), takes);
         chat.leave();
     }
+}
+
+/// Ctrl-Z stops a program only where a shell can continue it, so the chat runs in one.
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_frame_and_the_keys_back() {
+    let project = project().says(0, "It is.").variable("TERM_PROGRAM", "ghostty");
+    let arguments = project.arguments("plan");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let chat = project.session.command(&arguments);
+    let quoted = |part: &std::ffi::OsStr| format!("'{}'", part.to_string_lossy());
+    let line: Vec<_> = std::iter::once(chat.get_program()).chain(chat.get_args()).map(quoted).collect();
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["--norc", "--noprofile", "-i"]).current_dir(project.session.workspace());
+    shell.envs(chat.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PS1", "shell: ");
+    let mut pty = Pty::of(&shell, 72, 40);
+    pty.wait_for("shell: ");
+    pty.send(&format!("clear; {}\r", line.join(" ")));
+    pty.wait_for("? keys");
+    pty.send("half a th");
+    pty.wait_for("\n> half a th");
+    pty.send("\x1a");
+    pty.wait_for("Stopped");
+    pty.wait_until("no bracketed paste of the chat's", |screen| !screen.contents().contains("> half a th"));
+    pty.send("stty -a | grep -c ' icanon'\r");
+    pty.wait_for("\n1\n");
+    pty.send("fg\r");
+    pty.wait_for("\n> half a th");
+    pty.send("ing\x1b[13;2umore");
+    pty.wait_for("\n> half a thing\n  more");
+    pty.send("\r");
+    pty.wait_for("It is.");
+    pty.send("\x04");
+    pty.wait_until("the shell again", |screen| screen.contents().trim_end().ends_with("shell:"));
+    let written = pty.written();
+    assert_eq!((written.matches("\x1b[>1u").count(), written.matches("\x1b[<1u").count()), (2, 2));
+    pty.send("exit\r");
+    pty.exit_code();
+}
+
+#[test]
+fn a_paste_of_10_mb_stands_as_one_sign_and_is_sent_whole() {
+    let line = "a line of a log that somebody pastes, with no end of it in sight\n";
+    let lines = 10_000_000 / line.len();
+    let mut chat = project().says(0, "It is long.").chat("plan");
+    chat.send(&format!("look: \x1b[200~{}\x1b[201~", line.repeat(lines)));
+    chat.wait_for(&format!("> look: [paste 1, {lines} lines]"));
+    chat.send("!");
+    chat.wait_for(&format!("> look: [paste 1, {lines} lines]!"));
+    chat.empty_the_prompt();
+    chat.leave();
 }
 
 #[test]

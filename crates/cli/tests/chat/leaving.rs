@@ -1,6 +1,6 @@
 use portable_pty::CommandBuilder;
 
-use crate::fixture::{project, project_with_suggestion};
+use crate::fixture::{Chat, project, project_with_suggestion};
 use crate::pty::Pty;
 
 #[test]
@@ -64,6 +64,42 @@ fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
         chat.assert_nothing_is_left();
         assert_eq!(chat.project.session.tree(), before);
     }
+}
+
+/// The id of the process with this command line that runs in the project, as soon as there is one.
+#[cfg(target_os = "linux")]
+fn id_of(chat: &Chat, command: &str) -> String {
+    let folder = chat.project.session.workspace().canonicalize().expect("the project is there");
+    let is_it = |process: &std::fs::DirEntry| {
+        let line = std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+        line.replace('\0', " ").trim() == command
+            && std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder)
+    };
+    let started = std::time::Instant::now();
+    loop {
+        let processes = std::fs::read_dir("/proc").expect("the processes").flatten();
+        if let Some(found) = processes.into_iter().find(is_it) {
+            return found.file_name().to_string_lossy().into_owned();
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{command} does not run");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_is_killed_leaves_the_terminal_to_the_chat_and_the_chat_gives_it_back() {
+    let untouched = initial_terminal_mode();
+    let mut chat = project().shell(0, "exec sleep 9").says(0, "It was killed.").chat("yolo");
+    let in_chat = chat.mode();
+    chat.send("begin\r");
+    let killed = std::process::Command::new("kill").args(["-9", &id_of(&chat, "sleep 9")]).status();
+    assert!(killed.expect("kill is there").success());
+    chat.wait_for("It was killed.");
+    assert_eq!(chat.mode(), in_chat);
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    assert_eq!(chat.mode(), untouched);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_narrow_terminal_holds_it_all() {
 
 #[test]
 fn in_a_terminal_of_any_size_the_prompt_is_in_sight() {
-    for (columns, rows) in [(120, 30), (80, 24), (40, 16), (20, 8), (80, 5)] {
+    for (columns, rows) in [(120, 30), (80, 24), (40, 16), (20, 8), (80, 5), (80, 1)] {
         let project = project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Written.");
         let mut chat = project.chat_in("auto-edit", columns, rows);
         chat.send("begin\r");
@@ -43,6 +43,37 @@ fn in_a_terminal_of_any_size_the_prompt_is_in_sight() {
             at_cursor(screen).is_some_and(|row| row.trim_end().ends_with("tests more"))
         });
         chat.empty_the_prompt();
+        chat.leave();
+    }
+}
+
+#[test]
+fn in_a_terminal_of_any_size_each_finished_line_is_in_the_scrollback_once() {
+    let answer = (0..40).map(|line| format!("l{line:02}x\n\n")).collect::<Vec<_>>().concat();
+    for (columns, rows) in [(120, 30), (80, 24), (40, 16), (20, 8), (80, 5), (8, 8), (80, 1)] {
+        let project = project().says(0, &format!("{answer}done.")).says(0, "never");
+        let mut chat = project.chat_in("plan", columns, rows);
+        chat.send("begin\r");
+        chat.wait_until(&format!("the prompt at {columns}x{rows}"), |screen| {
+            let (row, column) = screen.cursor_position();
+            let shown = screen.rows(0, columns).nth(usize::from(row)).unwrap_or_default();
+            shown.trim_end() == ">" && column == 2
+        });
+        let started = std::time::Instant::now();
+        while !chat.rows().iter().any(|row| row.trim_end() == "done.") {
+            assert!(
+                started.elapsed() < std::time::Duration::from_secs(20),
+                "{columns}x{rows}: {:?}",
+                chat.rows()
+            );
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let all = chat.rows();
+        for line in 0..40 {
+            let line = format!("l{line:02}x");
+            let count = all.iter().filter(|row| row.trim_end() == line).count();
+            assert_eq!(count, 1, "{line} at {columns}x{rows}: {all:#?}");
+        }
         chat.leave();
     }
 }

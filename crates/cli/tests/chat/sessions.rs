@@ -212,3 +212,43 @@ fn a_long_conversation_is_shown_from_its_last_two_turns_on() {
     assert_eq!(chat.count("> two"), 0, "{}", chat.contents());
     chat.leave();
 }
+
+#[test]
+fn prompts_of_two_chats_that_are_open_at_once_can_be_called_back_later() {
+    let mut first = two_answers().chat("auto-edit");
+    let arguments = first.project.arguments("auto-edit");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let mut second = crate::pty::Pty::of(&first.project.session.command(&arguments), 72, 40);
+    second.wait_for("? keys");
+    for (prompt, answer) in [("one", "First answer."), ("three", "Second answer.")] {
+        first.send(&format!("{prompt}\r"));
+        first.wait_for(answer);
+        second.send(&format!("{prompt} and more\r"));
+        second.wait_for(answer);
+    }
+    second.send("\x04");
+    assert_eq!(second.exit_code(), 0);
+    first.send("\x04");
+    assert_eq!(first.exit_code(), 0);
+    let arguments = first.project.arguments("auto-edit");
+    let mut chat = Chat::spawn(first.project, &arguments, 72, 40);
+    let mut called_back = Vec::new();
+    let mut before = ">".to_owned();
+    for _ in 0..4 {
+        chat.send("\x1b[A");
+        chat.wait_until("another prompt", |screen| prompt_of(screen) != before);
+        let shown = chat.contents();
+        before = shown.lines().rfind(|row| row.starts_with('>')).unwrap().trim_end().to_owned();
+        called_back.push(before.clone());
+    }
+    called_back.sort();
+    assert_eq!(called_back, ["> one", "> one and more", "> three", "> three and more"]);
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+/// The last row that begins with the sign of the prompt.
+fn prompt_of(screen: &vt100::Screen) -> String {
+    let rows = screen.rows(0, screen.size().1.get()).filter(|row| row.starts_with('>'));
+    rows.last().unwrap_or_default().trim_end().to_owned()
+}

@@ -108,6 +108,22 @@ impl Pty {
         self.parser().screen().contents()
     }
 
+    /// All rows that were on the screen, in order: those that scrolled out at the top, and those that are there now.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let mut parser = self.parser();
+        let screen = parser.screen_mut();
+        let columns = screen.size().1.get();
+        let first = |screen: &vt100::Screen| screen.rows(0, columns).next().unwrap_or_default();
+        let mut rows = Vec::new();
+        for offset in (1..=screen.scrollback_len()).rev() {
+            screen.set_scrollback(offset);
+            rows.push(first(screen));
+        }
+        screen.set_scrollback(0);
+        rows.extend(screen.rows(0, columns));
+        rows
+    }
+
     /// Everything that the program has written, with its escape codes.
     pub(crate) fn written(&self) -> String {
         String::from_utf8_lossy(&self.display.written.lock().expect(UNBROKEN)).into_owned()
