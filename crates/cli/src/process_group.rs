@@ -1,5 +1,9 @@
+use std::any::Any;
+use std::io;
+
+use process_wrap::tokio::{CommandWrap, ProcessSession};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 /// A process group, which is killed when this is dropped.
 pub(crate) struct Group(Pid);
@@ -26,4 +30,15 @@ impl Drop for Group {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Starts a process as the leader of a session of its own, and so of a group. It has no terminal: what it writes
+/// arrives here and nowhere else, and a program that wants to ask a question there fails at once instead of being
+/// stopped until its time is up.
+pub(crate) fn start_without_terminal(process: Command) -> io::Result<Child> {
+    let child: Box<dyn Any> = CommandWrap::from(process).wrap(ProcessSession).spawn()?.into_inner();
+    child
+        .downcast()
+        .map(|child| *child)
+        .map_err(|_| io::Error::other("it is not the process that was started"))
 }

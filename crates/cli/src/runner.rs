@@ -34,7 +34,7 @@ pub(crate) use background::{BackgroundCommands, WATCHDOG, run_watchdog};
 use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::clean_environment;
 
-use crate::process_group::Group;
+use crate::process_group::{Group, start_without_terminal};
 use crate::remote::ViewHosts;
 use crate::signals::Signals;
 use machine::InstalledGit;
@@ -56,8 +56,9 @@ const WITHOUT_TERMINAL: [(&str, &str); 4] =
 /// A command that nobody was asked about is confined by the kernel ([`Confinement`]). If that is not possible, it does
 /// not run.
 ///
-/// Each command is a process group, which is ended as a whole when the command has ended, when its time is up or when
-/// the future is dropped. A process that starts a session of its own (`setsid`) is not ended by that.
+/// Each command is a session without a terminal and a process group, which is ended as a whole when the command has
+/// ended, when its time is up or when the future is dropped. A process that starts another session (`setsid`) is not
+/// ended by that.
 pub(crate) struct BashRunner {
     root: PathBuf,
     users: BTreeMap<OsString, OsString>,
@@ -265,10 +266,9 @@ struct RunningCommand {
 fn start(mut process: Command) -> io::Result<RunningCommand> {
     let (reader, writer) = io::pipe()?;
     // Standard output and standard error share a pipe, so that the output stays in order.
-    process.stdout(writer.try_clone()?).stderr(writer).process_group(0).kill_on_drop(true);
-    let child = process.spawn()?;
+    process.stdout(writer.try_clone()?).stderr(writer).kill_on_drop(true);
+    let child = start_without_terminal(process)?;
     let group = Group::of(&child).ok_or_else(|| io::Error::other("the process has no id"))?;
-    drop(process);
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     Ok(RunningCommand { group, child, output })
 }

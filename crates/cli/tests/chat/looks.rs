@@ -248,3 +248,36 @@ fn no_escape_sequence_of_a_model_or_a_file_reaches_the_terminal() {
     });
     chat.leave();
 }
+
+/// A command has no terminal, so what it prints is shown by the chat, and it can ask nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_command_reaches_the_terminal_itself() {
+    let attack = "printf '\\033]0;owned\\007\\033[2Jscribble' >/dev/tty && touch wrote; \
+                  stty sane </dev/tty && touch changed; read line </dev/tty && touch read; touch ended";
+    let mut chat = project().shell(0, attack).says(0, "It ended.").chat("yolo");
+    let mode = chat.mode();
+    chat.send("begin\r");
+    chat.wait_for("It ended.");
+    let written = chat.written();
+    assert!(!written.contains("\x1b]0;owned") && !written.contains("\x1b[2J"), "{written:?}");
+    assert_eq!(chat.mode(), mode);
+    let done = ["wrote", "changed", "read", "ended"].map(|name| chat.read(name).is_some());
+    assert_eq!(done, [false, false, false, true], "{}", chat.contents());
+    chat.leave();
+}
+
+/// The same for work ahead, where a program of the project runs in a view.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_command_of_work_ahead_reaches_the_terminal_itself() {
+    let project = project_with_suggestion().variable("HEADSTART_SHADOW", "");
+    let attack = "printf '\\033]0;owned\\007' >/dev/tty; stty sane </dev/tty; echo ran > ran.txt\n";
+    project.session.write("project/attack.sh", attack);
+    let chat = project.shell(0, "bash attack.sh").says(0, "It ran.").chat_with_ghost("auto-edit");
+    let mode = chat.mode();
+    chat.wait_for("ahead ✓ ready · 1 file +1 -0");
+    assert!(!chat.written().contains("\x1b]0;owned"), "{:?}", chat.written());
+    assert_eq!(chat.mode(), mode);
+    chat.leave();
+}
