@@ -72,8 +72,11 @@ impl WorkspacePath {
     /// A path as a model writes it: relative to `root`, or absolute and below `root`.
     ///
     /// `root` is an absolute path without `.` or `..`. If it is relative or contains `..`, every absolute `path` is
-    /// refused.
+    /// refused. If it begins with a drive of Windows (`C:/`), `\` separates names in both, as there.
     pub fn resolve(path: &str, root: &str) -> Result<Self, PathError> {
+        if let Some((drive, below)) = split_drive(root) {
+            return Self::resolve_on_drive(path, drive, below);
+        }
         if !path.starts_with('/') {
             return Self::parse(path);
         }
@@ -85,6 +88,25 @@ impl WorkspacePath {
         let root = Self::parse_root(root).ok_or_else(outside)?;
         let rest = absolute.strip_prefix(&root).ok_or_else(outside)?;
         Ok(rest)
+    }
+
+    /// A path as [`resolve`](Self::resolve) takes it, for the root `below` on a drive.
+    fn resolve_on_drive(path: &str, drive: char, below: &str) -> Result<Self, PathError> {
+        let outside = || PathError::Outside { path: path.to_owned() };
+        let is_drive = path.as_bytes().get(1) == Some(&b':');
+        let path = path.replace('\\', "/");
+        if !is_drive {
+            return Self::parse(&path);
+        }
+        // `C:a` is relative to a folder that only the process with that drive knows.
+        let (of_path, absolute) = split_drive(&path).ok_or_else(outside)?;
+        if !of_path.eq_ignore_ascii_case(&drive) {
+            return Err(outside());
+        }
+        Self::resolve(absolute, &below.replace('\\', "/")).map_err(|error| match error {
+            PathError::Outside { .. } => outside(),
+            error => error,
+        })
     }
 
     /// The root as a path below `/`. `None` for a root with a `..`, because only the disk knows where that leads (the
@@ -181,6 +203,18 @@ impl WorkspacePath {
     }
 }
 
+/// The letter of the drive with which an absolute path of Windows begins, and what follows the `:`.
+fn split_drive(path: &str) -> Option<(char, &str)> {
+    let (drive, below) = path.split_once(':')?;
+    let mut letters = drive.chars();
+    match (letters.next(), letters.next()) {
+        (Some(letter), None) if letter.is_ascii_alphabetic() && below.starts_with(['/', '\\']) => {
+            Some((letter, below))
+        }
+        _ => None,
+    }
+}
+
 /// `.` for the root; bytes that are not UTF-8 show as U+FFFD.
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -247,6 +281,38 @@ mod tests {
         }
         assert_eq!(WorkspacePath::parse(""), Err(PathError::Empty));
         assert!(matches!(WorkspacePath::parse("a\0b"), Err(PathError::Nul { .. })));
+    }
+
+    #[test]
+    fn on_a_drive_of_windows_paths_are_taken_below_the_root_only() {
+        let cases = [
+            (r"C:\w\p\src\a.rs", Some("src/a.rs")),
+            ("c:/w/p/a", Some("a")),
+            (r"C:\w\p", Some("")),
+            (r"C:\w\p\..\p\a", Some("a")),
+            (r"src\..\a", Some("a")),
+            ("src/a", Some("src/a")),
+            (r"C:\w\pa", None),
+            (r"C:\w\p\..\q", None),
+            (r"D:\w\p\a", None),
+            ("C:a", None),
+            ("C:", None),
+            (r"..\a", None),
+            (r"\w\p\a", None),
+            ("/w/p/a", None),
+            (r"\\server\share\a", None),
+            (r"\\?\C:\w\p\a", None),
+        ];
+        for root in ["C:/w/p", r"C:\w\p", "C:/w/p/"] {
+            for (path, expected) in cases {
+                let resolved = WorkspacePath::resolve(path, root);
+                let resolved = resolved.as_ref().map(|path| path.as_str().unwrap()).ok();
+                assert_eq!(resolved, expected, "{path} in {root}");
+            }
+        }
+        assert!(WorkspacePath::resolve(r"C:\w\p\a", r"C:\w\..\p").is_err());
+        // On other systems these are names like others.
+        assert_eq!(WorkspacePath::resolve(r"a\b", "/w").unwrap().as_str(), Some(r"a\b"));
     }
 
     #[test]
