@@ -50,7 +50,8 @@
 //!
 //! # Features
 //!
-//! * `os` (off by default, Unix): reads repositories on a real disk, and accepts, with the system's git.
+//! * `os` (off by default): reads repositories on a real disk, and accepts, with the system's git. On Windows it adds
+//!   a [`Repository`] of which there is no value, because no command runs ahead there.
 //! * `failpoints` (off by default): for tests; a fail point between any two steps.
 //!
 //! # Decisions that are not obvious
@@ -61,13 +62,21 @@
 //!   own may name programs. Objects go through a pack, for which git computes each name anew from the content.
 
 mod change;
+#[cfg(all(feature = "os", windows))]
+mod elsewhere;
 mod error;
 mod name;
 #[cfg(all(feature = "os", unix))]
 mod os;
+#[cfg(feature = "os")]
+mod settings;
 
 pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged};
+#[cfg(all(feature = "os", windows))]
+pub use elsewhere::{Git, MergeCheck, Offer, Reader, Repository, Snapshot};
 pub use error::GitError;
 pub use name::{ObjectFormat, ObjectName, RefName};
 #[cfg(all(feature = "os", unix))]
-pub use os::{Git, MergeCheck, Offer, Reader, Repository, Setting, Snapshot, no_programs, version_in};
+pub use os::{Git, MergeCheck, Offer, Reader, Repository, Snapshot};
+#[cfg(feature = "os")]
+pub use settings::{Setting, no_programs, version_in};

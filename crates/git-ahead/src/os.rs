@@ -16,7 +16,7 @@ mod snapshot;
 mod steps;
 
 pub use offer::{MergeCheck, Offer};
-pub use program::{Git, Setting, no_programs, version_in};
+pub use program::Git;
 pub use read::Reader;
 pub use repository::Repository;
 pub use snapshot::Snapshot;

@@ -6,6 +6,7 @@
 mod credential_file;
 mod network;
 mod pending_login;
+mod private_file;
 mod redirect_listener;
 
 use rmcp::transport::AuthorizationManager;

@@ -1,21 +1,24 @@
 //! The program of a server, which does not outlive its connection.
 
+mod group;
+
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
 use crate::untrusted::clean;
+use group::Group;
 
 /// The most bytes of a program's last output that are kept.
 const MAX_STDERR_TAIL: usize = 2 * 1024;
@@ -26,41 +29,12 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait for its end, and then for its last output, if its connection broke.
 const OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// A program, and everything that it started and that stayed in its process group. They end with this value.
+/// A program, and everything that it started and that stayed in its group. They end with this value.
 pub(crate) struct Process {
-    // The first field is dropped first, so the group is ended while the ID still belongs to its leader.
-    group: ProcessGroup,
-    child: tokio::sync::Mutex<Child>,
+    group: tokio::sync::Mutex<Group>,
     stderr_tail: Arc<Mutex<VecDeque<u8>>>,
     /// Ends with the program's output. Locked, because only one caller at a time can wait for it.
     listener: tokio::sync::Mutex<JoinHandle<()>>,
-}
-
-struct ProcessGroup {
-    id: Pid,
-    /// Whether the leader was waited for: from then on another process may get its ID.
-    is_reaped: AtomicBool,
-}
-
-impl ProcessGroup {
-    fn signal(&self, signal: Signal) {
-        if !self.is_reaped.load(Ordering::Acquire) {
-            // An error means that no process of the group is left.
-            let _ = kill_process_group(self.id, signal);
-        }
-    }
-
-    /// Ends what the leader left in the background. Called when the leader has just ended.
-    fn end(&self) {
-        self.signal(Signal::KILL);
-        self.is_reaped.store(true, Ordering::Release);
-    }
-}
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 /// Reads a program's output, and counts what was not asked for.
@@ -77,32 +51,23 @@ impl Process {
         folder: &Path,
     ) -> Result<(Self, LimitedOutput, ChildStdin, Arc<AtomicU64>), String> {
         let (program, arguments) = line.split_first().ok_or("its command is empty")?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(file_of(program, environment));
         command.args(arguments).env_clear().envs(environment).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Its own process group: Ctrl-C in the terminal does not reach it, and what it starts ends with it.
-        command.process_group(0).kill_on_drop(true);
-        let mut child = command.spawn().map_err(|error| match error.kind() {
+        let mut group = Group::start(command).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 format!("there is no program {program:?} on the path; install it, or write its whole path in the configuration")
             }
             _ => format!("{program:?} does not start: {error}"),
         })?;
-        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let group =
-            ProcessGroup { id: id.ok_or("its process has no id")?, is_reaped: AtomicBool::new(false) };
-        let (Some(input), Some(output), Some(errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err("its pipes are not there".to_owned());
-        };
+        let (input, output, errors) = group.pipes().ok_or("its pipes are not there")?;
         let stderr_tail = Arc::default();
         let listener =
             tokio::sync::Mutex::new(tokio::spawn(collect_stderr_tail(errors, Arc::clone(&stderr_tail))));
         let unsolicited_bytes = Arc::<AtomicU64>::default();
         let output = LimitedOutput { output, unsolicited_bytes: Arc::clone(&unsolicited_bytes) };
         Ok((
-            Self { group, child: tokio::sync::Mutex::new(child), stderr_tail, listener },
+            Self { group: tokio::sync::Mutex::new(group), stderr_tail, listener },
             output,
             input,
             unsolicited_bytes,
@@ -111,7 +76,7 @@ impl Process {
 
     /// How it ended, or its last output; empty if it printed nothing and still runs.
     pub(crate) async fn exit_description(&self) -> String {
-        let waits = async { self.child.lock().await.wait().await };
+        let waits = async { self.group.lock().await.wait().await };
         let status = tokio::time::timeout(OUTPUT_TIMEOUT, waits).await;
         let status =
             status.ok().and_then(Result::ok).map(|status| format!("it ended ({status})")).unwrap_or_default();
@@ -135,16 +100,29 @@ impl Process {
 
     /// Ends it step by step; its input was closed before.
     pub(crate) async fn end(&self) {
-        let mut child = self.child.lock().await;
-        for signal in [Signal::TERM, Signal::KILL] {
-            if tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await.is_ok() {
+        let mut group = self.group.lock().await;
+        for end in [Group::ask_to_end, Group::kill] {
+            if tokio::time::timeout(EXIT_TIMEOUT, group.wait()).await.is_ok() {
                 break;
             }
-            self.group.signal(signal);
+            end(&mut group);
         }
-        let _ = tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await;
-        self.group.end();
+        let _ = tokio::time::timeout(EXIT_TIMEOUT, group.wait()).await;
+        group.end();
     }
+}
+
+/// What is started for a program's name. Windows itself finds no program whose name ends in `.cmd` or `.bat`, as those
+/// of npm do.
+fn file_of(program: &str, environment: &BTreeMap<String, String>) -> OsString {
+    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let of_script = |ending: &str| {
+        let name = format!("{program}.{ending}");
+        std::env::split_paths(path).map(|folder| folder.join(&name)).find(|file| file.is_file())
+    };
+    let is_bare = cfg!(windows) && !program.contains(['/', '\\', '.']);
+    let script = if is_bare { ["exe", "cmd", "bat"].into_iter().find_map(of_script) } else { None };
+    script.map_or_else(|| program.into(), OsString::from)
 }
 
 async fn collect_stderr_tail(mut errors: ChildStderr, stderr_tail: Arc<Mutex<VecDeque<u8>>>) {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::{GitError, ObjectFormat};
+use crate::{GitError, ObjectFormat, Setting, no_programs, version_in};
 
 /// The first version that can be told to fetch no missing objects.
 const LEAST: (u32, u32) = (2, 45);
@@ -24,64 +24,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest answer that is held in memory, in bytes.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
-/// Settings that override those of the repository, so that no program but git runs, nothing is fetched, and nothing
-/// is cleaned up.
-const SETTINGS: [(&str, &str); 17] = [
-    ("core.alternateRefsCommand", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("core.bigFileThreshold", "64m"),
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.logAllRefUpdates", "true"),
-    ("core.sharedRepository", "umask"),
-    ("gc.auto", "0"),
-    ("gc.autoDetach", "false"),
-    ("gpg.program", "false"),
-    ("gpg.ssh.program", "false"),
-    ("gpg.x509.program", "false"),
-    ("log.showSignature", "false"),
-    ("maintenance.auto", "false"),
-    ("pack.threads", "1"),
-    ("pack.windowMemory", "64m"),
-    ("submodule.recurse", "false"),
-];
-
-/// The major and minor version in the output of `git version`: `git version 2.47.3`, possibly with more behind it.
-pub fn version_in(text: &str) -> Option<(u32, u32)> {
-    let mut parts = text.strip_prefix("git version ")?.split(['.', ' ', '\n']);
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
-/// Variables with which git starts no other program that a repository's configuration names, fetches nothing and
-/// cleans nothing up. They do not cover filters, diff drivers and merge drivers: whoever starts git has to prevent
-/// those.
-pub fn no_programs() -> impl Iterator<Item = (String, String)> {
-    let settings = SETTINGS.iter().enumerate().flat_map(|(place, (key, value))| {
-        let (key, value) = ((*key).to_owned(), (*value).to_owned());
-        [(format!("GIT_CONFIG_KEY_{place}"), key), (format!("GIT_CONFIG_VALUE_{place}"), value)]
-    });
-    let count = ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string());
-    settings.chain([count, ("GIT_NO_LAZY_FETCH".to_owned(), "1".to_owned())])
-}
-
 /// The system's git, 2.45 or later.
 #[derive(Debug, Clone)]
 pub struct Git {
     program: PathBuf,
     path: OsString,
-}
-
-/// One setting of git.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// `system`, `global`, `local` or `worktree`.
-    pub scope: String,
-    /// The file that has it; for the repository's own, relative to the work tree.
-    pub file: Option<PathBuf>,
-    /// Its name, in lower case except for the part between two dots.
-    pub key: String,
-    /// Its value; a name without a value means true.
-    pub value: Option<String>,
 }
 
 /// The repository that a git command works on.

@@ -1,8 +1,7 @@
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,12 +12,10 @@ use rmcp::transport::auth::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::login_of;
+use super::{login_of, private_file};
 use crate::config::ServerConfig;
 use crate::untrusted::clean;
 
-/// The most bytes of the file.
-const MAX_FILE: u64 = 1024 * 1024;
 /// The most bytes of a token, because more does not fit into a header.
 const MAX_TOKEN: usize = 16 * 1024;
 /// How long to wait for another process that refreshes the tokens.
@@ -103,7 +100,7 @@ impl CredentialFile {
 
     /// The login that is kept; `None` if there is none for this server.
     pub(super) fn read(&self) -> Result<Option<SavedLogin>, String> {
-        let Some(text) = read_private(&self.file).map_err(|why| self.file_error("read", &why))? else {
+        let Some(text) = private_file::read(&self.file).map_err(|why| self.file_error("read", &why))? else {
             return Ok(None);
         };
         let wrong = |_| self.file_error("read", "it is none of headstart's; log out, and in once more");
@@ -115,7 +112,7 @@ impl CredentialFile {
     fn write(&self, saved: &SavedLogin) -> Result<(), String> {
         self.remember_secrets(saved);
         let text = serde_json::to_string(saved).map_err(|error| error.to_string())?;
-        write_private(&self.file, &text).map_err(|error| self.file_error("written", &error.to_string()))
+        private_file::write(&self.file, &text).map_err(|error| self.file_error("written", &error.to_string()))
     }
 
     /// Deletes the login; returns whether there was one.
@@ -202,13 +199,7 @@ impl CredentialStore for CredentialFile {
     /// Lets one process at a time refresh the tokens, because a refresh token can be used only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let failed = |error: io::Error| store_error(self.file_error("written", &error.to_string()));
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(self.lock_file())
-            .map_err(failed)?;
+        let lock = private_file::open_lock(&self.lock_file()).map_err(failed)?;
         let late = tokio::time::Instant::now() + MAX_WAIT;
         loop {
             match lock.try_lock() {
@@ -220,37 +211,4 @@ impl CredentialStore for CredentialFile {
             }
         }
     }
-}
-
-/// The text of a file that only this user can read; `None` if it does not exist.
-fn read_private(path: &Path) -> Result<Option<String>, String> {
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path);
-    let file = match opened {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-    };
-    let metadata = file.metadata().map_err(|error| error.to_string())?;
-    if !metadata.is_file()
-        || metadata.mode() & 0o077 != 0
-        || metadata.uid() != rustix::process::geteuid().as_raw()
-    {
-        return Err("it is not this user's alone (0600); log out, and in once more".to_owned());
-    }
-    let mut text = String::new();
-    file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    Ok(Some(text))
-}
-
-/// Replaces a file as a whole. Nobody else can read it at any time.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
 }

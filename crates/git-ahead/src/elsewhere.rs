@@ -1,0 +1,144 @@
+//! Stands in for repositories on Windows, where no command runs ahead: hosts compile against it, and no value of it
+//! exists.
+
+use std::ffi::{OsStr, OsString};
+use std::os::windows::io::AsHandle;
+use std::path::Path;
+
+use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared, TreeError};
+
+use crate::{GitChange, GitError, ObjectName, RefName, Setting};
+
+/// The system's git, which is not started on this system.
+#[derive(Debug, Clone)]
+pub enum Git {}
+
+/// What reads a view's repository, of which there is none on this system.
+#[derive(Debug)]
+pub struct Reader(Git);
+
+/// The state of a repository, which is not taken on this system.
+#[derive(Debug)]
+pub enum Snapshot {}
+
+/// A repository as a participant in commits, which none is on this system.
+#[derive(Debug, Clone)]
+pub struct Repository(Git);
+
+/// What can be done with commits that cannot be accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The ref under which [`Repository::keep`] stores them.
+    pub name: RefName,
+    /// The commit.
+    pub tip: ObjectName,
+    /// The result of a merge with what the user has now.
+    pub merge: MergeCheck,
+}
+
+/// The result of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeCheck {
+    /// It has no conflicts.
+    Clean,
+    /// It has conflicts.
+    Conflicts,
+    /// There is nothing to merge with.
+    Unknown,
+}
+
+fn why() -> GitError {
+    GitError::Unsupported { reason: "this system has no views".to_owned() }
+}
+
+impl Git {
+    /// Always an error.
+    pub fn find(_path: &OsStr) -> Result<Self, GitError> {
+        Err(why())
+    }
+
+    /// All settings that apply in a work tree.
+    pub fn settings(
+        &self,
+        _work_tree: &Path,
+        _users: &[(OsString, OsString)],
+    ) -> Result<Vec<Setting>, GitError> {
+        match *self {}
+    }
+}
+
+impl Reader {
+    /// Reads the repositories of views of this workspace.
+    pub fn new(git: Git, _workspace: &Path, _home: &Path) -> Self {
+        Self(git)
+    }
+
+    /// What changed in the view.
+    pub fn read(
+        &self,
+        _before: Option<&Snapshot>,
+        _view: impl AsHandle,
+        _state: &Path,
+        _pack: &str,
+    ) -> Result<Option<GitChange>, GitError> {
+        match self.0 {}
+    }
+
+    /// Makes a change in the view's repository.
+    pub fn apply_to_view(
+        &self,
+        _view: impl AsHandle,
+        _state: &Path,
+        _change: &GitChange,
+    ) -> Result<(), GitError> {
+        match self.0 {}
+    }
+
+    /// The state of the view's repository.
+    pub fn snapshot(&self, _view: impl AsHandle) -> Result<Option<Snapshot>, GitError> {
+        match self.0 {}
+    }
+}
+
+impl Snapshot {
+    /// Always an error.
+    pub fn take(_workspace: impl AsHandle, _home: &Path) -> Result<Option<Self>, GitError> {
+        Err(why())
+    }
+
+    /// Always an error.
+    pub fn changed_since(_workspace: impl AsHandle, _since: i64) -> Result<bool, GitError> {
+        Err(why())
+    }
+}
+
+impl Repository {
+    /// The repository of a workspace.
+    pub fn new(git: Git, _workspace: &Path, _state: &Path) -> Self {
+        Self(git)
+    }
+
+    /// What can be done with the commits of a change.
+    pub fn offer(&self, _change: &GitChange, _id: &str) -> Result<Option<Offer>, GitError> {
+        match self.0 {}
+    }
+
+    /// Stores the commits of a change under a ref of their own.
+    pub fn keep(&self, _change: &GitChange, _id: &str) -> Result<Option<RefName>, GitError> {
+        match self.0 {}
+    }
+}
+
+impl Participant for Repository {
+    fn prepare(&self, _change: &str, _direction: Direction) -> Result<Box<dyn Prepared>, NotPrepared> {
+        match self.0 {}
+    }
+
+    fn finish(&self, _note: &str, _direction: Direction) -> Result<Finish, TreeError> {
+        match self.0 {}
+    }
+
+    fn release(&self, _note: &str) -> Result<(), TreeError> {
+        match self.0 {}
+    }
+}
