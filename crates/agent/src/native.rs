@@ -88,6 +88,7 @@
 
 mod files;
 mod open;
+mod real_path;
 mod sessions;
 
 use std::sync::{Mutex, PoisonError};
@@ -100,6 +101,7 @@ use headstart_speculation::{Consent, Host};
 use headstart_tool_gate::{GateContext, Verdict};
 
 pub use self::open::{NativeAgent, NativeError, NativeOptions, Reply};
+pub use self::real_path::real_path;
 pub use self::sessions::{ListedSession, OpenSession, Sessions, SessionsError};
 use crate::ports::Runtime;
 

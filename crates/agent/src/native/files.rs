@@ -64,7 +64,9 @@ fn append(file: &Mutex<File>, lines: &str) -> io::Result<()> {
 /// Opens a file that only its user can read.
 fn opened(path: &Path) -> Result<File, NativeError> {
     let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
+    options.read(true).create(true);
+    // On Windows a file that can only be appended to cannot be shortened after an error.
+    let _ = if cfg!(windows) { options.write(true) } else { options.append(true) };
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map_err(NativeError::file(path))

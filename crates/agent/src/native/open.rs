@@ -16,7 +16,7 @@ use headstart_toolbox::{CommandRunner, Tool, Toolbox};
 use tokio::task::JoinHandle;
 
 use super::files::Files;
-use super::{SessionsError, TokioHost, TokioRuntime};
+use super::{SessionsError, TokioHost, TokioRuntime, real_path};
 use crate::handle::{AgentHandle, Updates, agent};
 use crate::item::Item;
 use crate::options::{AfterDecline, AgentOptions, Ports};
@@ -187,7 +187,7 @@ impl NativeOptions {
     ///
     /// Outside of a runtime of tokio.
     pub fn begin(self) -> Result<NativeAgent, NativeError> {
-        let folder = self.folder.canonicalize().map_err(NativeError::file(&self.folder))?;
+        let folder = real_path(&self.folder).map_err(NativeError::file(&self.folder))?;
         let rules = GateContext { workspace: folder.display().to_string(), ..self.rules };
         let host = Arc::new(TokioHost::new(rules));
         let id = self.resume.clone().unwrap_or_else(random_id);

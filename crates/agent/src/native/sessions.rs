@@ -1,4 +1,6 @@
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+#[cfg(unix)]
+use std::fs::TryLockError;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -164,14 +166,13 @@ impl Sessions {
 
     /// Whether a conversation is open nowhere.
     pub fn is_free(&self, id: &str) -> bool {
-        File::open(self.file(id))
-            .map_or(true, |file| !matches!(Locked::new(file), Err(TryLockError::WouldBlock)))
+        !matches!(lock(&self.file(id), OpenOptions::new().read(true), id), Err(SessionsError::Open { .. }))
     }
 
     /// Continues a conversation. Nobody else can until the value is dropped.
     pub fn resume(&self, id: &str) -> Result<(Session, OpenSession), SessionsError> {
         let path = self.file(id);
-        let mut open = lock(&path, OpenOptions::new().read(true).append(true), id)?;
+        let mut open = lock(&path, for_end(&mut OpenOptions::new()).read(true), id)?;
         let mut bytes = Vec::new();
         open.0.read_to_end(&mut bytes).map_err(SessionsError::file("read", &path))?;
         let session = Session::read(&bytes)
@@ -302,8 +303,7 @@ impl OpenSession {
     /// Creates the file, which only its user can read, in a folder with room for it.
     fn create(&self) -> Result<Locked, SessionsError> {
         let Sessions { folder, workspace } = &self.sessions;
-        let mut private = DirBuilder::new();
-        let mut options = OpenOptions::new();
+        let (mut private, mut options) = (DirBuilder::new(), OpenOptions::new());
         #[cfg(unix)]
         {
             std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
@@ -316,7 +316,7 @@ impl OpenSession {
         }
         self.sessions.sweep()?;
         let id = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        lock(&self.path, options.append(true).create_new(true), &id)
+        lock(&self.path, for_end(&mut options).create_new(true), &id)
     }
 }
 
@@ -331,13 +331,7 @@ impl SessionStore for OpenSession {
 #[derive(Debug)]
 struct Locked(File);
 
-impl Locked {
-    fn new(file: File) -> Result<Self, TryLockError> {
-        file.try_lock()?;
-        Ok(Self(file))
-    }
-}
-
+#[cfg(unix)]
 impl Drop for Locked {
     fn drop(&mut self) {
         // Closing the file is not enough, because a child that another thread has just forked shares the file until it
@@ -346,11 +340,34 @@ impl Drop for Locked {
     }
 }
 
-fn lock(path: &Path, options: &OpenOptions, id: &str) -> Result<Locked, SessionsError> {
+/// Opens a file for writing at its end.
+fn for_end(options: &mut OpenOptions) -> &mut OpenOptions {
+    // On Windows a file that can only be appended to cannot be shortened, and whoever holds the lock writes alone.
+    if cfg!(windows) { options.write(true) } else { options.append(true) }
+}
+
+#[cfg(unix)]
+fn lock(path: &Path, options: &mut OpenOptions, id: &str) -> Result<Locked, SessionsError> {
     let open = options.open(path).map_err(SessionsError::file("open", path))?;
-    Locked::new(open).map_err(|error| match error {
-        TryLockError::WouldBlock => SessionsError::Open { id: id.to_owned() },
-        TryLockError::Error(error) => SessionsError::file("lock", path)(error),
+    match open.try_lock() {
+        Ok(()) => Ok(Locked(open)),
+        Err(TryLockError::WouldBlock) => Err(SessionsError::Open { id: id.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(SessionsError::file("lock", path)(error)),
+    }
+}
+
+/// The lock is that nobody else may have the file open for writing: on Windows a lock on its bytes would keep others
+/// from reading them.
+#[cfg(windows)]
+fn lock(path: &Path, options: &mut OpenOptions, id: &str) -> Result<Locked, SessionsError> {
+    /// That others may read and remove the file.
+    const FILE_SHARE_READ_AND_DELETE: u32 = 1 | 4;
+    /// The system's error for a file that somebody else has open in a way that excludes this one.
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    std::os::windows::fs::OpenOptionsExt::share_mode(options, FILE_SHARE_READ_AND_DELETE);
+    options.open(path).map(Locked).map_err(|error| match error.raw_os_error() {
+        Some(ERROR_SHARING_VIOLATION) => SessionsError::Open { id: id.to_owned() },
+        _ => SessionsError::file("open", path)(error),
     })
 }
 
