@@ -165,6 +165,10 @@ impl Host for NativeHost {
         self.checks.as_ref()?.of(changed)
     }
 
+    fn confines_commands(&self) -> bool {
+        cfg!(target_os = "linux")
+    }
+
     fn freshness(&self) -> Freshness {
         self.freshness
     }

@@ -213,7 +213,13 @@ impl CallTools {
         judge: fn(&Gate, CallRef<'_>, &GateContext) -> Verdict,
     ) -> (GateContext, Verdict) {
         let context = self.host.gate_context();
-        let verdict = judge(&self.gate, CallRef { name: &call.name, args: &call.args }, &context);
+        let mut verdict = judge(&self.gate, CallRef { name: &call.name, args: &call.args }, &context);
+        let declared = context.declaration(&call.name).or_else(|| Declaration::of_ours(&call.name));
+        let is_command = declared.is_some_and(Declaration::runs_commands);
+        if is_command && verdict.decision == Decision::Allow && !self.host.confines_commands() {
+            let detail = "nothing on this system confines a command, so you are asked about each".to_owned();
+            verdict = Verdict { decision: Decision::Boundary, detail, hardened: None, ..verdict };
+        }
         let (decision, reason) = (verdict.decision.as_str(), verdict.reason.as_str());
         debug!(tool = call.name, id = call.id, decision, reason, "the gate judged a call");
         trace!(target: CONTENT, id = call.id, args = json(&call.args), detail = verdict.detail, "the call");

@@ -78,6 +78,12 @@ pub trait Host: Send + Sync {
         None
     }
 
+    /// Whether the runner of commands confines those that nobody was asked about. If it cannot, the user is asked about
+    /// each command, and ahead of the user none runs.
+    fn confines_commands(&self) -> bool {
+        true
+    }
+
     /// Does the work of a call while other calls do theirs.
     ///
     /// By default it is done in place, together with the other calls: they wait for something at the same time, but

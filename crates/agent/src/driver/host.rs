@@ -123,6 +123,10 @@ impl Host for ConversationHost {
         self.host.check(changed)
     }
 
+    fn confines_commands(&self) -> bool {
+        self.host.confines_commands()
+    }
+
     async fn run_concurrently(&self, work: BoxFuture<'static, ()>) {
         self.host.run_concurrently(work).await;
     }

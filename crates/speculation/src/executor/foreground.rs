@@ -182,7 +182,8 @@ impl ForegroundExecutor {
 /// secret, and for a read that the user's policy asks about.
 fn asks_to_read(verdict: &Verdict) -> bool {
     let reads = |effect: &Effect| effect.kind == EffectKind::ReadOnly;
-    matches!(verdict.reason, Reason::SecretPath | Reason::Policy) && verdict.effects.iter().all(reads)
+    matches!(verdict.reason, Reason::SecretPath | Reason::Policy | Reason::ReadOnly)
+        && verdict.effects.iter().all(reads)
 }
 
 fn changed_meanwhile(paths: &[String]) -> CallResult {

@@ -22,4 +22,5 @@ mod tasks;
 
 mod together;
 mod tool_policies;
+mod unconfined;
 mod undone;

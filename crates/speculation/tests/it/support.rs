@@ -141,6 +141,7 @@ pub(crate) struct TestHost {
     pub(crate) freshness: Mutex<Freshness>,
     pub(crate) check: Mutex<Option<Check>>,
     pub(crate) reports_call_states: AtomicBool,
+    pub(crate) confines_nothing: AtomicBool,
     /// How long the user thinks about each question.
     pub(crate) asking_takes_ms: AtomicU64,
     /// What was known of the calls that the host was asked about.
@@ -165,6 +166,7 @@ impl TestHost {
             freshness: Mutex::default(),
             check: Mutex::default(),
             reports_call_states: AtomicBool::new(false),
+            confines_nothing: AtomicBool::new(false),
             asking_takes_ms: AtomicU64::new(0),
             prepared: Mutex::default(),
         })
@@ -234,6 +236,10 @@ impl Host for TestHost {
         let limits = self.limits_above.lock().unwrap().unwrap_or(step.limits);
         let refuses = self.refuses_steps.load(Ordering::SeqCst);
         (!refuses).then(|| StepAbove { id: format!("{}+", step.below), limits })
+    }
+
+    fn confines_commands(&self) -> bool {
+        !self.confines_nothing.load(Ordering::SeqCst)
     }
 
     fn reports_call_states(&self) -> bool {
