@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::CliError;
+use crate::system::{users_folder, variable_name, variables};
 
 /// The environment variables of the process, read once. An empty variable counts as not set.
 #[derive(Debug, Clone, Default)]
@@ -10,11 +11,14 @@ pub(crate) struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
     pub(crate) fn of_process() -> Self {
-        std::env::vars_os().collect()
+        variables().collect()
     }
 
     pub(crate) fn get(&self, variable: &str) -> Option<&OsStr> {
-        self.0.get(OsStr::new(variable)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+        self.0
+            .get(OsStr::new(&*variable_name(variable)))
+            .map(OsString::as_os_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// The value as text; an error if it is not UTF-8.
@@ -56,11 +60,13 @@ impl Environment {
     }
 
     /// A folder for headstart's files according to the XDG base directories: `$VARIABLE/headstart`, or else
-    /// `$HOME/FALLBACK/headstart`. Relative values are ignored, as the specification demands.
+    /// `$HOME/FALLBACK/headstart`, on Windows `%LOCALAPPDATA%\headstart` or `%APPDATA%\headstart`. Relative values are
+    /// ignored, as the specification demands.
     pub(crate) fn xdg(&self, variable: &str, fallback: &str) -> Option<PathBuf> {
-        let absolute = |variable| self.get(variable).map(Path::new).filter(|path| path.is_absolute());
-        let parent =
-            absolute(variable).map(Path::to_owned).or_else(|| Some(absolute("HOME")?.join(fallback)))?;
+        let absolute =
+            |variable: &str| self.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        let is_configuration = variable == "XDG_CONFIG_HOME";
+        let parent = absolute(variable).or_else(|| users_folder(absolute, is_configuration, fallback))?;
         Some(parent.join("headstart"))
     }
 }
@@ -73,6 +79,8 @@ impl FromIterator<(OsString, OsString)> for Environment {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn environment(variables: &[(&str, &str)]) -> Environment {

@@ -9,7 +9,7 @@ use headstart_providers::RecordingError;
 
 use crate::exit::ExitStatus;
 use crate::shell_words::shell_word;
-use crate::signals;
+use crate::system::signals;
 
 /// Why a command failed. The text names what is concerned, and what to do.
 #[derive(Debug, thiserror::Error)]

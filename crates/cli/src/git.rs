@@ -1,8 +1,10 @@
 //! The user's git, and the repository of a workspace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headstart_git_ahead::{Git, GitError, Repository};
+
+use crate::system::{find_program, is_inside};
 
 /// The repository that takes part in accepts; `None` if there is none, or no suitable git. Without it, accepting work
 /// that ran git commands is an error that says so.
@@ -16,7 +18,17 @@ pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repos
 
 /// The user's git. A git that the workspace contains is not used.
 pub(crate) fn find(workspace: &Path) -> Result<Git, GitError> {
+    Git::find(&std::env::join_paths(folders(workspace)).unwrap_or_default())
+}
+
+/// The program of git for commands that only read.
+pub(crate) fn program(workspace: &Path) -> Option<PathBuf> {
+    // The system looks for it in the search path that the command gets.
+    if cfg!(unix) { Some("git".into()) } else { find_program("git", folders(workspace)) }
+}
+
+/// The folders of the search path that the workspace does not contain.
+fn folders(workspace: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let outside = std::env::split_paths(&path).filter(|folder| !folder.starts_with(workspace));
-    Git::find(&std::env::join_paths(outside).unwrap_or_default())
+    std::env::split_paths(&path).filter(|folder| !is_inside(folder, workspace)).collect()
 }

@@ -57,8 +57,12 @@ impl HabitsFile {
         self.pending.push(update);
         create_private_folder(&folder)?;
         let lock = folder.join("lock");
-        let held =
-            File::options().create(true).append(true).open(&lock).map_err(CliError::io("open", &lock))?;
+        let held = File::options()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(&lock)
+            .map_err(CliError::io("open", &lock))?;
         let _held = FileLock::exclusive_within(held, PATIENCE)
             .map_err(|error| CliError::io("lock", &lock)(error.into()))?;
         let mut habits = match self.read() {

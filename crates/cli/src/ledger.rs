@@ -9,7 +9,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -21,6 +20,7 @@ use crate::error::CliError;
 use crate::file_lock::FileLock;
 use crate::output;
 use crate::store::{self, Store};
+use crate::system::PrivateFile as _;
 
 /// How long to wait for the lock. Writing a line takes microseconds, and a process that stops in the middle of it must
 /// not stop this one.
@@ -122,7 +122,7 @@ impl Ledger {
 
 /// Appends whole lines to a file that several processes write to.
 pub(crate) fn append(path: &Path, lines: String) -> io::Result<()> {
-    let open = || File::options().read(true).append(true).create(true).mode(0o600).open(path);
+    let open = || File::options().read(true).append(true).create(true).private().open(path);
     let mut text = lines;
     let mut add = |file: &mut File| {
         if ends_in_a_line(file)? {
@@ -130,6 +130,13 @@ pub(crate) fn append(path: &Path, lines: String) -> io::Result<()> {
         }
         file.write_all(text.as_bytes())
     };
+    // On Windows a lock keeps others from reading, so there a file beside it is locked.
+    if cfg!(windows) {
+        let lock =
+            File::options().write(true).create(true).truncate(false).open(path.with_extension("lock"))?;
+        let _locked = FileLock::exclusive_within(lock, PATIENCE);
+        return add(&mut open()?);
+    }
     match FileLock::exclusive_within(open()?, PATIENCE) {
         Ok(mut locked) => add(&mut locked),
         // Even without the lock a line is one write at the end of the file.

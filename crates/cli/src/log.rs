@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,6 +14,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::prelude::*;
 
 use crate::error::CliError;
+use crate::system::PrivateFile as _;
 
 /// What is logged, and where.
 #[derive(Debug, Default, clap::Args)]
@@ -60,7 +60,7 @@ impl Log {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).append(true).private().open(path)
 }
 
 /// Also logs panics. They are still printed to the screen.

@@ -5,7 +5,9 @@
 //!
 //! # Limitations
 //!
-//! Unix only: the state folder relies on permission bits and advisory file locks.
+//! Commands run ahead on Linux only, because only there they can be confined. On Windows no command runs without its
+//! user's yes, what is beyond the terminal and the files of a user is closed (hooks that allow, views, copies of other
+//! machines' workspaces), and the state folder has to be in the user's profile, which others cannot write.
 //!
 //! # Decisions that are not obvious
 //!
@@ -111,19 +113,19 @@ mod model_spec;
 mod models;
 mod output;
 mod parts;
-mod process_group;
 mod program;
 mod remote;
 mod repository;
 mod rules;
 mod runner;
 mod secrets;
+#[cfg_attr(windows, path = "serve/absent.rs")]
 mod serve;
 mod sessions;
 mod setup;
 mod shell_words;
-mod signals;
 mod store;
+mod system;
 mod terminal;
 mod tool_rows;
 #[cfg_attr(not(feature = "mcp"), path = "tool_servers/absent.rs")]
@@ -155,7 +157,9 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::confined_entry(std::env::args_os(), runner::holds_a_secret) {
         return code;
     }
+    #[cfg(unix)]
     let mut arguments = std::env::args_os().skip(1);
+    #[cfg(unix)]
     if arguments.next().is_some_and(|first| first == runner::WATCHDOG) {
         return runner::run_watchdog(arguments);
     }

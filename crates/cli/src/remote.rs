@@ -99,7 +99,8 @@ impl Remote {
         environment: &Environment,
         state: Option<&Path>,
     ) -> Option<Self> {
-        if settings.remote.is_empty() {
+        // Another machine shows a workspace at its own path, and a path of Windows is none there.
+        if settings.remote.is_empty() || cfg!(windows) {
             return None;
         }
         let limits = ViewLimits {

@@ -4,18 +4,18 @@ mod background;
 mod bounded_output;
 mod clean_environment;
 mod machine;
+mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use headstart_agent::native::real_path;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Confinement;
 use headstart_tool_gate::DenyRules;
@@ -23,20 +23,20 @@ use headstart_toolbox::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, ToolError,
     ViewId, ViewOutput, ViewRequest, ViewSupport,
 };
-use rustix::process::{Pid, kill_process};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::time::{Instant, sleep_until};
 
-pub(crate) use background::{BackgroundCommands, WATCHDOG, run_watchdog};
+pub(crate) use background::BackgroundCommands;
 use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::clean_environment;
+#[cfg(unix)]
+pub(crate) use watchdog::{WATCHDOG, run_watchdog};
 
-use crate::process_group::{Group, start_without_terminal};
 use crate::remote::ViewHosts;
-use crate::signals::Signals;
+use crate::system::signals::Signals;
+use crate::system::{Group, GroupLeader, OutputPipe, find_bash, own_program, path_in, variables};
 use machine::InstalledGit;
 
 /// How long to wait after the end of a command for output of processes that left its group.
@@ -73,12 +73,9 @@ pub(crate) struct BashRunner {
 impl BashRunner {
     /// A runner for the workspace `root`, an absolute path, with the current environment of this process.
     pub(crate) fn new(root: PathBuf) -> Self {
-        // This names the executable that runs now, even if its file was replaced meanwhile.
-        let own = PathBuf::from("/proc/self/exe");
-        let confiner = if own.exists() { Some(own) } else { std::env::current_exe().ok() };
         Self {
-            confiner: Some(confiner.unwrap_or_default()),
-            ..Self::with_environment(root, std::env::vars_os().collect())
+            confiner: Some(own_program().unwrap_or_default()),
+            ..Self::with_environment(root, variables().collect())
         }
     }
 
@@ -90,7 +87,7 @@ impl BashRunner {
     /// Like [`new`](Self::new), but with the given environment of the user, and without a program that could confine
     /// commands.
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
-        let root = root.canonicalize().unwrap_or(root);
+        let root = real_path(&root).unwrap_or(root);
         let clean = clean_environment(&users, &root);
         Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: ViewHosts::default() }
     }
@@ -98,8 +95,8 @@ impl BashRunner {
     /// The folder on disk. Neither a link nor a change made meanwhile can lead out of the workspace.
     fn directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
         let failed = |message: String| ToolError::failed(message);
-        let named = self.root.join(OsStr::from_bytes(path.as_bytes()));
-        let real = named.canonicalize().map_err(|error| {
+        let named = path_in(&self.root, path);
+        let real = named.and_then(|named| real_path(&named)).map_err(|error| {
             ToolError::caused(format!("{path} is not on disk, and a command cannot run in it"), error)
         })?;
         if !real.starts_with(&self.root) {
@@ -111,11 +108,9 @@ impl BashRunner {
         Ok(real)
     }
 
-    fn bash(environment: &BTreeMap<OsString, OsString>) -> io::Result<PathBuf> {
+    fn bash(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<PathBuf> {
         let path = environment.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
-        find_bash(path).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::NotFound, "bash is not installed where PATH can find it")
-        })
+        find_bash(path, &self.root).map_err(|why| io::Error::new(io::ErrorKind::NotFound, why))
     }
 
     fn environment(&self, environment: CommandEnvironment) -> BTreeMap<OsString, OsString> {
@@ -147,7 +142,7 @@ impl BashRunner {
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
         let unasked = request.environment == CommandEnvironment::Clean;
-        let bash = Self::bash(&environment).map_err(not_started)?;
+        let bash = self.bash(&environment).map_err(not_started)?;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
@@ -176,12 +171,7 @@ impl BashRunner {
         loop {
             tokio::select! {
                 exited = child.wait() => return exited.map_err(lost),
-                signal = signals.next() => {
-                    // The process has not been waited for yet, so no other process can have its id. If it has ended
-                    // meanwhile, the signal has no effect.
-                    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-                    let _ = pid.map(|pid| kill_process(pid, signal.signal()));
-                }
+                signal = signals.next() => signal.pass_on(&child),
             }
         }
     }
@@ -257,8 +247,8 @@ impl BashRunner {
 struct RunningCommand {
     // This comes first, so that the group is ended while no other process can have its leader's id.
     group: Group,
-    child: Child,
-    output: Receiver,
+    leader: GroupLeader,
+    output: OutputPipe,
 }
 
 /// Takes the builder by value, because it holds this process's write ends of the pipe. They must be closed, or the pipe
@@ -267,19 +257,8 @@ fn start(mut process: Command) -> io::Result<RunningCommand> {
     let (reader, writer) = io::pipe()?;
     // Standard output and standard error share a pipe, so that the output stays in order.
     process.stdout(writer.try_clone()?).stderr(writer).kill_on_drop(true);
-    let child = start_without_terminal(process)?;
-    let group = Group::of(&child).ok_or_else(|| io::Error::other("the process has no id"))?;
-    let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    Ok(RunningCommand { group, child, output })
-}
-
-/// Looks for bash in the system's folders first, and in `PATH` only if they have none.
-fn find_bash(path: &OsStr) -> Option<PathBuf> {
-    [PathBuf::from("/bin"), PathBuf::from("/usr/bin")]
-        .into_iter()
-        .chain(std::env::split_paths(path).filter(|folder| folder.is_absolute()))
-        .map(|folder| folder.join("bash"))
-        .find(|file| file.is_file())
+    let (group, leader) = Group::start_without_terminal(process)?;
+    Ok(RunningCommand { group, leader, output: OutputPipe::new(reader)? })
 }
 
 impl RunningCommand {
@@ -289,7 +268,7 @@ impl RunningCommand {
         mut kept: BoundedOutput,
         mut told: OutputListener<'_>,
     ) -> Result<CommandOutput, ToolError> {
-        let Self { group, child, output } = self;
+        let Self { group, leader, output } = self;
         let mut buffer = vec![0; 64 * 1024];
         let mut status: Option<ExitStatus> = None;
         let mut timed_out = false;
@@ -299,7 +278,7 @@ impl RunningCommand {
         while open || status.is_none() {
             let mut alarm = pin!(wait_until(until));
             tokio::select! {
-                exited = child.wait(), if status.is_none() => {
+                exited = leader.wait(), if status.is_none() => {
                     status = Some(exited.map_err(lost)?);
                     // Background processes of the command end with it.
                     group.end();

@@ -8,6 +8,7 @@ mod calls;
 mod copy;
 mod disk;
 mod log;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ use crate::program::program;
 use crate::views::Views;
 use calls::ServedCall;
 use copy::WorkspaceCopy;
-pub(crate) use copy::{all as all_copies, remove as remove_copy};
+pub(crate) use stored::{all as all_copies, remove as remove_copy};
 
 /// The time limit for the first message.
 const GREETING: Duration = Duration::from_secs(30);

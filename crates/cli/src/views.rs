@@ -170,6 +170,7 @@ impl Views {
     }
 
     /// These views with the workspace shown at another path, because it is a copy.
+    #[cfg(unix)]
     pub(crate) fn shown_at(mut self, path: PathBuf) -> Self {
         self.options.shown_at = Some(path);
         self

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::Path;
 
+use headstart_agent::native::real_path;
 use ignore::WalkBuilder;
 
 use crate::error::CliError;
@@ -9,7 +10,7 @@ use crate::store::Record;
 /// The absolute path, without links, of the folder that a flag names, or else of the current folder.
 pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
     let path = flag.unwrap_or(Path::new("."));
-    let absolute = path.canonicalize().map_err(|error| match error.kind() {
+    let absolute = real_path(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CliError::NoWorkspace { path: path.to_owned() },
         io::ErrorKind::NotADirectory => CliError::WorkspaceNotADirectory { path: path.to_owned() },
         _ => CliError::io("open", path)(error),

@@ -1,14 +1,15 @@
 //! Lends the terminal to an editor of the user's, or to the shell.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use headstart_agent::EditKind;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::signals::Signals;
+use crate::system::find_bash;
+use crate::system::signals::{self, Signals};
 use crate::terminal::{Input, Style};
 
 /// The program that gets the terminal.
@@ -30,9 +31,7 @@ impl Chat {
     ) -> Result<(), CliError> {
         match to {
             Handover::ToShell => {
-                self.with_terminal_released(input, || {
-                    signal_hook::low_level::raise(signal_hook::consts::SIGTSTP)
-                })?;
+                self.with_terminal_released(input, signals::stop)?;
                 Ok(())
             }
             Handover::ToEditor => {
@@ -98,7 +97,17 @@ fn with_text(text: &str) -> io::Result<tempfile::NamedTempFile> {
 
 /// Runs the editor as git does: the variable contains a command with its arguments.
 fn run(editor: &str, path: &Path) -> io::Result<std::process::ExitStatus> {
-    Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(path).status()
+    Command::new(shell()?).arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(path).status()
+}
+
+/// The shell that runs an editor. On Windows it is the one that comes with git.
+fn shell() -> io::Result<PathBuf> {
+    if cfg!(unix) {
+        return Ok("sh".into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let workspace = std::env::current_dir()?;
+    find_bash(&path, &workspace).map_err(|why| io::Error::new(io::ErrorKind::NotFound, why))
 }
 
 /// The text without what editors add: a byte order mark at the beginning, a line feed at the end.

@@ -55,7 +55,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
 use crate::parts::ConversationParts;
-use crate::signals::Signals;
+use crate::system::signals::Signals;
 use crate::terminal::{
     Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveRow, Style, TerminalFeatures,
     ThemeChoice,

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crossterm::event::Event;
+use headstart_agent::native::real_path;
 use headstart_context::mention_of_path;
 use headstart_overlay_fs::WorkspacePath;
 
@@ -23,8 +24,8 @@ impl Chat {
     }
 
     fn mention_of(&self, path: &str) -> Option<String> {
-        let real = Path::new(path).canonicalize().ok().filter(|real| real.is_file())?;
-        let workspace = Path::new(&self.parts.workspace).canonicalize().ok()?;
+        let real = real_path(Path::new(path)).ok().filter(|real| real.is_file())?;
+        let workspace = real_path(Path::new(&self.parts.workspace)).ok()?;
         let relative = real.strip_prefix(workspace).ok()?.to_str()?;
         let is_closed = self.parts.gate_context().denies(&WorkspacePath::parse(relative).ok()?);
         mention_of_path(relative).filter(|_| !is_closed).map(|mention| format!("{mention} "))
@@ -42,6 +43,8 @@ fn path_of(text: &str) -> Option<String> {
     let path = match (quoted, text.strip_prefix("file://")) {
         (Some(path), _) => path.to_owned(),
         (None, Some(path)) => decoded(path)?,
+        // On Windows these separate names.
+        (None, None) if cfg!(windows) => text.to_owned(),
         (None, None) => unescaped(text),
     };
     Path::new(&path).is_absolute().then_some(path)

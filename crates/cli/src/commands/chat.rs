@@ -97,6 +97,10 @@ async fn run_chats(
     which: SessionSelector,
 ) -> Result<ExitStatus, CliError> {
     let interactive = is_attended(context);
+    let mut config = config;
+    if interactive && !output::takes_codes() && config.screen.read_aloud.is_none() {
+        config.screen.read_aloud = Some("a console that takes no control codes".to_owned());
+    }
     let (mut which, mut opening, mut choice) = (which, Some(opening), Some(choice));
     // The conversation that was left in order to choose another one. It continues if none is chosen.
     let mut before = None;

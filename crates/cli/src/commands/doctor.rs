@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
+use headstart_git_ahead::GitError;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::ConditionalCommand;
 use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, ViewSupport};
-use rustix::fs::{Access, access};
 use serde::Serialize;
 use tokio::net::TcpStream;
 
@@ -24,6 +24,7 @@ use crate::model_detection::{self, DetectedModels};
 use crate::models::Models;
 use crate::output::{self, ColorMode};
 use crate::runner::BashRunner;
+use crate::system::{Kernel, can_write};
 use crate::{git, setup, store, workspace};
 
 /// The time limit for a connection to a server on this machine, which answers at once or never.
@@ -106,10 +107,10 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
 }
 
 fn system() -> DoctorCheck {
-    let kernel = rustix::system::uname();
-    let (name, release) = (kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy());
+    let Kernel { name, release, .. } = Kernel::of_system();
+    let on = [name, release].join(" ");
     let detail =
-        format!("headstart {} on {name} {release}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+        format!("headstart {} on {}, {}", env!("CARGO_PKG_VERSION"), on.trim_end(), std::env::consts::ARCH);
     if cfg!(target_os = "linux") {
         DoctorCheck::ok("system", detail)
     } else {
@@ -165,7 +166,7 @@ fn state(context: &Context) -> DoctorCheck {
         return DoctorCheck::failed("state", error.to_string());
     }
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
-    if let Err(error) = access(there, Access::WRITE_OK | Access::EXEC_OK) {
+    if let Err(error) = can_write(there) {
         return DoctorCheck::failed("state", format!("{} cannot be written: {error}", there.display()))
             .help("--state-dir or HEADSTART_STATE_DIR name another folder");
     }
@@ -179,6 +180,7 @@ fn git(workspace: &Path) -> DoctorCheck {
             DoctorCheck::ok("git", "new enough that commits can run ahead")
         }
         Ok(_) => DoctorCheck::ok("git", "there is no repository in this folder"),
+        Err(error @ GitError::Unsupported { .. }) => DoctorCheck::limited("git", error.to_string()),
         Err(error) => DoctorCheck::limited("git", error.to_string())
             .help("without it commits do not run ahead: they stop it and ask"),
     }
@@ -202,6 +204,8 @@ async fn commands(workspace: &Path) -> DoctorCheck {
             "commands",
             format!("a command that does nothing failed: {}", done.output.trim()),
         ),
+        Err(error) if cfg!(windows) => DoctorCheck::limited("commands", error.to_string())
+            .help("work ahead stops at the first command; in a turn a command runs in bash once you agree"),
         Err(error) => DoctorCheck::limited("commands", error.to_string())
             .help("work ahead stops at the first command; Landlock needs Linux 5.13"),
     }

@@ -56,6 +56,13 @@ pub(crate) fn run(args: &Hook, context: &Context) -> Result<ExitStatus, CliError
 }
 
 fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Result<(), CliError> {
+    if cfg!(windows) && !args.deny {
+        return Err(CliError::Unavailable(
+            "on Windows a hook allows nothing, because no command can be confined there and no text is read as its \
+             shell reads it; with --deny it refuses what touches denied paths"
+                .to_owned(),
+        ));
+    }
     if !contract.takes_allow && !args.deny {
         return Err(CliError::Unavailable(format!(
             "{} asks whatever a hook allows, so this one can only refuse: use --deny as well",
@@ -89,7 +96,7 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
         None => format!("{shown} has it already\n"),
     }];
     lines.extend(contract.settings.remark.map(|remark| format!("{remark}\n")));
-    if contract.takes_other_command && !args.text && !headstart_shadow::can_confine() {
+    if contract.takes_other_command && !args.text && !cfg!(windows) && !headstart_shadow::can_confine() {
         let remark = "This system cannot confine a command, so nothing will be allowed. --text allows commands as they are.";
         lines.push(format!("{remark}\n"));
     }

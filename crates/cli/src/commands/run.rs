@@ -1,6 +1,5 @@
 //! `headstart run --read-only`: runs a command that provably only reads, as work ahead would run it.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +16,8 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::runner::BashRunner;
 use crate::shell_words::shell_line;
-use crate::{output, signals, workspace};
+use crate::system::{signal_of, signals};
+use crate::{output, workspace};
 
 pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliError> {
     let command = line(args.command);
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         Ok(ended) => ended,
         Err(error) => return Ok(not_run(&error.to_string())),
     };
-    let Some(signal) = ended.signal() else {
+    let Some(signal) = signal_of(ended) else {
         let code = ended.code().and_then(|code| u8::try_from(code).ok());
         return Ok(ExitStatus::Of(code.unwrap_or(u8::MAX)));
     };

@@ -24,8 +24,8 @@ use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::rules::Rules;
 use crate::setup::AcceptingProcess;
-use crate::signals::{self, Signals};
 use crate::store::{Draft, Record, RunningSpeculation};
+use crate::system::signals::{self, Signals};
 use crate::{history, setup, workspace};
 
 /// The last line with `--json`.

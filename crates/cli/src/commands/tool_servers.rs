@@ -143,10 +143,15 @@ async fn login(one: &ToolServerArgs, open: bool, context: &Context) -> Result<Ex
 
 /// Makes the system open a web address.
 fn open_address(address: &str) -> Result<(), String> {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let (program, arguments): (_, &[&str]) = match () {
+        () if cfg!(target_os = "macos") => ("open", &[]),
+        // It takes the address as it is; a shell would read the `&` in it.
+        () if cfg!(windows) => ("rundll32", &["url.dll,FileProtocolHandler"]),
+        () => ("xdg-open", &[]),
+    };
     let none = std::process::Stdio::null;
-    let started =
-        std::process::Command::new(program).arg(address).stdin(none()).stdout(none()).stderr(none()).spawn();
+    let mut opens = std::process::Command::new(program);
+    let started = opens.args(arguments).arg(address).stdin(none()).stdout(none()).stderr(none()).spawn();
     started.map(drop).map_err(|error| format!("{program} does not start ({error}); open the address by hand"))
 }
 

@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::Output;
-use crate::signals::Signals;
+use crate::system::signals::Signals;
 use printer::{ProgressPrinter, millis};
 use session::{DemoSession, baseline};
 

@@ -9,6 +9,8 @@ use std::time::Duration;
 use semver::{Version, VersionReq};
 use serde_json::Value;
 
+use crate::system::find_program;
+
 /// The time limit for the question for the version, which is answered at once or never.
 const SAYS_WITHIN: Duration = Duration::from_secs(5);
 /// The most bytes that are read of a program to find out what runs it.
@@ -50,10 +52,16 @@ struct NodeRequirement {
     is_fetched: bool,
 }
 
+/// The name of a program, without the ending that it has on Windows.
+fn program_name(program: &str) -> Option<&str> {
+    let path = Path::new(program);
+    if cfg!(windows) { path.file_stem() } else { path.file_name() }?.to_str()
+}
+
 fn requirement_of(command: &[String], path: Option<&OsStr>) -> Option<NodeRequirement> {
     let (program, arguments) = command.split_first()?;
     let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
-    match Path::new(program).file_name()?.to_str()? {
+    match program_name(program)? {
         "npx" => package_requirement(words.next()?),
         "npm" => words
             .next()
@@ -118,5 +126,5 @@ pub(crate) fn find(program: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|file| file.is_file());
     }
-    std::env::split_paths(path?).map(|folder| folder.join(program)).find(|file| file.is_file())
+    find_program(program, std::env::split_paths(path?))
 }

@@ -11,6 +11,9 @@ use headstart_git_ahead::no_programs;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::clean_environment;
 
+use crate::git::program;
+use crate::system::variables;
+
 /// The most commits that are read, and the time limit for that.
 const COMMITS: usize = 6_000;
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -107,9 +110,13 @@ pub(super) fn read_recent(text: &str) -> Vec<(WorkspacePath, f32)> {
 /// The output of git. Git gets nothing of the user's environment except the home folder, and runs no program that a
 /// repository names.
 fn git(workspace: &Path, arguments: &[&str]) -> Option<String> {
-    let home = std::env::var("HOME").unwrap_or_else(|_| "/".to_owned());
-    let mut command = Command::new("git");
-    command.env_clear().envs(clean_environment(&home)).envs(no_programs());
+    let all: Vec<_> = variables().collect();
+    let of = |name: &str| all.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let home = of("HOME").and_then(|home| home.to_str()).unwrap_or("/");
+    let mut command = Command::new(program(workspace)?);
+    command.env_clear().envs(clean_environment(home)).envs(no_programs());
+    // Without this variable no program of Windows starts.
+    command.envs(of("SYSTEMROOT").map(|root| ("SYSTEMROOT", root)));
     command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let mut pipe = child.stdout.take()?;

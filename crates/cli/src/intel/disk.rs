@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use headstart_overlay_fs::{Change, ChangeKind, WorkspacePath};
 
+use crate::system::{FileNumbers as _, path_in, workspace_path};
 use crate::workspace::unignored;
 
 /// The most files of a workspace with servers, because each question checks all of them.
@@ -48,13 +47,13 @@ impl FileStamps {
 
     /// The change that makes a view show a path as it is now; `None` if the path cannot be read or is too large.
     pub(super) fn current_change(&self, path: &WorkspacePath) -> Option<Change> {
-        let file = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        let file = path_in(&self.workspace, path).ok()?;
         let kind = match file.symlink_metadata() {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 ChangeKind::Delete
             }
             Ok(found) if found.is_symlink() => ChangeKind::Link {
-                target: fs::read_link(&file).ok()?.into_os_string().into_vec(),
+                target: fs::read_link(&file).ok()?.into_os_string().into_encoded_bytes(),
                 moved_from: None,
             },
             Ok(found) if found.is_file() && found.len() <= MAX_BYTES => {
@@ -74,7 +73,7 @@ fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, FileStamp>> {
             continue;
         }
         let Ok(below) = entry.path().strip_prefix(workspace) else { continue };
-        let Ok(path) = WorkspacePath::root().join_bytes(below.as_os_str().as_bytes()) else { continue };
+        let Some(path) = workspace_path(below) else { continue };
         let Ok(found) = entry.metadata() else { continue };
         files.insert(path, stamp(&found));
         if MAX_FILES < files.len() {

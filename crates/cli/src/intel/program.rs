@@ -1,8 +1,9 @@
 //! Where the program of a server is, and what else a view must show for it to run.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::system::{self, program_at};
 
 /// Folders of a workspace that contain a project's own programs. These only run in a view.
 const OF_PROJECT: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
@@ -28,12 +29,12 @@ impl Programs {
             let path = Path::new(name);
             return (path.is_absolute() && is_program(path)).then(|| path.to_owned());
         }
-        self.folders().map(|folder| folder.join(name)).find(|file| is_program(file))
+        self.folders().filter_map(|folder| program_at(&folder.join(name))).find(|file| is_program(file))
     }
 
     /// The absolute path of a program that does not belong to the project.
     pub(crate) fn find_on_path(&self, name: &str) -> Option<PathBuf> {
-        self.users.iter().map(|folder| folder.join(name)).find(|file| is_program(file))
+        self.users.iter().filter_map(|folder| program_at(&folder.join(name))).find(|file| is_program(file))
     }
 
     /// The `PATH` of a server, in which the user's folders come first.
@@ -66,9 +67,7 @@ impl Programs {
 
 /// Whether a file can be run. A program that rustup puts on `PATH` represents a component that may not be installed.
 fn is_program(path: &Path) -> bool {
-    let is_file =
-        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
-    is_file && !is_missing_component(path)
+    system::is_program(path) && !is_missing_component(path)
 }
 
 fn is_missing_component(path: &Path) -> bool {
@@ -99,7 +98,7 @@ mod tests {
     fn program(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "#!/bin/sh\n").unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        system::make_executable(path).unwrap();
     }
 
     #[test]

@@ -16,12 +16,12 @@ use headstart_code_intel::{LanguageHost, LanguageView, Process, Program, SpawnEr
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
 use headstart_shadow::{Command, Options, ShadowError, View};
 use headstart_tool_gate::DenyRules;
-use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 use super::disk::FileStamps;
 use super::program::Programs;
 use crate::clock;
+use crate::system::{OutputPipe, input_pipe};
 use crate::views::{BuildOutput, ViewFiles, Views};
 
 /// A view ends its server at once, without a check by headstart, if the server exceeds its memory limit by so much, in
@@ -174,9 +174,9 @@ impl LanguageView for ServerView {
             message: format!("a pipe to it: {error}"),
             source: Some(error.into()),
         };
-        let stdin = Sender::from_owned_fd(pipes.stdin.into()).map_err(pipe)?;
-        let stdout = Receiver::from_owned_fd(pipes.stdout.into()).map_err(pipe)?;
-        let stderr = Receiver::from_owned_fd(pipes.stderr.into()).map_err(pipe)?;
+        let stdin = input_pipe(pipes.stdin).map_err(pipe)?;
+        let stdout = OutputPipe::new(pipes.stdout).map_err(pipe)?;
+        let stderr = OutputPipe::new(pipes.stderr).map_err(pipe)?;
         Ok(Process {
             stdin: Box::new(stdin.compat_write()),
             stdout: Box::new(stdout.compat()),

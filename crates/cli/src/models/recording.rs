@@ -1,12 +1,12 @@
 use std::fs::{self, File, Permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headstart_providers::{Recorder, Recording};
 
 use crate::error::CliError;
+use crate::system::with_permissions;
 
 /// Where `--record` writes what the models answer.
 pub(super) struct RecordingFile {
@@ -61,8 +61,11 @@ impl RecordingPath {
     /// A file beside it, which is removed when it is dropped.
     fn temporary(&self) -> std::io::Result<tempfile::NamedTempFile> {
         // The user's umask decides who may read the file.
-        let permissions = self.permissions.clone().unwrap_or(Permissions::from_mode(0o666));
-        tempfile::Builder::new().prefix(".headstart-").permissions(permissions).tempfile_in(self.folder())
+        let mut temporary = with_permissions(tempfile::Builder::new(), 0o666);
+        if let Some(permissions) = self.permissions.clone().filter(|_| cfg!(unix)) {
+            temporary.permissions(permissions);
+        }
+        temporary.prefix(".headstart-").tempfile_in(self.folder())
     }
 
     fn write(&self, text: &str) -> std::io::Result<()> {

@@ -37,7 +37,7 @@ struct ErrorLine<'a> {
 impl Output {
     pub(crate) fn new(json: bool, environment: &Environment) -> Self {
         let terminal = io::stdout().is_terminal();
-        let plain = !terminal
+        let plain = !(terminal && takes_codes())
             || environment.get("NO_COLOR").is_some()
             || environment.get("TERM").is_some_and(|term| term == "dumb");
         Self { json, terminal, style: if plain { ColorMode::Plain } else { ColorMode::Colored } }
@@ -72,6 +72,14 @@ impl Output {
             print_error_line(&message);
         }
     }
+}
+
+/// Whether the terminal takes control codes. An old console of Windows does not; others are told to.
+pub(crate) fn takes_codes() -> bool {
+    #[cfg(windows)]
+    return crossterm::ansi_support::supports_ansi();
+    #[cfg(unix)]
+    true
 }
 
 /// Prints one JSON object on a line of its own on standard output.

@@ -15,13 +15,13 @@ use headstart_toolbox::exchange::{
     ClientHello, ClientMessage, LineBuffer, ServerMessage, decode_greeting, decode_line, encode_line,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::environment::Environment;
-use crate::process_group::Group;
+use crate::system::{Group, GroupLeader, find_program};
 
 /// The time limit for the greeting of the other side. It is long because the other machine may have to wake up.
 const GREETING: Duration = Duration::from_secs(30);
@@ -78,7 +78,7 @@ pub(super) struct RemoteCall {
 struct Transport {
     // This comes first, so that the group is ended while no other process can have its leader's id.
     _group: Group,
-    child: Child,
+    leader: GroupLeader,
 }
 
 impl Connection {
@@ -90,9 +90,7 @@ impl Connection {
         hello: &ClientHello,
     ) -> Result<Self, String> {
         let mut transport = Transport::start(command, workspace, environment)?;
-        let streams =
-            (transport.child.stdin.take(), transport.child.stdout.take(), transport.child.stderr.take());
-        let (Some(mut input), Some(output), Some(errors)) = streams else {
+        let (Some(mut input), Some(output), Some(errors)) = transport.leader.pipes() else {
             return Err("its streams are not there".to_owned());
         };
         let mut said = StderrTail::of(errors);
@@ -110,7 +108,7 @@ impl Connection {
             Err(why) => {
                 drop(input);
                 // The program's own explanation arrives when it ends.
-                let _ = timeout(ENDING, transport.child.wait()).await;
+                let _ = timeout(ENDING, transport.leader.wait()).await;
                 return Err(said.with(why).await);
             }
         };
@@ -132,7 +130,7 @@ impl Connection {
             // last message.
             drop((input, told));
             mine.end(&said.with(why).await);
-            let _ = timeout(ENDING, transport.child.wait()).await;
+            let _ = timeout(ENDING, transport.leader.wait()).await;
             drop((transport, runs));
         });
         Ok(Self {
@@ -260,7 +258,8 @@ impl Transport {
         variables.insert(OsString::from("PATH"), path.clone());
         let found = find(program, &path)
             .ok_or_else(|| format!("{program} is not installed where PATH can find it"))?;
-        let child = Command::new(found)
+        let mut command = Command::new(found);
+        command
             .args(arguments)
             .current_dir("/")
             .env_clear()
@@ -268,12 +267,10 @@ impl Transport {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| format!("{program} cannot be started: {error}"))?;
-        let group = Group::of(&child).ok_or("the process has no id")?;
-        Ok(Self { _group: group, child })
+            .kill_on_drop(true);
+        let started = Group::start(&mut command);
+        let (group, leader) = started.map_err(|error| format!("{program} cannot be started: {error}"))?;
+        Ok(Self { _group: group, leader })
     }
 }
 
@@ -281,7 +278,7 @@ fn find(program: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
     if program.contains('/') {
         return Path::new(program).is_absolute().then(|| program.into());
     }
-    std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    find_program(program, std::env::split_paths(path))
 }
 
 /// Passes incoming messages on until one is wrong, and returns what is wrong.

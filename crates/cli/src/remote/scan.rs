@@ -2,10 +2,8 @@
 //! rules close.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
@@ -15,6 +13,7 @@ use headstart_toolbox::exchange::{Manifest, ManifestEntry};
 use ignore::{DirEntry, WalkState};
 use serde::{Deserialize, Serialize};
 
+use crate::system::{FileNumbers as _, open_plain, path_in, workspace_path};
 use crate::workspace::unignored_but;
 
 /// The most bytes of a file. A longer one is not sent.
@@ -155,7 +154,7 @@ fn scan_entry(
         return Some(ScanEntry::At(path, ManifestEntry::Folder, None));
     }
     if found.is_symlink() {
-        let target = fs::read_link(entry.path()).ok()?.as_os_str().as_bytes().into();
+        let target = fs::read_link(entry.path()).ok()?.as_os_str().as_encoded_bytes().into();
         return Some(ScanEntry::At(path, ManifestEntry::Link { target }, None));
     }
     if !found.is_file() {
@@ -188,13 +187,8 @@ fn scan_entry(
 
 /// The content of a file. A link in its place is an error.
 pub(super) fn read(workspace: &Path, path: &WorkspacePath) -> io::Result<Vec<u8>> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let at = workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
-    let file = File::options().read(true).custom_flags(flags).open(at)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
+    let file = open_plain(&path_in(workspace, path)?)?;
+    let file = file.ok_or_else(|| io::Error::other("it is no regular file"))?;
     let mut bytes = Vec::new();
     file.take(MAX_LENGTH + 1).read_to_end(&mut bytes)?;
     if MAX_LENGTH < bytes.len() as u64 {
@@ -204,8 +198,7 @@ pub(super) fn read(workspace: &Path, path: &WorkspacePath) -> io::Result<Vec<u8>
 }
 
 fn relative(workspace: &Path, path: &Path) -> Option<WorkspacePath> {
-    let below = path.strip_prefix(workspace).ok()?.as_os_str().as_bytes();
-    if below.is_empty() { Some(WorkspacePath::root()) } else { WorkspacePath::from_bytes(below).ok() }
+    workspace_path(path.strip_prefix(workspace).ok()?)
 }
 
 fn stamp(found: &fs::Metadata) -> FileStamp {

@@ -1,31 +1,21 @@
 //! Commands that continue after their call, but never after this process.
 //!
-//! This executable itself starts each of them ([`WATCHDOG`]), in a process that waits for the command and holds the
-//! reading end of a pipe. This process has the other end: when it ends, for whatever reason, the pipe is closed, and
-//! the whole process group is killed.
+//! On Unix this executable itself starts each of them, in a process that watches this one (`watchdog.rs`); on Windows
+//! the job of a command ends with the process that made it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
-use std::io::{self, PipeWriter, Read};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitCode, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_toolbox::{BackgroundOutput, BackgroundRunner, BackgroundState, CommandRequest, ToolError};
-use rustix::process::{Signal, kill_current_process_group};
 use tokio::io::AsyncReadExt;
-use tokio::process::Command;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
+use super::watchdog::Lifeline;
 use super::{BashRunner, DRAIN, PreparedCommand, RunningCommand, not_started, start, wait_until};
-
-/// The first argument of this executable when it is started to wait for a command. No subcommand has this name.
-pub(crate) const WATCHDOG: &str = "__tied";
 
 /// The most bytes of output that are kept until they are requested.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -87,10 +77,8 @@ impl BackgroundRunner for BackgroundCommands {
             let message = format!("{runs} commands run in the background, which is the most; stop one first");
             return Err(ToolError::failed(message));
         }
-        let mut ready = self.runner.prepare(&request).await?;
-        let (held, lifeline) = io::pipe().map_err(not_started)?;
-        ready.process = with_watchdog(&self.runner, &ready.process, held)?;
-        let PreparedCommand { process, scratch } = ready;
+        let PreparedCommand { mut process, scratch } = self.runner.prepare(&request).await?;
+        let lifeline = Lifeline::tie(&self.runner, &mut process)?;
         let running = start(process).map_err(not_started)?;
         let shared = Arc::new(SharedState {
             state: Mutex::new(CommandState {
@@ -135,32 +123,19 @@ impl BackgroundRunner for BackgroundCommands {
     }
 }
 
-/// The process that waits for a command, and ends with this process.
-fn with_watchdog(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<Command, ToolError> {
-    let Some(own) = &runner.confiner else {
-        return Err(ToolError::failed("this program cannot start itself to watch a command"));
-    };
-    let command = command.as_std();
-    let mut process = Command::new(own);
-    process.arg(WATCHDOG).arg(command.get_program()).args(command.get_args()).env_clear();
-    process.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    process.current_dir(command.get_current_dir().unwrap_or(&runner.root)).stdin(Stdio::from(held));
-    Ok(process)
-}
-
 /// Reads the output of a command until it has ended. Dropping the future ends the command.
 async fn follow(
     mut running: RunningCommand,
-    lifeline: PipeWriter,
+    _lifeline: Lifeline,
     shared: Arc<SharedState>,
     mut stopped: mpsc::Receiver<()>,
 ) {
-    let RunningCommand { group, child, output } = &mut running;
+    let RunningCommand { group, leader, output } = &mut running;
     let mut buffer = vec![0; 64 * 1024];
     let (mut is_open, mut code, mut until) = (true, None, None);
     loop {
         tokio::select! {
-            exited = child.wait(), if code.is_none() => {
+            exited = leader.wait(), if code.is_none() => {
                 code = Some(exited.ok().and_then(|status| status.code()));
                 // Background processes of the command end with it.
                 group.end();
@@ -186,7 +161,6 @@ async fn follow(
             break;
         }
     }
-    drop(lifeline);
     shared.end(code.flatten());
 }
 
@@ -239,38 +213,4 @@ impl SharedState {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs a command to its end as a part of this process's group, and kills the group when standard input is closed,
-/// because then the process that started this one has ended.
-pub(crate) fn run_watchdog(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(program) = arguments.next() else { return ExitCode::FAILURE };
-    // The command receives the same signals, so this process ignores them and waits for it.
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        if signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).is_err() {
-            return ExitCode::FAILURE;
-        }
-    }
-    std::thread::spawn(|| {
-        let mut nothing = [0; 16];
-        loop {
-            match io::stdin().read(&mut nothing) {
-                Ok(length) if 0 < length => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // If the group cannot be killed, it has no process of ours.
-                _ => drop(kill_current_process_group(Signal::KILL)),
-            }
-        }
-    });
-    let status = std::process::Command::new(program).args(arguments).stdin(Stdio::null()).status();
-    match status {
-        Ok(status) => {
-            let code = status.code().or_else(|| Some(128 + status.signal()?));
-            ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
-        }
-        Err(error) => {
-            eprintln!("the command cannot be started: {error}");
-            ExitCode::from(127)
-        }
-    }
 }

@@ -9,10 +9,13 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
+use headstart_agent::native::real_path;
 use headstart_git_ahead::version_in;
 use headstart_tool_gate::{ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
+
+use crate::system::find_program;
 
 /// The version of the git that commands find; it is asked for only once.
 #[derive(Default)]
@@ -52,7 +55,7 @@ pub(super) async fn prove<'a>(
 }
 
 fn folder(path: &Path, root: &Path) -> Probed {
-    let real = match path.canonicalize() {
+    let real = match real_path(path) {
         Ok(real) => real,
         Err(error) => return missing(&error),
     };
@@ -83,7 +86,7 @@ fn missing(error: &io::Error) -> Probed {
 
 async fn ask(environment: &BTreeMap<OsString, OsString>) -> Option<(u32, u32)> {
     let path = environment.get(&OsString::from("PATH"))?;
-    let program = std::env::split_paths(path).map(|folder| folder.join("git")).find(|file| file.is_file())?;
+    let program = find_program("git", std::env::split_paths(path))?;
     let mut version = Command::new(program);
     version
         .arg("version")

@@ -10,19 +10,17 @@ use std::time::Duration;
 use headstart_overlay_fs::{Content, ContentHash, WorkspacePath, file_times};
 use headstart_shadow::remove_folder;
 use headstart_toolbox::exchange::{ClientHello, Manifest, ManifestEntry, TreeEdit};
-use serde::{Deserialize, Serialize};
 
 use super::disk::{CopyFolder, write_new};
 use super::log::EditLog;
+use super::stored::{self, COPIES, CopyInfo, INFO, read_info};
 use crate::clock;
 use crate::file_lock::FileLock;
 use crate::workspace::state_name;
 
-const COPIES: &str = "copies";
 const TREE: &str = "tree";
 const INCOMING: &str = "incoming";
 const LOCK: &str = "lock";
-const INFO: &str = "about.json";
 
 /// A copy. Other processes may have it open too.
 pub(super) struct WorkspaceCopy {
@@ -39,15 +37,6 @@ pub(super) struct LockedCopy<'a> {
     copy: &'a mut WorkspaceCopy,
     /// The folder for contents that are being added.
     incoming: OwnedFd,
-}
-
-/// The description of a copy.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct CopyInfo {
-    pub(crate) workspace: String,
-    /// When it was last used, in milliseconds since the Unix epoch.
-    pub(crate) used: u64,
-    pub(crate) bytes: u64,
 }
 
 impl WorkspaceCopy {
@@ -242,31 +231,13 @@ fn files(edits: &[TreeEdit]) -> BTreeMap<ContentHash, usize> {
     files
 }
 
-/// All copies: their folders and descriptions.
-pub(crate) fn all(state: &Path) -> Vec<(PathBuf, CopyInfo)> {
-    let entries = fs::read_dir(state.join(COPIES)).into_iter().flatten().flatten();
-    let mut copies: Vec<_> =
-        entries.filter_map(|entry| Some((entry.path(), read_info(&entry.path())?))).collect();
-    copies.sort_by_key(|(_, info)| info.used);
-    copies
-}
-
-/// Removes a copy that no process uses. Returns whether it was removed.
-pub(crate) fn remove(folder: &Path) -> bool {
-    let used = File::open(folder.join("used")).ok().map(FileLock::exclusive);
-    matches!(used, Some(Ok(_))) && remove_folder(folder).is_ok()
-}
-
-fn read_info(folder: &Path) -> Option<CopyInfo> {
-    serde_json::from_slice(&fs::read(folder.join(INFO)).ok()?).ok()
-}
-
+/// Removes the copies that were last used the longest ago, until they have no more bytes than `most`.
 fn remove_oldest(copies: &Path, most: u64) {
     let Some(state) = copies.parent() else { return };
-    let all = all(state);
+    let all = stored::all(state);
     let mut bytes: u64 = all.iter().map(|(_, info)| info.bytes).sum();
     for (folder, info) in all {
-        if most < bytes && remove(&folder) {
+        if most < bytes && stored::remove(&folder) {
             bytes -= info.bytes;
         }
     }
@@ -394,7 +365,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         let used = WorkspaceCopy::open(state.path(), &hello("b"), 10).unwrap();
-        assert_eq!(all(state.path()).len(), 1);
+        assert_eq!(stored::all(state.path()).len(), 1);
         assert!(used.tree().join("f").exists());
     }
 }

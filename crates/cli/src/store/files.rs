@@ -1,9 +1,9 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
 use crate::error::CliError;
+use crate::system::{self, PrivateFile as _};
 
 /// Only headstart's own files are ignored, because a user may have named a folder that also holds other things.
 const IGNORED: &[u8] = b"/.gitignore
@@ -50,13 +50,7 @@ pub(super) fn check_is_ours(path: &Path) -> Result<(), CliError> {
     if !metadata.is_dir() {
         return refused("is not a directory; name another state folder with --state-dir");
     }
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return refused("belongs to another user; name another state folder with --state-dir");
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return refused("can be written by others; run `chmod 700` on it");
-    }
-    Ok(())
+    system::owner_trouble(path, &metadata).map_or(Ok(()), refused)
 }
 
 /// Creates one folder for this user alone. It must not exist yet.
@@ -77,11 +71,11 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
 
 /// Writes the names in a folder to the medium.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), CliError> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(CliError::io("write", folder))
+    system::sync_folder(folder).map_err(CliError::io("write", folder))
 }
 
 fn private() -> DirBuilder {
     let mut builder = DirBuilder::new();
-    builder.mode(0o700);
+    builder.private();
     builder
 }

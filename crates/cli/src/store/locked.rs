@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct LockedSpeculation {
     store: Store,
     record: Record,
-    _lock: FileLock,
+    lock: FileLock,
 }
 
 impl LockedSpeculation {
@@ -26,11 +26,11 @@ impl LockedSpeculation {
         let lock = lock_file(store, id)?;
         // The previous holder of the lock may have removed the folder, so the record is read now.
         let record = store.read(id)?;
-        Ok(Self { store: store.clone(), record, _lock: lock })
+        Ok(Self { store: store.clone(), record, lock })
     }
 
     pub(super) fn of_new(store: &Store, record: Record, lock: FileLock) -> Self {
-        Self { store: store.clone(), record, _lock: lock }
+        Self { store: store.clone(), record, lock }
     }
 
     pub(crate) fn record(&self) -> &Record {
@@ -91,25 +91,30 @@ impl LockedSpeculation {
     /// Removes the speculation with all its files. It no longer exists at once, even if the process dies before all
     /// files are removed.
     pub(crate) fn remove(self) -> Result<(), CliError> {
-        remove_folder(&self.store, &self.record.id)
+        let Self { store, record, lock } = self;
+        remove_folder(&store, &record.id, lock)
     }
 }
 
 /// Like [`LockedSpeculation::remove`], for a speculation whose record cannot be read.
 pub(super) fn remove_damaged(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
-    let _lock = lock_file(store, id)?;
+    let lock = lock_file(store, id)?;
     match store.read(id) {
-        Err(CliError::DamagedRecord { .. }) => remove_folder(store, id),
+        Err(CliError::DamagedRecord { .. }) => remove_folder(store, id, lock),
         Err(error) => Err(error),
         Ok(_) => Err(CliError::Busy { id: id.to_string() }),
     }
 }
 
-fn remove_folder(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
+fn remove_folder(store: &Store, id: &SpeculationId, lock: FileLock) -> Result<(), CliError> {
+    // On Windows a folder with an open file cannot be renamed, so nobody else can have the file open if it can.
+    let lock = Some(lock).filter(|_| cfg!(unix));
     let folder = store.folder_of(id);
     let gone = store.folder.join(format!(".gone-{}", id::random_name(16)?));
     fs::rename(&folder, &gone).map_err(CliError::io("remove", &folder))?;
-    remove_renamed(&gone).map_err(CliError::io("remove", &gone))
+    let removed = remove_renamed(&gone).map_err(CliError::io("remove", &gone));
+    drop(lock);
+    removed
 }
 
 /// Removes a renamed folder. A process that was opening a file by the folder's old name during the rename may still

@@ -25,9 +25,15 @@ pub(crate) struct RunningSpeculation {
 impl RunningSpeculation {
     pub(super) fn create(store: &Store, draft: Draft) -> Result<Self, CliError> {
         let record = Record::new(SpeculationId::random()?, draft, clock::unix_ms());
-        let draft_folder = store.folder.join(format!(".new-{}", id::random_name(16)?));
-        files::create_folder(&draft_folder)?;
         let folder = store.folder_of(&record.id);
+        // A folder with an open file cannot be renamed on Windows. There the record, which is written last, makes a
+        // folder a speculation.
+        let draft_folder = if cfg!(windows) {
+            folder.clone()
+        } else {
+            store.folder.join(format!(".new-{}", id::random_name(16)?))
+        };
+        files::create_folder(&draft_folder)?;
         let made = || -> Result<_, CliError> {
             // No other process knows the file yet.
             let lock = draft_folder.join(LOCK);
@@ -35,7 +41,9 @@ impl RunningSpeculation {
             let lock =
                 FileLock::exclusive(file).map_err(|error| CliError::io("lock", &lock)(error.into()))?;
             files::replace(&draft_folder.join(RECORD), &record.to_bytes())?;
-            fs::rename(&draft_folder, &folder).map_err(CliError::io("create", &folder))?;
+            if draft_folder != folder {
+                fs::rename(&draft_folder, &folder).map_err(CliError::io("create", &folder))?;
+            }
             Ok(lock)
         };
         let lock = made().inspect_err(|_| {

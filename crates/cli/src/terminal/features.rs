@@ -62,7 +62,8 @@ impl TerminalFeatures {
             takes_clipboard,
             // A multiplexer in between would have to pass the keys on. The other listed terminals support the code or
             // ignore it.
-            tells_keys: takes_clipboard && !is_set("TMUX") && !is_set("STY"),
+            // The console of Windows tells keys apart anyway.
+            tells_keys: cfg!(unix) && takes_clipboard && !is_set("TMUX") && !is_set("STY"),
             has_title: !matches!(term.as_str(), "" | "dumb" | "linux"),
             takes_progress: shows_progress && !is_set("TMUX"),
             notification_code,

@@ -7,6 +7,8 @@ use futures::StreamExt;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
 
 use super::background::{FilteredEvent, ReplyFilter};
+#[cfg(windows)]
+use super::fast_keys;
 use super::palette::Theme;
 
 /// How long a key that could begin an answer of the terminal is held back. The characters of an answer come together.
@@ -31,6 +33,9 @@ pub(crate) struct Keys {
     answers: ReplyFilter,
     /// Events that were held back for an answer and turned out not to be one.
     released: VecDeque<Event>,
+    /// Keys that may belong to a paste.
+    #[cfg(windows)]
+    fast: Vec<Event>,
 }
 
 /// A piece of input.
@@ -86,6 +91,11 @@ impl Keys {
             if let Some(event) = self.released.pop_front() {
                 return Ok(Some(InputEvent::Terminal(event)));
             }
+            #[cfg(windows)]
+            if !self.fast.is_empty() {
+                self.release_fast_keys().await?;
+                continue;
+            }
             let Some(stream) = &mut self.stream else { return std::future::pending().await };
             let next = if self.answers.holds() {
                 tokio::time::timeout(HOLD, stream.next()).await
@@ -97,12 +107,37 @@ impl Keys {
                 continue;
             };
             let Some(event) = event.transpose()? else { return Ok(None) };
+            #[cfg(windows)]
+            if fast_keys::letter(&event).is_some() {
+                self.fast.push(event);
+                continue;
+            }
             match self.answers.push(event) {
                 FilteredEvent::Held => {}
                 FilteredEvent::Events(events) => self.released.extend(events),
                 FilteredEvent::Answer(theme) => return Ok(Some(InputEvent::Background(theme))),
             }
         }
+    }
+}
+
+#[cfg(windows)]
+impl Keys {
+    /// Releases the keys in `fast` together with those that follow at once, as a paste if they are one: no code of the
+    /// terminal marks a paste here.
+    async fn release_fast_keys(&mut self) -> io::Result<()> {
+        let next = loop {
+            let Some(stream) = &mut self.stream else { break None };
+            match tokio::time::timeout(fast_keys::APART, stream.next()).await {
+                Ok(Some(Ok(next))) if fast_keys::letter(&next).is_some() => self.fast.push(next),
+                Ok(Some(Ok(next))) if fast_keys::is_release(&next) => {}
+                Ok(Some(next)) => break Some(next?),
+                Ok(None) | Err(_) => break None,
+            }
+        };
+        self.released.extend(fast_keys::together(std::mem::take(&mut self.fast)));
+        self.released.extend(next);
+        Ok(())
     }
 }
 

@@ -77,6 +77,11 @@ const fn action(
     KeyAction { name, command, keys, words }
 }
 
+/// Windows has no shell to give the terminal back to, and Ctrl-Z is undo there.
+const SUSPEND_KEYS: &[&str] = if cfg!(windows) { &[] } else { &["ctrl-z"] };
+const UNDO_KEYS: &[&str] =
+    if cfg!(windows) { &["ctrl-z", "ctrl-_", "ctrl-7"] } else { &["ctrl-_", "ctrl-7"] };
+
 /// All actions.
 pub(crate) const ACTIONS: [KeyAction; 32] = [
     action(
@@ -119,7 +124,7 @@ pub(crate) const ACTIONS: [KeyAction; 32] = [
         &["ctrl-l"],
         "scroll the screen away and print the last turn again",
     ),
-    action("suspend", EditorCommand::Suspend, &["ctrl-z"], "give the terminal back to the shell until fg"),
+    action("suspend", EditorCommand::Suspend, SUSPEND_KEYS, "give the terminal back to the shell until fg"),
     action("left", EditorCommand::Left, &["left", "ctrl-b"], "a character to the left"),
     action(
         "right",
@@ -155,7 +160,7 @@ pub(crate) const ACTIONS: [KeyAction; 32] = [
     ),
     action("kill_word_right", EditorCommand::KillWordRight, &["alt-d"], "cut the word behind"),
     action("yank", EditorCommand::Yank, &["ctrl-y"], "put back what was cut last"),
-    action("undo", EditorCommand::Undo, &["ctrl-_", "ctrl-7"], "take back the last edit of the prompt"),
+    action("undo", EditorCommand::Undo, UNDO_KEYS, "take back the last edit of the prompt"),
 ];
 
 /// A key with its modifiers.

@@ -21,6 +21,8 @@ mod buffer;
 mod consent;
 mod diff;
 mod editor;
+#[cfg(any(windows, test))]
+mod fast_keys;
 mod features;
 mod frame;
 mod guard;

@@ -2,10 +2,11 @@
 //! no other key of the user's.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::{EnvValue, ServerSetting};
 use crate::environment::Environment;
+use crate::system::is_inside;
 
 /// Variables by which programs find themselves, their files and the network.
 const PASSED: [&str; 21] = [
@@ -32,13 +33,45 @@ const PASSED: [&str; 21] = [
     "XDG_CACHE_HOME",
 ];
 
+/// Variables without which programs do not find the system or their user on Windows.
+const ON_WINDOWS: &[&str] = if cfg!(windows) {
+    &[
+        "ALLUSERSPROFILE",
+        "APPDATA",
+        "COMMONPROGRAMFILES",
+        "COMPUTERNAME",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "NUMBER_OF_PROCESSORS",
+        "OS",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "PROGRAMFILES(X86)",
+        "PROGRAMW6432",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+        "WINDIR",
+    ]
+} else {
+    &[]
+};
+
 /// All variables of a server's process.
 pub(super) fn of_server(
     setting: &ServerSetting,
     workspace: &str,
     environment: &Environment,
 ) -> Result<BTreeMap<String, String>, String> {
-    let is_passed = |name: &&str| PASSED.contains(name) || name.starts_with("LC_");
+    let is_passed =
+        |name: &&str| PASSED.contains(name) || ON_WINDOWS.contains(name) || name.starts_with("LC_");
     let mut all = BTreeMap::new();
     for name in environment.names().filter(is_passed) {
         // A value that is not text cannot be passed on.
@@ -68,11 +101,9 @@ pub(super) fn variable(name: &str, environment: &Environment) -> Result<String, 
 /// A search path without folders of the workspace, so that no program of a project is run in place of one of the
 /// system's.
 fn outside(path: &str, workspace: &str) -> String {
-    let is_outside = |folder: &&str| {
-        let folder = Path::new(folder);
-        folder.is_absolute() && !folder.starts_with(workspace)
-    };
-    path.split(':').filter(is_outside).collect::<Vec<_>>().join(":")
+    let is_outside = |folder: &PathBuf| folder.is_absolute() && !is_inside(folder, Path::new(workspace));
+    let outside = std::env::join_paths(std::env::split_paths(path).filter(is_outside));
+    outside.ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl ChangeEvents {
 
 /// Other systems have no views.
 #[cfg(not(target_os = "linux"))]
-struct ChangeEvents;
+enum ChangeEvents {}
 
 #[cfg(not(target_os = "linux"))]
 impl ChangeEvents {
@@ -110,11 +110,11 @@ impl ChangeEvents {
     }
 
     fn watch(&self, _: &Path) -> bool {
-        false
+        match *self {}
     }
 
     fn are_none(&self) -> bool {
-        false
+        match *self {}
     }
 }
 

@@ -6,8 +6,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,6 +15,7 @@ use headstart_tool_gate::DenyRules;
 use headstart_toolbox::SecretAccess;
 
 use super::lock;
+use crate::system::{FileNumbers as _, path_in};
 
 /// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
 /// content. Deny rules do apply there.
@@ -112,7 +111,7 @@ impl ClosedPathScan<'_> {
         if self.deny.is_empty() && !for_secrets {
             return Ok(());
         }
-        let folder = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        let folder = path_in(self.workspace, &path)?;
         // The stamp is taken before the folder is listed, so that names which appear meanwhile are seen at the next
         // search.
         let stamp = self.stamp(&folder);
@@ -151,7 +150,7 @@ impl ClosedPathScan<'_> {
         for entry in entries.take(MAX_NAMES + 1) {
             let entry = entry?;
             listed.names += 1;
-            let below = path.join_bytes(entry.file_name().as_bytes()).map_err(io::Error::other)?;
+            let below = path.join_bytes(entry.file_name().as_encoded_bytes()).map_err(io::Error::other)?;
             let is_secret = for_secrets && self.deny.secret(&below).is_some();
             if is_secret || self.deny.matching(&below).is_some() {
                 listed.closed.push(below);

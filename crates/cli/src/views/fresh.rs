@@ -1,10 +1,10 @@
 //! Finds out what the user has changed in a workspace since a certain time.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use headstart_overlay_fs::WorkspacePath;
 
+use crate::system::{FileNumbers as _, workspace_path};
 use crate::workspace::unignored;
 
 /// The most files that are named, because a warning needs no more.
@@ -21,8 +21,7 @@ pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath
         });
         is_file && changed
     });
-    let paths = changed
-        .filter_map(|entry| WorkspacePath::parse(entry.path().strip_prefix(workspace).ok()?.to_str()?).ok());
+    let paths = changed.filter_map(|entry| workspace_path(entry.path().strip_prefix(workspace).ok()?));
     paths.take(MAX_CHANGED).collect()
 }
 

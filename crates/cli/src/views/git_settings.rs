@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -16,6 +15,7 @@ use tempfile::TempDir;
 use super::lock;
 use crate::environment::Environment;
 use crate::git;
+use crate::system::FileNumbers as _;
 
 /// Settings that determine what a commit contains, and say nothing about how a server is reached.
 const SHOWN: [&str; 17] = [

@@ -33,8 +33,7 @@ impl PreparedProcesses {
     /// Ends processes that have waited for so long, or for longer than the limit.
     pub(super) fn end(&self, waited: Duration) {
         let is_old = |(_, since): &mut (Prepared, Instant)| waited.min(WAIT) <= since.elapsed();
-        let ended = lock(&self.0).take_if(is_old);
-        drop(ended);
+        let _ended = lock(&self.0).take_if(is_old);
     }
 }
 

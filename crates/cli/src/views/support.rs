@@ -3,13 +3,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use headstart_shadow::{Against, BuildRoom, Options, Support, Tier};
 use serde::{Deserialize, Serialize};
 
 use super::view_folders;
+use crate::system::{FileNumbers as _, Kernel};
 
 const FILE: &str = "support.json";
 
@@ -74,8 +74,8 @@ fn folder(state: &Path) -> PathBuf {
 fn rests_on(options: &Options) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let link = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
-    let kernel = rustix::system::uname();
-    let mut text = format!("{:?} {:?} {options:?}", kernel.release(), kernel.version());
+    let kernel = Kernel::of_system();
+    let mut text = format!("{:?} {:?} {options:?}", kernel.release, kernel.version);
     for path in [
         "/proc/sys/kernel/random/boot_id",
         "/proc/sys/user/max_user_namespaces",

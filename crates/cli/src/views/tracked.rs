@@ -1,8 +1,7 @@
 //! Closed files that git tracks. They are missing in a view, so git there would consider them deleted, and `git add -A`
 //! would record that.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
@@ -10,6 +9,7 @@ use headstart_shadow::Command;
 
 use super::Views;
 use super::opening::OpenedView;
+use crate::system::path_of_bytes;
 
 const TIME: Duration = Duration::from_secs(20);
 /// The most bytes of all these paths together. If there are more, a command that records the files is a boundary.
@@ -28,8 +28,8 @@ impl Views {
             return;
         }
         opened.git.keeps_tracked = true;
-        let words = ["/bin/sh", "-c", LINE, "sh"].map(OsStr::new).into_iter();
-        let paths = closed.iter().map(|path| OsStr::from_bytes(path.as_bytes()));
+        let words = ["/bin/sh", "-c", LINE, "sh"].map(OsString::from).into_iter();
+        let paths = closed.iter().filter_map(|path| path_of_bytes(path.as_bytes()).ok()).map(OsString::from);
         let command = Command { environment: self.environment(), ..Command::new(words.chain(paths), TIME) };
         let _ = opened.view.run(&command.with_variable("GIT_LITERAL_PATHSPECS", "1"));
     }

@@ -18,6 +18,7 @@ use super::warm_layers::WarmLayers;
 use crate::clock;
 use crate::config::ShadowConfig;
 use crate::file_lock::FileLock;
+use crate::system::{FileNumbers as _, PrivateFile as _, path_of_bytes};
 use crate::workspace::state_name;
 
 /// The folder of all workspaces, in the state folder.
@@ -205,9 +206,7 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<StoredViews>> {
     let kept = folders.into_iter().map(|folder| {
         let left = sweep(&folder);
         let workspace = fs::read(folder.join("workspace")).ok();
-        let workspace = workspace.map(|bytes| {
-            PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
-        });
+        let workspace = workspace.and_then(|bytes| path_of_bytes(&bytes).ok());
         StoredViews { workspace, left, views: views(&folder), folder }
     });
     Ok(kept.collect())
@@ -252,8 +251,7 @@ pub(super) fn is_leftover(found: &fs::Metadata) -> bool {
 
 /// Creates a folder for this user alone, if it does not exist.
 pub(super) fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    fs::DirBuilder::new().recursive(true).private().create(folder)
 }
 
 /// Whether a living process holds the lock. A lock that cannot be checked counts as held.
@@ -302,7 +300,6 @@ pub(super) fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Re
 
 /// The bytes on disk of everything below a folder.
 pub(super) fn bytes_below(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(found) if found.is_dir() => bytes_below(&entry.path()),

@@ -7,8 +7,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use headstart_overlay_fs::{WorkspacePath, file_times};
@@ -18,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::view_folders::{self, ViewFolder, bytes_below};
 use crate::clock;
 use crate::file_lock::FileLock;
+use crate::system::{FileNumbers as _, path_in};
 
 const WARM: &str = "warm";
 const RECORD: &str = "warm.json";
@@ -297,7 +296,7 @@ impl ChangeSearch<'_> {
             self.looked_at += 1;
             let (Ok(entry), true) = (entry, self.looked_at <= MAX_NAMES) else { return false };
             let name = entry.file_name();
-            let Ok(below) = path.join_bytes(name.as_bytes()) else { return false };
+            let Ok(below) = path.join_bytes(name.as_encoded_bytes()) else { return false };
             if self.without.contains(&below) || path.is_root() && name == *".git" {
                 continue;
             }
@@ -326,10 +325,11 @@ impl ChangeSearch<'_> {
 /// A stamp of a folder on disk: of the folder and its entries to a depth of two, by the data that every change of them
 /// alters.
 fn stamp(workspace: &Path, folder: &WorkspacePath) -> String {
-    let at = workspace.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
     let mut text = Vec::new();
     let mut left = MAX_STAMPED;
-    add(&at, 0, &mut left, &mut text);
+    if let Ok(at) = path_in(workspace, folder) {
+        add(&at, 0, &mut left, &mut text);
+    }
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&text))
 }
 
@@ -337,7 +337,7 @@ fn add(path: &Path, depth: usize, left: &mut usize, text: &mut Vec<u8>) {
     let Ok(found) = path.symlink_metadata() else { return };
     let Some(less) = left.checked_sub(1) else { return };
     *left = less;
-    text.extend_from_slice(path.as_os_str().as_bytes());
+    text.extend_from_slice(path.as_os_str().as_encoded_bytes());
     text.extend(numbers(&found).map(i64::to_le_bytes).concat());
     if found.is_dir() && depth < 2 {
         let mut below: Vec<_> =
@@ -361,10 +361,13 @@ fn nanoseconds(seconds: i64, more: i64) -> i64 {
 fn write_out(folder: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(File::open(folder)?)?;
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(all(unix, not(target_os = "linux")))]
     {
         File::open(folder)?;
         rustix::fs::sync();
     }
+    // There are no layers on Windows, because there are no views.
+    #[cfg(windows)]
+    folder.metadata()?;
     Ok(())
 }

@@ -42,7 +42,7 @@ use crate::context::Context;
 use crate::conversation::SessionSelector;
 use crate::error::CliError;
 use crate::lines::MAX_LINE;
-use crate::signals::Signals;
+use crate::system::signals::Signals;
 
 /// The name that clients use for a login by terminal; it is older than the protocol's own word.
 const TERMINAL_AUTH: &str = "terminal-auth";

@@ -1,6 +1,7 @@
 //! Reads what a product sends before it runs a command, in any of the forms that products use.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -90,7 +91,7 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<HookCall
         None => cwd,
         Some(folder) => folder.as_str().ok_or_else(|| wrong("the folder of the command is not text"))?,
     };
-    if !directory.starts_with('/') {
+    if !Path::new(directory).is_absolute() {
         return Err(wrong("the folder of the command is no absolute path"));
     }
     let roots = message.get("workspace_roots").and_then(Value::as_array);

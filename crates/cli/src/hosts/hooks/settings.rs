@@ -1,9 +1,8 @@
 //! The entry of a hook in a product's settings. Everything else in the file stays unchanged, including comments and
 //! blanks.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
@@ -15,6 +14,7 @@ use super::contract::{Contract, EntryForm, SettingsFile};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::shell_words::shell_line;
+use crate::system::{program_at, with_permissions};
 
 /// Which settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,12 @@ pub(crate) fn command(
 ) -> String {
     let program = match scope {
         SettingsScope::Project => "headstart".to_owned(),
+        // Quotes and slashes that both shells of Windows take.
+        SettingsScope::User if cfg!(windows) => {
+            let own = own_path(environment).to_string_lossy().replace('\\', "/");
+            let words = [&["hook", contract.name], flags].concat();
+            return format!("\"{own}\" {}", words.join(" "));
+        }
         SettingsScope::User => own_path(environment).to_string_lossy().into_owned(),
     };
     shell_line([program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied()))
@@ -75,10 +81,11 @@ pub(crate) fn command(
 fn own_path(environment: &Environment) -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     let path = environment.get("PATH").unwrap_or_default();
+    let real = own.canonicalize().unwrap_or_else(|_| own.clone());
     let found = std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join("headstart"))
-        .find(|file| file.canonicalize().is_ok_and(|real| real == own));
+        .filter_map(|folder| program_at(&folder.join("headstart")))
+        .find(|file| file.canonicalize().is_ok_and(|found| found == real));
     found.unwrap_or(own)
 }
 
@@ -189,7 +196,9 @@ fn own(
     let text = entry.get(field)?.value()?.as_string_lit()?;
     let command = text.decoded_value().ok()?;
     let (program, rest) = first_word(&command)?;
-    let is_ours = Path::new(&program).file_name().is_some_and(|name| name == "headstart");
+    let path = Path::new(&program);
+    let name = if cfg!(windows) { path.file_stem() } else { path.file_name() };
+    let is_ours = name.is_some_and(|name| name == "headstart");
     let mut rest = rest.split_whitespace();
     (is_ours && rest.next() == Some("hook") && rest.next() == Some(contract.name)).then_some(OwnEntry {
         text,
@@ -198,9 +207,12 @@ fn own(
     })
 }
 
-/// The first word of a command line that [`shell_line`] wrote, and the rest of the line.
+/// The first word of a command line that [`command`] wrote, and the rest of the line.
 fn first_word(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start();
+    if let Some((program, rest)) = line.strip_prefix('"').and_then(|line| line.split_once("\" ")) {
+        return Some((program.to_owned(), rest));
+    }
     if !line.starts_with('\'') {
         return line.split_once(char::is_whitespace).map(|(word, rest)| (word.to_owned(), rest));
     }
@@ -290,10 +302,8 @@ pub(crate) fn replace(file: &Path, before: &str, text: &str) -> Result<(), CliEr
     let real = if file.is_symlink() { file.canonicalize().map_err(failed)? } else { file.to_owned() };
     let folder = real.parent().expect("works because a file is in a folder");
     fs::create_dir_all(folder).map_err(failed)?;
-    let mut temporary = tempfile::Builder::new()
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(failed)?;
+    let builder = with_permissions(tempfile::Builder::new(), 0o644);
+    let mut temporary = builder.tempfile_in(folder).map_err(failed)?;
     temporary.write_all(text.as_bytes()).map_err(failed)?;
     if let Ok(metadata) = fs::metadata(&real) {
         temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;

@@ -122,6 +122,11 @@ pub(crate) fn of_text(
     workspace: &Path,
     programs: &[String],
 ) -> Option<String> {
+    if cfg!(windows) {
+        return Some(
+            "which shell of Windows runs it is not known, and the gate reads a text as bash does".to_owned(),
+        );
+    }
     if let Some(found) = environment.names().find(|name| changes_commands(name)) {
         return Some(format!("the variable {found} may change what the command does"));
     }

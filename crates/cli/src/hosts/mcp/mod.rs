@@ -22,7 +22,7 @@ use url::Url;
 use self::process::{ProcessGroups, ProcessResult};
 use self::tools::{Invocation, OutputForm};
 use crate::error::CliError;
-use crate::signals::Signals;
+use crate::system::signals::Signals;
 use crate::workspace;
 
 /// How often the client is told that a call still runs.

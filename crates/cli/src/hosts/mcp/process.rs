@@ -1,24 +1,31 @@
 //! Runs commands of this program as processes. Each is the leader of its own process group, so that all processes of a
 //! command can be ended once its call is no longer wanted.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
+
+use crate::system::Group;
 
 /// The most bytes that are kept of each output stream of a process.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a process that was told to end has time to clean up.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// The groups of the running processes.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ProcessGroups(Arc<Mutex<BTreeSet<i32>>>);
+/// The groups of the running processes, by numbers in the order of their start.
+#[derive(Clone, Default)]
+pub(super) struct ProcessGroups(Arc<Mutex<RunningGroups>>);
+
+#[derive(Default)]
+struct RunningGroups {
+    started: u64,
+    groups: BTreeMap<u64, Group>,
+}
 
 /// How a process ended, and what it printed.
 #[derive(Debug)]
@@ -34,7 +41,7 @@ pub(super) struct ProcessResult {
 /// A running process. Dropping this ends its group.
 struct RunningProcess<'a> {
     groups: &'a ProcessGroups,
-    group: Option<Pid>,
+    number: u64,
 }
 
 impl ProcessGroups {
@@ -48,12 +55,12 @@ impl ProcessGroups {
         let program =
             std::env::current_exe().map_err(|error| format!("headstart cannot be found: {error}"))?;
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(folder).process_group(0);
+        command.args(arguments).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| format!("headstart cannot be started: {error}"))?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let mut running = RunningProcess::new(self, group);
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let started = Group::start(&mut command);
+        let (group, mut leader) = started.map_err(|error| format!("headstart cannot be started: {error}"))?;
+        let running = RunningProcess::new(self, group);
+        let (stdin, stdout, stderr) = leader.pipes();
         let writes = async {
             if let Some(mut stdin) = stdin {
                 // The command may end without reading its input, which is no failure.
@@ -61,7 +68,7 @@ impl ProcessGroups {
             }
         };
         let (output, errors, ended, ()) =
-            tokio::join!(read_limited(stdout), read_limited(stderr), child.wait(), writes);
+            tokio::join!(read_limited(stdout), read_limited(stderr), leader.wait(), writes);
         running.ended();
         let code = ended.map_err(|error| format!("headstart cannot be waited for: {error}"))?.code();
         let is_cut = output.1 || errors.1;
@@ -70,60 +77,45 @@ impl ProcessGroups {
 
     /// Ends all running processes.
     pub(super) async fn end(&self) {
-        let all: Vec<i32> = self.lock().iter().copied().collect();
-        for group in all {
-            end(Pid::from_raw(group), Signal::TERM);
-        }
+        self.lock().groups.values().for_each(Group::ask_to_end);
         let began = tokio::time::Instant::now();
-        while !self.lock().is_empty() && began.elapsed() < GOODBYE {
+        while !self.lock().groups.is_empty() && began.elapsed() < GOODBYE {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        for group in self.lock().iter() {
-            end(Pid::from_raw(*group), Signal::KILL);
-        }
+        self.lock().groups.values().for_each(Group::end);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<i32>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, RunningGroups> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<'a> RunningProcess<'a> {
-    fn new(groups: &'a ProcessGroups, group: Option<Pid>) -> Self {
-        if let Some(group) = group {
-            groups.lock().insert(group.as_raw_nonzero().get());
-        }
-        Self { groups, group }
+    fn new(groups: &'a ProcessGroups, group: Group) -> Self {
+        let mut running = groups.lock();
+        running.started += 1;
+        let number = running.started;
+        running.groups.insert(number, group);
+        Self { groups, number }
     }
 
-    fn ended(&mut self) {
-        if let Some(group) = self.group.take() {
-            self.groups.lock().remove(&group.as_raw_nonzero().get());
+    /// The process has ended, and its output too.
+    fn ended(self) {
+        if let Some(group) = self.take() {
+            group.release();
         }
+    }
+
+    fn take(&self) -> Option<Group> {
+        self.groups.lock().groups.remove(&self.number)
     }
 }
 
 impl Drop for RunningProcess<'_> {
     fn drop(&mut self) {
-        if self.group.is_some() {
-            // This signal comes before the one that kills, so that a command can clean up.
-            end(self.group, Signal::TERM);
-            let group = self.group;
-            self.ended();
-            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                runtime.spawn(async move {
-                    tokio::time::sleep(GOODBYE).await;
-                    end(group, Signal::KILL);
-                });
-            }
-        }
-    }
-}
-
-fn end(group: Option<Pid>, signal: Signal) {
-    if let Some(group) = group {
-        // The group may have ended by itself.
-        let _ = kill_process_group(group, signal);
+        let Some(group) = self.take() else { return };
+        // A command that is asked to end can clean up.
+        group.end_within(GOODBYE);
     }
 }
 

@@ -5,7 +5,6 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
@@ -14,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::streams::{LineWriter, lines};
 use crate::hosts::node;
 use crate::output;
+use crate::system::{code_of, end_process, signal_of};
 
 /// How many of the last lines of the agent's standard error are kept for the message about its end, and the most bytes
 /// of each.
@@ -45,7 +45,10 @@ impl Agent {
     /// Starts the agent in this process's folder and with its variables, as the editor would have.
     pub(super) fn start(command: &[String]) -> Result<Self, AgentEnd> {
         let (program, arguments) = command.split_first().expect("works because the command line needs one");
-        let started = Command::new(program)
+        // Windows itself finds no program whose name ends in `.cmd`, as those of npm do.
+        let path = std::env::var_os("PATH");
+        let found = node::find(program, path.as_deref()).filter(|_| cfg!(windows));
+        let started = Command::new(found.unwrap_or_else(|| program.into()))
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -87,15 +90,11 @@ impl Agent {
     /// Ends the agent as an editor would: by closing its input, and then by signals.
     pub(super) async fn wait_or_end(&mut self) -> Option<ExitStatus> {
         self.out = None;
-        for signal in [Signal::TERM, Signal::KILL] {
+        for is_asked in [true, false] {
             if let Ok(status) = tokio::time::timeout(END_TIMEOUT, self.child.wait()).await {
                 return status.ok();
             }
-            let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-            if let Some(pid) = pid {
-                // The agent may have ended just now.
-                let _ = kill_process(pid, signal);
-            }
+            end_process(&mut self.child, is_asked);
         }
         self.child.wait().await.ok()
     }
@@ -125,8 +124,7 @@ async fn listen(errors: impl AsyncRead + Unpin, stderr_lines: Arc<Mutex<VecDeque
 }
 
 fn exit_text(status: Option<ExitStatus>) -> String {
-    use std::os::unix::process::ExitStatusExt as _;
-    match status.map(|status| (status.code(), status.signal())) {
+    match status.map(|status| (status.code(), signal_of(status))) {
         Some((Some(code), _)) => format!("exit code {code}"),
         Some((None, Some(signal))) => format!("signal {signal}"),
         _ => "an unknown status".to_owned(),
@@ -134,7 +132,5 @@ fn exit_text(status: Option<ExitStatus>) -> String {
 }
 
 fn code(status: Option<ExitStatus>) -> u8 {
-    use std::os::unix::process::ExitStatusExt as _;
-    let code = status.and_then(|status| status.code().or_else(|| Some(128 + status.signal()?)));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+    status.and_then(code_of).and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

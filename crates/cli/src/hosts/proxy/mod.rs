@@ -37,7 +37,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
-use crate::signals::Signals;
+use crate::system::signals::Signals;
 
 /// How often the proxy checks whether the time of work ahead is up.
 const TICK: Duration = Duration::from_secs(1);

@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use headstart_overlay_fs::Process;
-use rustix::fs::OFlags;
+
+use crate::system::{PrivateFile as _, make_executable, open_plain};
 
 /// The beginning of the names of stand-in folders; the id of their process follows.
 const PREFIX: &str = "stand-in-";
@@ -49,12 +49,12 @@ impl StandIn {
         }
         let folder = kept.join(format!("{PREFIX}{}", std::process::id()));
         for part in ["programs", "questions", "answers"] {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join(part))?;
+            fs::DirBuilder::new().recursive(true).private().create(folder.join(part))?;
         }
         let made = Self { folder };
         let file = made.programs().join(program);
         fs::write(&file, include_str!("stand_in.sh"))?;
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o700))?;
+        make_executable(&file)?;
         Ok(made)
     }
 
@@ -135,13 +135,9 @@ fn report_pending(
 
 /// The words in a file that a view wrote. Anything but such a file is an error.
 fn words(path: &Path) -> io::Result<Vec<String>> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let Some(file) = open_plain(path)? else { return Ok(Vec::new()) };
     let mut content = Vec::new();
-    if !file.metadata()?.is_file()
-        || MAX_COMMAND_BYTES < file.take(MAX_COMMAND_BYTES + 1).read_to_end(&mut content)? as u64
-    {
+    if MAX_COMMAND_BYTES < file.take(MAX_COMMAND_BYTES + 1).read_to_end(&mut content)? as u64 {
         return Ok(Vec::new());
     }
     let Some(text) = std::str::from_utf8(&content).ok().and_then(|text| text.strip_suffix('\0')) else {

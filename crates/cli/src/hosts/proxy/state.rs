@@ -155,7 +155,7 @@ impl StateFile {
         let folder = path.parent().expect("works because it is in a folder of the state folder");
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         store::create_private_folder(folder).map_err(|error| failed(&error))?;
-        let lock = File::options().create(true).append(true).open(folder.join("lock"));
+        let lock = File::options().create(true).write(true).truncate(false).open(folder.join("lock"));
         let lock = lock.map_err(|error| failed(&error))?;
         lock.lock().map_err(|error| failed(&error))?;
         let mut kept = self.read()?;

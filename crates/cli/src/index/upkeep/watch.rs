@@ -1,6 +1,4 @@
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
@@ -9,6 +7,7 @@ use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::shared::SharedState;
+use crate::system::{path_in, workspace_path};
 
 /// The most folders that are watched, because the kernel has a limit that the user's other programs share.
 const MAX_FOLDERS: usize = 20_000;
@@ -78,7 +77,7 @@ impl Watch {
 }
 
 fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
-    if path.is_root() { root.to_owned() } else { root.join(OsStr::from_bytes(path.as_bytes())) }
+    path_in(root, path).unwrap_or_else(|_| root.to_owned())
 }
 
 /// Notes the changes that an event reports. If it says that other events were lost, all files are compared.
@@ -100,13 +99,8 @@ fn handle_event(shared: &SharedState, root: &Path, event: notify::Result<Event>)
     if event.need_rescan() || may_be_new && event.paths.iter().any(|path| path.is_dir()) {
         shared.change(|state| state.wants_comparison = true);
     }
-    let paths: Vec<WorkspacePath> = event
-        .paths
-        .iter()
-        .filter_map(|path| {
-            WorkspacePath::from_bytes(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
-        })
-        .collect();
+    let paths: Vec<WorkspacePath> =
+        event.paths.iter().filter_map(|path| workspace_path(path.strip_prefix(root).ok()?)).collect();
     let (of_git, paths): (Vec<_>, Vec<_>) =
         paths.into_iter().partition(|path| path.names().any(|name| name == b".git"));
     if of_git.iter().filter_map(WorkspacePath::file_name).any(|name| HISTORY.contains(&name)) {

@@ -1,0 +1,189 @@
+//! What asks this process to end: signals on Unix, events of the console on Windows.
+
+#[cfg(unix)]
+pub(crate) use unix::{Ending, Signals, end_as, stop};
+#[cfg(windows)]
+pub(crate) use windows::{Ending, Signals, end_as, stop};
+
+#[cfg(unix)]
+mod unix {
+    use std::fmt;
+    use std::io;
+
+    use futures::FutureExt;
+    use rustix::process::{Pid, Signal as Sent, kill_process};
+    use tokio::process::Child;
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    /// The signals that ask the process to end. They are caught so that the terminal can be restored and nothing is left
+    /// behind.
+    pub(crate) struct Signals {
+        interrupt: Signal,
+        terminate: Signal,
+        hangup: Signal,
+    }
+
+    /// One of these signals.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Ending(SignalKind);
+
+    impl Signals {
+        pub(crate) fn new() -> io::Result<Self> {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+                hangup: signal(SignalKind::hangup())?,
+            })
+        }
+
+        /// Discards Ctrl-C signals that were meant for another program.
+        pub(crate) fn forget_interrupts(&mut self) {
+            while self.interrupt.recv().now_or_never().is_some() {}
+        }
+
+        /// Waits for one of the signals.
+        pub(crate) async fn next(&mut self) -> Ending {
+            Ending(tokio::select! {
+                _ = self.interrupt.recv() => SignalKind::interrupt(),
+                _ = self.terminate.recv() => SignalKind::terminate(),
+                _ = self.hangup.recv() => SignalKind::hangup(),
+            })
+        }
+    }
+
+    /// Ends this process by the signal that ended its child, so that the process that waits for this one sees the same
+    /// signal.
+    pub(crate) fn end_as(signal: i32) {
+        // If that fails, the exit code still says that something went wrong.
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
+
+    impl Ending {
+        /// Whether it is the signal of Ctrl-C.
+        pub(crate) fn is_interrupt(self) -> bool {
+            self.0 == SignalKind::interrupt()
+        }
+
+        /// Sends the signal to a process that has not been waited for yet, so that no other process can have its id. If it
+        /// has ended meanwhile, the signal has no effect.
+        pub(crate) fn pass_on(self, child: &Child) {
+            let signal = match self.0 {
+                kind if kind == SignalKind::interrupt() => Sent::INT,
+                kind if kind == SignalKind::terminate() => Sent::TERM,
+                _ => Sent::HUP,
+            };
+            let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            let _ = id.map(|id| kill_process(id, signal));
+        }
+
+        /// Ends this process as the signal would have without a handler, so that a shell's loop ends too and a script can
+        /// notice it.
+        pub(crate) fn end_process(self) {
+            end_as(self.0.as_raw_value());
+        }
+    }
+
+    impl fmt::Display for Ending {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let names = [(SignalKind::interrupt(), "SIGINT"), (SignalKind::terminate(), "SIGTERM")];
+            let name = names.into_iter().find(|(kind, _)| *kind == self.0);
+            f.write_str(name.map_or("SIGHUP", |(_, name)| name))
+        }
+    }
+
+    /// Stops this process until its shell continues it.
+    pub(crate) fn stop() -> io::Result<()> {
+        signal_hook::low_level::raise(signal_hook::consts::SIGTSTP)
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::fmt;
+    use std::io;
+
+    use futures::FutureExt;
+    use tokio::process::Child;
+    use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, CtrlShutdown};
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+
+    /// The events of the console that ask the process to end. They are caught so that the terminal can be restored and
+    /// nothing is left behind.
+    pub(crate) struct Signals {
+        interrupt: CtrlC,
+        terminate: CtrlBreak,
+        close: CtrlClose,
+        shutdown: CtrlShutdown,
+    }
+
+    /// One of these events.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Ending {
+        Interrupt,
+        Break,
+        Close,
+    }
+
+    impl Signals {
+        pub(crate) fn new() -> io::Result<Self> {
+            Ok(Self {
+                interrupt: ctrl_c()?,
+                terminate: ctrl_break()?,
+                close: ctrl_close()?,
+                shutdown: ctrl_shutdown()?,
+            })
+        }
+
+        /// Discards Ctrl-C events that were meant for another program.
+        pub(crate) fn forget_interrupts(&mut self) {
+            while self.interrupt.recv().now_or_never().is_some() {}
+        }
+
+        /// Waits for one of the events.
+        pub(crate) async fn next(&mut self) -> Ending {
+            tokio::select! {
+                _ = self.interrupt.recv() => Ending::Interrupt,
+                _ = self.terminate.recv() => Ending::Break,
+                _ = self.close.recv() => Ending::Close,
+                _ = self.shutdown.recv() => Ending::Close,
+            }
+        }
+    }
+
+    impl Ending {
+        /// Whether it is the event of Ctrl-C.
+        pub(crate) fn is_interrupt(self) -> bool {
+            self == Self::Interrupt
+        }
+
+        /// Nothing, because every process of the console gets the event.
+        #[expect(clippy::unused_self, reason = "on Unix the signal is sent")]
+        pub(crate) fn pass_on(self, _child: &Child) {}
+
+        /// Ends this process as the event would have without a handler.
+        #[expect(clippy::unused_self, reason = "on Unix the signal is sent")]
+        pub(crate) fn end_process(self) {
+            /// The system's exit code of a process that Ctrl-C ended.
+            const STATUS_CONTROL_C_EXIT: u32 = 0xC000_013A;
+            std::process::exit(STATUS_CONTROL_C_EXIT.cast_signed());
+        }
+    }
+
+    /// Nothing: no process is ended by a signal.
+    pub(crate) fn end_as(_signal: i32) {}
+
+    /// Always an error: no key stops a process.
+    pub(crate) fn stop() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    impl fmt::Display for Ending {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(match self {
+                Self::Interrupt => "Ctrl-C",
+                Self::Break => "Ctrl-Break",
+                Self::Close => "the end of the console",
+            })
+        }
+    }
+}
