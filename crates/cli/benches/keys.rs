@@ -40,7 +40,7 @@ fn main() {
         }
     }
     let recording = folder.path().join("recording.json");
-    fs::write(&recording, json!({ "turns": [], "suggestions": [] }).to_string()).unwrap();
+    fs::write(&recording, json!({ "turns": [{ "text": "never", "toolCalls": [] }] }).to_string()).unwrap();
     let mut chat = start(&home, &project, &recording);
     chat.wait_for("? keys");
     let mut plain: Vec<_> = (0..rounds).flat_map(|_| type_in(&mut chat, "", WORD)).collect();
