@@ -14,7 +14,8 @@ target() {
   case $(uname -s) in
     Linux) system=unknown-linux ;;
     Darwin) system=apple-darwin ;;
-    *) fail "there is no binary for $(uname -s); on Windows use it in WSL" ;;
+    MINGW* | MSYS* | CYGWIN*) printf x86_64-pc-windows-msvc; return ;;
+    *) fail "there is no binary for $(uname -s)" ;;
   esac
   case $(uname -m) in
     x86_64 | amd64) cpu=x86_64 ;;
@@ -64,7 +65,12 @@ sum_of() {
 }
 
 main() {
-  name=headstart-$version-$(target)
+  triple=$(target)
+  name=headstart-$version-$triple
+  case $triple in
+    *-windows-*) binary=headstart.exe ;;
+    *) binary=headstart ;;
+  esac
   wanted=$(printf '%s\n' "$sums" | grep " $name.tar.gz\$" | cut -d ' ' -f 1) || true
   [ -n "$wanted" ] || fail "this release has no $name; build it: cargo install headstart"
   folder=${HEADSTART_INSTALL_DIR:-${HOME:?is not set; name a folder in HEADSTART_INSTALL_DIR}/.local/bin}
@@ -74,16 +80,16 @@ main() {
   fetch "$url/$name.tar.gz" "$work/archive" || fail "$url/$name.tar.gz cannot be fetched"
   found=$(sum_of "$work/archive")
   [ "$found" = "$wanted" ] || fail "$name.tar.gz is not what was released: its SHA-256 is $found, not $wanted; nothing was installed"
-  tar -xzf "$work/archive" -C "$work" "$name/headstart"
-  "$work/$name/headstart" --version >/dev/null || fail "the binary does not run here; try HEADSTART_LIBC=musl, or build it: cargo install headstart"
+  tar -xzf "$work/archive" -C "$work" "$name/$binary"
+  "$work/$name/$binary" --version >/dev/null || fail "the binary does not run here; try HEADSTART_LIBC=musl, or build it: cargo install headstart"
   mkdir -p "$folder"
   # A rename in the same folder: one that runs goes on with the old file.
-  cp "$work/$name/headstart" "$folder/.headstart.$$"
-  mv -f "$folder/.headstart.$$" "$folder/headstart"
-  say "installed: $folder/headstart ($("$folder/headstart" --version))"
+  cp "$work/$name/$binary" "$folder/.$$.$binary"
+  mv -f "$folder/.$$.$binary" "$folder/$binary"
+  say "installed: $folder/$binary ($("$folder/$binary" --version))"
   case ":$PATH:" in
     *":$folder:"*) say "Next: headstart" ;;
-    *) say "$folder is not in your PATH; add it, or start $folder/headstart" ;;
+    *) say "$folder is not in your PATH; add it, or start $folder/$binary" ;;
   esac
 }
 

@@ -13,7 +13,7 @@ const names = isMusl ? [`${base}-musl`] : [base, `${base}-musl`];
 function find() {
   for (const name of names) {
     try {
-      return require.resolve(`${name}/bin/headstart`);
+      return require.resolve(`${name}/bin/headstart${platform === "win32" ? ".exe" : ""}`);
     } catch {
       // The next one may be there.
     }
@@ -22,10 +22,6 @@ function find() {
 }
 
 const binary = find();
-if (!binary && platform === "win32") {
-  console.error("headstart: there is no binary for Windows itself; install it and run it in WSL 2.");
-  process.exit(1);
-}
 if (!binary) {
   console.error(`headstart: there is no binary for ${platform} ${arch}${isMusl ? " with musl" : ""} among this package's optional dependencies (${names.join(", ")}).`);
   console.error("If they were left out (--omit=optional, --no-optional), install again with them; else build it: cargo install headstart");

@@ -33,14 +33,15 @@ pub(crate) struct Target {
     libc: Option<&'static str>,
 }
 
-/// All targets with a binary. The binary needs a Unix; on Windows the npm package of the crates can be used.
-pub(crate) const TARGETS: [Target; 6] = [
+/// All targets with a binary.
+pub(crate) const TARGETS: [Target; 7] = [
     Target { triple: "x86_64-unknown-linux-gnu", os: "linux", cpu: "x64", libc: Some("glibc") },
     Target { triple: "x86_64-unknown-linux-musl", os: "linux", cpu: "x64", libc: Some("musl") },
     Target { triple: "aarch64-unknown-linux-gnu", os: "linux", cpu: "arm64", libc: Some("glibc") },
     Target { triple: "aarch64-unknown-linux-musl", os: "linux", cpu: "arm64", libc: Some("musl") },
     Target { triple: "x86_64-apple-darwin", os: "darwin", cpu: "x64", libc: None },
     Target { triple: "aarch64-apple-darwin", os: "darwin", cpu: "arm64", libc: None },
+    Target { triple: "x86_64-pc-windows-msvc", os: "win32", cpu: "x64", libc: None },
 ];
 
 /// Why a release cannot be made.
@@ -75,6 +76,11 @@ impl Target {
     pub(crate) fn find(triple: &str) -> Result<Self, ReleaseError> {
         let found = TARGETS.into_iter().find(|target| target.triple == triple);
         found.ok_or_else(|| ReleaseError::NoTarget { triple: triple.to_owned() })
+    }
+
+    /// The file name of the target's binary.
+    fn binary_name(self) -> &'static str {
+        if self.os == "win32" { "headstart.exe" } else { "headstart" }
     }
 
     /// The file name of the target's archive.

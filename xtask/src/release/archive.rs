@@ -29,7 +29,7 @@ pub(crate) fn archive(
     let top = name.trim_end_matches(".tar.gz");
     let mut files = vec![(licences(repository, target)?.into_bytes(), FILE, 0o644)];
     let read = EXTRA_FILES.iter().map(|file| (repository.join(file), *file, 0o644));
-    for (path, name, mode) in read.chain([(binary.to_owned(), "headstart", 0o755)]) {
+    for (path, name, mode) in read.chain([(binary.to_owned(), target.binary_name(), 0o755)]) {
         files.push((at(&path, std::fs::read(&path))?, name, mode));
     }
     for (content, name, mode) in files {

@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 use super::archive::sum;
 use super::{ReleaseError, TARGETS, Target, address, homebrew, npm, registry, version, write};
 
-const INSTALLER: &str = include_str!("../../../release/install.sh");
+/// For a shell of Unix (on Windows that of Git), and for PowerShell.
+const INSTALLERS: [(&str, &str); 2] = [
+    ("install.sh", include_str!("../../../release/install.sh")),
+    ("install.ps1", include_str!("../../../release/install.ps1")),
+];
 
-/// Makes everything that is released beside the archives in `folder`: checksums, the installer and the formula, which
+/// Makes everything that is released beside the archives in `folder`: checksums, the installers and the formula, which
 /// fetch the archives from `url`, npm packages, and the entry for the registry of agents. Returns the files that were
 /// written.
 pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseError> {
@@ -29,14 +33,18 @@ pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Ve
     for (target, archive) in &archives {
         let _ = writeln!(sums, "{}  {}", sum(archive)?, target.archive_name(&version));
     }
-    let installer =
-        INSTALLER.replace("@VERSION@", &version).replace("@URL@", url).replace("@SUMS@", sums.trim_end());
-    let (sums_file, installer_file) = (folder.join("SHA256SUMS"), folder.join("install.sh"));
+    let sums_file = folder.join("SHA256SUMS");
     write(&sums_file, &sums)?;
-    write(&installer_file, installer)?;
+    let mut installers = Vec::new();
+    for (name, template) in INSTALLERS {
+        let file = folder.join(name);
+        let text = template.replace("@VERSION@", &version).replace("@URL@", url);
+        write(&file, text.replace("@SUMS@", sums.trim_end()))?;
+        installers.push(file);
+    }
     let address = address::of(repository)?;
     let formula = homebrew::formula(folder, &version, &archives, url, address.as_deref())?;
     let packages = npm::packages(repository, folder, &version, &archives)?;
     let entry = registry::entry(folder, &version, address.as_deref())?;
-    Ok([vec![sums_file, installer_file, formula], packages, entry].concat())
+    Ok([vec![sums_file, formula], installers, packages, entry].concat())
 }

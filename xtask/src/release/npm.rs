@@ -34,7 +34,7 @@ pub(super) fn packages(
     for (target, archive) in archives {
         let name = target.package();
         let package = folder.join(&name);
-        unpack(archive, "headstart", &package.join("bin"))?;
+        unpack(archive, target.binary_name(), &package.join("bin"))?;
         unpack(archive, FILE, &package)?;
         let mut manifest = json!({
             "name": name,

@@ -200,14 +200,72 @@ fn the_npm_packages_bring_the_binary_and_start_it() {
     assert!(stderr(&missing).contains("install again with them"), "{}", stderr(&missing));
 }
 
+/// A release with an archive for Windows, whose binary is the stand-in.
+fn with_windows() -> Release {
+    let release = Release::new();
+    let windows = Target::find("x86_64-pc-windows-msvc").unwrap();
+    archive(&repository(), windows, &fake_binary(release.folder.path()), &release.files).unwrap();
+    assemble(&repository(), &release.files, &serve(&release.files)).unwrap();
+    release
+}
+
 #[test]
-fn the_launcher_names_wsl_on_windows() {
-    let windows = "Object.defineProperty(process, 'platform', { value: 'win32' }); require(process.argv[1]);";
-    let launcher = repository().join("release/npm/launcher.js");
-    let output = Command::new("node").arg("-e").arg(windows).arg(launcher).output().expect("node starts");
-    assert_eq!(output.status.code(), Some(1));
-    let said = stderr(&output);
-    assert!(said.contains("WSL 2") && !said.contains("cargo install"), "{said}");
+fn in_a_shell_on_windows_the_installer_installs_the_program_for_windows() {
+    let release = with_windows();
+    let programs = release.folder.path().join("programs");
+    fs::create_dir(&programs).unwrap();
+    for system in ["MINGW64_NT-10.0-22631", "MSYS_NT-10.0-22631", "CYGWIN_NT-10.0"] {
+        let uname = programs.join("uname");
+        fs::write(&uname, format!("#!/bin/sh\necho {system}\n")).unwrap();
+        fs::set_permissions(&uname, fs::Permissions::from_mode(0o755)).unwrap();
+        let folder = release.folder.path().join(system);
+        let mut shell = Command::new("sh");
+        shell.arg(release.files.join("install.sh")).env_clear().env("HEADSTART_INSTALL_DIR", &folder);
+        let path = std::env::var("PATH").unwrap();
+        let output = shell.env("PATH", format!("{}:{path}", programs.display())).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let version = Command::new(folder.join("headstart.exe")).arg("--version").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&version.stdout), "headstart 0.0.0-test\n");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+}
+
+/// There is no PowerShell here to run it; the workflow of a release does, before anything is published.
+#[test]
+fn the_installer_for_powershell_has_the_sum_of_the_archive_for_windows() {
+    let release = with_windows();
+    let script = fs::read_to_string(release.files.join("install.ps1")).unwrap();
+    let sums = fs::read_to_string(release.files.join("SHA256SUMS")).unwrap();
+    let windows = sums.lines().find(|line| line.contains("-windows-")).unwrap();
+    assert!(script.contains(windows) && !script.contains('@'), "{script}");
+}
+
+#[test]
+fn on_windows_the_launcher_starts_the_program_for_windows() {
+    let release = with_windows();
+    let package = "headstart-cli-win32-x64";
+    let packed = fs::read_dir(release.files.join("npm")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut packed = packed.filter(|name| name.to_string_lossy().starts_with(package)).collect::<Vec<_>>();
+    packed.retain(|name| name.to_string_lossy().ends_with(".tgz"));
+    let project = release.folder.path().join("node_modules");
+    let to = project.join(package);
+    fs::create_dir_all(&to).unwrap();
+    let archive = release.files.join("npm").join(packed.pop().expect("it was packed"));
+    let unpacked =
+        Command::new("tar").arg("-xzf").arg(archive).args(["--strip-components=1", "-C"]).arg(&to).status();
+    assert!(unpacked.unwrap().success());
+    let launcher = project.join("launcher.js");
+    fs::copy(repository().join("release/npm/launcher.js"), &launcher).unwrap();
+    let windows = "for (const [name, value] of [['platform', 'win32'], ['arch', 'x64']]) Object.defineProperty(process, name, { value });";
+    let start = |arguments: &[&str]| {
+        let script = format!("{windows} require({launcher:?});");
+        Command::new("node").args(["-e", &script, "launcher"]).args(arguments).output().expect("node starts")
+    };
+    let started = start(&["--version"]);
+    assert_eq!(String::from_utf8_lossy(&started.stdout), "headstart 0.0.0-test\n", "{}", stderr(&started));
+    fs::remove_dir_all(to).unwrap();
+    let missing = start(&["--version"]);
+    assert!(stderr(&missing).contains("there is no binary for win32 x64"), "{}", stderr(&missing));
 }
 
 #[test]
@@ -237,7 +295,7 @@ fn mistakes_are_named() {
     let error = assemble(&repository(), folder.path(), "https://example.org").unwrap_err().to_string();
     assert!(error.contains("holds no archive of version"), "{error}");
     assert!(
-        Target::find("x86_64-pc-windows-msvc")
+        Target::find("riscv64gc-unknown-linux-gnu")
             .unwrap_err()
             .to_string()
             .contains("there are x86_64-unknown-linux-gnu")
