@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use headstart_agent::native::real_path;
 use headstart_agent::{LedgerStore as _, Runtime as _};
 use headstart_budget::PendingWrites;
 use headstart_budget::policy::{Mode, Tariff};
@@ -144,7 +145,7 @@ impl Projects {
     fn project(&mut self, folder: &str) -> Result<Option<Project>, String> {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let path = Path::new(folder);
-        let real = path.canonicalize().map_err(|error| told(&error))?;
+        let real = real_path(path).map_err(|error| told(&error))?;
         if real != path {
             return Err(format!("it is reached through a link; its own path is {}", real.display()));
         }
