@@ -147,7 +147,7 @@ impl OsTree {
     /// Whether no view shows a path, because it is a staging folder or belongs to the host.
     fn is_reserved(&self, path: &WorkspacePath) -> bool {
         path.names().any(home::is_staging_name)
-            || self.hidden.as_ref().is_some_and(|hidden| path.starts_with(hidden))
+            || self.hidden.as_ref().is_some_and(|hidden| is_at_or_below(path, hidden))
     }
 
     fn note(&self, swept: Swept) {
@@ -182,6 +182,12 @@ fn os_path(path: &WorkspacePath) -> io::Result<&OsStr> {
         os_name(name)?;
     }
     system::os_path(path.as_bytes())
+}
+
+/// Whether a path is another one or below it, on a file system that opens a name by either case of its letters.
+fn is_at_or_below(path: &WorkspacePath, above: &WorkspacePath) -> bool {
+    let mut names = path.names();
+    above.names().all(|name| names.next().is_some_and(|other| other.eq_ignore_ascii_case(name)))
 }
 
 /// The error for a path. Refusals by cap-std itself have no error number.

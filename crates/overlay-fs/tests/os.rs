@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, OsTree,
-    Overlay, Quota, SweepOutcome, Tree, TreeError, Workspace, WorkspacePath,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind,
+    OsOptions, OsTree, Overlay, Quota, SweepOutcome, Tree, TreeError, Workspace, WorkspacePath,
 };
 use tempfile::TempDir;
 
@@ -430,6 +430,37 @@ fn a_folder_that_holds_what_no_listing_shows_is_not_removed() {
     let before = snapshot(&place.root);
     assert_eq!(conflicts(place.commit(&overlay)), [("src".to_owned(), ConflictKind::Modified)]);
     assert_eq!(snapshot(&place.root), before, "the steps before it are taken back");
+}
+
+/// On a file system that opens a name by either case of its letters, `.LOCAL/State` is the host's folder, too, and the
+/// name in capitals of a staging folder is that folder.
+#[test]
+fn what_no_view_shows_has_no_other_spelling() {
+    let place = Place::new();
+    let state = place.root.join(".local/state");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("journal"), "ours").unwrap();
+    let options = OsOptions { state: Some(state), ..OsOptions::default() };
+    let tree = Arc::new(OsTree::open_with(&place.root, options).unwrap());
+    let staging = format!(".HEADSTART-Staging-{:032X}/committed", 0xabc);
+    for name in [".local/state", ".local/state/journal", ".LOCAL/State/journal", ".local/STATE/new", &staging]
+    {
+        let at = path(name);
+        assert!(matches!(block_on(tree.read(&at)), Err(TreeError::Unsupported { .. })), "{name}");
+        assert!(matches!(block_on(tree.list(&at)), Err(TreeError::Unsupported { .. })), "{name}");
+        let overlay = Overlay::new(tree.clone(), Quota::default());
+        // Below a folder that does not exist, only the commit looks at the names.
+        let refused = match block_on(overlay.write(&at, b"theirs".to_vec())) {
+            Ok(()) => block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).map(drop),
+            refused => refused,
+        };
+        assert!(matches!(refused, Err(TreeError::Unsupported { .. })), "{name}: {refused:?}");
+    }
+    assert!(block_on(tree.list(&path(".local"))).unwrap().is_empty());
+    assert!(
+        block_on(tree.metadata(&path(".locals")))
+            .is_err_and(|error| matches!(error, TreeError::NotFound { .. }))
+    );
 }
 
 /// Of several commits that were made from the same state of a file, one goes through, so that no edit is lost.

@@ -40,8 +40,8 @@ impl Tree for OsTree {
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         let mut entries = self.steadily(path, |root| list_folder(root, path))?;
-        if let Some(hidden) = self.hidden.as_ref().filter(|hidden| hidden.parent().as_ref() == Some(path)) {
-            entries.retain(|entry| Some(entry.name.as_slice()) != hidden.file_name());
+        if self.hidden.is_some() {
+            entries.retain(|entry| path.join_bytes(&entry.name).map_or(true, |at| !self.is_reserved(&at)));
         }
         Ok(entries)
     }

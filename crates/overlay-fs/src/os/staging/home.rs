@@ -282,10 +282,14 @@ fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     Ok(calls::look_at(from)?.device == calls::look_at(to)?.device)
 }
 
-/// Whether a name is that of a staging folder. Such names are in no listing and cannot be staged.
+/// Whether a name is that of a staging folder. Such names are in no listing and cannot be staged. Letters count without
+/// their case, because some file systems open the folder by either.
 pub(in crate::os) fn is_staging_name(name: &[u8]) -> bool {
-    name.strip_prefix(PREFIX.as_bytes())
-        .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
+    name.split_at_checked(PREFIX.len()).is_some_and(|(prefix, rest)| {
+        prefix.eq_ignore_ascii_case(PREFIX.as_bytes())
+            && rest.len() == 32
+            && rest.iter().all(u8::is_ascii_hexdigit)
+    })
 }
 
 /// Notes for which workspace a folder is.
