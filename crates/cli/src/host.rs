@@ -166,7 +166,7 @@ impl Host for NativeHost {
     }
 
     fn confines_commands(&self) -> bool {
-        cfg!(target_os = "linux")
+        headstart_shadow::can_confine()
     }
 
     fn freshness(&self) -> Freshness {

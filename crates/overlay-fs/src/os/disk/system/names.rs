@@ -83,7 +83,7 @@ mod tests {
             "conout$.txt",
             "ENVIRO~1",
             "env~1",
-            "SECRET~12.PEM",
+            "SECRE~12.PEM",
             "~1",
         ];
         for name in others {
