@@ -239,7 +239,9 @@ fn a_hook_allows_nothing_and_refuses_what_is_closed_where_it_is_asked_to() {
 #[test]
 fn what_only_linux_has_says_so() {
     let user = User::new();
-    for arguments in [&["shadow", "run", "--", "ls"][..], &["run", "--read-only", "--", "ls"]] {
+    for arguments in
+        [&["shadow", "run", "--", "ls"][..], &["shadow", "serve"], &["run", "--read-only", "--", "ls"]]
+    {
         let output = user.run(arguments, "");
         assert!(!output.status.success(), "{arguments:?}");
         let told = text(&output.stderr) + &text(&output.stdout);
@@ -247,4 +249,84 @@ fn what_only_linux_has_says_so() {
     }
     let doctor = user.run(&["doctor"], "");
     assert!(text(&doctor.stdout).contains("Windows"), "{}", text(&doctor.stdout));
+}
+
+/// Models write paths of Windows as people do there; in what is kept and shown, names are separated by `/`.
+#[test]
+fn a_path_may_have_a_drive_and_backslashes() {
+    let user = User::new();
+    let greeting = user.project().canonicalize().unwrap().join("greeting.txt");
+    let greeting = greeting.to_str().unwrap().trim_start_matches(r"\\?\").to_owned();
+    let edit = json!({ "file_path": greeting, "old_string": "world", "new_string": "moon" });
+    let write = json!({ "file_path": r"src\deep\bye.txt", "content": "bye\n" });
+    let finished = user.speculate(&json!([
+        call("read_file", &json!({ "file_path": greeting })),
+        call("edit", &edit),
+        call("write_file", &write),
+        { "text": "Done." },
+    ]));
+    let paths: Vec<_> =
+        finished["changes"].as_array().unwrap().iter().map(|change| &change["path"]).collect();
+    assert_eq!(paths, ["greeting.txt", "src/deep/bye.txt"], "{finished}");
+}
+
+#[test]
+fn a_speculation_that_is_given_up_leaves_nothing() {
+    let user = User::new();
+    let finished = user.speculate(&farewell());
+    let id = finished["id"].as_str().unwrap();
+    let aborted = user.run(&["abort", id], "");
+    assert!(aborted.status.success(), "{}", text(&aborted.stderr));
+    let kept = user.folder.path().join("profile/AppData/Local/headstart/speculations");
+    assert_eq!(fs::read_dir(kept).unwrap().count(), 0);
+    assert_eq!(text(&user.run(&["list", "--json"], "").stdout), "");
+}
+
+#[test]
+fn a_turn_asks_about_each_command_and_runs_it_in_bash_only() {
+    let user = User::new();
+    let model = user.model(&json!([call("shell", &json!({ "command": "ls" })), { "text": "Done." }]));
+    let asked = user.run(&["chat", "--model", &model], "look\n");
+    assert!(
+        text(&asked.stderr).contains("nothing on this system confines a command"),
+        "{}",
+        text(&asked.stderr)
+    );
+    assert!(text(&asked.stderr).contains("declined"), "{}", text(&asked.stderr));
+    // Nowhere is there a bash that sees the files of this system.
+    let mut command = user.command(&["chat", "--mode", "yolo", "--model", &model]);
+    command.env("PATH", "");
+    for folder in ["ProgramFiles", "ProgramW6432", "ProgramFiles(x86)"] {
+        command.env(folder, user.folder.path());
+    }
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"look\n").unwrap();
+    let told = text(&child.wait_with_output().unwrap().stderr);
+    assert!(told.contains("install Git for Windows"), "{told}");
+}
+
+#[test]
+fn a_hook_that_refuses_is_installed_once_and_taken_out_again() {
+    let user = User::new();
+    let settings = user.folder.path().join("profile/.claude/settings.json");
+    for expected in ["written to", "has it already"] {
+        let installed = text(&user.run(&["hook", "claude-code", "--install", "--deny"], "").stdout);
+        assert!(installed.contains(expected), "{installed}");
+    }
+    let written = fs::read_to_string(&settings).unwrap();
+    assert_eq!(written.matches("hook claude-code --deny").count(), 1, "{written}");
+    let removed = text(&user.run(&["hook", "claude-code", "--uninstall"], "").stdout);
+    assert!(removed.contains("taken out of"), "{removed}");
+    assert!(!fs::read_to_string(&settings).unwrap().contains("headstart"));
+}
+
+/// Outside of a profile, every user of the machine may write to a new folder.
+#[test]
+fn state_is_kept_only_in_the_profile_of_its_user() {
+    let user = User::new();
+    let model = user.model(&farewell());
+    let elsewhere = user.folder.path().join("elsewhere").display().to_string();
+    let output = user.run(&["speculate", "--model", &model, "--state-dir", &elsewhere, "say farewell"], "");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("is not in your user folder"), "{}", text(&output.stderr));
 }
