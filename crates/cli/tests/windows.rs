@@ -1,7 +1,6 @@
 //! The binary as a program of Windows: work ahead, its accept and undo, a chat on a pipe, an editor, and what it refuses
 //! there. On Linux it runs in wine: `.ci/windows`.
 #![cfg(windows)]
-#![expect(clippy::disallowed_methods, reason = "the tests are the user, who edits files directly")]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 use std::fs;
