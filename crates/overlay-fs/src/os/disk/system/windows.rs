@@ -314,9 +314,24 @@ pub(in crate::os) fn remove_file(folder: &Dir, name: &OsStr) -> Result<()> {
     match folder.remove_file(name).map_err(Errno::from) {
         Err(Errno::ACCESS) if stat(folder, name)?.kind == EntryKind::File => {
             set_mode(open(folder, name)?, 0o600)?;
-            Ok(folder.remove_file(name)?)
+            folder.remove_file(name)?;
         }
-        outcome => outcome,
+        outcome => outcome?,
+    }
+    wait_until_gone(folder, name);
+    Ok(())
+}
+
+/// Waits until the name of a removed file is free. Where somebody still reads the file, which takes milliseconds, older
+/// systems keep the name until they have closed it, and what comes next would take the name for one of the user's.
+#[expect(clippy::disallowed_methods, reason = "the system tells nobody when the name is free")]
+fn wait_until_gone(folder: &Dir, name: &OsStr) {
+    const ATTEMPTS: u32 = 100;
+    for _ in 0..ATTEMPTS {
+        if matches!(stat(folder, name), Err(Errno::NOENT)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
