@@ -1,12 +1,14 @@
 use std::fmt;
 
-use headstart_workspace_path::{Glob, WorkspacePath};
+use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
 use crate::GateError;
+use crate::path_pattern::{PathPattern, folded};
 use crate::secrets::pattern_for;
 
-/// A pattern of paths that no tool may touch, written as in `.gitignore`.
+/// A pattern of paths that no tool may touch, written as in `.gitignore`. Letters count without their case, because many
+/// file systems open a file by either.
 ///
 /// `.env` and `*.pem` match at any depth, `/config/prod.yml` and `config/*.yml` from the workspace root, and a folder
 /// covers everything below it. `**` matches any number of folders. A leading `!` is refused, because a rule can only
@@ -23,8 +25,8 @@ pub struct DenyRule(pub String);
 #[derive(Clone, Default)]
 pub struct DenyRules {
     rules: Vec<DenyRule>,
-    globs: Vec<Glob>,
-    /// For each rule, the literal folders with which its matches begin; empty if it may match anywhere.
+    patterns: Vec<PathPattern>,
+    /// For each rule, the literal folders with which its matches begin, [folded]; empty if it may match anywhere.
     anchors: Vec<WorkspacePath>,
     secrets_open: bool,
 }
@@ -59,9 +61,9 @@ impl DenyRules {
         let mut compiled = Self::default();
         for rule in rules {
             let (glob, anchor) = translate(&rule.0)?;
-            let glob = Glob::new(&glob).map_err(|error| GateError::deny_glob(&rule.0, error))?;
-            compiled.globs.push(glob);
-            compiled.anchors.push(anchor);
+            let pattern = PathPattern::new(&glob).map_err(|error| GateError::deny_glob(&rule.0, error))?;
+            compiled.patterns.push(pattern);
+            compiled.anchors.push(in_lower_case(&anchor));
             compiled.rules.push(rule);
         }
         Ok(compiled)
@@ -87,10 +89,9 @@ impl DenyRules {
         if self.is_empty() {
             return None;
         }
-        let bytes = path.as_bytes();
-        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        for end in ends.chain(Some(bytes.len())) {
-            if let Some(rule) = self.globs.iter().position(|glob| glob.is_match(&bytes[..end])) {
+        let (bytes, folded) = (path.as_bytes(), folded(path.as_bytes()));
+        for (bytes, folded) in starts(bytes).zip(starts(folded.as_bytes())) {
+            if let Some(rule) = self.patterns.iter().position(|pattern| pattern.covers(bytes, folded)) {
                 return self.rules.get(rule);
             }
         }
@@ -100,10 +101,21 @@ impl DenyRules {
     /// A rule that matches `folder` or may match something below it. It may name a rule that matches nothing there,
     /// and never misses one that does.
     pub fn matching_below(&self, folder: &WorkspacePath) -> Option<&DenyRule> {
-        let near = |anchor: &WorkspacePath| anchor.starts_with(folder) || folder.starts_with(anchor);
+        let lower = in_lower_case(folder);
+        let near = |anchor: &WorkspacePath| anchor.starts_with(&lower) || lower.starts_with(anchor);
         self.matching(folder)
             .or_else(|| self.anchors.iter().position(near).and_then(|rule| self.rules.get(rule)))
     }
+}
+
+/// The folders that hold a path, outermost first, and the path itself.
+fn starts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    ends.chain(Some(path.len())).map(|end| &path[..end])
+}
+
+fn in_lower_case(path: &WorkspacePath) -> WorkspacePath {
+    WorkspacePath::from_bytes(folded(path.as_bytes()).as_bytes()).unwrap_or_else(|_| path.clone())
 }
 
 impl fmt::Debug for DenyRules {
@@ -184,6 +196,30 @@ mod tests {
             let rules = DenyRules::from_patterns([pattern]).unwrap();
             assert_eq!(rules.matching(&path(text)).is_some(), expected, "{pattern} {text}");
         }
+    }
+
+    /// Where a file system opens a file by other letters as well, those letters must not pass a rule.
+    #[test]
+    fn no_spelling_in_other_letters_passes_a_rule() {
+        let cases = [
+            ("private/**", "PRIVATE/key"),
+            ("private", "a/Private/key"),
+            ("Keys/*.PEM", "keys/server.pem"),
+            ("[A-C]*.key", "b.KEY"),
+            ("[!a]*.key", "B.key"),
+            ("[Z-a]*", "Zone"),
+            ("tokens", "TO\u{212a}ENS"),
+            ("passwords", "pa\u{17f}swords"),
+            ("tokens", "to\u{200b}kens"),
+            ("größe", "GRÖSSE/../GRÖßE"),
+        ];
+        for (pattern, text) in cases {
+            let rules = DenyRules::from_patterns([pattern]).unwrap();
+            assert!(rules.matching(&path(text)).is_some(), "{pattern} {text}");
+        }
+        let rules = DenyRules::from_patterns(["/Config/prod.yml"]).unwrap();
+        assert!(rules.matching_below(&path("CONFIG")).is_some());
+        assert!(rules.matching_below(&path("configs")).is_none());
     }
 
     #[test]

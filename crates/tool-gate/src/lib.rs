@@ -88,6 +88,7 @@ mod gate;
 mod needs_host;
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 mod origin;
+mod path_pattern;
 #[cfg(feature = "shell")]
 mod policy;
 mod secrets;

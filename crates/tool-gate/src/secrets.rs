@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use headstart_workspace_path::WorkspacePath;
 
+use crate::path_pattern::folded;
+
 /// Names under which one kind of secret is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecretFiles {
@@ -251,22 +253,6 @@ fn original(name: &str) -> &str {
         name = rest.trim_end();
     }
     name
-}
-
-/// The name in lower case, without characters that some file systems ignore.
-fn folded(name: &[u8]) -> Cow<'_, str> {
-    let text = String::from_utf8_lossy(name);
-    if text.is_ascii() {
-        return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            Cow::Owned(text.to_ascii_lowercase())
-        } else {
-            text
-        };
-    }
-    let is_passed_over = |character: &char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    let kept = text.chars().filter(|character| !is_passed_over(character));
-    // A few letters have only their upper case in common with ASCII: the long s, and the sign for kelvin.
-    Cow::Owned(kept.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect())
 }
 
 #[cfg(test)]

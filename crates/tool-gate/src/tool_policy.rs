@@ -15,6 +15,7 @@ pub(crate) use self::apply::{ahead, deciding, now, standing_consent};
 pub use self::decide::ToolDecision;
 use self::pattern::{Pattern, Words};
 pub use self::session::SessionRule;
+use crate::path_pattern::PathPattern;
 #[cfg(feature = "shell")]
 use crate::shell::simple_commands;
 use crate::{Declaration, PolicyOrigin};
@@ -102,7 +103,7 @@ struct Layer {
 struct Rule {
     tool: Pattern,
     command: Option<Words>,
-    path: Option<headstart_workspace_path::Glob>,
+    path: Option<PathPattern>,
     others: Vec<(String, Pattern)>,
     policy: ToolPolicy,
 }
@@ -197,8 +198,8 @@ impl Rule {
             match argument.as_str() {
                 "command" | "cmd" if is_shell => rule.command = Some(Words::new(pattern)?),
                 "path" | "file_path" | "filePath" | "absolute_path" | "dir_path" => {
-                    let glob = headstart_workspace_path::Glob::new(pattern.trim_start_matches("./"));
-                    rule.path = Some(glob.map_err(|error| format!("{argument}: {pattern:?}: {error}"))?);
+                    let path = PathPattern::new(pattern.trim_start_matches("./"));
+                    rule.path = Some(path.map_err(|error| format!("{argument}: {pattern:?}: {error}"))?);
                 }
                 _ => rule.others.push((argument.clone(), Pattern::new(pattern))),
             }

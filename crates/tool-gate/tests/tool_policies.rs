@@ -205,6 +205,9 @@ fn paths_are_compared_as_paths() {
     };
     assert_eq!(said("edit", "docs/a/b.md"), Some(Automatic));
     assert_eq!(said("Edit", "/w/docs/./x/../b.md"), Some(Automatic));
+    // A file system may open the file by either case: a rule that asks covers both, and one that permits does not.
+    assert_eq!(said("write_file", "SRC/a.RS"), Some(Ask));
+    assert_eq!(said("edit", "DOCS/a"), None);
     for path in ["docs/../src/a.rs", "/etc/docs/x", "docs", "../docs/a", ""] {
         assert_eq!(said("edit", path), None, "{path}");
     }

@@ -4,6 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
 use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands, simple_commands};
+use crate::path_pattern::folded;
 use crate::{CallRef, Declaration, GateContext, PolicyOrigin, Role};
 
 /// What the policies say about a tool or about one call.
@@ -199,8 +200,11 @@ impl Rule {
             Some(other) => pattern.fits(other.to_string().as_bytes()),
         });
         others
-            && self.path.as_ref().is_none_or(|glob| match path_of(call.name, call.args, context) {
-                Ok(Some(path)) => glob.is_match(path.as_bytes()),
+            && self.path.as_ref().is_none_or(|pattern| match path_of(call.name, call.args, context) {
+                Ok(Some(path)) if strict => {
+                    pattern.covers(path.as_bytes(), folded(path.as_bytes()).as_bytes())
+                }
+                Ok(Some(path)) => pattern.matches(path.as_bytes()),
                 Ok(None) => false,
                 Err(()) => strict,
             })
