@@ -7,7 +7,7 @@ use std::path::Path;
 
 use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared, TreeError};
 
-use crate::{GitChange, GitError, ObjectName, RefName, Setting};
+use crate::{GitChange, GitError, Offer, RefName, Setting};
 
 /// The system's git, which is not started on this system.
 #[derive(Debug, Clone)]
@@ -24,28 +24,6 @@ pub enum Snapshot {}
 /// A repository as a participant in commits, which none is on this system.
 #[derive(Debug, Clone)]
 pub struct Repository(Git);
-
-/// What can be done with commits that cannot be accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    /// The ref under which [`Repository::keep`] stores them.
-    pub name: RefName,
-    /// The commit.
-    pub tip: ObjectName,
-    /// The result of a merge with what the user has now.
-    pub merge: MergeCheck,
-}
-
-/// The result of a merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MergeCheck {
-    /// It has no conflicts.
-    Clean,
-    /// It has conflicts.
-    Conflicts,
-    /// There is nothing to merge with.
-    Unknown,
-}
 
 fn why() -> GitError {
     GitError::Unsupported { reason: "this system has no views".to_owned() }

@@ -66,6 +66,8 @@ mod change;
 mod elsewhere;
 mod error;
 mod name;
+#[cfg(feature = "os")]
+mod offer;
 #[cfg(all(feature = "os", unix))]
 mod os;
 #[cfg(feature = "os")]
@@ -73,10 +75,12 @@ mod settings;
 
 pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged};
 #[cfg(all(feature = "os", windows))]
-pub use elsewhere::{Git, MergeCheck, Offer, Reader, Repository, Snapshot};
+pub use elsewhere::{Git, Reader, Repository, Snapshot};
 pub use error::GitError;
 pub use name::{ObjectFormat, ObjectName, RefName};
+#[cfg(feature = "os")]
+pub use offer::{MergeCheck, Offer};
 #[cfg(all(feature = "os", unix))]
-pub use os::{Git, MergeCheck, Offer, Reader, Repository, Snapshot};
+pub use os::{Git, Reader, Repository, Snapshot};
 #[cfg(feature = "os")]
 pub use settings::{Setting, no_programs, version_in};

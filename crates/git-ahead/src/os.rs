@@ -15,7 +15,6 @@ mod settle;
 mod snapshot;
 mod steps;
 
-pub use offer::{MergeCheck, Offer};
 pub use program::Git;
 pub use read::Reader;
 pub use repository::Repository;
