@@ -257,7 +257,7 @@ impl Staging {
     /// Whether its maker is at work: it holds the lock, or is a living process.
     pub(super) fn is_alive(&self) -> io::Result<bool> {
         let is_locked = match calls::open(self.at(OWNER)) {
-            Ok(file) => FileLock::of_file(file)?.is_none(),
+            Ok(file) => FileLock::is_taken(file)?,
             Err(Errno::NOENT | Errno::LOOP) => false,
             Err(error) => return Err(error.into()),
         };

@@ -17,6 +17,12 @@ impl FileLock {
     pub(in crate::os) fn of_file(file: OpenFile) -> Result<Option<Self>> {
         Ok(system::lock(&file)?.then(|| Self(file)))
     }
+
+    /// Whether somebody has the lock on a file. Any number of processes may ask at the same time.
+    pub(in crate::os) fn is_taken(file: OpenFile) -> Result<bool> {
+        let shared = system::lock_shared(&file)?.then(|| Self(file));
+        Ok(shared.is_none())
+    }
 }
 
 impl Drop for FileLock {

@@ -254,7 +254,16 @@ pub(in crate::os) fn open_alone(folder: &Dir) -> Result<Option<OpenFile>> {
 
 /// Takes an exclusive lock on a file; `false` if somebody else has one.
 pub(in crate::os) fn lock(file: &OpenFile) -> Result<bool> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+    try_lock(file, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Takes a shared lock on a file; `false` if somebody else has an exclusive one.
+pub(in crate::os) fn lock_shared(file: &OpenFile) -> Result<bool> {
+    try_lock(file, FlockOperation::NonBlockingLockShared)
+}
+
+fn try_lock(file: &OpenFile, kind: FlockOperation) -> Result<bool> {
+    match flock(file, kind) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
         Err(error) => Err(error),

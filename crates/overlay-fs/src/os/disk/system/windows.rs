@@ -407,7 +407,16 @@ pub(in crate::os) fn link(from: (&Dir, &OsStr), to: (&Dir, &OsStr)) -> Result<()
 
 /// Takes a lock on a whole file, which closes it to everybody else; `false` if somebody else has one.
 pub(in crate::os) fn lock(file: &OpenFile) -> Result<bool> {
-    match file.try_lock() {
+    is_taken(file.try_lock())
+}
+
+/// Takes a shared lock on a file; `false` if somebody else has an exclusive one.
+pub(in crate::os) fn lock_shared(file: &OpenFile) -> Result<bool> {
+    is_taken(file.try_lock_shared())
+}
+
+fn is_taken(outcome: std::result::Result<(), std::fs::TryLockError>) -> Result<bool> {
+    match outcome {
         Ok(()) => Ok(true),
         Err(std::fs::TryLockError::WouldBlock) => Ok(false),
         Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
