@@ -1,12 +1,12 @@
 //! Stands in for views on systems without Linux's namespaces: hosts compile against it, and nothing in it can be
 //! started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 #[cfg(not(windows))]
 use std::os::fd::BorrowedFd as Root;
 #[cfg(windows)]
 use std::os::windows::io::BorrowedHandle as Root;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use headstart_overlay_fs::{ChangeSet, Tree};
@@ -58,6 +58,11 @@ pub fn wait_for_later_times() {}
 /// Always `false`.
 pub fn can_confine() -> bool {
     false
+}
+
+/// None, because no command is confined.
+pub fn open_folder_around(_workspace: &Path, _search_path: &OsStr) -> Option<PathBuf> {
+    None
 }
 
 /// None, because no view could keep build output.

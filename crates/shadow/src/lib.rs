@@ -131,8 +131,8 @@ mod tier;
 pub use confinement::{Confinement, NOT_CONFINED};
 #[cfg(all(feature = "os", not(target_os = "linux")))]
 pub use elsewhere::{
-    KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
-    wait_for_later_times,
+    KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, open_folder_around,
+    remove_folder, support, wait_for_later_times,
 };
 pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
@@ -141,8 +141,8 @@ pub use limits::Limits;
 pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{
-    KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
-    wait_for_later_times,
+    KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, open_folder_around,
+    remove_folder, support, wait_for_later_times,
 };
 pub use reading::{Entry, EntryStat, classify};
 pub use report::{

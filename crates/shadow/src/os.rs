@@ -31,7 +31,7 @@ use rustix::io::Errno;
 
 use crate::{Network, Refusal};
 pub use build::{build_folders, remove_folder};
-pub use confine::{can_confine, confined_entry};
+pub use confine::{can_confine, confined_entry, open_folder_around};
 pub use tiers::support;
 pub use view::{KillHandle, Prepared, View};
 

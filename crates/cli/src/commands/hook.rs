@@ -70,7 +70,17 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
         )));
     }
     let flags = [(args.deny, "--deny"), (args.text, "--text"), (args.log_content, "--log-content")];
-    let flags: Vec<_> = flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag)).collect();
+    let mut flags: Vec<_> = flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag)).collect();
+    let state = state_flag(context)?;
+    if let Some(folder) = &state {
+        if scope(args) == SettingsScope::Project {
+            return Err(CliError::Unavailable(
+                "settings of a project are for several machines, so they name no state folder: leave out --state-dir"
+                    .to_owned(),
+            ));
+        }
+        flags.extend(["--state-dir", folder]);
+    }
     let command = settings::command(contract, scope(args), &flags, &context.environment);
     let file = settings::file(&contract.settings, scope(args), &context.environment)?;
     let refused = |problem: Problem| problem.of_file(&file);
@@ -101,6 +111,17 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
         lines.push(format!("{remark}\n"));
     }
     output::print(&lines.concat())
+}
+
+/// The state folder, if it was named on the command line: the product starts the hook without that. A variable, however,
+/// the product passes on.
+fn state_flag(context: &Context) -> Result<Option<String>, CliError> {
+    let Some(folder) = &context.state_dir else { return Ok(None) };
+    if context.environment.get("HEADSTART_STATE_DIR").is_some() {
+        return Ok(None);
+    }
+    let folder = std::path::absolute(folder).map_err(CliError::io("find", folder))?;
+    Ok(Some(folder.to_string_lossy().into_owned()))
 }
 
 fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Result<(), CliError> {

@@ -44,11 +44,15 @@ fn the_view_of_the_first_command_was_prepared_and_the_next_one_is() {
     };
     assert_eq!(views(), None, "no command runs yet");
     wait_until("no view is listed", views);
-    let children =
-        |process: u64| fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
-    let runs = children(children(prepared).trim().parse().unwrap());
-    let runs = fs::read(format!("/proc/{}/cmdline", runs.trim())).unwrap();
-    assert!(String::from_utf8_lossy(&runs).contains(LINE), "{runs:?}");
+    let child = |process: u64| -> Option<u64> {
+        let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?;
+        children.trim().parse().ok()
+    };
+    // The process that becomes the command has another command line at first.
+    wait_until("the prepared view does not run the command", || {
+        let runs = fs::read(format!("/proc/{}/cmdline", child(child(prepared)?)?)).ok()?;
+        String::from_utf8_lossy(&runs).contains(LINE).then_some(())
+    });
     chat.wait_for("ready");
     let next =
         wait_until("no other is prepared", || views_of(process).into_iter().find(|next| *next != prepared));

@@ -42,6 +42,7 @@ fn what_is_not_understood_gets_no_answer_and_one_line() {
         (without("tool_input"), "no command"),
         (with("tool_input", json!({})), "no command"),
         (with("tool_input", json!({ "command": ["ls"] })), "not text"),
+        (with("tool_input", json!({ "command": " " })), "the command is empty"),
         (with("tool_input", json!({ "command": "ls\u{0}" })), "NUL"),
         (with("tool_input", json!("{\"command\":")), "not JSON"),
         (with("toolArgs", json!({ "command": "rm x" })), "several places"),

@@ -4,6 +4,7 @@
 mod bad_input;
 mod messages;
 mod products;
+mod project_programs;
 #[path = "../support/pty.rs"]
 mod pty;
 mod read_only;

@@ -55,6 +55,23 @@ fn a_projects_settings_name_no_folder_of_this_machine() {
 }
 
 #[test]
+fn a_state_folder_of_the_command_line_is_that_of_the_hook() {
+    let session = session();
+    let state = session.home().join("my state");
+    let state = state.to_str().unwrap();
+    session.run(&["hook", "claude-code", "--install", "--state-dir", state]);
+    let text = fs::read_to_string(session.home().join(SETTINGS)).unwrap();
+    assert!(text.contains(&format!("hook claude-code --state-dir '{state}'")), "{text}");
+    let again = session.run(&["hook", "claude-code", "--install", "--state-dir", state]);
+    assert!(again.stdout.contains("has it already"), "{again}");
+    let shared = session.run(&["hook", "claude-code", "--install", "--project", "--state-dir", state]);
+    assert!(shared.code == Some(1) && shared.stderr.contains("leave out --state-dir"), "{shared}");
+    assert!(!session.workspace().join(SETTINGS).exists());
+    session.run(&["hook", "claude-code", "--uninstall"]);
+    assert_eq!(fs::read_to_string(session.home().join(SETTINGS)).unwrap(), "{}\n");
+}
+
+#[test]
 fn settings_that_are_kept_elsewhere_stay_there() {
     let session = session();
     session.write("home/dotfiles/claude.json", "{}").write("home/.claude/x", "");

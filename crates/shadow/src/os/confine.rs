@@ -84,11 +84,10 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
     let programs: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let readable =
         if confinement.closes { Readable::without(workspace, closes)? } else { Readable::all(workspace) };
-    // A rule for a folder applies to everything below it, and no other rule can take that back.
-    let opens_all = |folder: &Path| folder.canonicalize().is_ok_and(|folder| workspace.starts_with(folder));
-    let system: Vec<&Path> = SYSTEM_FOLDERS.iter().chain(&["/dev", "/proc"]).map(Path::new).collect();
-    let mut open = system.iter().copied().chain(programs.iter().map(PathBuf::as_path));
-    if let Some(folder) = open.find(|folder| readable.hides_something && opens_all(folder)) {
+    let system: Vec<&Path> = system_folders().collect();
+    if readable.hides_something
+        && let Some(folder) = open_folder_around(workspace, &path)
+    {
         let folder = folder.display();
         return Err(io::Error::other(format!(
             "the workspace is in {folder}, which programs are read from, so nothing in it can be closed"
@@ -116,6 +115,20 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
     }
     // Landlock has no rule for `chmod` and similar calls.
     keep_attributes().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// The folders of the system that every confined command can read.
+fn system_folders() -> impl Iterator<Item = &'static Path> {
+    SYSTEM_FOLDERS.iter().chain(&["/dev", "/proc"]).map(Path::new)
+}
+
+/// The folder around the workspace that every confined command can read, because programs are in it; `None` if there is
+/// none. No file of such a workspace can be closed, because a rule for a folder applies to everything below it, and no
+/// other rule can take that back. `search_path` is that of the command.
+pub fn open_folder_around(workspace: &Path, search_path: &OsStr) -> Option<PathBuf> {
+    let opens_all =
+        |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| workspace.starts_with(folder));
+    system_folders().map(Path::to_owned).chain(std::env::split_paths(search_path)).find(opens_all)
 }
 
 /// Whether the kernel can confine a command, as far as this can be told without running one.

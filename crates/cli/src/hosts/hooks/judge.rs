@@ -76,6 +76,13 @@ fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<St
     if program.to_str().is_none() || !program.is_file() {
         return Some("the file of headstart was moved, and nothing else could run the command".to_owned());
     }
+    let path = context.environment.get("PATH").unwrap_or_default();
+    if let Some(folder) = headstart_shadow::open_folder_around(workspace, path) {
+        return Some(format!(
+            "the workspace is in {}, which every confined command can read, so no file of it could be closed",
+            folder.display()
+        ));
+    }
     surroundings::of_confined(&context.environment, workspace, program)
 }
 

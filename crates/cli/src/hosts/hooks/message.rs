@@ -77,6 +77,9 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<HookCall
         Some(Value::String(command)) if command.contains('\0') => {
             return Err(wrong("the command holds a NUL character"));
         }
+        Some(Value::String(command)) if command.trim().is_empty() => {
+            return Err(wrong("the command is empty"));
+        }
         Some(Value::String(_)) => {}
         Some(_) => return Err(wrong("the command is not text")),
         None => return Err(wrong("there is no command")),

@@ -90,7 +90,7 @@ fn own_path(environment: &Environment) -> PathBuf {
 }
 
 /// The text with an entry that starts `command`; `None` if it has that entry already. An entry that starts another
-/// command of headstart's is changed.
+/// command of headstart's is changed, unless its user has added something of their own to the command.
 pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Result<Option<String>, Problem> {
     let root = parse(text)?;
     let object = match root.value() {
@@ -108,6 +108,7 @@ pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Resu
         if own.text.decoded_value().is_ok_and(|text| text == command) {
             return Ok(None);
         }
+        own.check_is_plain(text)?;
         let text = serde_json::to_string(command).expect("works because text is JSON");
         own.text.set_raw_value(text);
         return Ok(Some(root.to_string()));
@@ -121,8 +122,8 @@ pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Resu
     Ok(Some(if text.ends_with('\n') { text } else { text + "\n" }))
 }
 
-/// The text without headstart's entries for this product, and without lists and objects that are empty then; `None` if
-/// there are no such entries.
+/// The text without headstart's entries for this product, and without lists and objects that are empty then and have no
+/// comment; `None` if there are no such entries.
 pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<String>, Problem> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(None) };
@@ -133,20 +134,21 @@ pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<St
     for event in contract.events.iter().filter_map(|(event, _)| hooks.get(event)) {
         let Some(list) = event.array_value() else { continue };
         for own in own_entries(contract, &list) {
+            own.check_is_plain(text)?;
             found = true;
             own.entry.remove();
-            if let Some((group, _)) = own.group.filter(|(_, hooks)| hooks.elements().is_empty()) {
+            if let Some((group, _)) = own.group.filter(|(_, hooks)| is_empty(&hooks.children())) {
                 group.remove();
             }
         }
-        if found && list.elements().is_empty() {
+        if found && is_empty(&list.children()) {
             event.remove();
         }
     }
     if !found {
         return Ok(None);
     }
-    if hooks.properties().is_empty()
+    if is_empty(&hooks.children())
         && let Some(hooks) = object.get("hooks")
     {
         hooks.remove();
@@ -167,6 +169,28 @@ struct OwnEntry {
     entry: CstObject,
     /// The group that contains the entry, and the list that contains the group.
     group: Option<(CstObject, CstArray)>,
+}
+
+impl OwnEntry {
+    /// Refuses an entry to whose command its user has added something, such as a pipe.
+    fn check_is_plain(&self, file: &str) -> Result<(), Problem> {
+        let command = self.text.decoded_value().unwrap_or_default();
+        if !command.contains(['|', '&', ';', '<', '>', '$', '`', '(', '#', '\n']) {
+            return Ok(());
+        }
+        let before = file.find(&self.text.to_string()).map_or("", |place| &file[..place]);
+        Err(Problem {
+            line: before.lines().count().max(1),
+            message: format!(
+                "{command:?} is more than a call of headstart; change it, or take it out, by hand"
+            ),
+        })
+    }
+}
+
+/// Whether a list or an object has nothing between its brackets but blanks.
+fn is_empty(children: &[CstNode]) -> bool {
+    !children.iter().any(|child| child.is_comment() || !(child.is_trivia() || child.is_token()))
 }
 
 fn own_entries(contract: &Contract, list: &CstArray) -> Vec<OwnEntry> {
@@ -199,7 +223,7 @@ fn own(
     let path = Path::new(&program);
     let name = if cfg!(windows) { path.file_stem() } else { path.file_name() };
     let is_ours = name.is_some_and(|name| name == "headstart");
-    let mut rest = rest.split_whitespace();
+    let mut rest = rest.split([' ', '\t', ';', '|', '&']).filter(|word| !word.is_empty());
     (is_ours && rest.next() == Some("hook") && rest.next() == Some(contract.name)).then_some(OwnEntry {
         text,
         entry,

@@ -1,10 +1,10 @@
 //! The conditions outside a command that a verdict depends on: where the product's project is, and what its shell would
 //! do with a text.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::contract::Contract;
 use super::message::HookCall;
@@ -50,6 +50,9 @@ const CHANGE_PROGRAMS: [&str; 31] = [
     "MAGIC",
 ];
 
+/// A path through more links than this is not followed, as the system does not follow one through 40.
+const MAX_LINKS: usize = 40;
+
 /// Folders of the system's programs, into which only the system's owner writes.
 const SYSTEM_FOLDERS: [&str; 8] = [
     "/bin",
@@ -82,6 +85,14 @@ pub(crate) fn workspace(contract: &Contract, call: &HookCall, environment: &Envi
     project.to_owned()
 }
 
+/// The folder whose content the authors of the project choose: the outermost repository around the workspace, or the
+/// workspace itself. The home folder is not one, because a repository there holds its owner's own files.
+pub(crate) fn project_root<'a>(workspace: &'a Path, environment: &Environment) -> &'a Path {
+    let home = environment.get("HOME").map(Path::new);
+    let repositories = workspace.ancestors().filter(|folder| folder.join(".git").exists());
+    repositories.filter(|folder| home != Some(*folder)).last().unwrap_or(workspace)
+}
+
 /// Why no command may be allowed in `directory` at all; `None` if there is no such reason.
 pub(crate) fn of_folder(directory: &Path, workspace: &Path) -> Option<String> {
     if !is_real(directory) || !is_real(workspace) {
@@ -96,17 +107,17 @@ pub(crate) fn of_folder(directory: &Path, workspace: &Path) -> Option<String> {
 
 /// Why the product's shell should not start a confined command; `None` if there is no such reason.
 pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: &Path) -> Option<String> {
-    if program.starts_with(workspace) {
+    let root = project_root(workspace, environment);
+    if program.starts_with(root) {
         return Some(
-            "headstart itself lies in the workspace, where whoever writes the project can change it"
-                .to_owned(),
+            "headstart itself lies in the project, where whoever writes the project can change it".to_owned(),
         );
     }
     let leads_here = |value: &OsStr| {
         // The loader also splits this list at blanks, so the project's folder counts anywhere in it and not only at the
         // beginning of a path.
         std::env::split_paths(value).any(|path| !path.is_absolute())
-            || value.to_string_lossy().contains(&*workspace.to_string_lossy())
+            || value.to_string_lossy().contains(&*root.to_string_lossy())
     };
     let found = environment
         .names()
@@ -140,17 +151,19 @@ pub(crate) fn of_text(
         }
     }
     let path = environment.get("PATH").unwrap_or_default();
+    let root = project_root(workspace, environment);
     // A folder of the project counts wherever it is in the list, because a program may be a script that starts others
     // by name.
-    if let Some(folder) = std::env::split_paths(path).find(|folder| is_filled_by(folder, workspace)) {
+    if let Some(folder) = std::env::split_paths(path).find(|folder| is_filled_by(folder, root)) {
         return Some(format!("PATH has a folder that the project fills: {:?}", folder.display().to_string()));
     }
-    of_programs(path, programs)
+    of_programs(path, programs, root)
 }
 
-/// Why these programs should not be started by their names; `None` if there is no such reason.
-pub(crate) fn of_programs(path: &OsStr, programs: &[String]) -> Option<String> {
-    let other = programs.iter().find(|name| !is_what_it_is_called(name, path))?;
+/// Why these programs should not be started by their names; `None` if there is no such reason. `root` is the
+/// [`project_root`].
+pub(crate) fn of_programs(path: &OsStr, programs: &[String], root: &Path) -> Option<String> {
+    let other = programs.iter().find(|name| !is_what_it_is_called(name, path, root))?;
     Some(format!("what PATH finds as {other} may be something that starts another program"))
 }
 
@@ -159,20 +172,50 @@ pub(crate) fn changes_commands(name: &str) -> bool {
     fits(name, &RUN_AT_START) || fits(name, &CHANGE_PROGRAMS)
 }
 
-/// Whether the authors of the project can put programs into a folder of the search path.
-pub(crate) fn is_filled_by(folder: &Path, workspace: &Path) -> bool {
-    !folder.is_absolute()
-        || folder.starts_with(workspace)
-        || folder.canonicalize().is_ok_and(|real| real.starts_with(workspace))
+/// Whether the authors of the project can put programs into a folder of the search path. `root` is the
+/// [`project_root`]. A package manager fills `node_modules/.bin` for some project in any case.
+pub(crate) fn is_filled_by(folder: &Path, root: &Path) -> bool {
+    !folder.is_absolute() || folder.ends_with("node_modules/.bin") || leads_through(folder, root)
+}
+
+/// Whether a path, or a link on the way along it, is in `root`.
+fn leads_through(path: &Path, root: &Path) -> bool {
+    let parts = |path: &Path| -> Vec<OsString> {
+        path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
+    };
+    let (mut at, mut left, mut links) = (PathBuf::new(), parts(path), 0);
+    while let Some(part) = left.pop() {
+        match Path::new(&part).components().next() {
+            Some(Component::ParentDir) => _ = at.pop(),
+            // The root of the system takes the place of what came before it.
+            _ => at.push(&part),
+        }
+        if at.starts_with(root) {
+            return true;
+        }
+        if let Ok(target) = at.read_link() {
+            links += 1;
+            if MAX_LINKS < links {
+                return true;
+            }
+            at.pop();
+            left.extend(parts(&target));
+        }
+    }
+    false
 }
 
 /// Whether a name leads to the program of that name, and not to a script or to a version manager's substitute, which a
-/// file of the project could tell what to start. A name that is not found is a command built into the shell.
-fn is_what_it_is_called(name: &str, path: &OsStr) -> bool {
+/// file of the project could tell what to start, and not into the project. A name that is not found is a command built
+/// into the shell.
+fn is_what_it_is_called(name: &str, path: &OsStr, root: &Path) -> bool {
     let Some(file) = std::env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file())
     else {
         return true;
     };
+    if leads_through(&file, root) {
+        return false;
+    }
     if file.parent().is_some_and(|folder| SYSTEM_FOLDERS.iter().any(|system| folder == Path::new(system))) {
         return true;
     }
@@ -220,6 +263,7 @@ mod tests {
             ("TAR_OPTIONS", "--to-command=x"),
             ("PATH", "/home/me/project/node_modules/.bin:/usr/bin"),
             ("PATH", "/usr/bin:/home/me/project/.venv/bin"),
+            ("PATH", "/usr/bin:/home/me/other/node_modules/.bin"),
             ("PATH", "bin:/usr/bin"),
             ("PATH", "/usr/bin::/bin"),
             ("SHELL", "/bin/zsh"),
@@ -247,9 +291,51 @@ mod tests {
         for (name, is_it) in
             [("rg", true), ("python3", true), ("ruby", false), ("node", false), ("no-such-program", true)]
         {
-            assert_eq!(is_what_it_is_called(name, path), is_it, "{name}");
+            assert_eq!(is_what_it_is_called(name, path, Path::new("/project")), is_it, "{name}");
         }
-        assert!(is_what_it_is_called("sh", OsStr::new("/usr/bin:/bin")));
+        assert!(is_what_it_is_called("sh", OsStr::new("/usr/bin:/bin"), Path::new("/project")));
+    }
+
+    #[test]
+    fn a_link_does_not_lead_to_a_program_of_the_project() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (project, bin) = (folder.join("project"), folder.join("bin"));
+        for made in [&project.join(".git"), &project.join("packages/app"), &project.join("bin"), &bin] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        std::fs::write(project.join("rg"), b"\x7fELF").unwrap();
+        std::fs::write(folder.join("fd"), b"\x7fELF").unwrap();
+        symlink(project.join("rg"), bin.join("rg")).unwrap();
+        symlink("../project/packages/../rg", bin.join("wc")).unwrap();
+        // The project could direct the second of these links elsewhere.
+        symlink("../project/fd", bin.join("fd")).unwrap();
+        symlink("../fd", project.join("fd")).unwrap();
+        symlink("loop", bin.join("loop")).unwrap();
+        symlink("project", folder.join("other")).unwrap();
+        let home = folder.to_str().unwrap();
+        let environment = environment(&[("HOME", home)]);
+        let workspace = project.join("packages/app");
+        let root = project_root(&workspace, &environment);
+        assert_eq!(root, project, "the whole repository is the project's");
+        for name in ["rg", "wc", "fd"] {
+            assert!(!is_what_it_is_called(name, bin.as_os_str(), root), "{name}");
+        }
+        for (filled, is_it) in [
+            (project.join("bin"), true),
+            (folder.join("other/bin"), true),
+            (bin.join("loop/x"), true),
+            (bin.join("../project/bin"), true),
+            (bin.clone(), false),
+            (project.join("../bin"), true),
+        ] {
+            assert_eq!(is_filled_by(&filled, root), is_it, "{}", filled.display());
+        }
+        std::fs::create_dir(folder.join(".git")).unwrap();
+        assert_eq!(project_root(&workspace, &environment), project, "a home folder is nobody's project");
+        assert_eq!(project_root(&workspace, &Environment::default()), folder);
+        assert_eq!(project_root(Path::new("/usr"), &environment), Path::new("/usr"));
     }
 
     #[test]

@@ -166,7 +166,8 @@ impl Projects {
         let gate = GateContext { views: true, ahead_writes: AheadWrites::Ask, ..gate };
         let variables = second_agent::variables(&self.context.environment, path);
         let search_path = variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
-        let programs = move |names: &[String]| surroundings::of_programs(&search_path, names);
+        let root = surroundings::project_root(path, &self.context.environment).to_owned();
+        let programs = move |names: &[String]| surroundings::of_programs(&search_path, names, &root);
         let project = Project {
             metering,
             rules: PermissionRules { gate, programs: Box::new(programs) },

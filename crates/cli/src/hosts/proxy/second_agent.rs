@@ -354,7 +354,8 @@ pub(super) fn variables(users: &Environment, folder: &Path) -> BTreeMap<OsString
         name.to_str().is_some_and(|name| !LEFT_OUT.contains(&name) && !surroundings::changes_commands(name))
     });
     if let Some(path) = users.get("PATH") {
-        let folders = std::env::split_paths(path).filter(|part| !surroundings::is_filled_by(part, folder));
+        let root = surroundings::project_root(folder, users);
+        let folders = std::env::split_paths(path).filter(|part| !surroundings::is_filled_by(part, root));
         if let Ok(path) = std::env::join_paths(folders) {
             variables.insert("PATH".into(), path);
         }

@@ -69,6 +69,32 @@ fn an_older_entry_is_changed_and_others_are_left() {
 }
 
 #[test]
+fn what_its_user_added_to_a_command_is_left() {
+    for command in
+        ["/opt/headstart hook claude-code --text | tee -a ~/log", "headstart hook claude-code; true"]
+    {
+        let text = with_entry(contract("claude-code").unwrap(), "{}", command).unwrap().unwrap();
+        for problem in [with(&text).unwrap_err(), without(&text).unwrap_err()] {
+            assert!(problem.message.contains("by hand"), "{problem:?}");
+            let line = text.lines().nth(problem.line - 1).unwrap();
+            assert!(line.contains("hook claude-code"), "{line}");
+        }
+        let same = with_entry(contract("claude-code").unwrap(), &text, command);
+        assert_eq!(same, Ok(None));
+    }
+}
+
+#[test]
+fn comments_in_an_empty_list_stay() {
+    let list = "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      // is off: { \"matcher\": \"Edit\" }\n    ]\n  }\n}\n";
+    let hooks = "{\n  \"hooks\": {\n    // ask before a change\n  }\n}\n";
+    for before in [list, hooks] {
+        let after = with(before).unwrap().unwrap();
+        assert_eq!(without(&after).unwrap().unwrap(), before, "{after}");
+    }
+}
+
+#[test]
 fn what_is_no_settings_file_is_refused_with_its_line() {
     for (text, line, why) in [
         ("{\n  \"a\": 1,\n  oops\n}", 3, "not JSON"),
