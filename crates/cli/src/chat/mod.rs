@@ -361,7 +361,7 @@ impl Chat {
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
         self.editor.set_ghost(ghost.filter(|_| self.editor.text() != command::KEYS));
         self.editor.set_queue(!view.queued.is_empty());
-        let footer = self.status_line(columns);
+        let footer = self.status_line(view, columns);
         let question = self.question.as_ref().map(Question::consent);
         if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {
             return self.display.draw(why, None, &[], Some(question::WHY_NOT), &footer);

@@ -60,7 +60,7 @@ pub(crate) async fn pick(
         }
         let found = if editor.popup().is_none() { "Nothing fits" } else { "Resume" };
         let status = format!("{found}: type to narrow, Up and Down, Enter goes on with it, Esc leaves");
-        let footer = StatusLine { items: Vec::new(), hint: "" };
+        let footer = StatusLine::default();
         display.draw(&editor, None, &[], Some(&status), &footer)?;
         let Some(event) = input.next().await.map_err(CliError::Input)? else {
             return Ok(PickerOutcome::Nothing);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headstart_agent::WindowUse;
+use headstart_agent::{Phase, View, WindowUse};
 use headstart_budget::Metering;
 use headstart_budget::ledger::Costs;
 use headstart_budget::policy::Mode;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::Chat;
 use super::spending::SpendingToday;
-use crate::config::{StatusPart, background_name};
+use crate::config::{StatusPart, TabKey, background_name};
 use crate::conversation::costs::{cost_words, duration_words};
 use crate::conversation::mode_name;
 use crate::ledger::Ledger;
@@ -86,7 +86,7 @@ impl Chat {
     }
 
     /// The last row of a screen with this many columns.
-    pub(super) fn status_line(&self, columns: usize) -> StatusLine {
+    pub(super) fn status_line(&self, view: &View, columns: usize) -> StatusLine {
         let is_kept =
             |part: &&StatusPart| NARROW <= columns || matches!(part, StatusPart::Mode | StatusPart::Context);
         let parts = self.settings.screen.status.iter().filter(is_kept);
@@ -94,7 +94,37 @@ impl Chat {
         let mode = mode.map(|mode| StatusItem { text: mode.to_owned(), is_marked: mode == "NORMAL" });
         let items = parts.filter_map(|part| self.status_item(*part, columns));
         let items = mode.into_iter().chain(items).collect();
-        StatusLine { items, hint: "? keys" }
+        let hints = self.take_hints(view).unwrap_or_default();
+        StatusLine { items, hints: hints.into_iter().chain(["? keys".to_owned()]).collect() }
+    }
+
+    /// What the keys of the suggestion do now that its work has ended, the longest form first; `None` if they do
+    /// something else, or if there is no such work.
+    fn take_hints(&self, view: &View) -> Option<Vec<String>> {
+        let suggestion = view.suggestion.as_ref()?;
+        view.ahead.as_ref()?.finished.as_ref()?;
+        let is_elsewhere = self.question.is_some()
+            || self.editor.popup().is_some()
+            || self.editor.searches_for().is_some()
+            || view.phase != Phase::Idle;
+        if is_elsewhere {
+            return None;
+        }
+        let keys = &self.settings.screen.keys;
+        if suggestion.rest.as_ref().is_none_or(String::is_empty) {
+            return Some(vec![format!("{} takes it", keys.hint("send")?)]);
+        }
+        self.editor.ghost()?;
+        let take = keys.hint("take")?;
+        if self.settings.tab == TabKey::Insert {
+            return Some(vec![format!("{take} edits it, {take} again takes it")]);
+        }
+        let takes = format!("{take} takes it");
+        // Before the end of the prompt, the same key only moves the cursor.
+        let right = keys.hint("right").filter(|_| self.editor.cursor() == self.editor.text().len());
+        let right = right.map(|key| if key == "Right" { "→".to_owned() } else { key });
+        let both = right.map(|right| format!("{takes} · {right} edits it"));
+        Some(both.into_iter().chain([takes]).collect())
     }
 
     /// What the conversation has cost; `None` if it has cost nothing yet.

@@ -180,6 +180,11 @@ impl LineEditor {
         self.ghost.as_ref()
     }
 
+    /// The key that accepts the ghost, if it has one.
+    pub(super) fn key_of_ghost(&self, ghost: &Ghost) -> Option<String> {
+        self.keys.hint(if ghost.by_enter { "send" } else { "take" })
+    }
+
     /// Shows ghost text behind the buffer, or removes it. Returns `false`, and shows nothing, if the ghost contains no
     /// word, or if its first character would join the last one of the buffer.
     pub(crate) fn set_ghost(&mut self, ghost: Option<Ghost>) -> bool {

@@ -53,7 +53,8 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     let (text, cursor) = editor.shown_text();
     let cursor = wrapper.push_around(&text, cursor, Style::Plain);
     if let Some(ghost) = editor.ghost() {
-        wrapper = with_ghost(&wrapper, ghost, view.palette.is_plain());
+        let key = editor.key_of_ghost(ghost);
+        wrapper = with_ghost(&wrapper, ghost, key.as_deref(), view.palette.is_plain());
     }
     let frame = Frame { rows: wrapper.into_rows(), cursor };
     frame.within(view, |room| {
@@ -61,11 +62,12 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     })
 }
 
-/// Adds the ghost text behind what is typed. It gets only a few rows; `…` says that there is more.
-fn with_ghost(typed: &LineWrapper, ghost: &Ghost, is_plain: bool) -> LineWrapper {
+/// Adds the ghost text behind what is typed, and the key that takes it. It gets only a few rows; `…` says that there is
+/// more.
+fn with_ghost(typed: &LineWrapper, ghost: &Ghost, key: Option<&str>, is_plain: bool) -> LineWrapper {
     let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
     let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
-    let key = if ghost.by_enter { "Enter" } else { "Tab" };
+    let key = key.map(|key| format!("  [{key}]")).unwrap_or_default();
     let words: Vec<&str> = ghost.rest.split_whitespace().collect();
     let mut count = words.len();
     loop {
@@ -73,9 +75,9 @@ fn with_ghost(typed: &LineWrapper, ghost: &Ghost, is_plain: bool) -> LineWrapper
         let rest = words[..count].join(" ");
         let mut wrapper = typed.clone();
         if is_plain {
-            wrapper.push(&format!("{gap}[{rest}{more}]  [{key}]{place}"), Style::Plain);
+            wrapper.push(&format!("{gap}[{rest}{more}]{key}{place}"), Style::Plain);
         } else {
-            wrapper.push(&format!("{gap}{rest}{more}  [{key}]{place}"), Style::Dim);
+            wrapper.push(&format!("{gap}{rest}{more}{key}{place}"), Style::Dim);
         }
         if count <= 1 || wrapper.height() < typed.height() + MAX_GHOST_ROWS {
             return wrapper;

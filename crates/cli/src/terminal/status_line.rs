@@ -15,8 +15,8 @@ const GAP: usize = 2;
 pub(crate) struct StatusLine {
     /// The items, the most important first. The last ones are left out if there is no room.
     pub(crate) items: Vec<StatusItem>,
-    /// A hint at the right end, if there is room.
-    pub(crate) hint: &'static str,
+    /// Hints for the right end, of which the first one that has room is shown.
+    pub(crate) hints: Vec<String>,
 }
 
 /// An item of the row.
@@ -41,10 +41,10 @@ impl StatusLine {
             row.push_span(between, Style::Dim);
             row.push_span(&text, if item.is_marked { Style::Accent } else { Style::Dim });
         }
-        let hint = self.hint.width();
-        if 0 < row.width && row.width + GAP + hint <= columns {
-            row.push_span(&" ".repeat(columns - row.width - hint), Style::Plain);
-            row.push_span(self.hint, Style::Dim);
+        let left = columns.saturating_sub(row.width + GAP);
+        if let Some(hint) = self.hints.iter().find(|hint| 0 < row.width && hint.width() <= left) {
+            row.push_span(&" ".repeat(columns - row.width - hint.width()), Style::Plain);
+            row.push_span(hint, Style::Dim);
         }
         row
     }

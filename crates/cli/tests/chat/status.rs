@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::fixture::{Chat, project};
+use crate::fixture::{Chat, GHOST, Project, project, project_with_suggestion};
 use crate::support::server::{Server, says};
 
 #[test]
@@ -94,5 +94,74 @@ fn a_wide_last_row_says_what_was_spent_today_in_all_projects() {
     chat.wait_until("the cost of this chat alone", |screen| {
         screen.contents().contains("\nplan · $0.0") && !screen.contents().contains("today")
     });
+    chat.leave();
+}
+
+const TAKES: &str = "Tab takes it · → edits it";
+
+fn project_with_work() -> Project {
+    project_with_suggestion().writes(300, "tests.txt", "tests\n").says(0, "Tests are written.")
+}
+
+#[test]
+fn the_last_row_says_what_the_keys_of_a_suggestion_do_once_its_work_is_ready() {
+    let mut chat = project_with_work().chat_in("auto-edit", 80, 30);
+    chat.send("begin\r");
+    chat.wait_for("ahead looking");
+    chat.wait_for_row(GHOST);
+    chat.wait_for("✓ ready");
+    chat.wait_for(TAKES);
+    // In the middle of what is typed, Right moves the cursor.
+    chat.send("add\x02");
+    chat.wait_until("Tab alone", |screen| {
+        screen.contents().contains("Tab takes it") && !screen.contents().contains("edits it")
+    });
+    chat.send("\x05\x15");
+    chat.wait_for(TAKES);
+    // While a list is open, Tab takes what is marked in it.
+    chat.send("/");
+    chat.wait_for("   ? keys");
+    chat.send("\x1b\x7f");
+    chat.wait_for(TAKES);
+    chat.insert();
+    chat.wait_for_row("> add tests");
+    chat.wait_for("Enter takes it");
+    assert_eq!(chat.count("Tab takes it"), 0, "{}", chat.contents());
+    chat.send(" anew");
+    chat.wait_for("what ran ahead is dropped: it was for the suggestion\n");
+    chat.wait_until_gone("takes it");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+#[test]
+fn the_last_row_does_not_say_what_a_key_does_not_do() {
+    // Without work, Tab sends the suggestion as any other prompt.
+    let chat = project_with_work().variable("HEADSTART_SPECULATE", "off").chat_with_ghost_in("auto-edit", 80);
+    chat.settle();
+    assert_eq!(chat.count("takes it"), 0, "{}", chat.contents());
+    chat.wait_for("   ? keys");
+    chat.leave();
+    for (settings, ghost, hint) in [
+        ("tab = 'insert'\n", GHOST, "   Tab edits it, Tab again takes it"),
+        ("[keys]\ntake = ['f2']\nright = ['f3']\n", "> add tests  [F2]", "   F2 takes it · F3 edits it"),
+        ("[keys]\ntake = []\n", "> add tests", "   ? keys"),
+    ] {
+        let project = project_with_work();
+        project.session.write("home/.config/headstart/config.toml", settings);
+        let mut chat = project.chat_in("auto-edit", 80, 30);
+        chat.send("begin\r");
+        chat.wait_for("✓ ready");
+        chat.wait_for_row(ghost);
+        chat.wait_for(hint);
+        chat.leave();
+    }
+    // Where there is room for the mode and the context only, the hint is left out.
+    let mut chat = project_with_work().chat_in("auto-edit", 24, 30);
+    chat.send("begin\r");
+    chat.wait_for("✓ ready");
+    chat.wait_for_row(GHOST);
+    chat.settle();
+    assert_eq!(chat.count("takes it"), 0, "{}", chat.contents());
     chat.leave();
 }

@@ -173,7 +173,7 @@ fn status_lines() {
     let items = |mode: &str| {
         let mode = StatusItem { text: mode.to_owned(), is_marked: mode == "yolo" };
         let rest = ["sonnet", "main*", "24k/200k", "$0.08", "saved 41 s"].map(item);
-        StatusLine { items: [vec![mode], rest.to_vec()].concat(), hint: "/help" }
+        StatusLine { items: [vec![mode], rest.to_vec()].concat(), hints: hints() }
     };
     let shown = |footer: &StatusLine, columns, rows, live: &[LiveRow]| {
         let status = Some("ahead looking · 2 reads");
@@ -185,6 +185,7 @@ fn status_lines() {
             footer: Some(footer),
         };
         let mut editor = LineEditor::default();
+    let hints = || ["Tab takes it · → edits it", "Tab takes it", "/help"].map(str::to_owned).to_vec();
         let _ = play(&mut editor, "hello");
         picture(&render(&editor, &view), columns)
     };
@@ -194,7 +195,7 @@ fn status_lines() {
             rows
         ]
     };
-    let harmful = StatusLine { items: vec![item("\x1b[31m\u{202e}main")], hint: "/help" };
+    let harmful = StatusLine { items: vec![item("\x1b[31m\u{202e}main")], hints: hints() };
     let pictures = [
         ("40 columns", shown(&items("auto-edit"), 40, 24, &[])),
         ("80 columns", shown(&items("yolo"), 80, 24, &[])),
@@ -212,6 +213,8 @@ fn what_is_read_fills_the_screen_and_says_where_its_reader_is() {
     let patch = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn add() {\n-    a - b\n+    a + b\n";
     let answer = "# Why\n\nThe function **add** subtracts, which is what the test complains of; see `lib.rs`.\n\n1. first\n2. second\n";
     let passages = || {
+        ("room for a short hint", shown(&items("plan"), 72, 24, &[])),
+        ("room for the shortest hint", shown(&items("plan"), 64, 24, &[])),
         vec![
             Passage::Text("\n> why does the test fail?\x1b[2J".to_owned(), Style::Strong),
             Passage::Answer(answer.to_owned()),
