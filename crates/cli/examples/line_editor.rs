@@ -88,7 +88,7 @@ impl Demo {
                     }
                 }
                 () = tokio::time::sleep(Duration::from_millis(30)), if !self.answer.is_empty() => {
-                    self.screen.stream_above(self.answer.remove(0))?;
+                    self.screen.stream_above(self.answer.remove(0));
                     if self.answer.is_empty() {
                         self.screen.end_answer()?;
                     }
@@ -116,7 +116,7 @@ impl Demo {
             Some(consent) => consent.render(&view),
             None => render(&self.editor, &view),
         };
-        self.screen.draw(frame)
+        self.screen.draw(frame, Instant::now())
     }
 
     /// Handles an event, and returns whether to go on.

@@ -1,4 +1,5 @@
 use std::io::{self, Stdout};
+use std::time::Instant;
 
 use crossterm::event::Event;
 use headstart_agent::{Compaction, TurnEvent};
@@ -172,7 +173,10 @@ impl Display {
     /// Shows more of an answer.
     pub(super) fn stream(&mut self, text: &str) -> Result<(), CliError> {
         match self {
-            Self::Terminal(terminal) => terminal.screen.stream_above(text).map_err(CliError::Output),
+            Self::Terminal(terminal) => {
+                terminal.screen.stream_above(text);
+                Ok(())
+            }
             Self::Lines { output, .. } if output.is_json() => Ok(()),
             Self::Lines { open, .. } => {
                 *open = !text.ends_with('\n');
@@ -275,6 +279,20 @@ impl Display {
         }
     }
 
+    /// Ends when the prompt has to be drawn again because an answer above it has grown.
+    pub(super) fn next_redraw(&self) -> impl Future<Output = ()> + use<> {
+        let due = match self {
+            Self::Terminal(terminal) if terminal.pager.is_none() => terminal.screen.next_redraw(),
+            _ => None,
+        };
+        async move {
+            match due {
+                Some(due) => tokio::time::sleep_until(due.into()).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
     /// Draws the prompt, or the question in its place.
     pub(super) fn draw(
         &mut self,
@@ -295,6 +313,6 @@ impl Display {
             Some(question) => question.render(&view),
             None => render(editor, &view),
         };
-        terminal.screen.draw(frame).map_err(CliError::Output)
+        terminal.screen.draw(frame, Instant::now()).map_err(CliError::Output)
     }
 }

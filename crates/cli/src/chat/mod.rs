@@ -273,7 +273,7 @@ impl Chat {
             // A pipe is read line by line, each line when the turn before it has ended.
             let listens = !input_ended && (self.display.has_person() || view.phase == Phase::Idle);
             let joins = view.phase == Phase::Accepting;
-            let second = self.next_second();
+            let (second, redraw) = (self.next_second(), self.display.next_redraw());
             tokio::select! {
                 biased;
                 signal = signals.next() => {
@@ -294,6 +294,7 @@ impl Chat {
                 // Updates wait while a text is open on the separate screen.
                 Some(update) = self.updates.next(), if !self.display.is_reading() => self.on_update(&update)?,
                 () = second => {}
+                () = redraw => {}
                 () = self.completion.refresh() => self.complete_with_news(),
                 () = self.status.update() => {}
                 () = self.parts.server_tools.changed(), if view.phase == Phase::Idle && !self.display.is_reading() => self.say_notices()?,

@@ -1,4 +1,5 @@
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 use crossterm::cursor::{MoveTo, MoveToColumn, MoveUp};
 use crossterm::queue;
@@ -17,6 +18,10 @@ use super::printed::{PrintedTurn, diff_rows, last_rows, line_rows};
 use super::row::{CodePart, Position, Row, Style};
 use super::size::Size;
 
+/// The least time between two redraws because an answer has grown. A fast model sends many more pieces than a person
+/// sees, and each redraw costs the terminal some work.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(1_000 / 30);
+
 /// A terminal whose bottom rows are redrawn in place while other output scrolls by above them.
 ///
 /// All text is sanitized here, whoever wrote it. The terminal is expected to be in raw mode. When the screen is
@@ -30,6 +35,12 @@ pub(crate) struct Screen<W: Write> {
     markdown: Markdown,
     /// The part of an answer that has no end yet.
     answer: AnswerRenderer,
+    /// Rows of the answer that stay, and that the next redraw prints.
+    waiting: Vec<Row>,
+    /// Whether the answer has grown since the last redraw.
+    is_behind: bool,
+    /// When the rows were last redrawn; `None` if the next draw has to redraw them whatever is in them.
+    drawn_at: Option<Instant>,
     /// What was printed for the last prompt.
     turn: PrintedTurn,
     /// The widths of the rows that are drawn now, which are the open part of an answer and the frame.
@@ -48,6 +59,9 @@ impl<W: Write> Screen<W> {
             frame: Frame::default(),
             markdown,
             answer: AnswerRenderer::default(),
+            waiting: Vec::new(),
+            is_behind: false,
+            drawn_at: None,
             turn: PrintedTurn::default(),
             drawn: Vec::new(),
             cursor: Position::default(),
@@ -60,12 +74,14 @@ impl<W: Write> Screen<W> {
 
     /// Sets the size of the terminal. The next [`draw`](Self::draw) uses it.
     pub(crate) fn resize(&mut self, size: Size) {
-        self.size = size;
+        if self.size != size {
+            (self.size, self.drawn_at) = (size, None);
+        }
     }
 
     /// Changes the styles of the next frame, and of what is printed from now on.
     pub(crate) fn set_palette(&mut self, palette: Palette) {
-        self.palette = palette;
+        (self.palette, self.drawn_at) = (palette, None);
     }
 
     /// Sends the terminal a code that changes nothing on the screen.
@@ -79,7 +95,7 @@ impl<W: Write> Screen<W> {
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let mut codes = Vec::new();
         self.erase(&mut codes)?;
-        (self.drawn, self.cursor) = (Vec::new(), Position::default());
+        (self.drawn, self.cursor, self.drawn_at) = (Vec::new(), Position::default(), None);
         self.out.write_all(&codes)?;
         self.out.flush()
     }
@@ -92,6 +108,9 @@ impl<W: Write> Screen<W> {
     /// Scrolls away everything on the screen, also the output of other programs, and prints again what was printed for
     /// the last prompt, as far as the screen has room. `hint` says how to see the lines that are left out.
     pub(crate) fn scroll_away(&mut self, hint: &str) -> io::Result<()> {
+        if self.is_behind {
+            self.paint(&[])?;
+        }
         self.clear()?;
         let feeds = "\r\n".repeat(usize::from(self.size.rows));
         self.out.write_all(feeds.as_bytes())?;
@@ -122,10 +141,25 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Draws a frame in place of the last one.
-    pub(crate) fn draw(&mut self, frame: Frame) -> io::Result<()> {
+    /// Draws a frame in place of the last one. A frame that differs is drawn at once, because it may answer a key. If
+    /// only the answer has grown, this waits until [`next_redraw`](Self::next_redraw).
+    pub(crate) fn draw(&mut self, frame: Frame, now: Instant) -> io::Result<()> {
+        let is_same = self.frame == frame;
         self.frame = frame;
+        if is_same && !self.may_redraw(now) {
+            return Ok(());
+        }
+        self.drawn_at = Some(now);
         self.paint(&[])
+    }
+
+    /// When the next draw shows what the answer has grown by; `None` if everything is shown.
+    pub(crate) fn next_redraw(&self) -> Option<Instant> {
+        self.drawn_at.filter(|_| self.is_behind).map(|at| at + REDRAW_INTERVAL)
+    }
+
+    fn may_redraw(&self, now: Instant) -> bool {
+        self.drawn_at.is_none_or(|at| REDRAW_INTERVAL <= now.saturating_duration_since(at))
     }
 
     /// Prints whole lines above the frame, where they stay. An open answer continues below them.
@@ -141,12 +175,13 @@ impl<W: Write> Screen<W> {
         self.paint(&diff_rows(diff, room, hint, self.options()))
     }
 
-    /// Prints a piece of an answer above the frame. The unfinished part is open, and the next piece continues it.
-    pub(crate) fn stream_above(&mut self, piece: &str) -> io::Result<()> {
+    /// Adds a piece of an answer, which the next redraw prints above the frame. The unfinished part is open, and the
+    /// next piece continues it.
+    pub(crate) fn stream_above(&mut self, piece: &str) {
         let options = self.options();
         self.turn.push_answer(piece);
-        let rows = self.answer.push(piece, options);
-        self.paint(&rows)
+        self.waiting.extend(self.answer.push(piece, options));
+        self.is_behind = true;
     }
 
     /// Ends the open answer.
@@ -154,7 +189,7 @@ impl<W: Write> Screen<W> {
         let options = self.options();
         self.turn.end_answer();
         let rows = std::mem::take(&mut self.answer).end(options);
-        if rows.is_empty() { Ok(()) } else { self.paint(&rows) }
+        if rows.is_empty() && !self.is_behind { Ok(()) } else { self.paint(&rows) }
     }
 
     fn options(&self) -> RenderOptions {
@@ -166,13 +201,14 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Removes what is drawn, prints rows that stay, and draws the open part of an answer and the frame below them, all
-    /// in one write.
+    /// Removes what is drawn, prints the rows of the answer that wait and then other rows that stay, and draws the open
+    /// part of the answer and the frame below them, all in one write.
     fn paint(&mut self, lasting: &[Row]) -> io::Result<()> {
         let mut codes = Vec::new();
         queue!(codes, BeginSynchronizedUpdate)?;
         self.erase(&mut codes)?;
-        for row in lasting {
+        self.is_behind = false;
+        for row in std::mem::take(&mut self.waiting).iter().chain(lasting) {
             write_row(&mut codes, row, self.palette)?;
             codes.extend_from_slice(b"\r\n");
         }

@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ const SIZE: Size = Size { columns: COLUMNS, rows: 8 };
 
 /// A terminal in memory, with every byte that was sent to it.
 #[derive(Clone)]
-struct Wire(Rc<RefCell<(vt100::Parser, Vec<u8>)>>);
+pub(super) struct Wire(Rc<RefCell<(vt100::Parser, Vec<u8>)>>);
 
 impl Write for Wire {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -27,12 +28,14 @@ impl Write for Wire {
 }
 
 impl Wire {
-    fn new() -> Self {
-        let rows = SIZE.rows.try_into().unwrap();
-        Self(Rc::new(RefCell::new((
-            vt100::Parser::new(rows, COLUMNS.try_into().unwrap(), 1_000),
-            Vec::new(),
-        ))))
+    pub(super) fn new(size: Size) -> Self {
+        let (rows, columns) = (size.rows.try_into().unwrap(), size.columns.try_into().unwrap());
+        Self(Rc::new(RefCell::new((vt100::Parser::new(rows, columns, 1_000), Vec::new()))))
+    }
+
+    /// What `look` sees on the screen.
+    pub(super) fn see<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.0.borrow().0.screen())
     }
 
     /// The rows that scrolled out at the top, each once.
@@ -69,6 +72,7 @@ struct Terminal {
     wire: Wire,
     screen: Screen<Wire>,
     editor: LineEditor,
+    now: Instant,
 }
 
 impl Terminal {
@@ -77,9 +81,9 @@ impl Terminal {
     }
 
     fn showing(palette: Palette, markdown: Markdown) -> Self {
-        let wire = Wire::new();
+        let wire = Wire::new(SIZE);
         let screen = Screen::new(wire.clone(), SIZE, palette, markdown);
-        let mut terminal = Self { screen, wire, editor: LineEditor::default() };
+        let mut terminal = Self { screen, wire, editor: LineEditor::default(), now: Instant::now() };
         terminal.type_in("_ Backspace");
         terminal
     }
@@ -91,10 +95,92 @@ impl Terminal {
         }
     }
 
+    /// Draws after a while in which nothing was drawn.
     fn draw(&mut self) {
-        let view = View { size: SIZE, palette: Palette::PLAIN, live: &[], status: None, footer: None };
-        self.screen.draw(render(&self.editor, &view)).unwrap();
+        self.draw_after(Duration::from_secs(1));
     }
+
+    fn draw_after(&mut self, time: Duration) {
+        self.now += time;
+        let view = View { size: SIZE, palette: Palette::PLAIN, live: &[], status: None, footer: None };
+        self.screen.draw(render(&self.editor, &view), self.now).unwrap();
+    }
+
+    /// Shows a piece of an answer.
+    fn stream(&mut self, piece: &str) {
+        self.screen.stream_above(piece);
+        self.draw();
+    }
+
+    /// How often the rows at the bottom were redrawn.
+    fn redraws(&self) -> usize {
+        let begin = b"\x1b[?2026h";
+        self.wire.0.borrow().1.windows(begin.len()).filter(|bytes| bytes == begin).count()
+    }
+}
+
+#[test]
+fn an_answer_that_comes_fast_is_redrawn_30_times_a_second_and_its_end_is_not_lost() {
+    let mut terminal = Terminal::new(Palette::PLAIN);
+    let before = terminal.redraws();
+    let began = terminal.now;
+    for number in 1..=1_000 {
+        terminal.screen.stream_above(&format!("{number} "));
+        if number % 10 == 0 {
+            terminal.screen.stream_above("\n\n");
+        }
+        terminal.draw_after(Duration::from_millis(1));
+    }
+    let redraws = terminal.redraws() - before;
+    assert!((25..=31).contains(&redraws), "{redraws} redraws in {:?}", terminal.now - began);
+    terminal.screen.stream_above("the end");
+    terminal.draw_after(Duration::ZERO);
+    assert!(!terminal.wire.picture().contains("the end"));
+    // The chat draws again at this time, even if nothing else happens until then.
+    let due = terminal.screen.next_redraw().expect("something is not shown yet");
+    terminal.draw_after(due - terminal.now);
+    assert!(terminal.wire.picture().ends_with("1000\n\nthe end\n> ‸\n"), "{}", terminal.wire.picture());
+    assert_eq!(terminal.screen.next_redraw(), None);
+}
+
+#[test]
+fn a_key_is_shown_at_once_while_an_answer_comes_fast() {
+    let mut terminal = Terminal::new(Palette::PLAIN);
+    terminal.stream("It is");
+    terminal.screen.stream_above(" so.\n\nAnd");
+    terminal.draw_after(Duration::ZERO);
+    assert_eq!(terminal.wire.picture(), "It is\n> ‸\n");
+    let _ = play(&mut terminal.editor, "k");
+    terminal.draw_after(Duration::ZERO);
+    assert_eq!(terminal.wire.picture(), "It is so.\n\nAnd\n> k‸\n");
+    // So is a remark, behind what the answer has said before it.
+    terminal.screen.stream_above(" more\n\n");
+    terminal.screen.print_above("[ls]", Style::Plain).unwrap();
+    assert_eq!(terminal.wire.picture(), "It is so.\n\nAnd more\n[ls]\n> k‸\n");
+    // The end of an answer does not wait either, nor what is scrolled away.
+    terminal.screen.stream_above("end");
+    terminal.screen.end_answer().unwrap();
+    assert_eq!(terminal.wire.picture(), "It is so.\n\nAnd more\n[ls]\n\nend\n> k‸\n");
+    terminal.screen.begin_turn();
+    terminal.screen.stream_above("one\n\n");
+    terminal.screen.scroll_away("").unwrap();
+    let scrolled_out = terminal.wire.scrolled_out();
+    assert_eq!(scrolled_out.iter().filter(|row| *row == "one").count(), 1, "{scrolled_out:?}");
+}
+
+#[test]
+fn another_size_and_other_colours_are_drawn_at_once() {
+    let mut terminal = Terminal::new(Palette::PLAIN);
+    let before = terminal.redraws();
+    terminal.draw_after(Duration::ZERO);
+    assert_eq!(terminal.redraws(), before);
+    terminal.screen.resize(Size { columns: 10, rows: 8 });
+    terminal.draw_after(Duration::ZERO);
+    terminal.screen.set_palette(Palette::STYLED);
+    terminal.draw_after(Duration::ZERO);
+    terminal.screen.clear().unwrap();
+    terminal.draw_after(Duration::ZERO);
+    assert_eq!(terminal.redraws(), before + 3);
 }
 
 #[test]
@@ -119,12 +205,12 @@ fn what_was_printed_last_is_printed_again_for_the_width_of_now_as_far_as_there_i
     terminal.screen.print_above("gone", Style::Plain).unwrap();
     terminal.screen.begin_turn();
     terminal.screen.print_above("\nfix it", Style::Strong).unwrap();
-    terminal.screen.stream_above("It is *do").unwrap();
+    terminal.stream("It is *do");
     terminal.screen.scroll_away("").unwrap();
     assert_eq!(terminal.wire.picture(), "fix it\nIt is *do\n> ‸\n");
-    terminal.screen.stream_above("ne*.\n\nTw").unwrap();
+    terminal.stream("ne*.\n\nTw");
     assert_eq!(terminal.wire.picture(), "fix it\nIt is *done*.\n\nTw\n> ‸\n");
-    terminal.screen.stream_above("o words").unwrap();
+    terminal.stream("o words");
     terminal.screen.end_answer().unwrap();
     terminal.screen.scroll_away("").unwrap();
     assert_eq!(terminal.wire.picture(), "fix it\nIt is *done*.\n\nTwo words\n> ‸\n");
@@ -139,17 +225,17 @@ fn what_was_printed_last_is_printed_again_for_the_width_of_now_as_far_as_there_i
 #[test]
 fn an_answer_streams_in_above_the_prompt_and_remarks_above_what_is_open_of_it() {
     let mut terminal = Terminal::new(Palette::STYLED);
-    terminal.screen.stream_above("The test").unwrap();
+    terminal.stream("The test");
     assert_eq!(terminal.wire.picture(), "The test\n> ‸\n");
     terminal.type_in("hm");
-    terminal.screen.stream_above(" passes **now**.\n\nIt was").unwrap();
+    terminal.stream(" passes **now**.\n\nIt was");
     assert_eq!(terminal.wire.picture(), "The test passes now.\n\nIt was\n> hm‸\n");
     terminal.screen.print_above("[ls]", Style::Dim).unwrap();
-    terminal.screen.stream_above(" red").unwrap();
+    terminal.stream(" red");
     assert_eq!(terminal.wire.picture(), "The test passes now.\n[ls]\n\nIt was red\n> hm‸\n");
     terminal.screen.end_answer().unwrap();
     terminal.screen.end_answer().unwrap();
-    terminal.screen.stream_above("next").unwrap();
+    terminal.stream("next");
     terminal.screen.end_answer().unwrap();
     assert_eq!(terminal.wire.picture(), "The test passes now.\n[ls]\n\nIt was red\nnext\n> hm‸\n");
 }
@@ -160,7 +246,7 @@ fn prose_breaks_between_words_and_code_where_the_row_ends() {
     let rows = |markdown| {
         let mut terminal = Terminal::showing(Palette::STYLED, markdown);
         for piece in text.split_inclusive(' ') {
-            terminal.screen.stream_above(piece).unwrap();
+            terminal.stream(piece);
         }
         terminal.screen.end_answer().unwrap();
         [terminal.wire.scrolled_out(), vec![terminal.wire.picture()]].concat().join("\n")
@@ -177,7 +263,7 @@ fn of_an_open_block_that_is_higher_than_its_room_the_end_is_shown_and_nothing_is
     let mut terminal = Terminal::new(Palette::STYLED);
     let words: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
     for word in &words {
-        terminal.screen.stream_above(&format!("{word} ")).unwrap();
+        terminal.stream(&format!("{word} "));
         assert!(terminal.wire.picture().contains(word.as_str()), "{}", terminal.wire.picture());
         assert_eq!(terminal.wire.scrolled_out(), Vec::<String>::new());
     }
@@ -191,7 +277,7 @@ fn of_an_open_block_that_is_higher_than_its_room_the_end_is_shown_and_nothing_is
 fn code_of_an_answer_is_copied_as_it_was_written() {
     let code = "fn main() {\n    let text = \"a line that is longer than the row\";\n\n}";
     let mut terminal = Terminal::new(Palette::STYLED);
-    terminal.screen.stream_above(&format!("So:\n\n```rust\n{code}\n```\n")).unwrap();
+    terminal.stream(&format!("So:\n\n```rust\n{code}\n```\n"));
     // The terminal knows which rows it broke itself, and copies them as one line.
     let wire = terminal.wire.0.borrow();
     let shown = wire.0.screen().contents();
@@ -207,7 +293,7 @@ fn a_screen_that_is_dropped_leaves_its_output() {
     let mut terminal = Terminal::new(Palette::STYLED);
     terminal.type_in("typed");
     terminal.screen.print_above("printed", Style::Plain).unwrap();
-    terminal.screen.stream_above("open").unwrap();
+    terminal.stream("open");
     drop(terminal.screen);
     assert_eq!(terminal.wire.picture(), "printed\nopen\n‸\n");
 }
@@ -231,7 +317,7 @@ fn a_link_is_told_to_a_terminal_that_takes_them_and_ends_with_its_text() {
     let text = "<https://example.org/a>\n\n[x](https://a.org/\u{1b}]8;;https://evil.com\u{7})\n";
     let sent = |palette| {
         let mut terminal = Terminal::new(palette);
-        terminal.screen.stream_above(text).unwrap();
+        terminal.stream(text);
         terminal.screen.end_answer().unwrap();
         String::from_utf8(terminal.wire.0.borrow().1.clone()).unwrap()
     };
@@ -248,11 +334,11 @@ fn no_code_of_a_text_reaches_the_terminal() {
     let _ = terminal.editor.set_ghost(Some(Ghost::only("\x1b[2Jghost")));
     terminal.draw();
     terminal.screen.print_above("\x1b[31mred\x07\u{9b}1m", Style::Added).unwrap();
-    terminal.screen.stream_above("\x1b]0;").unwrap();
-    terminal.screen.stream_above("title\x1b\\\r").unwrap();
-    terminal.screen.stream_above("\n\n").unwrap();
+    terminal.stream("\x1b]0;");
+    terminal.stream("title\x1b\\\r");
+    terminal.stream("\n\n");
     // Entities of Markdown must not put a control code on the terminal either.
-    terminal.screen.stream_above("&#27;]0;x&#x7; [&#155;1m](<http://&#27;[2J>)\n\n").unwrap();
+    terminal.stream("&#27;]0;x&#x7; [&#155;1m](<http://&#27;[2J>)\n\n");
     terminal.screen.end_answer().unwrap();
     let bytes = terminal.wire.0.borrow().1.clone();
     let text = String::from_utf8(bytes).unwrap();
@@ -281,6 +367,7 @@ proptest! {
         raw: bool,
         cuts in proptest::collection::vec(0_usize..400, 0..12),
         typed in "[a-d ]{0,30}",
+        pauses in proptest::collection::vec(0_u64..60, 12),
     ) {
         let text = lines.join(if crlf { "\r\n" } else { "\n" });
         let markdown = if raw { Markdown::Raw } else { Markdown::Rendered };
@@ -296,8 +383,9 @@ proptest! {
         cuts.sort_unstable();
         let mut start = 0;
         let mut lasting = Vec::new();
-        for cut in cuts {
-            pieces.screen.stream_above(&text[start..cut]).unwrap();
+        for (place, cut) in cuts.into_iter().enumerate() {
+            pieces.screen.stream_above(&text[start..cut]);
+            pieces.draw_after(Duration::from_millis(pauses.get(place).copied().unwrap_or(0)));
             start = cut;
             // Rows that scrolled out never change.
             let scrolled_out = pieces.wire.scrolled_out();
@@ -305,7 +393,7 @@ proptest! {
             lasting = scrolled_out;
         }
         pieces.screen.end_answer().unwrap();
-        whole.screen.stream_above(&text).unwrap();
+        whole.stream(&text);
         whole.screen.end_answer().unwrap();
         prop_assert_eq!(pieces.wire.picture(), whole.wire.picture());
         prop_assert_eq!(pieces.wire.scrolled_out(), whole.wire.scrolled_out());
