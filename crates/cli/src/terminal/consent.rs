@@ -12,6 +12,9 @@ const KEYS_IGNORED_FOR: Duration = Duration::from_millis(400);
 /// How long lines are ignored, which take longer to type.
 const LINES_IGNORED_FOR: Duration = Duration::from_secs(1);
 
+/// In a terminal with at most this many columns each answer has a row of its own.
+const NARROW: usize = 40;
+
 /// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConsentAnswer {
@@ -196,7 +199,10 @@ impl Consent {
         // If the keys do not fit behind the question, they are below it, in one row if possible. A key's label is only
         // broken if it is wider than a row.
         let room = usize::from(view.size.columns);
+        let are_listed = room <= NARROW && wrapper.height() + labels.len() < usize::from(view.size.rows);
         let keys = match keys.width() + 1 {
+            // In a narrow terminal each key has a row, so that none is missed in the middle of a broken line.
+            _ if are_listed => format!("\n{} ", labels.join("\n")),
             width if width < wrapper.left() => format!(" {keys} "),
             width if width <= room => format!("\n{keys} "),
             _ => {

@@ -113,12 +113,27 @@ fn status_and_consent() {
         picture(&Consent::about_call(question, None, Instant::now()).render(view), SIZE.columns)
     };
     let one_row = View { size: Size { columns: 30, rows: 2 }, ..status("working ahead") };
+    let always = |columns, rows| {
+        let asked = Consent::about_call("run this?", Some("`make *`".to_owned()), Instant::now());
+        let view = View { size: Size { columns, rows }, ..STYLED };
+        picture(&asked.render(&view), columns)
+    };
+    let conflict = |columns, rows| {
+        let asked = Consent::about_conflict("src/lib.rs:", true, Instant::now());
+        picture(&asked.render(&View { size: Size { columns, rows }, ..STYLED }), columns)
+    };
     let pictures = [
         ("status", with_ghost("run the tests", &status("working ahead: 2 calls"))),
         ("long status", typed("hello", &status("working ahead: 2 calls, 3 files staged, 14 s"))),
         ("no room for a status", typed("hello", &one_row)),
         ("consent", consent("run this?", &STYLED)),
         ("long question", consent("may the model remove the folder `build`?", &STYLED)),
+        ("a rule, 40 columns", always(40, 16)),
+        ("a rule, 41 columns", always(41, 16)),
+        ("a rule, 80 columns", always(80, 24)),
+        ("a rule, 40 columns and few rows", always(40, 5)),
+        ("a conflict, 20 columns", conflict(20, 8)),
+        ("a conflict, 40 columns", conflict(40, 16)),
         ("harmful question", consent("\x1b[2Jrun\u{202e}?", &STYLED)),
     ];
     hold("status_and_consent", &pictures);
@@ -170,6 +185,7 @@ fn popups() {
 #[test]
 fn status_lines() {
     let item = |text: &str| StatusItem { text: text.to_owned(), is_marked: false };
+    let hints = || ["Tab takes it · → edits it", "Tab takes it", "/help"].map(str::to_owned).to_vec();
     let items = |mode: &str| {
         let mode = StatusItem { text: mode.to_owned(), is_marked: mode == "yolo" };
         let rest = ["sonnet", "main*", "24k/200k", "$0.08", "saved 41 s"].map(item);
@@ -185,7 +201,6 @@ fn status_lines() {
             footer: Some(footer),
         };
         let mut editor = LineEditor::default();
-    let hints = || ["Tab takes it · → edits it", "Tab takes it", "/help"].map(str::to_owned).to_vec();
         let _ = play(&mut editor, "hello");
         picture(&render(&editor, &view), columns)
     };
@@ -198,6 +213,8 @@ fn status_lines() {
     let harmful = StatusLine { items: vec![item("\x1b[31m\u{202e}main")], hints: hints() };
     let pictures = [
         ("40 columns", shown(&items("auto-edit"), 40, 24, &[])),
+        ("room for a short hint", shown(&items("plan"), 72, 24, &[])),
+        ("room for the shortest hint", shown(&items("plan"), 64, 24, &[])),
         ("80 columns", shown(&items("yolo"), 80, 24, &[])),
         ("120 columns", shown(&items("plan"), 120, 24, &[])),
         ("it is the first to give way", shown(&items("plan"), 40, 8, &live(9))),
@@ -213,8 +230,6 @@ fn what_is_read_fills_the_screen_and_says_where_its_reader_is() {
     let patch = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn add() {\n-    a - b\n+    a + b\n";
     let answer = "# Why\n\nThe function **add** subtracts, which is what the test complains of; see `lib.rs`.\n\n1. first\n2. second\n";
     let passages = || {
-        ("room for a short hint", shown(&items("plan"), 72, 24, &[])),
-        ("room for the shortest hint", shown(&items("plan"), 64, 24, &[])),
         vec![
             Passage::Text("\n> why does the test fail?\x1b[2J".to_owned(), Style::Strong),
             Passage::Answer(answer.to_owned()),
