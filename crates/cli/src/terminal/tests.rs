@@ -1,5 +1,6 @@
 mod editing;
 mod frames;
+mod palettes;
 mod screen;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
