@@ -85,11 +85,8 @@ pub(super) fn merged_reads_line(calls: &[&ToolCall]) -> StyledLine {
 
 /// The rows of a call that has not ended. `time` is how long it has run.
 pub(super) fn running_call_rows(item: &CallItem, time: Option<String>) -> Vec<LiveRow> {
-    let mark = match item.stage {
-        CallStage::Calling => "●",
-        _ if item.waiting => "!",
-        _ => "○",
-    };
+    // A call that waits for the user's answer is shown by its question instead.
+    let mark = if item.stage == CallStage::Calling { "●" } else { "○" };
     running_rows(format!("{mark} {}", first_line_of(&item.call)), time, item.printed.as_deref())
 }
 

@@ -62,19 +62,58 @@ fn nothing_moves_for_whoever_wants_it_so() {
 #[test]
 fn files_that_are_read_one_after_the_other_are_one_line() {
     let read = |name: &str| ("read_file", json!({ "file_path": name }));
+    let names: Vec<String> = (1..=44).map(|number| format!("{number}.txt")).collect();
+    let many: Vec<_> = names.iter().map(|name| read(name)).collect();
     let project = project()
         .turn(0, "", &[read("a.txt"), read("b.txt"), read("c.txt"), read("a.txt"), read("notes.txt")])
         .turn(0, "", &[read("d.txt")])
+        .turn(0, "", &many)
         .turn(0, "", &[read("gone.txt"), ("grep", json!({ "pattern": "one" }))])
         .says(0, "All is read.");
-    for name in ["a", "b", "c", "d"] {
-        project.session.write(&format!("project/{name}.txt"), "x\n");
+    for name in ["a.txt", "b.txt", "c.txt", "d.txt"].into_iter().chain(names.iter().map(String::as_str)) {
+        project.session.write(&format!("project/{name}"), "x\n");
     }
     let mut chat = project.chat("auto-edit");
     chat.send("begin\r");
-    chat.wait_for("> begin\n✓ read a.txt, b.txt, c.txt  +2\n✗ read gone.txt\n  ");
+    chat.wait_for("> begin\n✓ read a.txt, b.txt, c.txt  +46\n✗ read gone.txt\n  ");
     chat.wait_for("✓ grep one  1 in 1 file\nAll is read.");
     chat.wait_until("one line of reads", |screen| screen.contents().matches("✓ read").count() == 1);
+    chat.leave();
+}
+
+/// The most memory that a process has had, in megabytes.
+#[cfg(target_os = "linux")]
+fn peak_memory(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux counts it");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn of_an_output_of_100_mb_only_the_beginning_and_the_end_are_kept() {
+    // The last line is not part of the command's text.
+    let print = |bytes: u64| format!("echo first; yes | head -c {bytes}; echo $(({bytes} + 1))");
+    let mut chat = project()
+        .shell(0, &print(1_000_000))
+        .says(0, "A little.")
+        .shell(0, &print(100_000_000))
+        .says(0, "A lot.")
+        .chat("yolo");
+    // The program itself is in memory once the same was done with less.
+    chat.send("begin\r");
+    chat.wait_for("A little.");
+    chat.send(&format!("!{}\r", print(1_000_000)));
+    chat.wait_for("\n  1000001\n");
+    let before = peak_memory(chat.process_id());
+    chat.send("go on\r");
+    chat.wait_for("\n  first\n  y\n  … ");
+    chat.wait_for("\n  100000001\n  [the output was cut");
+    chat.wait_for("A lot.");
+    chat.send(&format!("!{}\r", print(100_000_000)));
+    chat.wait_for("  y\n  y\n  100000001\n");
+    let more = peak_memory(chat.process_id()) - before;
+    assert!(more < 30, "{more} MB more than for a hundredth of it");
     chat.leave();
 }
 
