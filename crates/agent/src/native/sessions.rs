@@ -15,7 +15,7 @@ use crate::session::{Session, SessionError};
 const MOST: usize = 100;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// How many prompts of earlier conversations can be called back.
-const PROMPTS: usize = 200;
+const PROMPTS: usize = 2_000;
 /// How much of earlier conversations is read for them, in bytes.
 const PROMPT_BYTES: u64 = 8 * 1024 * 1024;
 /// The file with the path of the workspace that a folder is about.

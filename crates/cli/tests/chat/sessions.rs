@@ -247,6 +247,42 @@ fn prompts_of_two_chats_that_are_open_at_once_can_be_called_back_later() {
     chat.leave();
 }
 
+#[test]
+fn a_prompt_that_begins_with_a_blank_is_not_called_back_nor_is_any_of_a_chat_that_is_not_kept() {
+    let mut chat = two_answers().chat("auto-edit");
+    for (prompt, answer) in [("one\r", "First answer."), (" between us\r", "Second answer.")] {
+        chat.send(prompt);
+        chat.wait_for(answer);
+    }
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    let arguments = chat.project.arguments("auto-edit");
+    let mut chat = Chat::spawn(chat.project, &arguments, 72, 40);
+    for _ in 0..2 {
+        chat.send("\x1b[A");
+        chat.wait_for_row("> one");
+    }
+    chat.send("\x03\x12between");
+    chat.wait_for("history: between");
+    chat.settle();
+    chat.wait_for_row(">");
+    chat.send("\x03");
+    chat.wait_until_gone("history:");
+    chat.leave();
+    // A user who wants nothing kept has no prompts either: they are read from the kept conversations.
+    let mut chat = two_answers().variable("HEADSTART_SESSIONS", "off").chat("auto-edit");
+    chat.send("one\r");
+    chat.wait_for("First answer.");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    let arguments = chat.project.arguments("auto-edit");
+    let mut chat = Chat::spawn(chat.project, &arguments, 72, 40);
+    chat.send("\x1b[A");
+    chat.settle();
+    chat.wait_for_row(">");
+    chat.leave();
+}
+
 /// The last row that begins with the sign of the prompt.
 fn prompt_of(screen: &vt100::Screen) -> String {
     let rows = screen.rows(0, screen.size().1.get()).filter(|row| row.starts_with('>'));

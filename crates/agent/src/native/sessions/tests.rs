@@ -104,3 +104,17 @@ fn prompts_can_be_called_back_in_their_order() {
     }
     assert_eq!(sessions.prompts(), ["prompt of a", "prompt of b"]);
 }
+
+#[test]
+fn so_many_prompts_can_be_called_back_and_these_are_the_newest() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    let open = sessions.begin("a");
+    open.write(&HEADER.replace("ID", "a")).unwrap();
+    for number in 1..=PROMPTS + 7 {
+        open.write(&format!("{{\"type\":\"prompt\",\"text\":\"prompt {number}\",\"at\":2}}\n")).unwrap();
+    }
+    let prompts = sessions.prompts();
+    assert_eq!((prompts.len(), PROMPTS), (2_000, 2_000));
+    assert_eq!((&*prompts[0], &*prompts[PROMPTS - 1]), ("prompt 8", "prompt 2007"));
+}
