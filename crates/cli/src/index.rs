@@ -91,11 +91,11 @@ impl Index {
             Ok(()) => self.update(&mut keep_going).await,
             Err(error) => Err(error),
         };
-        let told = |text: String| Ok(Updated { told: vec![text], ..Updated::default() });
+        let notice = |text: String| Ok(Updated { told: vec![text], ..Updated::default() });
         match done {
-            Err(error) if error.is_full() => told(format!("the index is full: {error}")),
+            Err(error) if error.is_full() => notice(format!("the index is full: {error}")),
             Err(error) if error.is_locked() => {
-                told("another process is writing the index: what changed since may be missing".to_owned())
+                notice("another process is writing the index: what changed since may be missing".to_owned())
             }
             done => Ok(done?),
         }

@@ -243,11 +243,11 @@ async fn responding_servers(places: &[ServerAddress]) -> Vec<DetectedServer> {
     // A server on this machine is not behind a proxy, and needs no certificates, which take long to read.
     let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
     let Ok(client) = client.build() else { return Vec::new() };
-    let asked = places.iter().map(|place| async {
+    let queries = places.iter().map(|place| async {
         let model = tokio::time::timeout(PATIENCE, first_model(&client, place)).await.ok().flatten()?;
         Some(DetectedServer { place: place.clone(), model })
     });
-    join_all(asked).await.into_iter().flatten().collect()
+    join_all(queries).await.into_iter().flatten().collect()
 }
 
 /// The first model in the server's list that can hold a conversation.

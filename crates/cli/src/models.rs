@@ -179,13 +179,13 @@ impl Models {
     }
 
     /// Like [`close`](Self::close), after the command has reported its result. An error of closing is reported too.
-    pub(crate) async fn close_after<T>(&self, told: Result<T, CliError>) -> Result<T, CliError> {
-        match (told, self.close().await) {
-            (told, Ok(())) => told,
+    pub(crate) async fn close_after<T>(&self, result: Result<T, CliError>) -> Result<T, CliError> {
+        match (result, self.close().await) {
+            (result, Ok(())) => result,
             (Ok(_), Err(error)) => Err(error),
-            (Err(told), Err(error)) => {
+            (Err(first), Err(error)) => {
                 output::note(&format!("headstart: {error}"));
-                Err(told)
+                Err(first)
             }
         }
     }

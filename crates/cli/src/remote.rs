@@ -209,8 +209,8 @@ impl Remote {
         call.send(line).await.map_err(|why| self.failure(&why))?;
         let mut answer = AnswerReceiver::new(self.quota);
         loop {
-            let told = call.next(request.time_limit + GRACE).await.map_err(|why| self.failure(&why))?;
-            match told {
+            let message = call.next(request.time_limit + GRACE).await.map_err(|why| self.failure(&why))?;
+            match message {
                 ServerMessage::Missing { hashes, .. } => {
                     let contents: BTreeMap<ContentHash, &Content> = request
                         .below
@@ -355,11 +355,11 @@ impl Remote {
         connection: &Connection,
         deny: &DenyRules,
     ) -> Result<Option<ContentHash>, String> {
-        let asked = Instant::now();
+        let requested_at = Instant::now();
         let rules = ScanRules::new(deny);
         let mut sent = self.tree.lock().await;
         if let (Some((began, by)), Some((number, _, digest))) = (&sent.began, &sent.remote_tree)
-            && asked <= *began
+            && requested_at <= *began
             && *by == rules
             && *number == connection.number()
         {

@@ -56,7 +56,7 @@ struct ServeSession {
     settings: ShadowConfig,
     quota: headstart_overlay_fs::Quota,
     out: mpsc::Sender<Vec<u8>>,
-    kept: Mutex<ContentCache>,
+    contents: Mutex<ContentCache>,
     /// The state of the copy when each view was last used.
     view_bases: Mutex<BTreeMap<ViewId, ContentHash>>,
 }
@@ -170,7 +170,7 @@ impl ServeSession {
             settings,
             quota,
             out,
-            kept: Mutex::default(),
+            contents: Mutex::default(),
             view_bases: Mutex::default(),
         })
     }
@@ -194,8 +194,8 @@ impl ServeSession {
     }
 
     /// Sends a message. If that fails, the client has disconnected, and the stream of its messages ends too.
-    async fn send(&self, told: &ServerMessage) {
-        let _ = self.out.send(encode_line(told)).await;
+    async fn send(&self, message: &ServerMessage) {
+        let _ = self.out.send(encode_line(message)).await;
     }
 }
 

@@ -23,7 +23,7 @@ use crate::workspace::state_name;
 /// The sessions of one workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Sessions {
-    kept: native::Sessions,
+    store: native::Sessions,
     workspace: String,
 }
 
@@ -31,7 +31,7 @@ impl Deref for Sessions {
     type Target = native::Sessions;
 
     fn deref(&self) -> &native::Sessions {
-        &self.kept
+        &self.store
     }
 }
 
@@ -39,7 +39,7 @@ impl Sessions {
     /// The sessions of a workspace. Touches no file.
     pub(crate) fn of(state: &Path, workspace: &str) -> Self {
         let folder = state.join("sessions").join(state_name(Path::new(workspace)));
-        Self { kept: native::Sessions::new(folder).about(workspace), workspace: workspace.to_owned() }
+        Self { store: native::Sessions::new(folder).about(workspace), workspace: workspace.to_owned() }
     }
 
     /// The sessions of all workspaces whose paths are known.
@@ -67,7 +67,7 @@ impl Sessions {
 
     /// Continues a session. No other process can do so until the returned value is dropped.
     pub(crate) fn resume(&self, id: &str, scrubber: Scrubber) -> Result<(Session, OpenSession), CliError> {
-        let (session, open) = self.kept.resume(id)?;
+        let (session, open) = self.store.resume(id)?;
         Ok((session, OpenSession { open, scrubber, sessions: self.clone() }))
     }
 
@@ -80,7 +80,7 @@ impl Sessions {
 
     /// A new session. Its file is created once there is something to write.
     pub(crate) fn begin(&self, id: &str, scrubber: Scrubber) -> OpenSession {
-        OpenSession { open: self.kept.begin(id), scrubber, sessions: self.clone() }
+        OpenSession { open: self.store.begin(id), scrubber, sessions: self.clone() }
     }
 }
 

@@ -446,16 +446,16 @@ fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpToo
 }
 
 /// Checks that the user agreed to the entry.
-fn check(approvals: &Approvals, asked: &ApprovalSubject<'_>) -> Result<(), UnavailableReason> {
-    let name = asked.name();
-    match approvals.answer(asked) {
+fn check(approvals: &Approvals, subject: &ApprovalSubject<'_>) -> Result<(), UnavailableReason> {
+    let name = subject.name();
+    match approvals.answer(subject) {
         ApprovalState::Yes => Ok(()),
         ApprovalState::No => {
             let why = format!("you said no to it; `headstart tool-servers allow {name}` takes that back");
             Err(UnavailableReason::Wanted(why))
         }
         ApprovalState::NotAsked => {
-            let reach = asked.reach();
+            let reach = subject.reach();
             Err(UnavailableReason::Trouble(format!(
                 "the project names it ({reach}), and you were not asked; `headstart tool-servers allow {name}` has it start"
             )))

@@ -33,11 +33,11 @@ pub(super) fn is_read(call: &ToolCall) -> bool {
 
 /// The lines of a call that has ended. `detail` is what follows its title; `hint` says how to see what is left out.
 pub(super) fn finished_lines(item: &CallItem, mut detail: Vec<String>, hint: &str) -> Vec<StyledLine> {
-    let said = ResultDisplay::of(item, hint);
-    detail.extend(said.end.clone());
+    let result = ResultDisplay::of(item, hint);
+    detail.extend(result.end.clone());
     detail.extend(item.took.filter(|took| MIN_TOLD <= *took).map(seconds));
     let (mark, style) = match item.stage {
-        _ if said.failed => ("✗", Style::Removed),
+        _ if result.failed => ("✗", Style::Removed),
         CallStage::Canceled | CallStage::Boundary => ("–", Style::Dim),
         _ => ("✓", Style::Accent),
     };
@@ -52,7 +52,7 @@ pub(super) fn finished_lines(item: &CallItem, mut detail: Vec<String>, hint: &st
         lines.push((format!("  … {} more lines of the command{hint}", rest.len()), Style::Dim));
     }
     lines.extend(item.view.as_ref().map(show::view_line));
-    lines.extend(said.rows);
+    lines.extend(result.rows);
     lines
 }
 
@@ -217,9 +217,9 @@ impl CommandDisplay {
             }
             lines.pop();
         }
-        let kept = if end.is_some() { failed } else { done };
+        let limits = if end.is_some() { failed } else { done };
         lines.extend(notes.into_iter().rev());
-        Self { end, lines: show::excerpt(&lines, kept, hint) }
+        Self { end, lines: show::excerpt(&lines, limits, hint) }
     }
 }
 
@@ -318,8 +318,9 @@ mod tests {
 
     #[test]
     fn how_a_command_ended_is_in_its_line_and_its_output_is_short() {
-        let rows =
-            |said: &ResultDisplay| said.rows.iter().map(|(row, _)| row.trim().to_owned()).collect::<Vec<_>>();
+        let rows = |result: &ResultDisplay| {
+            result.rows.iter().map(|(row, _)| row.trim().to_owned()).collect::<Vec<_>>()
+        };
         let many = (1..=40).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
         let done = ResultDisplay::of_command(&many, " (Ctrl-T)");
         assert_eq!(

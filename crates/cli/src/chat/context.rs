@@ -77,7 +77,7 @@ impl Chat {
         self.settings.suggestions = are_shown;
         self.skip_notice.clear_row();
         self.agent.set_suggestions(are_shown);
-        let told = if are_shown {
+        let text = if are_shown {
             let is_off = self.agent.metering(headstart_budget::Metering::mode) == Mode::Off;
             let but = if is_off { ", but background work is off; /background auto turns it on" } else { "" };
             format!("suggestions are on for this chat{but}")
@@ -85,7 +85,7 @@ impl Chat {
             "suggestions are off for this chat; `suggestions = false` in your configuration keeps them off"
                 .to_owned()
         };
-        self.display.say(&told, Style::Dim)
+        self.display.say(&text, Style::Dim)
     }
 
     pub(super) fn change_theme(&mut self, name: Option<&str>) -> Result<(), CliError> {

@@ -31,13 +31,13 @@ impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> GeneratedFiles<R> {
     /// precedence over one further up.
     pub(super) fn is(&mut self, path: &str) -> bool {
         let folders = path.match_indices('/').map(|(at, _)| at + 1).rev().chain([0]);
-        let mut said = folders.filter_map(|start| {
+        let mut decisions = folders.filter_map(|start| {
             let (folder, name) = path.split_at(start);
             let rules = self.rules(format!("{folder}{FILE}"));
             let found = rules.iter().rev().find(|(pattern, _)| pattern.matched(name, false).is_ignore());
             found.map(|(_, is_generated)| *is_generated)
         });
-        said.next().unwrap_or(false)
+        decisions.next().unwrap_or(false)
     }
 
     fn rules(&mut self, file: String) -> &[AttributeRule] {

@@ -26,13 +26,13 @@ impl Chat {
             0 => String::new(),
             seconds => format!(" · saved {}", duration_words(seconds)),
         };
-        let mut told = format!("{turns}{cost}{saved}");
+        let mut summary = format!("{turns}{cost}{saved}");
         let staged = self.agent.staged().filter(|staged| !staged.changes.is_empty());
         if let Some(prompt) = staged.and_then(|_| self.agent.prompt_ahead()) {
             let prompt = shortened(&one_line(&prompt), 40);
-            told = format!("{told} · not taken, and gone: {prompt}");
+            summary = format!("{summary} · not taken, and gone: {prompt}");
         }
-        self.display.say(&told, Style::Dim)?;
+        self.display.say(&summary, Style::Dim)?;
         self.how_to_resume().map_or(Ok(()), |how| self.display.say(&how, Style::Dim))
     }
 }

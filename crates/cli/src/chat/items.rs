@@ -386,8 +386,8 @@ impl Chat {
             let place =
                 self.place_of_change(diff.as_ref().filter(|_| changes.len() == 1 && git.is_none()))?;
             let place = place.map(|place| format!("   {place}")).unwrap_or_default();
-            let told = words::changes(changes, merged, git.as_deref());
-            self.display.say(&format!("{told}{place}"), Style::Added)?;
+            let text = words::changes(changes, merged, git.as_deref());
+            self.display.say(&format!("{text}{place}"), Style::Added)?;
             if let Some(diff) = &diff {
                 self.keep_diff(diff, changes.len() == 1);
             }
@@ -407,8 +407,8 @@ impl Chat {
                 0 => "less than a second".to_owned(),
                 seconds => duration_words(seconds),
             };
-            let told = format!("{time} of this was done ahead{back}");
-            self.display.say(&told, Style::Dim)?;
+            let text = format!("{time} of this was done ahead{back}");
+            self.display.say(&text, Style::Dim)?;
         }
         let why = match ending {
             // The question that follows does not contain what only the run ahead could find out.

@@ -302,7 +302,7 @@ impl Chat {
                 () = server_tools::wait_for_restart(&mut self.reloading), if view.phase == Phase::Idle && !self.display.is_reading() => self.on_reloaded()?,
                 () = self.startup_queue.until_late() => self.on_late_servers()?,
                 news = server_login::next_event(&mut self.login), if !self.display.is_reading() => self.on_login(news)?,
-                said = server_tools::prompt_text(&mut self.prompt_request), if !self.display.is_reading() => self.on_prompted(said)?,
+                result = server_tools::prompt_text(&mut self.prompt_request), if !self.display.is_reading() => self.on_prompted(result)?,
                 news = self.retry_waits.of_request(joins).next_event() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {

@@ -59,11 +59,11 @@ impl Notices {
 
     /// The codes for what has changed.
     fn codes(&mut self, stage: Activity, now: Instant) -> String {
-        let told = self.last.replace(stage);
-        if told == Some(stage) {
+        let previous = self.last.replace(stage);
+        if previous == Some(stage) {
             return String::new();
         }
-        let last = told.unwrap_or(Activity::Idle);
+        let last = previous.unwrap_or(Activity::Idle);
         if (last, stage) == (Activity::Idle, Activity::Works) {
             self.began = now;
         }
@@ -77,7 +77,7 @@ impl Notices {
             codes += &self.features.title(&format!("headstart: {}{word}", self.folder));
         }
         // No progress has to be ended in a terminal whose title was never set to "working".
-        if told.is_some() || stage != Activity::Idle {
+        if previous.is_some() || stage != Activity::Idle {
             codes += self.features.progress(match stage {
                 Activity::Works if self.animations => 3,
                 Activity::Idle | Activity::Works => 0,

@@ -34,10 +34,12 @@ impl Chat {
         });
         let side_outputs = self.side_outputs.all.back();
         match (last, side_outputs) {
-            (Some((place, call)), side_outputs) if side_outputs.is_none_or(|kept| kept.items <= place) => {
+            (Some((place, call)), side_outputs)
+                if side_outputs.is_none_or(|output| output.items <= place) =>
+            {
                 self.display.read("the last output", call_passages(&call), false)
             }
-            (_, Some(kept)) => self.display.read("the last output", kept.passages.clone(), false),
+            (_, Some(output)) => self.display.read("the last output", output.passages.clone(), false),
             _ => self.display.say("there is neither work ahead nor an output to read", Style::Dim),
         }
     }
@@ -69,19 +71,19 @@ pub(super) struct SideOutput {
 
 impl SideOutputs {
     /// Keeps an entry. The oldest ones are dropped to make room for it.
-    pub(super) fn push(&mut self, kept: SideOutput) {
-        self.all.push_back(kept);
-        while MAX_SIDE_BYTES < self.all.iter().map(|kept| kept.bytes).sum() && 1 < self.all.len() {
+    pub(super) fn push(&mut self, output: SideOutput) {
+        self.all.push_back(output);
+        while MAX_SIDE_BYTES < self.all.iter().map(|output| output.bytes).sum() && 1 < self.all.len() {
             self.all.pop_front();
         }
     }
 
     /// The passages that were shown behind this many items.
     fn after_item(&self, items: usize) -> impl Iterator<Item = Passage> + '_ {
-        let here = self.all.iter().filter(move |kept| kept.items == items);
-        here.flat_map(|kept| {
-            kept.passages.iter().cloned().map(|passage| match passage {
-                Passage::Diff(diff) if kept.is_named => Passage::Diff(diff.unnamed()),
+        let here = self.all.iter().filter(move |output| output.items == items);
+        here.flat_map(|output| {
+            output.passages.iter().cloned().map(|passage| match passage {
+                Passage::Diff(diff) if output.is_named => Passage::Diff(diff.unnamed()),
                 passage => passage,
             })
         })

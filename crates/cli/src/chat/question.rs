@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use headstart_agent::{
-    CallItem, Item, JudgedCall, Question as Asked, QuestionId, Subject, UserAnswer as Reply,
+    CallItem, Item, JudgedCall, Question as AgentQuestion, QuestionId, Subject, UserAnswer as Reply,
 };
 use headstart_overlay_fs::Choice;
 use headstart_speculation::CallStage;
@@ -46,12 +46,14 @@ impl Question {
 
 impl Chat {
     /// Shows a new question, and removes one that is no longer open.
-    pub(super) fn on_question(&mut self, asked: Option<&Asked>) -> Result<(), CliError> {
-        if self.question.as_ref().map(|question| question.id) == asked.map(|asked| asked.id) {
+    pub(super) fn on_question(&mut self, agent_question: Option<&AgentQuestion>) -> Result<(), CliError> {
+        if self.question.as_ref().map(|question| question.id)
+            == agent_question.map(|agent_question| agent_question.id)
+        {
             return Ok(());
         }
         self.question = None;
-        let Some(Asked { id, about, always, .. }) = asked else { return Ok(()) };
+        let Some(AgentQuestion { id, about, always, .. }) = agent_question else { return Ok(()) };
         self.display.end_answer()?;
         let always = always.as_ref().map(|rule| one_line(&rule.to_string()));
         let place = match &**about {
@@ -152,7 +154,7 @@ impl Chat {
         let about = Arc::clone(&question.about);
         match (&*about, answer) {
             (Subject::Call(_), answer) => {
-                let (reply, told) = match (answer, &question.always) {
+                let (reply, line) = match (answer, &question.always) {
                     (ConsentAnswer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
                     (ConsentAnswer::Always, Some(rule)) => (
                         Reply::Always,
@@ -170,7 +172,7 @@ impl Chat {
                     }
                     _ => (Reply::No, "  no".to_owned()),
                 };
-                self.display.say(&told, Style::Dim)?;
+                self.display.say(&line, Style::Dim)?;
                 if interrupts {
                     // Interrupting the turn ends its question too.
                     let _ = self.agent.interrupt();

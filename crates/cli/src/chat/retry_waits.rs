@@ -121,20 +121,20 @@ mod tests {
         assert_eq!(hold.words(), None);
         let until = Instant::now() + Duration::from_millis(1_300);
         waits.send_replace(Some(PendingRetry { until, cause: WaitCause::RateLimit }));
-        let mut said = Vec::new();
-        while said
+        let mut events = Vec::new();
+        while events
             .last()
             .is_none_or(|(_, words)| words != "the provider limits requests: trying again in 0 s")
         {
-            said.push((hold.next_event().await, hold.words().unwrap()));
+            events.push((hold.next_event().await, hold.words().unwrap()));
         }
         assert_eq!(
-            said[0],
+            events[0],
             (WaitEvent::Changed, "the provider limits requests: trying again in 2 s".to_owned())
         );
         // On a busy machine the second between may be skipped.
-        assert!((2..=3).contains(&said.len()), "{said:?}");
-        assert!(said[1..].iter().all(|(news, _)| *news == WaitEvent::Second), "{said:?}");
+        assert!((2..=3).contains(&events.len()), "{events:?}");
+        assert!(events[1..].iter().all(|(news, _)| *news == WaitEvent::Second), "{events:?}");
 
         waits.send_replace(Some(PendingRetry { until: Instant::now(), cause: WaitCause::ServerError }));
         assert_eq!(hold.next_event().await, WaitEvent::Changed);

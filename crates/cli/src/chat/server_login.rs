@@ -69,7 +69,7 @@ impl Chat {
             self.display.say(&format!("the login to {server} was given up"), Style::Dim)?;
         }
         match self.parts.server_tools.log_out(server) {
-            Ok(said) => self.display.say(&said, Style::Dim),
+            Ok(message) => self.display.say(&message, Style::Dim),
             Err(why) => self.display.say(&why, Style::Removed),
         }
     }
@@ -82,9 +82,9 @@ impl Chat {
                 self.login = None;
                 self.display.say(&why, Style::Removed)
             }
-            LoginEvent::Over(Ok(said)) => {
+            LoginEvent::Over(Ok(message)) => {
                 self.login = None;
-                self.display.say(&said, Style::Dim)?;
+                self.display.say(&message, Style::Dim)?;
                 if self.agent.view().phase == Phase::Idle && self.reloading.is_none() {
                     return self.reload_servers();
                 }

@@ -33,8 +33,8 @@ pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Style
         ToolOutcome::Error(message) => vec![(format!("  {name}: {message}"), Style::Removed)],
         ToolOutcome::Output(output) => {
             let is_edit = edited_file(call).is_some();
-            if let Some(told) = output.as_str().filter(|_| is_edit).and_then(edit_diagnostics_summary) {
-                return vec![(format!("  {told}"), Style::Removed)];
+            if let Some(summary) = output.as_str().filter(|_| is_edit).and_then(edit_diagnostics_summary) {
+                return vec![(format!("  {summary}"), Style::Removed)];
             }
             let is_command = Declaration::is_shell(name);
             let lines = output.as_str().filter(|_| is_command).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::terminal::Style;
 #[derive(Debug, Default)]
 pub(crate) struct ChatStart {
     /// What the user is told first.
-    pub(crate) told: String,
+    pub(crate) message: String,
     /// A prompt that is sent as if it had been typed.
     pub(crate) sent: Option<String>,
     /// A prompt that is offered at the beginning: Enter sends it while nothing else is typed.
@@ -45,9 +45,9 @@ impl Chat {
     }
 
     pub(super) fn open(&mut self) -> Result<(), CliError> {
-        let ChatStart { told, sent, first } = std::mem::take(&mut self.opening);
-        if !told.is_empty() {
-            self.display.say(&told, Style::Plain)?;
+        let ChatStart { message, sent, first } = std::mem::take(&mut self.opening);
+        if !message.is_empty() {
+            self.display.say(&message, Style::Plain)?;
         }
         // Only a person can edit an offered prompt; a pipe has no editor.
         if self.display.uses_screen_reader() && sent.is_none() && !first.is_empty() {

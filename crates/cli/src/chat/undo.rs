@@ -20,9 +20,9 @@ impl Chat {
                 self.display.say(&files, Style::Plain)?;
                 self.display.say(&left, Style::Removed)
             }
-            UndoResult::Whole { files, told } => {
+            UndoResult::Whole { files, summary } => {
                 self.display.say(&files, Style::Plain)?;
-                self.display.say(&told, Style::Dim)
+                self.display.say(&summary, Style::Dim)
             }
         }
     }

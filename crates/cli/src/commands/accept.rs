@@ -90,13 +90,13 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
             ConflictingCommits::of(workspace, state, (id.as_str(), finished.git.as_ref()), conflicts);
         return report_conflict(record, conflicts, commits.as_ref(), &args, context);
     }
-    let told = report(record, &acceptance, context);
+    let result = report(record, &acceptance, context);
     if let Acceptance::Accepted(accepted) = &acceptance {
         let paths = accepted.changes.iter().flat_map(|change| [Some(&change.path), change.from.as_ref()]);
         let paths = paths.flatten().chain(&accepted.merged).cloned().collect();
         index::note_changed(Path::new(&record.workspace), &paths, context).await;
     }
-    told
+    result
 }
 
 /// Reports that nothing was changed, and what the user can do about that.

@@ -82,9 +82,9 @@ pub(crate) async fn run(args: Evaluate, context: &Context) -> Result<ExitStatus,
         return Ok(ExitStatus::Done);
     }
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
-    let told = with_models(&args, context, &config, &workspace, &models, found).await;
+    let result = with_models(&args, context, &config, &workspace, &models, found).await;
     models.notices().iter().for_each(|notice| output::note(notice));
-    models.close_after(told).await
+    models.close_after(result).await
 }
 
 async fn with_models(

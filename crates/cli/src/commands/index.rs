@@ -59,8 +59,8 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
                 empty(&index)?;
             }
             let updated = index.follow(None).await?;
-            for told in &updated.told {
-                output::note(told);
+            for notice in &updated.told {
+                output::note(notice);
             }
             percent = Some(updated.progress.percent());
             index.embed(&models).await?;

@@ -46,8 +46,8 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let (index, models) = open(&workspace, context)?;
     let updated = index.follow(Some(PATIENCE)).await?;
-    for told in &updated.told {
-        output::note(told);
+    for notice in &updated.told {
+        output::note(notice);
     }
     if updated.progress.percent() < 100 {
         let percent = updated.progress.percent();
@@ -77,9 +77,9 @@ pub(super) fn open(workspace: &str, context: &Context) -> Result<(Index, IndexMo
     }
     let gate = config.gate_context(workspace.to_owned())?;
     let models = IndexModels::open(&config, &context.environment)?;
-    let (index, told) = Index::open(context.store()?.state_folder(), workspace, gate, config.index)?;
-    if let Some(told) = told {
-        output::note(&told);
+    let (index, notice) = Index::open(context.store()?.state_folder(), workspace, gate, config.index)?;
+    if let Some(notice) = notice {
+        output::note(&notice);
     }
     Ok((index, models))
 }

@@ -288,8 +288,8 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         if args.network {
             output::note("it had the network of this machine");
         }
-        let told = RunSummary { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
-        told.print(&refused, conflicts, applied);
+        let summary = RunSummary { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
+        summary.print(&refused, conflicts, applied);
     }
     Ok(match exit_code {
         _ if !conflicts.is_empty() || args.apply && !is_whole => ExitStatus::Conflict,

@@ -258,9 +258,9 @@ fn whole(amount: f64) -> u64 {
 
 /// The outcomes that occurred, in words.
 fn outcomes(figures: &Figures) -> String {
-    let told = Outcome::ALL.into_iter().filter_map(|outcome| {
+    let parts = Outcome::ALL.into_iter().filter_map(|outcome| {
         let count = figures.outcomes.get(&outcome)?;
         Some(format!("{count} {}", outcome.name()))
     });
-    told.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(", ")
 }

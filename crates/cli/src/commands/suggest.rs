@@ -71,8 +71,8 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
     models.notices().iter().for_each(|notice| output::note(notice));
-    let told = note(&ledger, &entries, &answer, asked.elapsed()).and_then(|()| report(answer, context));
-    models.close_after(told).await
+    let result = note(&ledger, &entries, &answer, asked.elapsed()).and_then(|()| report(answer, context));
+    models.close_after(result).await
 }
 
 fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<ExitStatus, CliError> {

@@ -91,8 +91,8 @@ fn sweep_orphans(store: &Store, now: Duration, keep: SweepPolicy) -> Vec<SweepRe
             .into_iter()
             .map(|one| match one.outcome {
                 SweepOutcome::RecentOrphan => {
-                    let told = sweep_result(one, state);
-                    SweepResult { why: format!("{}, and {}", told.why, keep.in_words()), ..told }
+                    let result = sweep_result(one, state);
+                    SweepResult { why: format!("{}, and {}", result.why, keep.in_words()), ..result }
                 }
                 _ => sweep_result(one, state),
             })
@@ -105,15 +105,15 @@ fn sweep_orphans(store: &Store, now: Duration, keep: SweepPolicy) -> Vec<SweepRe
 
 /// Removes what views of dead processes left, and what is stored for views of workspaces that no longer exist.
 fn sweep_views(store: &Store) -> Vec<SweepResult> {
-    let kept = match all_stored(store.state_folder()) {
-        Ok(kept) => kept,
+    let stored = match all_stored(store.state_folder()) {
+        Ok(stored) => stored,
         Err(error) => {
             let name = store.state_folder().join("shadow").display().to_string();
             return vec![SweepResult { name, removed: false, why: error.to_string() }];
         }
     };
     let mut swept = Vec::new();
-    for one in kept {
+    for one in stored {
         let name = one.folder.display().to_string();
         if 0 < one.left {
             let why = format!(

@@ -212,9 +212,9 @@ fn row(one: &ApprovalSubject<'_>, approvals: &Approvals, logged_in_at: Option<St
 async fn test(one: &ToolServerArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let tools = named(one, context)?;
     tools.start_all().await;
-    let told = report_test(one, &tools, context);
+    let result = report_test(one, &tools, context);
     tools.close().await;
-    told
+    result
 }
 
 fn report_test(one: &ToolServerArgs, tools: &ServerTools, context: &Context) -> Result<ExitStatus, CliError> {

@@ -137,13 +137,13 @@ pub(super) fn apply_users(
     table: &IntelTable,
     source: &Source,
 ) -> Result<(), CliError> {
-    let said = read(table, source)?;
-    intel.mode = said.mode.map_or(intel.mode, |(mode, _)| mode);
-    intel.after_edit = said.after_edit.map_or(intel.after_edit, |(time, _)| time);
-    intel.servers = said.servers.map_or(intel.servers, |(servers, _)| servers);
-    intel.memory = said.memory.map_or(intel.memory, |(share, _)| share);
-    intel.idle = said.idle.map_or(intel.idle, |(time, _)| time);
-    intel.in_session = said.in_session.map_or(intel.in_session, |(in_session, _)| in_session);
+    let settings = read(table, source)?;
+    intel.mode = settings.mode.map_or(intel.mode, |(mode, _)| mode);
+    intel.after_edit = settings.after_edit.map_or(intel.after_edit, |(time, _)| time);
+    intel.servers = settings.servers.map_or(intel.servers, |(servers, _)| servers);
+    intel.memory = settings.memory.map_or(intel.memory, |(share, _)| share);
+    intel.idle = settings.idle.map_or(intel.idle, |(time, _)| time);
+    intel.in_session = settings.in_session.map_or(intel.in_session, |(in_session, _)| in_session);
     for (name, server) in &table.servers {
         add(&mut intel.adapters, name, server, source)?;
     }
@@ -156,34 +156,34 @@ pub(super) fn apply_projects(
     table: &IntelTable,
     source: &Source,
 ) -> Result<(), CliError> {
-    let said = read(table, source)?;
+    let settings = read(table, source)?;
     let refuse = |line: usize, field: &str, yours: &str| {
         let problem = format!("a project can only have less done, and yours is {yours}");
         Err(source.refuse(line, &format!("code-intel.{field}"), problem))
     };
-    if let Some((mode, line)) = said.mode {
+    if let Some((mode, line)) = settings.mode {
         match (mode, intel.mode) {
             (Some(theirs), users) if theirs < users.unwrap_or_default() => intel.mode = mode,
             (theirs, users) if theirs == users => {}
             (_, users) => return refuse(line, "mode", users.map_or("auto", IntelMode::name)),
         }
     }
-    let shorter = |users: &mut Duration, said: Option<(Duration, usize)>, field: &str| match said {
+    let shorter = |users: &mut Duration, limit: Option<(Duration, usize)>, field: &str| match limit {
         Some((time, line)) if *users < time => refuse(line, field, &format!("{users:?}")),
-        said => {
-            *users = said.map_or(*users, |(time, _)| time);
+        limit => {
+            *users = limit.map_or(*users, |(time, _)| time);
             Ok(())
         }
     };
-    shorter(&mut intel.after_edit, said.after_edit, "after_edit")?;
-    shorter(&mut intel.idle, said.idle, "idle")?;
-    if let Some((servers, line)) = said.servers {
+    shorter(&mut intel.after_edit, settings.after_edit, "after_edit")?;
+    shorter(&mut intel.idle, settings.idle, "idle")?;
+    if let Some((servers, line)) = settings.servers {
         if intel.servers < servers {
             return refuse(line, "max_servers", &intel.servers.to_string());
         }
         intel.servers = servers;
     }
-    if let Some((memory, line)) = said.memory {
+    if let Some((memory, line)) = settings.memory {
         match (memory, intel.memory) {
             (MemoryShare::Percent(theirs), MemoryShare::Percent(users)) if theirs <= users => {
                 intel.memory = memory;
@@ -195,10 +195,10 @@ pub(super) fn apply_projects(
             (_, MemoryShare::Bytes(users)) => return refuse(line, "memory", &format!("{users} bytes")),
         }
     }
-    if let Some((true, line)) = said.in_session.filter(|_| !intel.in_session) {
+    if let Some((true, line)) = settings.in_session.filter(|_| !intel.in_session) {
         return refuse(line, "start", "lazy");
     }
-    intel.in_session &= said.in_session.is_none_or(|(in_session, _)| in_session);
+    intel.in_session &= settings.in_session.is_none_or(|(in_session, _)| in_session);
     if let Some((name, server)) = table.servers.iter().next() {
         let problem = "a project cannot say which programs run; set it in your own file";
         return Err(source.refuse(
@@ -275,7 +275,7 @@ fn add(
     let field = format!("code-intel.servers.{name}");
     let refused = |problem: String| source.refuse(source.line(&table.span()), &field, problem);
     let json = |value: Result<Value, serde_json::Error>| value.map_err(|error| refused(error.to_string()));
-    let Value::Object(said) = json(serde_json::to_value(table.get_ref()))? else {
+    let Value::Object(entries) = json(serde_json::to_value(table.get_ref()))? else {
         return Err(refused("must be a table".to_owned()));
     };
     let known = adapters.iter().position(|adapter| adapter.name == name);
@@ -283,7 +283,7 @@ fn add(
         Some(at) => json(serde_json::to_value(&adapters[at]))?,
         None => Value::Object(serde_json::Map::new()),
     };
-    for (field, value) in said {
+    for (field, value) in entries {
         if field == "name" {
             return Err(refused("the name stands in the title of the table".to_owned()));
         }

@@ -417,12 +417,12 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     let page = include_str!("../../../../docs/formats.md");
     let example = page.split("```toml\n").find(|block| block.starts_with("background")).unwrap();
     let example = example.split("```").next().unwrap();
-    let told = Case::new(example, "").load().unwrap();
+    let loaded = Case::new(example, "").load().unwrap();
     let silent = Case::new("", "").load().unwrap();
-    let day = headstart_budget::policy::Cap { money: None, ..told.background.day };
-    assert_eq!(Policy { day, ..told.background }, silent.background);
-    assert_eq!(told.ledger, silent.ledger);
-    assert!(told.prices().get("openai:NAME").is_some() && told.background.day.money.is_some());
+    let day = headstart_budget::policy::Cap { money: None, ..loaded.background.day };
+    assert_eq!(Policy { day, ..loaded.background }, silent.background);
+    assert_eq!(loaded.ledger, silent.ledger);
+    assert!(loaded.prices().get("openai:NAME").is_some() && loaded.background.day.money.is_some());
 }
 
 #[test]

@@ -177,10 +177,11 @@ fn server(
     };
     #[cfg(feature = "mcp")]
     headstart_tool_servers::ServerName::new(name).map_err(|error| refuse("", error.to_string()))?;
-    let said: ServerTable =
+    let settings: ServerTable =
         table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
-    let transport = transport(said.command, said.url).map_err(|(field, problem)| refuse(field, problem))?;
-    if let (Transport::Url(url), true) = (&transport, said.bearer.is_some())
+    let transport =
+        transport(settings.command, settings.url).map_err(|(field, problem)| refuse(field, problem))?;
+    if let (Transport::Url(url), true) = (&transport, settings.bearer.is_some())
         && address(url).is_ok_and(|url| url.scheme() != "https" && !is_this_machine(&url))
     {
         return Err(refuse(
@@ -189,28 +190,28 @@ fn server(
         ));
     }
     let is_url = matches!(transport, Transport::Url(_));
-    if is_url && !said.env.is_empty() {
+    if is_url && !settings.env.is_empty() {
         return Err(refuse(
             "env",
             "only a program has an environment; a server behind a url takes `bearer`".to_owned(),
         ));
     }
-    if !is_url && said.bearer.is_some() {
+    if !is_url && settings.bearer.is_some() {
         return Err(refuse(
             "bearer",
             "only a server behind a url takes it; a program takes `env`".to_owned(),
         ));
     }
-    let env = said.env.iter().map(|(key, value)| {
+    let env = settings.env.iter().map(|(key, value)| {
         let value = env_value(key, value).map_err(|problem| refuse(&format!("env.{key}"), problem))?;
         Ok((key.clone(), value))
     });
     let env = env.collect::<Result<_, CliError>>()?;
-    let bearer = said.bearer.map(|value| match env_value("TOKEN", &value) {
+    let bearer = settings.bearer.map(|value| match env_value("TOKEN", &value) {
         Ok(EnvValue::Variable(variable)) => Ok(variable),
         Ok(EnvValue::Literal(_)) | Err(_) => Err(refuse("bearer", no_secret("a token"))),
     });
-    if said.oauth.is_some() && (origin == PolicyOrigin::Project || !is_url || bearer.is_some()) {
+    if settings.oauth.is_some() && (origin == PolicyOrigin::Project || !is_url || bearer.is_some()) {
         let problem = match (origin, is_url) {
             (PolicyOrigin::Project, _) => "a project cannot say as whom you log in; set it in your own file",
             (_, false) => "is for a server behind a url",
@@ -218,9 +219,9 @@ fn server(
         };
         return Err(refuse("oauth", problem.to_owned()));
     }
-    let oauth = oauth(said.oauth.unwrap_or_default())
+    let oauth = oauth(settings.oauth.unwrap_or_default())
         .map_err(|(field, problem)| refuse(&format!("oauth.{field}"), problem))?;
-    let trust = match said.trust.as_deref() {
+    let trust = match settings.trust.as_deref() {
         None | Some("ask") => TrustSetting::Ask,
         Some("excluded") => TrustSetting::Excluded,
         Some("read-only-hints") if origin == PolicyOrigin::User => TrustSetting::ReadOnlyHints,
@@ -234,7 +235,7 @@ fn server(
             return Err(refuse("trust", format!("{other:?} is none of ask, read-only-hints and excluded")));
         }
     };
-    if said.trust_network.is_some() && (origin == PolicyOrigin::Project || !is_url) {
+    if settings.trust_network.is_some() && (origin == PolicyOrigin::Project || !is_url) {
         let problem = if is_url {
             "a project cannot have work ahead reach a network; set it in your own file"
         } else {
@@ -242,7 +243,7 @@ fn server(
         };
         return Err(refuse("trust_network", problem.to_owned()));
     }
-    let timeout = timeout(said.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
+    let timeout = timeout(settings.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
     Ok(ServerSetting {
         name: name.to_owned(),
         origin,
@@ -252,22 +253,22 @@ fn server(
         bearer: bearer.transpose()?,
         oauth,
         trust,
-        trust_network: said.trust_network.unwrap_or(false),
+        trust_network: settings.trust_network.unwrap_or(false),
         timeout,
     })
 }
 
 /// Checks how the user logs in to the server. The error names the field.
-fn oauth(said: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
-    if said.client_id.as_deref().is_some_and(|id| id.trim().is_empty() || is_secret(id)) {
+fn oauth(setting: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
+    if setting.client_id.as_deref().is_some_and(|id| id.trim().is_empty() || is_secret(id)) {
         return Err((
             "client_id",
             "is the id under which headstart is registered, which is no secret".to_owned(),
         ));
     }
-    let client_secret = match said.client_secret.as_deref().map(|value| env_value("SECRET", value)) {
+    let client_secret = match setting.client_secret.as_deref().map(|value| env_value("SECRET", value)) {
         None => None,
-        Some(_) if said.client_id.is_none() => {
+        Some(_) if setting.client_id.is_none() => {
             return Err(("client_secret", "belongs to a client_id, and there is none".to_owned()));
         }
         Some(Ok(EnvValue::Variable(variable))) => Some(variable),
@@ -276,13 +277,13 @@ fn oauth(said: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
     let is_scope = |scope: &String| {
         !scope.is_empty() && scope.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
     };
-    if let Some(scope) = said.scopes.iter().find(|scope| !is_scope(scope)) {
+    if let Some(scope) = setting.scopes.iter().find(|scope| !is_scope(scope)) {
         return Err((
             "scopes",
             format!("{scope:?} is no scope; write each as a text of its own, without spaces"),
         ));
     }
-    Ok(OAuthSetting { client_secret, ..said })
+    Ok(OAuthSetting { client_secret, ..setting })
 }
 
 /// Checks how a server is reached. The error names the field.
@@ -335,17 +336,17 @@ fn http_tool(
     if Declaration::of_ours(name).is_some() || declarations().iter().any(|tool| tool.name == name) {
         return Err(refuse("", "is the name of a tool that is built in; give it another".to_owned()));
     }
-    let said: HttpToolTable =
+    let settings: HttpToolTable =
         table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
-    address(&said.url).map_err(|problem| refuse("url", problem))?;
-    let timeout = timeout(said.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
+    address(&settings.url).map_err(|problem| refuse("url", problem))?;
+    let timeout = timeout(settings.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
     Ok(HttpToolSetting {
         name: name.to_owned(),
         origin,
         file: source.path().to_owned(),
-        url: said.url,
-        description: said.description,
-        parameters: said.parameters,
+        url: settings.url,
+        description: settings.description,
+        parameters: settings.parameters,
         timeout,
     })
 }

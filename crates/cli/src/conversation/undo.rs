@@ -17,7 +17,7 @@ pub(crate) enum UndoResult {
     /// Only some changes were taken back: the restored files, and why older changes of that turn are left.
     Part { files: String, left: String },
     /// Everything was taken back: the restored files, and what is not covered by that.
-    Whole { files: String, told: String },
+    Whole { files: String, summary: String },
 }
 
 /// Takes back everything that the last turn wrote, or nothing at all. The conversation must be idle.
@@ -57,8 +57,8 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoRes
         return UndoResult::Part { files, left: format!("{left} of that turn stayed: {why}") };
     }
     agent.note_commits_undone(&turn);
-    let told = format!(
+    let summary = format!(
         "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did is not"
     );
-    UndoResult::Whole { files, told }
+    UndoResult::Whole { files, summary }
 }

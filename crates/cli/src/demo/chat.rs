@@ -68,11 +68,11 @@ impl DemoChat {
             }
             _ => "",
         };
-        let told = format!(
+        let message = format!(
             "A recording answers here, not a model; nothing is sent anywhere. It works in a sample project, {}, which goes \
              when you leave. Nothing of yours is touched.{edits}",
             self.sample.root().display()
         );
-        ChatStart { told, sent: prompt, first: REQUEST.to_owned() }
+        ChatStart { message, sent: prompt, first: REQUEST.to_owned() }
     }
 }

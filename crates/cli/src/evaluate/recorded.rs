@@ -134,7 +134,7 @@ impl ConversationReader {
             SessionEvent::Prompt { place, typed, text, at } => self.prompt(place, typed, text, at),
             SessionEvent::Beside(text) => self.say(Role::User, vec![Part::Text { text }]),
             SessionEvent::Answer { parts, at, usage } => {
-                let parts: Vec<_> = parts.into_iter().map(|said| self.part(said)).collect();
+                let parts: Vec<_> = parts.into_iter().map(|part| self.part(part)).collect();
                 self.say(Role::Model, parts);
                 self.turn.ended = at.or(self.turn.ended);
                 self.turn.usage.extend(usage);
@@ -208,8 +208,8 @@ impl ConversationReader {
         self.end_turn();
         let Some(number) = self.standing.iter().position(|(prompt, _)| *prompt == place) else { return };
         let (_, messages) = self.standing[number];
-        let kept = self.now().get(..messages).unwrap_or_default().to_vec();
-        self.histories.push(kept);
+        let history = self.now().get(..messages).unwrap_or_default().to_vec();
+        self.histories.push(history);
         self.standing.truncate(number);
         // The turn whose answer the user sees now ended long ago, so it is unknown how long they waited before their
         // next prompt.
@@ -236,8 +236,8 @@ impl ConversationReader {
         }
     }
 
-    fn part(&mut self, said: AnswerPart) -> Part {
-        match said {
+    fn part(&mut self, part: AnswerPart) -> Part {
+        match part {
             AnswerPart::Words(text) => Part::Text { text },
             AnswerPart::Call { id, name, args } => {
                 self.numbers += 1;
@@ -283,9 +283,9 @@ mod tests {
     /// The messages before each prompt as `role: text`; empty if no finished turn is before it.
     fn before(events: Vec<SessionEvent>) -> Vec<Vec<String>> {
         let recorded = RecordedConversation::of(events);
-        let told = |message: &Message| format!("{:?}: {}", message.role, message.to_text());
+        let describe = |message: &Message| format!("{:?}: {}", message.role, message.to_text());
         let prompts = recorded.prompts.iter();
-        prompts.map(|prompt| recorded.before(prompt).iter().map(told).collect()).collect()
+        prompts.map(|prompt| recorded.before(prompt).iter().map(describe).collect()).collect()
     }
 
     #[test]
@@ -357,9 +357,9 @@ mod tests {
             SessionEvent::BackBefore(1),
             prompt(7, "d"),
         ];
-        let told = before(events.clone());
-        assert_eq!(told[2], ["User: a", "Model: 1"]);
-        assert_eq!(told[3], [""; 0], "all of it was taken back");
+        let histories = before(events.clone());
+        assert_eq!(histories[2], ["User: a", "Model: 1"]);
+        assert_eq!(histories[3], [""; 0], "all of it was taken back");
         let waited: Vec<_> =
             RecordedConversation::of(events).prompts.iter().map(|prompt| prompt.waited_ms).collect();
         assert_eq!(waited, [None, Some(1_000), None, None], "nobody knows how long they thought");
@@ -376,8 +376,8 @@ mod tests {
         let recorded = RecordedConversation::of(events);
         let before = recorded.before(&recorded.prompts[1]);
         let calls: Vec<_> = before.iter().flat_map(Message::tool_calls).collect();
-        let told: Vec<_> = calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
-        assert_eq!(told, [("call-1", "mcp__x"), ("call-2", "mcp__x")]);
+        let named: Vec<_> = calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
+        assert_eq!(named, [("call-1", "mcp__x"), ("call-2", "mcp__x")]);
         // Each call has one result. Their order is corrected when the model is asked.
         assert_eq!(before[2].parts.len(), 2, "{before:?}");
     }

@@ -61,9 +61,9 @@ pub(crate) struct EvaluationReport {
 }
 
 impl EvaluatedPrompt {
-    pub(crate) fn new(question: EvaluationQuery, asked: &QueryResult, background: &BackgroundModel) -> Self {
+    pub(crate) fn new(question: EvaluationQuery, result: &QueryResult, background: &BackgroundModel) -> Self {
         let prompt = &question.prompt;
-        let (suggestions, suppressed) = match &asked.answer {
+        let (suggestions, suppressed) = match &result.answer {
             Ok(generated) => (Some(generated.suggestions.clone()), None),
             Err(suppressed) => (None, Some(suppressed.reason.as_str())),
         };
@@ -71,8 +71,8 @@ impl EvaluatedPrompt {
         let matches = matches.map(|(number, suggestion)| (Match::of(suggestion, &prompt.typed), number));
         // Of two suggestions that are equally close, the first one counts, because it is the one that is shown.
         let best = matches.fold((Match::None, 0), |best, next| if best.0 < next.0 { next } else { best });
-        let run_for = prompt.waited_ms.map(|waited| waited.saturating_sub(asked.took_ms));
-        let usage = asked.usage();
+        let run_for = prompt.waited_ms.map(|waited| waited.saturating_sub(result.took_ms));
+        let usage = result.usage();
         Self {
             kind: Kind::of(&prompt.typed),
             ahead_ms: run_for.zip(prompt.turn_ms).map(|(run_for, turn)| run_for.min(turn)),
@@ -81,7 +81,7 @@ impl EvaluatedPrompt {
             suppressed,
             best,
             usage,
-            took_ms: asked.took_ms,
+            took_ms: result.took_ms,
             question,
         }
     }

@@ -117,8 +117,8 @@ async fn version_of(node: &Path) -> Option<Version> {
     let mut asks = tokio::process::Command::new(node);
     asks.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(SAYS_WITHIN, asks.output()).await.ok()?.ok()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    Version::parse(said.trim().trim_start_matches('v')).ok()
+    let version = String::from_utf8_lossy(&output.stdout);
+    Version::parse(version.trim().trim_start_matches('v')).ok()
 }
 
 /// The path of a program.

@@ -52,7 +52,7 @@ pub(super) struct ModelsState {
     pub(super) words: TranslationCache,
     /// The length of the index's vectors, once it is known.
     dimensions: Option<usize>,
-    told: Vec<String>,
+    reported: Vec<String>,
     notices: Vec<String>,
 }
 
@@ -202,8 +202,8 @@ impl IndexModels {
 
     pub(super) fn tell_once(&self, text: &str) {
         let mut state = self.lock();
-        if !state.told.iter().any(|told| told == text) {
-            state.told.push(text.to_owned());
+        if !state.reported.iter().any(|reported| reported == text) {
+            state.reported.push(text.to_owned());
             state.notices.push(text.to_owned());
         }
     }

@@ -22,12 +22,12 @@ struct StoredIndex {
 /// removed stays.
 pub(super) fn sweep(own: &Path, most: u64) {
     let Some(folder) = own.parent() else { return };
-    let mut kept = indexes_in(folder);
-    let mut bytes: u64 = kept.values().map(|kept| kept.bytes).sum();
-    kept.remove(own);
-    let mut kept: Vec<StoredIndex> = kept.into_values().collect();
-    kept.sort_by_key(|kept| kept.used);
-    for index in kept {
+    let mut indexes = indexes_in(folder);
+    let mut bytes: u64 = indexes.values().map(|index| index.bytes).sum();
+    indexes.remove(own);
+    let mut indexes: Vec<StoredIndex> = indexes.into_values().collect();
+    indexes.sort_by_key(|index| index.used);
+    for index in indexes {
         let is_in_use = index.used.elapsed().is_ok_and(|since| since < IN_USE);
         if bytes <= most || is_in_use {
             return;
@@ -48,10 +48,10 @@ fn indexes_in(folder: &Path) -> BTreeMap<PathBuf, StoredIndex> {
         let Some(metadata) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
         let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         let database = folder.join(format!("{start}.sqlite"));
-        let kept = found.entry(database).or_insert(StoredIndex { files: Vec::new(), bytes: 0, used });
-        kept.files.push(entry.path());
-        kept.bytes += metadata.len();
-        kept.used = kept.used.max(used);
+        let index = found.entry(database).or_insert(StoredIndex { files: Vec::new(), bytes: 0, used });
+        index.files.push(entry.path());
+        index.bytes += metadata.len();
+        index.used = index.used.max(used);
     }
     found
 }

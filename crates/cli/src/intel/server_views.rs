@@ -101,7 +101,7 @@ struct ViewState {
 struct OpenView {
     view: View,
     /// The view's files on disk, which must be dropped after the view.
-    kept: ViewFiles,
+    files: ViewFiles,
     /// When the view's files are measured next.
     measured_next: Instant,
     disk: FileStamps,
@@ -140,7 +140,7 @@ impl LanguageView for ServerView {
     async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, SpawnError> {
         self.run_blocking(|shared, state| match &mut state.open {
             Some(open) => {
-                open.kept.update_info(|about| about.used = clock::unix_ms());
+                open.files.update_info(|about| about.used = clock::unix_ms());
                 open.refresh(shared, &state.shown)
             }
             None => Ok(Vec::new()),
@@ -162,7 +162,7 @@ impl LanguageView for ServerView {
                 let number = state.programs;
                 let open = shared.open(state, &file)?;
                 let pipes = open.view.start_program(&command).map_err(failed)?;
-                open.kept.update_info(|about| {
+                open.files.update_info(|about| {
                     about.id = name;
                     about.is_running = true;
                     about.used = clock::unix_ms();
@@ -235,8 +235,8 @@ impl Drop for ProgramGuard {
                 tracing::info!(number, "a language server is ended");
                 // If the view has ended, the program has ended too.
                 let _ = open.view.stop_program();
-                open.kept.measure(&open.view);
-                open.kept.update_info(|about| about.is_running = false);
+                open.files.measure(&open.view);
+                open.files.update_info(|about| about.is_running = false);
             }
         });
     }
@@ -269,11 +269,11 @@ impl SharedViews {
         }
         // The files are read before the view is made, so that changes during that time are found later.
         let disk = FileStamps::read(&options.workspace).map_err(SpawnError::no_view_of)?;
-        let (view, kept) = self
+        let (view, files) = self
             .views
             .start("servers", &options, &self.deny, BuildOutput::OnDisk)
             .map_err(SpawnError::no_view_of)?;
-        let mut open = OpenView { view, kept, measured_next: Instant::now(), disk, since: BTreeMap::new() };
+        let mut open = OpenView { view, files, measured_next: Instant::now(), disk, since: BTreeMap::new() };
         open.hide(self)?;
         Ok(open)
     }
@@ -301,7 +301,7 @@ impl OpenView {
     fn measure(&mut self) {
         let began = Instant::now();
         if self.measured_next <= began {
-            self.kept.measure(&self.view);
+            self.files.measure(&self.view);
             self.measured_next = Instant::now() + MEASURE_EVERY.max(began.elapsed() * PART);
         }
     }

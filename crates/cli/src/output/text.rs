@@ -142,12 +142,12 @@ pub(crate) fn git_lines(change: &GitChange) -> impl Iterator<Item = String> {
 pub(crate) fn checked_line(checked: &headstart_speculation::CheckResult) -> String {
     let seconds = Duration::from_millis(checked.millis).as_secs_f64();
     let command = one_line(&checked.command);
-    let came = match (&checked.tests, checked.passed) {
+    let outcome = match (&checked.tests, checked.passed) {
         (Some(tests), _) => tests.clone(),
         (None, true) => "passed".to_owned(),
         (None, false) => "failed".to_owned(),
     };
-    format!("checked with {command}: {came} ({seconds:.1} s)")
+    format!("checked with {command}: {outcome} ({seconds:.1} s)")
 }
 
 /// A command that ran in a view, on one line.

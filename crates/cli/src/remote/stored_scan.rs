@@ -50,9 +50,9 @@ fn random() -> io::Result<String> {
 
 /// The state that an earlier process stored; empty if it cannot be read.
 pub(super) fn read(state: Option<&Path>, workspace: &Path) -> WorkspaceScan {
-    let kept = file(state, workspace).and_then(|file| fs::read(file).ok());
-    let kept: Option<StoredScan> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let Some(StoredScan { tree, stamps }) = kept else { return WorkspaceScan::default() };
+    let content = file(state, workspace).and_then(|file| fs::read(file).ok());
+    let stored: Option<StoredScan> = content.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(StoredScan { tree, stamps }) = stored else { return WorkspaceScan::default() };
     let mut manifest = Manifest::default();
     manifest.apply(&tree);
     WorkspaceScan { manifest, stamps: stamps.into_iter().collect::<BTreeMap<_, _>>(), left_out: Vec::new() }
@@ -65,13 +65,13 @@ pub(super) fn write(state: Option<&Path>, workspace: &Path, scan: &WorkspaceScan
     else {
         return;
     };
-    let kept = StoredScan {
+    let scan = StoredScan {
         tree: scan.manifest.edits_since(&Manifest::default()),
         stamps: scan.stamps.iter().map(|(path, stamp)| (path.clone(), *stamp)).collect(),
     };
     let written = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).and_then(|mut new| {
         let mut buffered = io::BufWriter::new(&mut new);
-        serde_json::to_writer(&mut buffered, &kept)?;
+        serde_json::to_writer(&mut buffered, &scan)?;
         buffered.flush()?;
         drop(buffered);
         new.persist(file).map_err(|error| error.error)

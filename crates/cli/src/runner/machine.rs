@@ -44,13 +44,13 @@ pub(super) async fn prove<'a>(
             Err(Unproven::Unmet(need)) => return Err(need),
             Err(Unproven::Look(probe)) => probe,
         };
-        let seen = match &probe {
+        let result = match &probe {
             Probe::GitVersion => git.version(environment).await,
             Probe::Folder(path) => folder(&root.join(path), root),
             Probe::File(path) => file(&root.join(path)),
             _ => Probed::Unknown,
         };
-        probes.add(probe, seen);
+        probes.add(probe, result);
     }
 }
 

@@ -167,8 +167,8 @@ async fn the_directory_must_be_on_disk_and_inside() {
         let mut request = request("basename $PWD");
         request.directory = WorkspacePath::parse(directory).unwrap();
         let done = run(root.path(), request).await;
-        let told = done.map(|done| done.output).map_err(|error| error.to_string());
-        assert_eq!(told.as_deref().map_err(String::as_str), expected, "{directory}");
+        let result = done.map(|done| done.output).map_err(|error| error.to_string());
+        assert_eq!(result.as_deref().map_err(String::as_str), expected, "{directory}");
     }
 }
 
@@ -237,15 +237,15 @@ async fn a_signal_leaves_no_exit_code() {
 fn the_same_bytes_are_kept_however_they_arrive() {
     let text: Vec<u8> = "0123456789äöü€".repeat(20).into_bytes();
     let whole = |limit| {
-        let mut kept = BoundedOutput::new(limit);
-        kept.push(&text);
-        kept.finish()
+        let mut output = BoundedOutput::new(limit);
+        output.push(&text);
+        output.finish()
     };
     for limit in [0, 1, 2, 7, 22, 34, 50, 51, 400, 1_000] {
         for size in [1, 3, 64] {
-            let mut kept = BoundedOutput::new(limit);
-            text.chunks(size).for_each(|chunk| kept.push(chunk));
-            assert_eq!(kept.finish(), whole(limit), "limit {limit}, chunks of {size}");
+            let mut output = BoundedOutput::new(limit);
+            text.chunks(size).for_each(|chunk| output.push(chunk));
+            assert_eq!(output.finish(), whole(limit), "limit {limit}, chunks of {size}");
         }
         assert!(!whole(limit).0.contains('\u{fffd}'), "limit {limit}");
         assert_eq!(whole(limit).1, limit < text.len());
@@ -265,19 +265,19 @@ impl PartialOutput for RecordedOutput {
 #[tokio::test]
 async fn what_is_printed_is_told_while_the_command_runs_but_not_too_often() {
     let root = tempfile::tempdir().unwrap();
-    let heard = RecordedOutput::default();
+    let recorded = RecordedOutput::default();
     let runner = BashRunner::with_environment(root.path().to_owned(), environment(root.path()));
     let command =
         "echo first; sleep 0.4; for i in {1..50}; do echo line $i; sleep 0.005; done; yes ä | head -c 100000";
     let begun = Instant::now();
-    let done = runner.run_streaming(request(command), &heard).await.unwrap();
-    let heard = heard.0.into_inner().unwrap();
-    assert_eq!(heard[0], "first\n", "at once");
+    let done = runner.run_streaming(request(command), &recorded).await.unwrap();
+    let recorded = recorded.0.into_inner().unwrap();
+    assert_eq!(recorded[0], "first\n", "at once");
     assert!(
-        3 <= heard.len() && heard.len() <= 2 + (begun.elapsed().as_millis() / 100) as usize,
+        3 <= recorded.len() && recorded.len() <= 2 + (begun.elapsed().as_millis() / 100) as usize,
         "{}",
-        heard.len()
+        recorded.len()
     );
-    assert!(heard.iter().all(|end| end.len() <= 4 * 1024 && !end.contains('\u{fffd}')), "{heard:?}");
+    assert!(recorded.iter().all(|end| end.len() <= 4 * 1024 && !end.contains('\u{fffd}')), "{recorded:?}");
     assert!(done.output.starts_with("first\nline 1\n") && done.exit_code == Some(0));
 }

@@ -67,13 +67,13 @@ impl ServedCall {
         let work = tokio::task::spawn_blocking(work);
         let session = Arc::clone(&self.session);
         let mut wanted: mpsc::Receiver<ServerMessage> = wanted;
-        while let Some(told) = wanted.recv().await {
-            let told = match told {
+        while let Some(message) = wanted.recv().await {
+            let message = match message {
                 ServerMessage::Missing { hashes, .. } => ServerMessage::Missing { id, hashes },
                 ServerMessage::Unknown { .. } => ServerMessage::Unknown { id },
                 _ => ServerMessage::Ready { id },
             };
-            session.send(&told).await;
+            session.send(&message).await;
         }
         work.await.unwrap_or_else(|error| Err(CallFailure(Failure::NoView, error.to_string())))
     }
@@ -119,10 +119,10 @@ impl ServedCall {
             error => CallFailure(Failure::Call, error.to_string()),
         })?;
         for content in contents.values() {
-            lock(&session.kept).put(content);
+            lock(&session.contents).put(content);
         }
         for content in written(&ran.changes) {
-            lock(&session.kept).put(content);
+            lock(&session.contents).put(content);
             // The client knows the contents that it sent.
             if contents.insert(content.hash(), content.clone()).is_some() {
                 continue;
@@ -141,8 +141,8 @@ impl ServedCall {
     async fn contents(&mut self, run: &RunRequest) -> Result<BTreeMap<ContentHash, Content>, CallFailure> {
         let hashes: BTreeSet<ContentHash> = run.hashes().collect();
         let mut found: BTreeMap<_, _> = {
-            let kept = lock(&self.session.kept);
-            hashes.iter().filter_map(|hash| Some((*hash, kept.get(*hash)?))).collect()
+            let contents = lock(&self.session.contents);
+            hashes.iter().filter_map(|hash| Some((*hash, contents.get(*hash)?))).collect()
         };
         let left: BTreeSet<_> = hashes.into_iter().filter(|hash| !found.contains_key(hash)).collect();
         let (session, tree, wanted) = (Arc::clone(&self.session), run.tree, left.clone());
@@ -266,11 +266,11 @@ fn build(session: &ServeSession, warm: &WarmRequest) -> Result<WarmResult, CallF
         return Err(CallFailure(Failure::TreeChanged, "the workspace is in another state by now".to_owned()));
     }
     let commands: Vec<Command> = warm.lines.iter().map(|line| session.views.layer_command(line)).collect();
-    let mut said: Vec<u8> = Vec::new();
+    let mut output: Vec<u8> = Vec::new();
     let mut sink = |_: Stream, piece: &[u8]| {
-        said.extend_from_slice(piece);
-        if 2 * MAX_BUILT < said.len() {
-            said.drain(..said.len() - MAX_BUILT);
+        output.extend_from_slice(piece);
+        if 2 * MAX_BUILT < output.len() {
+            output.drain(..output.len() - MAX_BUILT);
         }
     };
     let filled = session.views.build_layers(&commands, &DenyRules::default(), drop, &mut sink);
@@ -281,7 +281,7 @@ fn build(session: &ServeSession, warm: &WarmRequest) -> Result<WarmResult, CallF
     };
     Ok(WarmResult {
         id: warm.id,
-        output: String::from_utf8_lossy(&said[said.len().saturating_sub(MAX_BUILT)..]).into_owned(),
+        output: String::from_utf8_lossy(&output[output.len().saturating_sub(MAX_BUILT)..]).into_owned(),
         exit_code: match filled.end {
             End::Exited { code } => Some(code),
             _ => None,

@@ -124,9 +124,11 @@ impl LockedCopy<'_> {
         }
         let mut missing = BTreeSet::new();
         for hash in wanted.into_keys() {
-            let kept =
-                there.get(&hash).and_then(|path| self.read(path).ok()).filter(|kept| kept.hash() == hash);
-            match kept {
+            let existing = there
+                .get(&hash)
+                .and_then(|path| self.read(path).ok())
+                .filter(|existing| existing.hash() == hash);
+            match existing {
                 Some(content) => self.keep(&content)?,
                 None => drop(missing.insert(hash)),
             }
@@ -305,8 +307,9 @@ mod tests {
             &[],
             &[("l", file("one"))],
         ];
-        let asked = steps.map(|entries| bring(&mut copy, &manifest(entries), &["one", "two", ""]).unwrap());
-        assert_eq!(asked, [1, 1, 1, 0, 0, 1], "what another path has is not asked for");
+        let requested =
+            steps.map(|entries| bring(&mut copy, &manifest(entries), &["one", "two", ""]).unwrap());
+        assert_eq!(requested, [1, 1, 1, 0, 0, 1], "what another path has is not asked for");
         let mut disk = CopyFolder::open(&copy.tree()).unwrap();
         assert_eq!(disk.read_manifest().unwrap(), manifest(steps[5]));
         // Another process reads the log, and knows the same. A process that knows an older state catches up.

@@ -17,8 +17,8 @@ fn no_secret_is_kept_and_what_the_model_wants_back_is() {
     let message =
         serde_json::json!({ "type": "message", "message": { "role": "model", "parts": [opaque, said] } });
     open.write(&format!("{message}\n")).unwrap();
-    let kept = fs::read_to_string(sessions.kept.folder().join("abc.jsonl")).unwrap();
-    assert!(!kept.contains("hidden-value"), "{kept}");
-    assert_eq!(kept.matches(key).count(), 1, "{kept}");
-    assert!(kept.contains(&opaque.to_string()), "{kept}");
+    let text = fs::read_to_string(sessions.store.folder().join("abc.jsonl")).unwrap();
+    assert!(!text.contains("hidden-value"), "{text}");
+    assert_eq!(text.matches(key).count(), 1, "{text}");
+    assert!(text.contains(&opaque.to_string()), "{text}");
 }

@@ -73,9 +73,9 @@ impl LockedSpeculation {
     pub(super) fn keep_objects(&self, finished: &mut Finished) -> Result<(), CliError> {
         let Some(objects) = finished.git.as_mut().and_then(|git| git.objects.as_mut()) else { return Ok(()) };
         let folder = self.store.folder_of(&self.record.id);
-        let kept = folder.join(OBJECTS);
+        let target = folder.join(OBJECTS);
         let made = self.store.state_folder().join(&objects.pack);
-        fs::rename(made, &kept).map_err(CliError::io("create", &kept))?;
+        fs::rename(made, &target).map_err(CliError::io("create", &target))?;
         files::sync_folder(&folder)?;
         objects.pack = format!("{FOLDER}/{}/{OBJECTS}", self.record.id);
         Ok(())

@@ -233,11 +233,11 @@ mod tests {
 
     #[test]
     fn only_a_deliberate_y_says_yes() {
-        let asked = Instant::now();
-        let consent = Consent::about_call("run this?", None, asked);
+        let shown_at = Instant::now();
+        let consent = Consent::about_call("run this?", None, shown_at);
         let handle = |now, event: &Event| consent.clone().handle(now, event);
-        let later = asked + KEYS_IGNORED_FOR;
-        let too_early = asked + KEYS_IGNORED_FOR / 2;
+        let later = shown_at + KEYS_IGNORED_FOR;
+        let too_early = shown_at + KEYS_IGNORED_FOR / 2;
         let cases = [
             (KeyCode::Char('y'), KeyModifiers::NONE, Some(ConsentAnswer::Yes)),
             (KeyCode::Char('Y'), KeyModifiers::SHIFT, Some(ConsentAnswer::Yes)),
@@ -267,16 +267,16 @@ mod tests {
 
     #[test]
     fn a_conflict_takes_the_letters_that_it_shows_and_capitals_for_the_rest() {
-        let asked = Instant::now();
+        let shown_at = Instant::now();
         let answer = |consent: Consent, letter| {
             let modifiers = if char::is_uppercase(letter) { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
             consent.clone().handle(
-                asked + KEYS_IGNORED_FOR,
+                shown_at + KEYS_IGNORED_FOR,
                 &Event::Key(KeyEvent::new(KeyCode::Char(letter), modifiers)),
             )
         };
-        let text = || Consent::about_conflict("a:", true, asked);
-        let binary = || Consent::about_conflict("a:", false, asked);
+        let text = || Consent::about_conflict("a:", true, shown_at);
+        let binary = || Consent::about_conflict("a:", false, shown_at);
         for (letter, of_text, of_binary) in [
             ('m', Some(ConsentAnswer::Mine), Some(ConsentAnswer::Mine)),
             ('M', Some(ConsentAnswer::AllMine), Some(ConsentAnswer::AllMine)),
@@ -288,19 +288,19 @@ mod tests {
         ] {
             assert_eq!((answer(text(), letter), answer(binary(), letter)), (of_text, of_binary), "{letter}");
         }
-        let stale = || Consent::about_stale("a:", asked);
+        let stale = || Consent::about_stale("a:", shown_at);
         assert_eq!((answer(stale(), 'm'), answer(stale(), 'a')), (None, Some(ConsentAnswer::Again)));
     }
 
     #[test]
     fn a_line_answers_by_a_word_or_a_letter_unless_it_came_with_the_question() {
-        let asked = Instant::now();
-        let consent = Consent::about_call("run this?", Some("`cargo test *`".to_owned()), asked);
+        let shown_at = Instant::now();
+        let consent = Consent::about_call("run this?", Some("`cargo test *`".to_owned()), shown_at);
         assert_eq!(
             consent.spoken(),
             "run this? Answer with a word and Enter: yes; always, for `cargo test *` this session; no; why not."
         );
-        let later = asked + LINES_IGNORED_FOR;
+        let later = shown_at + LINES_IGNORED_FOR;
         for (line, expected) in [
             ("yes", Some(ConsentAnswer::Yes)),
             (" Y ", Some(ConsentAnswer::Yes)),
@@ -311,20 +311,20 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(consent.answer_in(later, line), expected, "{line}");
-            assert_eq!(consent.answer_in(asked, line), None, "early {line}");
+            assert_eq!(consent.answer_in(shown_at, line), None, "early {line}");
         }
     }
 
     /// Simulates a held key and a word that is typed on: for each key the previous one was too recent.
     #[test]
     fn no_letter_answers_before_the_keyboard_was_quiet() {
-        let asked = Instant::now();
-        let mut consent = Consent::about_changes("take it?", asked);
+        let shown_at = Instant::now();
+        let mut consent = Consent::about_changes("take it?", shown_at);
         let key = |letter| Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
         for repeat in 1..40_u32 {
-            assert_eq!(consent.handle(asked + Duration::from_millis(30) * repeat, &key('y')), None);
+            assert_eq!(consent.handle(shown_at + Duration::from_millis(30) * repeat, &key('y')), None);
         }
-        let typed = asked + Duration::from_secs(9);
+        let typed = shown_at + Duration::from_secs(9);
         assert_eq!(consent.handle(typed, &key('b')), None);
         assert_eq!(consent.handle(typed + Duration::from_millis(90), &key('y')), None);
         assert_eq!(

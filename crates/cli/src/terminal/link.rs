@@ -55,15 +55,15 @@ impl Link {
             let text = text.strip_prefix("mailto:").unwrap_or(text);
             text.split_once("://").map_or(text, |(_, rest)| rest).to_owned()
         };
-        let (said, address) = (without_scheme(text), without_scheme(&self.address));
+        let (shown, address) = (without_scheme(text), without_scheme(&self.address));
         let host = |text: &str| text.find(['/', '?', '#']).unwrap_or(text.len());
-        let (said_host, said_path) = said.split_at(host(&said));
+        let (shown_host, shown_path) = shown.split_at(host(&shown));
         let (host, path) = address.split_at(host(&address));
         let ends = |path: &str, rest: &str| {
             path.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '?', '#'])
         };
-        said_host.eq_ignore_ascii_case(host)
-            && path.strip_prefix(said_path).is_some_and(|rest| ends(said_path, rest))
+        shown_host.eq_ignore_ascii_case(host)
+            && path.strip_prefix(shown_path).is_some_and(|rest| ends(shown_path, rest))
     }
 }
 

@@ -97,6 +97,6 @@ pub(super) fn last_rows(rows: Vec<Row>, columns: u16, room: usize, hint: &str) -
         first += 1;
     }
     let lines = if first == 1 { "line" } else { "lines" };
-    let said = one_row(&format!("… {first} more {lines}{hint}"), columns, Style::Dim);
-    std::iter::once(said).chain(rows.into_iter().skip(first)).collect()
+    let notice = one_row(&format!("… {first} more {lines}{hint}"), columns, Style::Dim);
+    std::iter::once(notice).chain(rows.into_iter().skip(first)).collect()
 }

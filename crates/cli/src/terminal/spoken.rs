@@ -38,14 +38,14 @@ mod tests {
         let source = "## Why\n\nA **long** line with `code` that no screen breaks, however long it may become while it goes on and on and on and on.\n\n\
             | name | gets |\n| --- | --- |\n| add | 4 |\n| sub | 0 |\n";
         let mut spoken = SpokenAnswer::default();
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for character in source.chars() {
-            said.extend(spoken.push(&character.to_string()));
+            lines.extend(spoken.push(&character.to_string()));
         }
-        said.extend(spoken.end());
-        said.retain(|line| !line.is_empty());
+        lines.extend(spoken.end());
+        lines.retain(|line| !line.is_empty());
         assert_eq!(
-            said,
+            lines,
             [
                 "Why",
                 "A long line with code that no screen breaks, however long it may become while it goes on and on and on and on.",

@@ -152,11 +152,11 @@ impl Approvals {
     }
 
     /// The decision about an entry. Entries in the user's own file count as accepted.
-    pub(crate) fn answer(&self, asked: &ApprovalSubject<'_>) -> ApprovalState {
-        if asked.origin() == PolicyOrigin::User {
+    pub(crate) fn answer(&self, subject: &ApprovalSubject<'_>) -> ApprovalState {
+        if subject.origin() == PolicyOrigin::User {
             return ApprovalState::Yes;
         }
-        match self.answers.get(&asked.hash(&self.workspace)) {
+        match self.answers.get(&subject.hash(&self.workspace)) {
             Some(true) => ApprovalState::Yes,
             Some(false) => ApprovalState::No,
             None => ApprovalState::NotAsked,
@@ -173,8 +173,8 @@ impl Approvals {
     }
 
     /// Stores a decision.
-    pub(crate) fn keep(&mut self, asked: &ApprovalSubject<'_>, yes: bool) -> Result<(), CliError> {
-        self.answers.insert(asked.hash(&self.workspace), yes);
+    pub(crate) fn keep(&mut self, subject: &ApprovalSubject<'_>, yes: bool) -> Result<(), CliError> {
+        self.answers.insert(subject.hash(&self.workspace), yes);
         let Some(file) = &self.file else { return Ok(()) };
         let folder = file.parent().unwrap_or(Path::new("."));
         create_private_folder(folder)?;
@@ -215,32 +215,35 @@ mod tests {
         });
         fs::write(workspace.join("server.js"), "one").unwrap();
         let (state, name) = (folder.path().join("state"), workspace.to_str().unwrap());
-        let asked = setting(&["node", "server.js"], PolicyOrigin::Project);
+        let setting_of_server = setting(&["node", "server.js"], PolicyOrigin::Project);
         let mut approvals = Approvals::of(name, Some(&state));
-        assert_eq!(approvals.answer(&ApprovalSubject::Server(&asked)), ApprovalState::NotAsked);
+        assert_eq!(approvals.answer(&ApprovalSubject::Server(&setting_of_server)), ApprovalState::NotAsked);
         assert_eq!(
             approvals.answer(&ApprovalSubject::Server(&setting(&["node"], PolicyOrigin::User))),
             ApprovalState::Yes
         );
-        approvals.keep(&ApprovalSubject::Server(&asked), true).unwrap();
+        approvals.keep(&ApprovalSubject::Server(&setting_of_server), true).unwrap();
 
         let approvals = Approvals::of(name, Some(&state));
         let answer = |setting: &ServerSetting| approvals.answer(&ApprovalSubject::Server(setting));
-        assert_eq!(answer(&asked), ApprovalState::Yes, "it is kept");
+        assert_eq!(answer(&setting_of_server), ApprovalState::Yes, "it is kept");
         let others = [
             setting(&["node", "server.js", "--all"], PolicyOrigin::Project),
-            ServerSetting { name: "y".into(), ..asked.clone() },
-            ServerSetting { file: "/other/config.toml".into(), ..asked.clone() },
-            ServerSetting { env: [("A".into(), EnvValue::Variable("KEY".into()))].into(), ..asked.clone() },
-            ServerSetting { transport: Transport::Url("https://x".into()), ..asked.clone() },
+            ServerSetting { name: "y".into(), ..setting_of_server.clone() },
+            ServerSetting { file: "/other/config.toml".into(), ..setting_of_server.clone() },
+            ServerSetting {
+                env: [("A".into(), EnvValue::Variable("KEY".into()))].into(),
+                ..setting_of_server.clone()
+            },
+            ServerSetting { transport: Transport::Url("https://x".into()), ..setting_of_server.clone() },
         ];
         for other in &others {
             assert_eq!(answer(other), ApprovalState::NotAsked, "{other:?}");
         }
         fs::write(workspace.join("server.js"), "two").unwrap();
-        assert_eq!(answer(&asked), ApprovalState::NotAsked, "the script is another one");
+        assert_eq!(answer(&setting_of_server), ApprovalState::NotAsked, "the script is another one");
         assert_eq!(
-            Approvals::of("/elsewhere", Some(&state)).answer(&ApprovalSubject::Server(&asked)),
+            Approvals::of("/elsewhere", Some(&state)).answer(&ApprovalSubject::Server(&setting_of_server)),
             ApprovalState::NotAsked
         );
     }

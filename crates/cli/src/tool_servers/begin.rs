@@ -25,10 +25,10 @@ pub(crate) async fn begin(
     interactive: bool,
 ) -> Result<ServerTools, CliError> {
     let mut approvals = Approvals::of(workspace, state);
-    for asked in of_project(config) {
-        if interactive && approvals.answer(&asked) == ApprovalState::NotAsked {
-            let yes = ask(&asked).await?;
-            approvals.keep(&asked, yes)?;
+    for subject in of_project(config) {
+        if interactive && approvals.answer(&subject) == ApprovalState::NotAsked {
+            let yes = ask(&subject).await?;
+            approvals.keep(&subject, yes)?;
         }
     }
     let tools = ServerTools::named(config, workspace, environment, &approvals);
@@ -52,16 +52,16 @@ async fn start(tools: &ServerTools) {
 }
 
 /// Asks whether an entry of a project may start. Every answer but yes is a no.
-async fn ask(asked: &ApprovalSubject<'_>) -> Result<bool, CliError> {
-    let what = match asked {
+async fn ask(subject: &ApprovalSubject<'_>) -> Result<bool, CliError> {
+    let what = match subject {
         ApprovalSubject::Server(ServerSetting { transport: Transport::Command(_), .. }) => {
             "wants to run a tool server, with your rights"
         }
         ApprovalSubject::Server(_) => "wants to reach a tool server",
         ApprovalSubject::Http(_) => "wants to offer a tool behind an address",
     };
-    let mut text = format!("This project {what}:\n  {}: {}\n", asked.name(), one_line(&asked.reach()));
-    let variables = asked.variables();
+    let mut text = format!("This project {what}:\n  {}: {}\n", subject.name(), one_line(&subject.reach()));
+    let variables = subject.variables();
     if !variables.is_empty() {
         text.extend(["  It gets your variables ", &variables.join(", "), ".\n"]);
     }
@@ -85,5 +85,5 @@ fn of_project(config: &Config) -> Vec<ApprovalSubject<'_>> {
         .filter(|server| server.trust != TrustSetting::Excluded)
         .map(ApprovalSubject::Server);
     let all = servers.chain(others.http_tools.iter().map(ApprovalSubject::Http));
-    all.filter(|asked| asked.origin() == PolicyOrigin::Project).collect()
+    all.filter(|subject| subject.origin() == PolicyOrigin::Project).collect()
 }

@@ -80,7 +80,7 @@ impl ChangeEvents {
     /// Reports changes in a folder from now on. Returns whether that works.
     fn watch(&self, folder: &Path) -> bool {
         use rustix::fs::inotify::{WatchFlags, add_watch};
-        let told = WatchFlags::MODIFY
+        let flags = WatchFlags::MODIFY
             | WatchFlags::ATTRIB
             | WatchFlags::CLOSE_WRITE
             | WatchFlags::CREATE
@@ -90,7 +90,7 @@ impl ChangeEvents {
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR
             | WatchFlags::DONT_FOLLOW;
-        add_watch(&self.0, folder, told).is_ok()
+        add_watch(&self.0, folder, flags).is_ok()
     }
 
     /// Whether there are no reports.

@@ -68,7 +68,7 @@ const STAYED_OFFLINE: [&str; 7] = [
 /// Whether a program needed the network but did not try it, because it was told that there is none.
 pub(super) fn stayed_offline(output: &[u8]) -> bool {
     let output = String::from_utf8_lossy(output);
-    STAYED_OFFLINE.iter().any(|said| output.contains(said))
+    STAYED_OFFLINE.iter().any(|message| output.contains(message))
 }
 
 /// All variables of a command in a view.

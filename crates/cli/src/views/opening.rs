@@ -16,7 +16,7 @@ pub(crate) struct OpenedView {
     pub(super) git: ViewRepository,
     /// The view shows the files as they were on disk at this time, in nanoseconds of the clock of files.
     pub(super) fresh: i64,
-    kept: ViewFiles,
+    files: ViewFiles,
 }
 
 /// The files of a view on disk, through which other processes know of it. They must be dropped after the view.
@@ -48,9 +48,9 @@ impl Views {
         output: BuildOutput,
     ) -> Result<OpenedView, ShadowError> {
         let git = ViewRepository::starts_now();
-        let (view, kept) = self.start(id, &self.options, deny, output)?;
+        let (view, files) = self.start(id, &self.options, deny, output)?;
         let fresh = git.since;
-        Ok(OpenedView { view, git, fresh, kept })
+        Ok(OpenedView { view, git, fresh, files })
     }
 
     /// A view with these options, in which no changes are shown yet. If the disk cannot hold one of its layers, the
@@ -165,9 +165,9 @@ impl OpenedView {
     /// Tells other processes that a command runs, or how much the view holds after it.
     pub(super) fn set_running(&mut self, is_running: bool) {
         if !is_running {
-            self.kept.measure(&self.view);
+            self.files.measure(&self.view);
         }
-        self.kept.update_info(|about| {
+        self.files.update_info(|about| {
             about.is_running = is_running;
             about.used = clock::unix_ms();
         });
@@ -194,7 +194,7 @@ impl ViewFiles {
 }
 
 /// Whether a command failed because a separately mounted folder cannot be removed as a whole.
-pub(super) fn hit_mount_point(opened: &OpenedView, exit_code: Option<i32>, said: &str) -> bool {
-    const SAID: [&str; 3] = ["Device or resource busy", "EBUSY", "os error 16"];
-    exit_code != Some(0) && opened.view.is_on_disk() && SAID.iter().any(|busy| said.contains(busy))
+pub(super) fn hit_mount_point(opened: &OpenedView, exit_code: Option<i32>, output: &str) -> bool {
+    const MESSAGES: [&str; 3] = ["Device or resource busy", "EBUSY", "os error 16"];
+    exit_code != Some(0) && opened.view.is_on_disk() && MESSAGES.iter().any(|busy| output.contains(busy))
 }

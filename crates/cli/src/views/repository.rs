@@ -80,13 +80,13 @@ impl Repository {
             return Ok(());
         }
         let ready = self.git_access()?;
-        let told = |error: GitError| error.to_string();
+        let to_text = |error: GitError| error.to_string();
         for change in &so_far.below {
-            ready.reader.apply_to_view(view, &ready.state, change).map_err(told)?;
+            ready.reader.apply_to_view(view, &ready.state, change).map_err(to_text)?;
         }
-        (shown.before, shown.is_known) = (ready.reader.snapshot(view).map_err(told)?, true);
+        (shown.before, shown.is_known) = (ready.reader.snapshot(view).map_err(to_text)?, true);
         if let Some(change) = &so_far.step {
-            ready.reader.apply_to_view(view, &ready.state, change).map_err(told)?;
+            ready.reader.apply_to_view(view, &ready.state, change).map_err(to_text)?;
         }
         Ok(())
     }
@@ -99,21 +99,21 @@ impl Repository {
     fn try_read(&self, opened: &mut OpenedView) -> Result<RepositoryRead, String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
         let ready = self.git_access()?;
-        let told = |error: GitError| error.to_string();
+        let to_text = |error: GitError| error.to_string();
         let real = File::open(&self.workspace).map_err(|error| error.to_string())?;
         if !shown.is_known {
-            shown.before = Snapshot::take(&real, ready.private.path()).map_err(told)?;
+            shown.before = Snapshot::take(&real, ready.private.path()).map_err(to_text)?;
             shown.is_known = true;
         }
         // What the view shows and what was just read only belong to the same state if nobody changed anything
         // meanwhile.
-        if Snapshot::changed_since(&real, shown.since).map_err(told)? {
+        if Snapshot::changed_since(&real, shown.since).map_err(to_text)? {
             return Ok(RepositoryRead::Disturbed);
         }
         let number = self.packs.fetch_add(1, Ordering::Relaxed);
         let folder = ready.private.path().file_name().unwrap_or_default().to_string_lossy();
         let pack = format!("{FOLDER}/{folder}/{number}.pack");
-        let change = ready.reader.read(shown.before.as_ref(), view, &ready.state, &pack).map_err(told)?;
+        let change = ready.reader.read(shown.before.as_ref(), view, &ready.state, &pack).map_err(to_text)?;
         match (&shown.shown.step, &change) {
             // What was known before stays as it was stored.
             (Some(known), Some(now)) if known.is_same(now) => {

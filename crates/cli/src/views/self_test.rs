@@ -74,11 +74,11 @@ impl Views {
         let (_kept, mut view) = self.plain()?;
         let command = Command { ..self.command(&line, TIME, 10_000) };
         let done = view.run(&command).map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        let output = String::from_utf8_lossy(&done.stdout).into_owned();
         if listener.accept().is_ok() {
             return Err("it reached a server of this machine".to_owned());
         }
-        if said.lines().any(|line| line == "leaked") {
+        if output.lines().any(|line| line == "leaked") {
             return Err("it read a file of another folder".to_owned());
         }
         Ok(())

@@ -203,13 +203,13 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<StoredViews>> {
     let mut folders: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
-    let kept = folders.into_iter().map(|folder| {
+    let stored = folders.into_iter().map(|folder| {
         let left = sweep(&folder);
         let workspace = fs::read(folder.join("workspace")).ok();
         let workspace = workspace.and_then(|bytes| path_of_bytes(&bytes).ok());
         StoredViews { workspace, left, views: views(&folder), folder }
     });
-    Ok(kept.collect())
+    Ok(stored.collect())
 }
 
 impl StoredViews {

@@ -25,12 +25,12 @@ fn the_example_in_the_docs_is_a_configuration() {
 fn a_login_may_say_more_than_its_server() {
     let text = "[mcp.x]\nurl = 'https://x'\noauth = { client_id = 'a', client_secret = 'env:B', scopes = ['c', 'd'] }\n";
     let servers = Case::new(text, "").load().unwrap().external_tools.servers;
-    let said = OAuthSetting {
+    let expected = OAuthSetting {
         client_id: Some("a".into()),
         client_secret: Some("B".into()),
         scopes: vec!["c".into(), "d".into()],
     };
-    assert_eq!(servers[0].oauth, said);
+    assert_eq!(servers[0].oauth, expected);
 }
 
 #[test]

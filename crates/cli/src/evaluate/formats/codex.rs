@@ -42,9 +42,9 @@ pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
             ("event_msg", "turn_aborted" | "error") => events.push(SessionEvent::Broken),
             ("event_msg", "thread_rolled_back") => {
                 let turns = usize::try_from(tokens(payload, "num_turns")).unwrap_or(usize::MAX);
-                let kept = prompts.len().saturating_sub(turns);
-                events.extend(prompts.get(kept).map(|place| SessionEvent::BackBefore(*place)));
-                prompts.truncate(kept);
+                let remaining = prompts.len().saturating_sub(turns);
+                events.extend(prompts.get(remaining).map(|place| SessionEvent::BackBefore(*place)));
+                prompts.truncate(remaining);
             }
             ("compacted", _) => events.push(compacted(payload)),
             _ => {}

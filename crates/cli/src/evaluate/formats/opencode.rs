@@ -65,16 +65,20 @@ fn prompt_event(info: &Value, parts: &[Value], place: usize) -> Option<SessionEv
 /// An answer with its calls and their results.
 fn answer(info: &Value, parts: &[Value]) -> Vec<SessionEvent> {
     let at = info["time"]["completed"].as_u64();
-    let (mut said, mut results, mut ended) = (Vec::new(), Vec::new(), None);
+    let (mut answer_parts, mut results, mut ended) = (Vec::new(), Vec::new(), None);
     for part in parts {
         match text(part, "type") {
             "text" if !text(part, "text").is_empty() => {
-                said.push(AnswerPart::Words(text(part, "text").to_owned()));
+                answer_parts.push(AnswerPart::Words(text(part, "text").to_owned()));
             }
             "tool" => {
                 let (id, state) = (text(part, "callID").to_owned(), &part["state"]);
                 let args = state["input"].as_object().cloned().unwrap_or_default();
-                said.push(AnswerPart::Call { id: id.clone(), name: text(part, "tool").to_owned(), args });
+                answer_parts.push(AnswerPart::Call {
+                    id: id.clone(),
+                    name: text(part, "tool").to_owned(),
+                    args,
+                });
                 ended = ended.max(state["time"]["end"].as_u64());
                 let given = match text(state, "status") {
                     "completed" => outcome(text(state, "output").to_owned(), false),
@@ -100,7 +104,8 @@ fn answer(info: &Value, parts: &[Value]) -> Vec<SessionEvent> {
     // Either the model was not asked again, or the user stopped it.
     let broken = (!info["error"].is_null()).then_some(SessionEvent::Broken);
     let results = (!results.is_empty()).then_some(SessionEvent::Results { results, at: ended });
-    let answer = (!said.is_empty()).then_some(SessionEvent::Answer { parts: said, at, usage });
+    let answer =
+        (!answer_parts.is_empty()).then_some(SessionEvent::Answer { parts: answer_parts, at, usage });
     answer.into_iter().chain(results).chain(broken).collect()
 }
 

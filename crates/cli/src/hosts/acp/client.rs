@@ -91,8 +91,8 @@ impl Client {
     }
 
     pub(super) async fn update(&self, session: &SessionId, update: SessionUpdate) {
-        let told = SessionNotification::new(session.clone(), update);
-        self.send(rpc::notification("session/update", &told)).await;
+        let notification = SessionNotification::new(session.clone(), update);
+        self.send(rpc::notification("session/update", &notification)).await;
     }
 
     /// Sends a request and waits for the answer. Dropping the future withdraws the request.
@@ -104,10 +104,10 @@ impl Client {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         self.pending().insert(id, answer);
-        let asked = PendingRequest { client: self, id };
+        let pending = PendingRequest { client: self, id };
         self.send(rpc::request(id, method, params)).await;
         let answer = answered.await.map_err(|_| Error::internal_error())?;
-        drop(asked);
+        drop(pending);
         rpc::params(answer?)
     }
 

@@ -161,9 +161,9 @@ mod tests {
     fn the_first_candidate_says_what_is_ready() {
         let ahead = AheadStatus { id: "k-1".to_owned(), state: "ready", changes: 2 };
         let offer = Offer { texts: vec!["run the tests".into(), "commit".into()], ahead: Some(ahead) };
-        let told = serde_json::to_value(offer.update()).unwrap();
+        let update = serde_json::to_value(offer.update()).unwrap();
         assert_eq!(
-            told,
+            update,
             json!({ "sessionUpdate": "session_info_update", "_meta": { "promptSuggestions": { "suggestions": [
                 { "text": "run the tests", "_meta": { "headstart": { "id": "k-1", "state": "ready", "changes": 2 } } },
                 { "text": "commit" },

@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    fn said(blocks: &[ContentBlock]) -> Result<String, String> {
+    fn text_of(blocks: &[ContentBlock]) -> Result<String, String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         text(blocks, folder).map_err(|error| error.message)
     }
@@ -88,13 +88,13 @@ mod tests {
     fn a_file_of_the_workspace_is_mentioned_and_another_one_named() {
         let here = format!("file://{}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
         assert_eq!(
-            said(&[words("look at"), link("c", &here), words(" now")]).unwrap(),
+            text_of(&[words("look at"), link("c", &here), words(" now")]).unwrap(),
             "look at @Cargo.toml now"
         );
-        let elsewhere = said(&[link("hosts", "file:///etc/hosts")]).unwrap();
+        let elsewhere = text_of(&[link("hosts", "file:///etc/hosts")]).unwrap();
         assert_eq!(elsewhere, "hosts (file:///etc/hosts)");
         let gone = format!("file://{}/gone.txt", env!("CARGO_MANIFEST_DIR"));
-        assert_eq!(said(&[link("gone", &gone)]).unwrap(), format!("gone ({gone})"));
+        assert_eq!(text_of(&[link("gone", &gone)]).unwrap(), format!("gone ({gone})"));
     }
 
     #[test]
@@ -102,14 +102,14 @@ mod tests {
         let resource = TextResourceContents::new("a\n```\nb\n", "zed:///selection");
         let resource = EmbeddedResourceResource::TextResourceContents(resource);
         let block = ContentBlock::Resource(EmbeddedResource::new(resource));
-        let text = said(&[words("explain"), block]).unwrap();
+        let text = text_of(&[words("explain"), block]).unwrap();
         assert_eq!(text, "explain\n\nzed:///selection:\n````\na\n```\nb\n````\n");
     }
 
     #[test]
     fn an_image_is_refused_by_its_place() {
         let image = ContentBlock::Image(ImageContent::new("", "image/png"));
-        let error = said(&[words("see"), image]).unwrap_err();
+        let error = text_of(&[words("see"), image]).unwrap_err();
         assert_eq!(error, "params.prompt[1]: an image cannot be told to the model here");
     }
 }

@@ -100,15 +100,15 @@ impl ClientQuestion {
                 let commits = parts.commits(work, git.as_ref(), conflicts);
                 let offer = commits.as_ref().and_then(|commits| commits.offer().ok().flatten());
                 let title = "Not written: git was used since it ran ahead";
-                let mut told = words::conflicts(conflicts);
+                let mut text = words::conflicts(conflicts);
                 let mut options = vec![option(ANEW, "Run the prompt anew", PermissionOptionKind::AllowOnce)];
                 if let Some(offer) = &offer {
-                    told = format!("{told}\n{}", offer.merge_advice());
+                    text = format!("{text}\n{}", offer.merge_advice());
                     let name = format!("Keep its commits as {}", offer.name);
                     options.insert(0, option(KEEP, &name, PermissionOptionKind::AllowOnce));
                 }
                 options.push(no("Write nothing"));
-                let call = of_work(id, title, &ChangeSet::default(), Some(told), workspace);
+                let call = of_work(id, title, &ChangeSet::default(), Some(text), workspace);
                 let commits = commits.filter(|_| offer.is_some());
                 Self { commits, ..none(call, true, options) }
             }
@@ -150,18 +150,18 @@ fn of_work(
     id: QuestionId,
     title: &str,
     changes: &ChangeSet,
-    told: Option<String>,
+    text: Option<String>,
     workspace: &Path,
 ) -> ToolCallUpdate {
     let places = changes.summary();
     let places = places.iter().map(|row| ToolCallLocation::new(workspace.join(row.path.to_string())));
-    let told = told.map(ToolCallContent::from);
+    let text = text.map(ToolCallContent::from);
     let fields = ToolCallUpdateFields::new()
         .title(title.to_owned())
         .kind(ToolKind::Edit)
         .status(ToolCallStatus::Pending)
         .locations(places.collect::<Vec<_>>())
-        .content(told.into_iter().chain(updates::diffs(changes, workspace)).collect::<Vec<_>>());
+        .content(text.into_iter().chain(updates::diffs(changes, workspace)).collect::<Vec<_>>());
     ToolCallUpdate::new(ToolCallId::new(format!("question-{id}")), fields)
 }
 

@@ -124,8 +124,8 @@ mod tests {
         let expected =
             Message::Request { id: RequestId::Number(1), method: "a".into(), params: json!({ "x": 1 }) };
         assert_eq!(request, expected);
-        let told = parsed(r#"{"jsonrpc":"2.0","method":"a"}"#);
-        assert_eq!(told, Message::Notification { method: "a".into(), params: json!({}) });
+        let message = parsed(r#"{"jsonrpc":"2.0","method":"a"}"#);
+        assert_eq!(message, Message::Notification { method: "a".into(), params: json!({}) });
         let answer = parsed(r#"{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"no"}}"#);
         let error = Err(Error::new(-32601, "no"));
         assert_eq!(answer, Message::Response { id: RequestId::Str("q".into()), result: error });
@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn a_wrong_field_is_named() {
         use agent_client_protocol_schema::v1::{NewSessionRequest, PromptRequest};
-        let said = |error: Error| error.message;
+        let text_of = |error: Error| error.message;
         let cwd = params::<NewSessionRequest>(json!({ "cwd": 7, "mcpServers": [] })).unwrap_err();
-        assert!(said(cwd).starts_with("params.cwd: "));
+        assert!(text_of(cwd).starts_with("params.cwd: "));
         let missing = params::<NewSessionRequest>(json!({})).unwrap_err();
-        assert!(said(missing).contains("`cwd`"));
+        assert!(text_of(missing).contains("`cwd`"));
         let prompt = params::<PromptRequest>(json!({ "sessionId": "x", "prompt": "hello" })).unwrap_err();
-        assert!(said(prompt).starts_with("params.prompt: "));
+        assert!(text_of(prompt).starts_with("params.prompt: "));
     }
 }

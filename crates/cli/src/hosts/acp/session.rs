@@ -266,8 +266,8 @@ impl AcpSession {
                 return;
             }
             Some(command) => {
-                let said = self.on_command(&command);
-                return self.say(&id, &said).await;
+                let answer = self.on_command(&command);
+                return self.say(&id, &answer).await;
             }
         };
         self.conversation.parts.begin_index();
@@ -306,7 +306,7 @@ impl AcpSession {
             SessionCommand::Undo => match take_back_last_turn(agent, &self.conversation.parts.tree) {
                 UndoResult::Nothing(why) | UndoResult::Refused(why) => why,
                 UndoResult::Part { files, left } => format!("{files}\n{left}"),
-                UndoResult::Whole { files, told } => format!("{files}\n\n{told}"),
+                UndoResult::Whole { files, summary } => format!("{files}\n\n{summary}"),
             },
             SessionCommand::Stats => statistics_line(agent),
             SessionCommand::Tools => {

@@ -110,8 +110,8 @@ pub(crate) fn render(answer: &HookAnswer, call: &HookCall) -> Option<Value> {
             object([("permissionDecision", behavior), ("permissionDecisionReason", why)])
         }
         Shape::Permission => {
-            let told = message.clone();
-            object([("permission", behavior), ("user_message", told), ("agent_message", message)])
+            let user_message = message.clone();
+            object([("permission", behavior), ("user_message", user_message), ("agent_message", message)])
         }
         Shape::Decision => object([("decision", behavior), ("reason", why)]),
     })

@@ -72,8 +72,8 @@ pub(crate) fn workspace(contract: &Contract, call: &HookCall, environment: &Envi
     let directory = Path::new(&call.directory);
     let holds_it = |folder: &&Path| folder.is_absolute() && is_real(folder) && directory.starts_with(folder);
     let of_variables = contract.project_variables.iter().filter_map(|name| environment.get(name));
-    let told = of_variables.map(Path::new).chain(call.roots.iter().map(Path::new)).find(holds_it);
-    let project = told.unwrap_or(directory);
+    let named = of_variables.map(Path::new).chain(call.roots.iter().map(Path::new)).find(holds_it);
+    let project = named.unwrap_or(directory);
     for folder in project.ancestors() {
         if folder.join(PROJECT_FILE).is_file() {
             return folder.to_owned();

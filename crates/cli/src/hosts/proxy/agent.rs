@@ -79,8 +79,8 @@ impl Agent {
             why.push('\n');
             why.push_str(&trouble);
         }
-        let said = self.stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
-        for line in said.iter() {
+        let lines = self.stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.iter() {
             why.push('\n');
             why.push_str(line);
         }
@@ -114,10 +114,10 @@ async fn listen(errors: impl AsyncRead + Unpin, stderr_lines: Arc<Mutex<VecDeque
     while errors.read_until(b'\n', &mut line).await.is_ok_and(|read| 0 < read) {
         let text = String::from_utf8_lossy(&line).into_owned();
         eprint!("{text}");
-        let mut said = stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
-        said.push_back(text.trim_end().chars().take(KEPT_BYTES).collect());
-        if KEPT_LINES < said.len() {
-            said.pop_front();
+        let mut lines = stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push_back(text.trim_end().chars().take(KEPT_BYTES).collect());
+        if KEPT_LINES < lines.len() {
+            lines.pop_front();
         }
         line.clear();
     }

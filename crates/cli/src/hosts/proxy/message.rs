@@ -79,9 +79,9 @@ pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
 
 /// The text of an error. Some errors give the reason only in their data.
 pub(super) fn error_text(error: &Value) -> String {
-    let said = error["message"].as_str().unwrap_or_default();
+    let text = error["message"].as_str().unwrap_or_default();
     let more = error["data"]["details"].as_str().or(error["data"].as_str());
-    more.map_or_else(|| said.to_owned(), |more| format!("{said}: {more}"))
+    more.map_or_else(|| text.to_owned(), |more| format!("{text}: {more}"))
 }
 
 /// A message as a line, without the line end.

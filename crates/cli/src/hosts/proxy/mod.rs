@@ -66,7 +66,7 @@ pub(crate) async fn serve(
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let file = StateFile::of(state.as_deref(), profile.map_or("others", |profile| profile.name));
     let mut suggestions = suggestions;
-    let mut kept = file.read().unwrap_or_else(|error| {
+    let mut proxy_state = file.read().unwrap_or_else(|error| {
         output::note(&format!(
             "headstart: nothing runs ahead, for what was kept of sessions cannot be read: {error}"
         ));
@@ -74,13 +74,14 @@ pub(crate) async fn serve(
         <_>::default()
     });
     let projects = SharedProjects::new(Projects::new(context, command.clone(), profile));
-    let settled = file.settle(&mut kept, |taking| projects.has_committed(&taking.folder, taking.changes));
+    let settled =
+        file.settle(&mut proxy_state, |taking| projects.has_committed(&taking.folder, taking.changes));
     if let Err(error) = settled {
         output::note(&format!(
             "headstart: whether a prompt was taken when its editor went is not known: {error}"
         ));
     }
-    let mut proxy = Proxy::new(Box::new(projects.clone()), profile, suggestions, kept);
+    let mut proxy = Proxy::new(Box::new(projects.clone()), profile, suggestions, proxy_state);
     if profile.is_none() && suggestions == Suggestions::Own {
         proxy
             .is_unfit("this agent is none of those whose work can be taken over; its messages are passed on");
@@ -92,7 +93,7 @@ pub(crate) async fn serve(
         second: None,
         event_sender,
         projects,
-        kept: StateWriter::start(file),
+        state_writer: StateWriter::start(file),
         prepared: Vec::new(),
         forgetting: Vec::new(),
     };
@@ -205,7 +206,7 @@ struct EffectRunner {
     second: Option<(u64, SecondAgent)>,
     event_sender: mpsc::UnboundedSender<ProxyEvent>,
     projects: SharedProjects,
-    kept: StateWriter,
+    state_writer: StateWriter,
     /// The changes that were prepared for a commit.
     prepared: Vec<PreparedCommit>,
     forgetting: Vec<JoinHandle<()>>,
@@ -269,7 +270,7 @@ impl EffectRunner {
                 self.prepared.push(prepared);
             }
             Effect::Commit { number, folder, changes, note } => {
-                let noted = self.kept.write(note);
+                let noted = self.state_writer.write(note);
                 let (event_sender, tree) = (self.event_sender.clone(), self.projects.tree(&folder));
                 // The commit may wait for one of another process, which must not delay messages.
                 tokio::task::spawn_blocking(move || {
@@ -283,7 +284,7 @@ impl EffectRunner {
                     let _ = event_sender.send(ProxyEvent::Committed(number, outcome));
                 });
             }
-            Effect::Keep(change) => drop(self.kept.write(change)),
+            Effect::Keep(change) => drop(self.state_writer.write(change)),
             Effect::Write(folder, pending_writes) => self.projects.write(&folder, pending_writes),
             Effect::Say(what) => output::note(&format!("headstart: {what}")),
         }
@@ -303,10 +304,10 @@ impl EffectRunner {
     }
 
     fn start(&mut self, number: u64, folder: &str) {
-        let (events, mut told) = mpsc::unbounded_channel();
+        let (events, mut receiver) = mpsc::unbounded_channel();
         let event_sender = self.event_sender.clone();
         tokio::spawn(async move {
-            while let Some((number, event)) = told.recv().await {
+            while let Some((number, event)) = receiver.recv().await {
                 if event_sender.send(ProxyEvent::Second(number, event)).is_err() {
                     return;
                 }
@@ -325,7 +326,7 @@ impl EffectRunner {
         match event {
             SecondEvent::Started => proxy.second_started(number),
             SecondEvent::Line(line) => proxy.second(number, &line),
-            SecondEvent::Asked(asked) => proxy.second_command(number, &asked),
+            SecondEvent::CommandRequested(command) => proxy.second_command(number, &command),
             SecondEvent::Ended { why, for_good } => proxy.second_ended(number, &why, for_good),
             SecondEvent::Frozen(frozen) => proxy.frozen(number, frozen),
         }

@@ -56,9 +56,9 @@ const MORE: [&str; 2] = ["url", "additionalPermissions"];
 const FOLDERS: [&str; 4] = ["cwd", "workdir", "working_directory", "directory"];
 
 impl PermissionRules {
-    /// Judges a call as the agent describes it in its question. `asked` says whether the call waits for the answer;
-    /// otherwise it already runs, because the agent considers it harmless.
-    pub(super) fn judge(&self, call: &Value, asked: bool) -> PermissionVerdict {
+    /// Judges a call as the agent describes it in its question. `awaits_answer` says whether the call waits for the
+    /// answer; otherwise it already runs, because the agent considers it harmless.
+    pub(super) fn judge(&self, call: &Value, awaits_answer: bool) -> PermissionVerdict {
         let nothing = Map::new();
         let input = call["rawInput"].as_object().unwrap_or(&nothing);
         let names_files = |name: &str| call[name].as_array().is_some_and(|named| !named.is_empty());
@@ -66,7 +66,7 @@ impl PermissionRules {
             return boundary("the agent does not tell what the call is", false);
         }
         match call["kind"].as_str().unwrap_or("other") {
-            "execute" => self.command(input, asked),
+            "execute" => self.command(input, awaits_answer),
             "edit" | "delete" | "move" => self.files(call, input, Access::Write),
             "read" | "search" => self.files(call, input, Access::Read),
             "fetch" => boundary("the call reaches the network", true),
@@ -74,7 +74,7 @@ impl PermissionRules {
         }
     }
 
-    fn command(&self, input: &Map<String, Value>, asked: bool) -> PermissionVerdict {
+    fn command(&self, input: &Map<String, Value>, awaits_answer: bool) -> PermissionVerdict {
         let Some(command) = command_line(input) else {
             return boundary("there is no command that the gate can read", false);
         };
@@ -100,10 +100,10 @@ impl PermissionRules {
         }
         // Git runs programs that a repository's configuration names, unless it is started with options against that,
         // and the agent's shell cannot be made to add them.
-        if asked && elsewhere.verdict.hardened.is_some() {
+        if awaits_answer && elsewhere.verdict.hardened.is_some() {
             return boundary("git would have to be told to run nothing of the repository's", true);
         }
-        if asked && elsewhere.leaves_folder {
+        if awaits_answer && elsewhere.leaves_folder {
             return boundary(
                 "the shell would stay in another folder, where later commands mean something else",
                 true,

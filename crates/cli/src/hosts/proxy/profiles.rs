@@ -84,7 +84,7 @@ pub(super) struct AskSettings {
     /// Variables of the second agent.
     pub(super) variables: &'static [(&'static str, &'static str)],
     /// The words that replace [`AgentProfile::argument`] so that the program prints its settings as JSON.
-    told_by: &'static [&'static str],
+    report_arguments: &'static [&'static str],
     /// Says why the agent's settings prevent that it asks; `None` if they do not.
     pub(super) against: fn(&Value) -> Option<String>,
 }
@@ -149,7 +149,7 @@ const PROFILES: [AgentProfile; 3] = [
                 ),
                 ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
             ],
-            told_by: &["debug", "config"],
+            report_arguments: &["debug", "config"],
             against: against_asking,
         }),
         reads: &[".local/share/opencode", ".config/opencode", ".local/state/opencode", ".cache/opencode"],
@@ -184,8 +184,8 @@ impl AgentProfile {
     pub(super) fn settings_command(&self, command: &[String]) -> Option<Vec<String>> {
         let AskMethod::BySettings(settings) = &self.ask_method else { return None };
         let at = command.iter().position(|word| Some(word.as_str()) == self.argument)?;
-        let told_by = settings.told_by.iter().map(|word| (*word).to_owned());
-        Some(command[..at].iter().cloned().chain(told_by).collect())
+        let report_arguments = settings.report_arguments.iter().map(|word| (*word).to_owned());
+        Some(command[..at].iter().cloned().chain(report_arguments).collect())
     }
 }
 
@@ -308,10 +308,11 @@ mod tests {
             "--port=1".to_owned(),
         ])
         .unwrap();
-        let told = profile.settings_command(&["npx".to_owned(), "opencode-ai".to_owned(), "acp".to_owned()]);
-        assert_eq!(told.unwrap().join(" "), "npx opencode-ai debug config");
+        let report =
+            profile.settings_command(&["npx".to_owned(), "opencode-ai".to_owned(), "acp".to_owned()]);
+        assert_eq!(report.unwrap().join(" "), "npx opencode-ai debug config");
         let AskMethod::BySettings(settings) = &profile.ask_method else { panic!("it asks by its settings") };
-        for (told, is_fine) in [
+        for (report, is_fine) in [
             (json!({ "model": "x", "agent": {}, "mode": {}, "plugin": [], "permission": {} }), true),
             (json!({ "agent": { "mine": { "prompt": "x", "options": {} } } }), true),
             (json!({ "permission": { "edit": "deny" } }), false),
@@ -323,7 +324,7 @@ mod tests {
             (json!([]), false),
             (json!(null), false),
         ] {
-            assert_eq!((settings.against)(&told).is_none(), is_fine, "{told}");
+            assert_eq!((settings.against)(&report).is_none(), is_fine, "{report}");
         }
         for profile in &PROFILES {
             if let AskMethod::BySettings(settings) = &profile.ask_method {

@@ -143,26 +143,26 @@ impl Projects {
     }
 
     fn project(&mut self, folder: &str) -> Result<Option<Project>, String> {
-        let told = |error: &dyn std::fmt::Display| error.to_string();
+        let to_text = |error: &dyn std::fmt::Display| error.to_string();
         let path = Path::new(folder);
-        let real = real_path(path).map_err(|error| told(&error))?;
+        let real = real_path(path).map_err(|error| to_text(&error))?;
         if real != path {
             return Err(format!("it is reached through a link; its own path is {}", real.display()));
         }
-        let config = self.context.config(&Flags::default(), path).map_err(|error| told(&error))?;
+        let config = self.context.config(&Flags::default(), path).map_err(|error| to_text(&error))?;
         if config.background.mode == Mode::Off || !config.suggestions {
             return Ok(None);
         }
         let model = self.profile.map_or("agent", |profile| profile.name);
         let accounts =
             Accounts::of_agent(&self.context, &config, folder, Tariff::new(model, Prices::default()));
-        let accounts = accounts.map_err(|error| told(&error))?;
+        let accounts = accounts.map_err(|error| to_text(&error))?;
         if !accounts.trouble.is_empty() {
             output::note(&format!("headstart: {}", accounts.trouble));
         }
         let mut metering = accounts.metering;
         metering.set_machine(accounts.runtime.machine());
-        let gate = config.gate_context(folder.to_owned()).map_err(|error| told(&error))?;
+        let gate = config.gate_context(folder.to_owned()).map_err(|error| to_text(&error))?;
         let gate = GateContext { views: true, ahead_writes: AheadWrites::Ask, ..gate };
         let variables = second_agent::variables(&self.context.environment, path);
         let search_path = variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
@@ -201,8 +201,8 @@ impl Projects {
         let tree = self.tree(folder)?;
         let state = self.state();
         if let (None, Some(sandbox)) = (&self.stand_in, &profile.sandbox) {
-            let kept = state.as_deref().ok_or("there is no state folder")?.join(FOLDER);
-            let made = StandIn::new(&kept, sandbox.program).map_err(|error| error.to_string())?;
+            let stand_in_folder = state.as_deref().ok_or("there is no state folder")?.join(FOLDER);
+            let made = StandIn::new(&stand_in_folder, sandbox.program).map_err(|error| error.to_string())?;
             self.stand_in = Some(Arc::new(made));
         }
         let environment = &self.context.environment;

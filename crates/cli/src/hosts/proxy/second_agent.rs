@@ -35,7 +35,7 @@ pub(super) enum SecondEvent {
     Started,
     Line(Vec<u8>),
     /// The agent waits to run a command.
-    Asked(PendingCommand),
+    CommandRequested(PendingCommand),
     /// The agent could not be started, or has ended. `for_good` means that a further one would fail in the same way.
     Ended {
         why: String,
@@ -85,12 +85,14 @@ impl SecondAgent {
     ) -> std::io::Result<Self> {
         let (inputs, wanted) = channel();
         let kill_handle = Arc::<Mutex<Option<KillHandle>>>::default();
-        let kept = Arc::clone(&kill_handle);
+        let thread_kill_handle = Arc::clone(&kill_handle);
         let stand_in = plan.stand_in.clone();
         let holder = std::thread::Builder::new().name("second-agent".to_owned()).spawn(move || {
             // The receiver may no longer exist.
             let report = |event| drop(events.send((number, event)));
-            if let Err((why, for_good)) = run_agent(&plan, &wanted, &kept, &report, &events, number) {
+            if let Err((why, for_good)) =
+                run_agent(&plan, &wanted, &thread_kill_handle, &report, &events, number)
+            {
                 report(SecondEvent::Ended { why, for_good });
             }
         })?;
@@ -169,10 +171,12 @@ fn run_agent(
             ));
         }
     }
-    let asked = events.clone();
+    let command_events = events.clone();
     let _listening = plan.stand_in.as_ref().map(|stand_in| {
         // The receiver may no longer exist.
-        stand_in.listen(move |command| drop(asked.send((number, SecondEvent::Asked(command)))))
+        stand_in.listen(move |command| {
+            drop(command_events.send((number, SecondEvent::CommandRequested(command))));
+        })
     });
     let program = view
         .start_program(&command(plan))
@@ -334,8 +338,8 @@ fn check_settings(plan: &SecondPlan, view: &mut View) -> Result<SettingsReport, 
     if output.end == End::TimeUp {
         return Ok(SettingsReport::Late);
     }
-    let told = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    Ok((settings.against)(&told).map_or(SettingsReport::Asks, SettingsReport::Acts))
+    let report = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    Ok((settings.against)(&report).map_or(SettingsReport::Asks, SettingsReport::Acts))
 }
 
 /// The variables of the second agent.

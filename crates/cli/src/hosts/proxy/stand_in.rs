@@ -38,8 +38,8 @@ pub(super) struct PendingCommand {
 impl StandIn {
     /// A stand-in for a program of this name, in the proxy's folder. Folders that processes left there when they died
     /// are removed.
-    pub(super) fn new(kept: &Path, program: &str) -> io::Result<Self> {
-        for entry in fs::read_dir(kept).into_iter().flatten().flatten() {
+    pub(super) fn new(folder: &Path, program: &str) -> io::Result<Self> {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
             if number.is_some_and(|number| !Process::with_id(number).is_alive()) {
@@ -47,7 +47,7 @@ impl StandIn {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
-        let folder = kept.join(format!("{PREFIX}{}", std::process::id()));
+        let folder = folder.join(format!("{PREFIX}{}", std::process::id()));
         for part in ["programs", "questions", "answers"] {
             fs::DirBuilder::new().recursive(true).private().create(folder.join(part))?;
         }
@@ -95,8 +95,8 @@ impl StandIn {
         let over = Arc::new(AtomicBool::new(false));
         let (ended, weak) = (Arc::clone(&over), Arc::downgrade(self));
         std::thread::spawn(move || {
-            let mut told = BTreeSet::new();
-            while !ended.load(Ordering::Relaxed) && report_pending(&weak, &mut told, &tell) {
+            let mut reported = BTreeSet::new();
+            while !ended.load(Ordering::Relaxed) && report_pending(&weak, &mut reported, &tell) {
                 std::thread::sleep(POLL_INTERVAL);
             }
         });
@@ -116,17 +116,17 @@ impl Drop for ListenerGuard {
 /// Reports commands that were not reported yet. Returns `false` once the stand-in has been dropped.
 fn report_pending(
     stand_in: &Weak<StandIn>,
-    told: &mut BTreeSet<String>,
+    reported: &mut BTreeSet<String>,
     tell: &impl Fn(PendingCommand),
 ) -> bool {
     let Some(stand_in) = stand_in.upgrade() else { return false };
     for entry in fs::read_dir(stand_in.questions()).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         // A file that is not complete yet is read the next time.
-        if !told.contains(&name)
+        if !reported.contains(&name)
             && let Ok(words) = words(&entry.path().join("words"))
         {
-            told.insert(name.clone());
+            reported.insert(name.clone());
             tell(PendingCommand { name, words });
         }
     }
@@ -168,8 +168,8 @@ mod tests {
         fs::create_dir(kept.path().join("stand-in-999999999")).unwrap();
         let stand_in = Arc::new(StandIn::new(kept.path(), "wrap").unwrap());
         assert!(!kept.path().join("stand-in-999999999").exists(), "nobody owns it");
-        let (tell, told) = channel();
-        let listening = stand_in.listen(move |asked| drop(tell.send(asked)));
+        let (tell, questions) = channel();
+        let listening = stand_in.listen(move |question| drop(tell.send(question)));
         let run = |words: &[&str]| {
             let mut command = Command::new(stand_in.programs().join("wrap"));
             let command = command.args(words).current_dir(kept.path()).stdin(Stdio::null());
@@ -178,18 +178,18 @@ mod tests {
         let folder = kept.path().canonicalize().unwrap().display().to_string();
         for may_run in [true, false] {
             let child = run(&["--some", "option", "--", "echo", "a b", "--", "c"]);
-            let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
-            assert_eq!(asked.words, [&folder, "echo", "a b", "--", "c"]);
-            stand_in.answer(&asked.name, may_run);
+            let question = questions.recv_timeout(Duration::from_secs(20)).unwrap();
+            assert_eq!(question.words, [&folder, "echo", "a b", "--", "c"]);
+            stand_in.answer(&question.name, may_run);
             let output = child.wait_with_output().unwrap();
             assert_eq!(output.stdout, if may_run { &b"a b -- c\n"[..] } else { b"" });
             assert_eq!(output.status.code(), Some(if may_run { 0 } else { 126 }));
         }
         // Starts it as a program that depends on the name by which it is called.
         let child = run(&["--argv0", "sh", "--unshare-user", "--", "/bin/bash", "-c", "echo $0"]);
-        let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert_eq!(asked.words, [&folder, "/bin/bash", "-c", "echo $0"]);
-        stand_in.answer(&asked.name, true);
+        let question = questions.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(question.words, [&folder, "/bin/bash", "-c", "echo $0"]);
+        stand_in.answer(&question.name, true);
         let output = child.wait_with_output().unwrap();
         assert!(output.stdout.ends_with(b"/sh\n"), "{output:?}");
         for words in [&["--help"][..], &[], &["--"], &["--x"]] {
@@ -202,8 +202,8 @@ mod tests {
         symlink("/etc/passwd", stand_in.questions().join("odd/words")).unwrap();
         fs::create_dir(stand_in.questions().join("large")).unwrap();
         fs::write(stand_in.questions().join("large/words"), vec![b'x'; 2 << 20]).unwrap();
-        let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert_eq!(asked, PendingCommand { name: "large".to_owned(), words: Vec::new() });
+        let question = questions.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(question, PendingCommand { name: "large".to_owned(), words: Vec::new() });
         drop(listening);
         drop(stand_in);
         // Whoever listened may look for a last time, and then removes the folder.

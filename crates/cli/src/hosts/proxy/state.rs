@@ -132,10 +132,10 @@ impl StateFile {
     /// were committed.
     pub(super) fn settle(
         &self,
-        kept: &mut ProxyState,
+        state: &mut ProxyState,
         is_committed: impl Fn(&PendingAccept) -> Result<bool, String>,
     ) -> Result<(), String> {
-        for (fork, taking) in kept.pending_accepts.clone() {
+        for (fork, taking) in state.pending_accepts.clone() {
             if taking.by.is_alive() {
                 continue;
             }
@@ -145,7 +145,7 @@ impl StateFile {
                 StateChange::AcceptFailed(fork)
             };
             self.change(&change)?;
-            kept.apply(&change);
+            state.apply(&change);
         }
         Ok(())
     }
@@ -158,10 +158,10 @@ impl StateFile {
         let lock = File::options().create(true).write(true).truncate(false).open(folder.join("lock"));
         let lock = lock.map_err(|error| failed(&error))?;
         lock.lock().map_err(|error| failed(&error))?;
-        let mut kept = self.read()?;
-        kept.apply(change);
+        let mut state = self.read()?;
+        state.apply(change);
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
-        let bytes = serde_json::to_vec(&kept).map_err(|error| failed(&error))?;
+        let bytes = serde_json::to_vec(&state).map_err(|error| failed(&error))?;
         file.write_all(&bytes).map_err(|error| failed(&error))?;
         file.persist(path).map(drop).map_err(|error| failed(&error))
     }
@@ -225,12 +225,16 @@ mod tests {
         for change in [made("F1"), made("Q"), taken("F1"), made("F2"), taken("F2")] {
             file.change(&change).unwrap();
         }
-        let kept = file.read().unwrap();
-        assert_eq!(kept.names, SessionNames::from([("S".to_owned(), "F2".to_owned())]));
-        assert_eq!(kept.forks, BTreeSet::from(["F1".to_owned(), "Q".to_owned()]));
-        assert_eq!(kept.orphaned_forks(), ["F1"], "who made Q may take it yet");
+        let state = file.read().unwrap();
+        assert_eq!(state.names, SessionNames::from([("S".to_owned(), "F2".to_owned())]));
+        assert_eq!(state.forks, BTreeSet::from(["F1".to_owned(), "Q".to_owned()]));
+        assert_eq!(state.orphaned_forks(), ["F1"], "who made Q may take it yet");
         assert!(
-            kept.hides("S") && kept.hides("F1") && kept.hides("Q") && !kept.hides("F2") && !kept.hides("T")
+            state.hides("S")
+                && state.hides("F1")
+                && state.hides("Q")
+                && !state.hides("F2")
+                && !state.hides("T")
         );
         for change in [
             StateChange::ForkDeleted("Q".into()),

@@ -24,29 +24,29 @@ const REST: u32 = 10;
 
 /// Starts the thread that keeps an index current.
 pub(super) fn begin(shared: &Arc<SharedState>, plan: UpkeepPlan, models: Arc<IndexModels>) {
-    let kept = Arc::clone(shared);
+    let worker_state = Arc::clone(shared);
     let work = move || {
         match Index::open(&plan.state, &plan.workspace, plan.gate.clone(), plan.config) {
-            Ok((index, told)) => {
+            Ok((index, notice)) => {
                 let index = Arc::new(index);
-                let mut worker = IndexWorker::new(&kept, &index);
+                let mut worker = IndexWorker::new(&worker_state, &index);
                 let began = worker.report_progress().and_then(|()| worker.renew_lease());
-                kept.change(|state| {
-                    state.notices.extend(told);
+                worker_state.change(|state| {
+                    state.notices.extend(notice);
                     state.index = Some(Arc::clone(&index));
                     (state.wants_comparison, state.wants_history, state.wants_vectors) = (true, true, true);
                 });
                 if let Err(error) = began {
-                    kept.fail(&error.to_string());
+                    worker_state.fail(&error.to_string());
                 }
                 lower_priority();
-                vectors::begin(&kept, &index, &models);
+                vectors::begin(&worker_state, &index, &models);
                 sweep::sweep(index.store.path(), sweep::MAX_BYTES);
                 worker.keep();
             }
-            Err(error) => kept.fail(&format!("searches do without an index: {error}")),
+            Err(error) => worker_state.fail(&format!("searches do without an index: {error}")),
         }
-        kept.change(|state| state.ended = true);
+        worker_state.change(|state| state.ended = true);
     };
     if let Err(error) = std::thread::Builder::new().name("index".to_owned()).spawn(work) {
         shared.fail(&format!("searches do without an index: {error}"));

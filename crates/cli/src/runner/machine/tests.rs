@@ -29,8 +29,8 @@ async fn checked(files: &[(&str, &str)], folder: &str) -> Result<(), String> {
 #[tokio::test]
 async fn attributes_that_git_cannot_leave_out_keep_a_command_from_running() {
     let attributes = (".git/info/attributes", "* filter=x\n");
-    let told = checked(&[attributes], ".").await.unwrap_err();
-    assert!(told.contains(".git/info/attributes may name programs"), "{told}");
+    let error = checked(&[attributes], ".").await.unwrap_err();
+    assert!(error.contains(".git/info/attributes may name programs"), "{error}");
     assert!(checked(&[attributes, ("sub/deep/file", "")], "sub/deep").await.is_err());
     let deep = [("sub/.git/info/attributes", "[attr]x -text\n"), ("sub/deep/file", "")];
     assert!(checked(&deep, "sub/deep").await.is_err());
@@ -81,8 +81,8 @@ async fn a_work_tree_outside_is_refused_and_one_inside_is_not() {
         "[core]\nworktree =\n",
         "[core]\n\tworktree = missing\n",
     ] {
-        let told = checked(&[(".git/config", text), ("sub/file", "")], ".").await;
-        assert!(told.is_err_and(|told| told.contains("core.worktree")), "{text}");
+        let result = checked(&[(".git/config", text), ("sub/file", "")], ".").await;
+        assert!(result.is_err_and(|result| result.contains("core.worktree")), "{text}");
     }
     for text in [
         "[core]\n\tworktree = ../sub\n",
@@ -128,11 +128,11 @@ async fn a_git_that_is_too_old_or_missing_runs_nothing() {
         .judge_command("git log", &GateContext { workspace: "/ws".to_owned(), ..GateContext::default() });
     let command = ConditionalCommand::allowed("git log", verdict.hardened.as_ref());
     let old = InstalledGit::default();
-    let told = prove(&command, scratch.path(), &old, &here).await.unwrap_err().to_string();
-    assert!(told.contains("git here is 2.44"), "{told}");
+    let error = prove(&command, scratch.path(), &old, &here).await.unwrap_err().to_string();
+    assert!(error.contains("git here is 2.44"), "{error}");
     // The version is asked for only once.
     fs::remove_file(&git).unwrap();
     assert_eq!(old.version(&here).await, Probed::Version(2, 44));
     let none = prove(&command, scratch.path(), &InstalledGit::default(), &environment("/nowhere")).await;
-    assert!(none.is_err_and(|told| told.to_string().contains("no git here")));
+    assert!(none.is_err_and(|error| error.to_string().contains("no git here")));
 }

@@ -19,8 +19,8 @@ pub(super) fn changed(hunk: &[DiffLine]) -> Vec<Option<Vec<(bool, String)>>> {
     let mut words = vec![None; hunk.len()];
     for (old, new, changes) in pairs(hunk) {
         let side = |left_out: ChangeTag| {
-            let kept = changes.iter().filter(|(tag, _)| *tag != left_out);
-            Some(kept.map(|(tag, word)| (*tag != ChangeTag::Equal, word.clone())).collect())
+            let side_changes = changes.iter().filter(|(tag, _)| *tag != left_out);
+            Some(side_changes.map(|(tag, word)| (*tag != ChangeTag::Equal, word.clone())).collect())
         };
         (words[old], words[new]) = (side(ChangeTag::Insert), side(ChangeTag::Delete));
     }
@@ -44,24 +44,24 @@ pub(super) fn merged(hunk: Vec<DiffLine>) -> Vec<DiffLine> {
             lines.extend(left[start].take());
         }
         // Between two merged lines, removed lines come before added ones.
-        let (mut went, mut came) = (Vec::new(), Vec::new());
+        let (mut removed_lines, mut added_lines) = (Vec::new(), Vec::new());
         for place in 0..removed.max(added) {
             let old = if place < removed { left[start + place].take() } else { None };
             let new = if place < added { left[start + removed + place].take() } else { None };
             match (pairs.remove(&(start + place)), new) {
                 (Some(words), Some(new)) => {
-                    lines.append(&mut went);
-                    lines.append(&mut came);
+                    lines.append(&mut removed_lines);
+                    lines.append(&mut added_lines);
                     lines.push(DiffLine { sign: CHANGED, words, ..new });
                 }
                 (_, new) => {
-                    went.extend(old);
-                    came.extend(new);
+                    removed_lines.extend(old);
+                    added_lines.extend(new);
                 }
             }
         }
-        lines.append(&mut went);
-        lines.append(&mut came);
+        lines.append(&mut removed_lines);
+        lines.append(&mut added_lines);
     }
     lines
 }

@@ -34,7 +34,7 @@ pub(super) fn rows(
         links: Vec::new(),
         code: None,
         table: None,
-        told: 0,
+        covered: 0,
     };
     for (event, range) in parser.into_offset_iter() {
         match &event {
@@ -52,15 +52,15 @@ pub(super) fn rows(
                 ) {
                     page.definitions(range.start);
                 }
-                page.told = page.told.max(range.start);
+                page.covered = page.covered.max(range.start);
             }
             Event::End(tag) => {
                 if matches!(tag, TagEnd::BlockQuote(_) | TagEnd::Item | TagEnd::List(_)) {
                     page.definitions(range.end);
                 }
-                page.told = page.told.max(range.end);
+                page.covered = page.covered.max(range.end);
             }
-            _ => page.told = page.told.max(range.end),
+            _ => page.covered = page.covered.max(range.end),
         }
         page.take(event, &range);
     }
@@ -86,7 +86,7 @@ struct RowBuilder<'a> {
     code: Option<(String, Highlighter)>,
     table: Option<Table>,
     /// How far into the source the events have come.
-    told: usize,
+    covered: usize,
 }
 
 /// An element that adds something before the rows within it.
@@ -103,7 +103,7 @@ impl RowBuilder<'_> {
     /// Shows definitions of links. They are between blocks and have no event; everything else between blocks is marks
     /// of quotes and of lists' entries.
     fn definitions(&mut self, until: usize) {
-        let between = self.source.get(self.told..until).unwrap_or_default();
+        let between = self.source.get(self.covered..until).unwrap_or_default();
         let Some(begin) = between.find('[') else { return };
         self.end_text();
         for line in between[begin..].lines() {

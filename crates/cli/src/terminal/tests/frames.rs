@@ -114,13 +114,13 @@ fn status_and_consent() {
     };
     let one_row = View { size: Size { columns: 30, rows: 2 }, ..status("working ahead") };
     let always = |columns, rows| {
-        let asked = Consent::about_call("run this?", Some("`make *`".to_owned()), Instant::now());
+        let consent = Consent::about_call("run this?", Some("`make *`".to_owned()), Instant::now());
         let view = View { size: Size { columns, rows }, ..STYLED };
-        picture(&asked.render(&view), columns)
+        picture(&consent.render(&view), columns)
     };
     let conflict = |columns, rows| {
-        let asked = Consent::about_conflict("src/lib.rs:", true, Instant::now());
-        picture(&asked.render(&View { size: Size { columns, rows }, ..STYLED }), columns)
+        let consent = Consent::about_conflict("src/lib.rs:", true, Instant::now());
+        picture(&consent.render(&View { size: Size { columns, rows }, ..STYLED }), columns)
     };
     let pictures = [
         ("status", with_ghost("run the tests", &status("working ahead: 2 calls"))),

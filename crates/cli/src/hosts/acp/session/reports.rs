@@ -36,9 +36,9 @@ impl AcpSession {
                     self.tell_call(call, is_known).await;
                 }
                 let merged = applied.merged.iter().map(merged_line);
-                let told: Vec<_> = merged.chain(stale_line(applied.stale.len())).collect();
-                if !told.is_empty() {
-                    self.notice(NoticeSeverity::Info, &told.join("\n")).await;
+                let lines: Vec<_> = merged.chain(stale_line(applied.stale.len())).collect();
+                if !lines.is_empty() {
+                    self.notice(NoticeSeverity::Info, &lines.join("\n")).await;
                 }
             }
             Item::NotApplied { why, anew, .. } => self.on_not_taken(why, *anew).await,

@@ -147,12 +147,12 @@ impl Proxy {
         if let Some(session) = self.sessions.get_mut(id) {
             session.is_off = off;
         }
-        let said = if off {
+        let text = if off {
             "Nothing runs ahead in this session."
         } else {
             "After a turn its next prompt is suggested and run ahead."
         };
-        self.say(id, said);
+        self.say(id, text);
         self.send_to_editor(&message::result(&prompt["id"], &json!({ "stopReason": "end_turn" })));
     }
 
@@ -217,7 +217,9 @@ impl Proxy {
     pub(super) fn answered_by_editor(&mut self, id: &str, answer: &Value) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(accepting) = &mut ahead.accepting else { return };
-        let Some((_, about)) = accepting.open_question.take_if(|(asked, _)| asked == id) else { return };
+        let Some((_, about)) = accepting.open_question.take_if(|(question, _)| question == id) else {
+            return;
+        };
         let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
         let result = answer.get("result").cloned().unwrap_or(cancelled);
         match about {

@@ -258,17 +258,17 @@ impl Proxy {
         let Some(ahead) = &mut self.ahead else { return };
         let Some((_, step)) = ahead.pending_step.take_if(|(id, _)| message["id"] == *id) else { return };
         if let Some(error) = message.get("error") {
-            let said = &message::error_text(error);
+            let text = &message::error_text(error);
             return match step {
                 // The session could not be closed, which does no harm, because the agent is about to end.
                 SetupStep::Close => self.freeze(),
                 SetupStep::Mode(mode) => {
                     self.is_unfit(&format!(
-                        "the second agent does not know the mode {mode:?}, in which it would ask before it acts: {said}"
+                        "the second agent does not know the mode {mode:?}, in which it would ask before it acts: {text}"
                     ));
-                    self.drop_work(said);
+                    self.drop_work(text);
                 }
-                _ => self.drop_work(said),
+                _ => self.drop_work(text),
             };
         }
         match step {
@@ -370,10 +370,10 @@ impl Proxy {
         ahead.worked_ms = now.saturating_sub(ahead.began);
         let is_whole = result["stopReason"] == "end_turn";
         if ahead.goal == Goal::Suggest {
-            let said = std::mem::take(&mut ahead.answer_text);
+            let answer = std::mem::take(&mut ahead.answer_text);
             let tokens = usage(&result["usage"]);
             let cost = QueryCost { tokens, work_ms: ahead.worked_ms, dropped: false };
-            let found = if is_whole { suggestion_in(&said) } else { Err(SuppressionReason::Empty) };
+            let found = if is_whole { suggestion_in(&answer) } else { Err(SuppressionReason::Empty) };
             return self.own_suggestion(found, cost);
         }
         ahead.result = result.clone();
@@ -552,10 +552,10 @@ impl Proxy {
 }
 
 /// Merges what is told of a call now into what is known of it.
-fn note_call<'a>(calls: &'a mut BTreeMap<String, Value>, told: &Value) -> &'a Value {
-    let id = told["toolCallId"].as_str().unwrap_or_default().to_owned();
+fn note_call<'a>(calls: &'a mut BTreeMap<String, Value>, update: &Value) -> &'a Value {
+    let id = update["toolCallId"].as_str().unwrap_or_default().to_owned();
     let call = calls.entry(id).or_insert_with(|| json!({}));
-    for (name, value) in told.as_object().into_iter().flatten() {
+    for (name, value) in update.as_object().into_iter().flatten() {
         let is_empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
         if !is_empty {
             call[name] = value.clone();
@@ -565,9 +565,9 @@ fn note_call<'a>(calls: &'a mut BTreeMap<String, Value>, told: &Value) -> &'a Va
 }
 
 /// The cost of a turn, as far as the agent reports it.
-pub(super) fn usage(told: &Value) -> Usage {
-    let number = |name: &str| told[name].as_u64().unwrap_or_default();
-    if told.get("inputTokens").is_none() {
+pub(super) fn usage(report: &Value) -> Usage {
+    let number = |name: &str| report[name].as_u64().unwrap_or_default();
+    if report.get("inputTokens").is_none() {
         return Usage::UNTOLD;
     }
     let (read, written) = (number("cachedReadTokens"), number("cachedWriteTokens"));

@@ -22,13 +22,13 @@ impl Proxy {
 
     /// A command waits to be run, of an agent that does not ask the user about it. A command that the gate does not
     /// allow ends the work.
-    pub(crate) fn second_command(&mut self, number: u64, asked: &PendingCommand) {
+    pub(crate) fn second_command(&mut self, number: u64, command: &PendingCommand) {
         if !self.is_current(number) {
             return;
         }
-        let judged = self.judge_command(&asked.words);
+        let judged = self.judge_command(&command.words);
         let may_run = judged.is_ok();
-        self.effects.push(Effect::Answer { name: asked.name.clone(), may_run });
+        self.effects.push(Effect::Answer { name: command.name.clone(), may_run });
         if let Err(why) = judged {
             self.drop_work(&format!("the agent was to run a command without a question: {why}"));
         }

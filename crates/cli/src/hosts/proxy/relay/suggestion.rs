@@ -160,9 +160,9 @@ impl Proxy {
 
     /// Tells the editor the suggestion and the state of the work for it.
     pub(super) fn tell_offer(&mut self, id: &str) {
-        let told = self.offer(id).update();
-        let told = serde_json::to_value(told).unwrap_or_default();
-        self.send_to_editor(&message::update(id, &told));
+        let update = self.offer(id).update();
+        let update = serde_json::to_value(update).unwrap_or_default();
+        self.send_to_editor(&message::update(id, &update));
         self.tell_commands(id);
     }
 
