@@ -51,8 +51,8 @@
 //!   are rows of one table.
 //! - **Session files of other products are first read into events** (`src/evaluate`). The differences between products
 //!   (lines, branches, what a person typed) stay in `formats`. What a turn is, what was undone and what the model had
-//!   been told is decided once, in `recorded.rs`. A file is read twice, once for counting and once for the questions,
-//!   so that a folder with years of sessions needs no memory except for the prompts that are asked about.
+//!   been told is decided once, in `recorded_conversation.rs`. A file is read twice, once for counting and once for
+//!   the questions, so that a folder with years of sessions needs no memory except for the prompts that are asked about.
 //! - **The copy of a workspace is its own store of contents** (`src/serve/copy.rs`). A content that a new state needs,
 //!   and that another path of the copy has, is taken from there. A log says what the copy contains. Edits are noted
 //!   before they are made, so that after a process died in the middle the files themselves are read. A view over an

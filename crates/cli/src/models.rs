@@ -3,8 +3,8 @@
 #[cfg(feature = "bedrock")]
 mod bedrock;
 mod dialect;
-mod one_at_a_time;
 mod recording;
+mod request_queue;
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +24,8 @@ use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 use crate::output;
 use crate::secrets;
-use one_at_a_time::{OneAtATime, RequestQueue};
 use recording::{RecordingFile, RecordingPath};
+use request_queue::{QueuedModel, RequestQueue};
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -273,7 +273,7 @@ impl OpenedModel {
             (Self::Apart { ahead, .. }, Priority::Background) => Arc::clone(ahead),
         };
         let model = match queue {
-            Some(queue) => Arc::new(OneAtATime::new(model, priority, queue)),
+            Some(queue) => Arc::new(QueuedModel::new(model, priority, queue)),
             None => model,
         };
         let retrying = RetryingModel::new(model, priority, Arc::clone(limiter));

@@ -72,8 +72,8 @@ impl Rules {
             }
             None => None,
         };
-        let surroundings = surroundings(toolbox, tree, gate).await;
-        system_text(&toolbox.schemas(), read.as_ref(), &surroundings)
+        let environment = session_environment(toolbox, tree, gate).await;
+        system_text(&toolbox.schemas(), read.as_ref(), &environment)
     }
 
     /// The rules that are added to a prompt. The user is only told of them for a prompt of their own, because work that
@@ -156,8 +156,12 @@ impl Rules {
     }
 }
 
-/// The current surroundings of a session.
-async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> SessionEnvironment {
+/// The environment of a session as it is now.
+async fn session_environment(
+    toolbox: &Toolbox,
+    tree: &Arc<dyn Tree>,
+    gate: &GateContext,
+) -> SessionEnvironment {
     SessionEnvironment {
         folder: gate.workspace.clone(),
         system: format!("{} {}, bash", std::env::consts::OS, std::env::consts::ARCH),

@@ -14,7 +14,6 @@ mod costs;
 mod definitions;
 mod display;
 mod generated;
-mod goodbye;
 mod handover;
 mod items;
 mod model;
@@ -29,6 +28,7 @@ mod retry_waits;
 mod screen_reader;
 mod server_login;
 mod server_tools;
+mod session_summary;
 mod show;
 mod skip_notice;
 mod spending;
@@ -127,7 +127,7 @@ pub(crate) struct Chat {
     id: String,
     /// Whether this chat can be resumed later.
     is_kept: bool,
-    tally: goodbye::SessionTally,
+    tally: session_summary::SessionTally,
     status: status::Status,
     notices: notices::Notices,
     skip_notice: skip_notice::SkipNotice,
@@ -208,7 +208,7 @@ impl Chat {
             trouble,
             id,
             is_kept,
-            tally: goodbye::SessionTally::default(),
+            tally: session_summary::SessionTally::default(),
             status: status::Status::default(),
             notices,
             skip_notice: skip_notice::SkipNotice::default(),
@@ -221,7 +221,7 @@ impl Chat {
 
     /// Runs the chat until the user leaves. Whatever ends it, nothing that it started is left running.
     pub(crate) async fn run(mut self, input: &mut Input) -> Result<ChatEnd, CliError> {
-        let ended = self.run_event_loop(input).await.and_then(|()| self.say_goodbye());
+        let ended = self.run_event_loop(input).await.and_then(|()| self.say_session_summary());
         // The terminal may be gone, and then no progress has to be ended.
         let _ = self.end_progress();
         // A process that never ends must not prevent the chat from ending.

@@ -7,7 +7,7 @@ use headstart_forked_query::Message;
 use serde_json::Value;
 
 use super::formats::{JsonLine, Product};
-use super::recorded::RecordedConversation;
+use super::recorded_conversation::RecordedConversation;
 use crate::error::CliError;
 
 /// The most bytes of a file. A longer one is not a conversation that a model could be asked about.

@@ -14,7 +14,7 @@ use headstart_forked_query::ToolOutcome;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::recorded::SessionEvent;
+use super::recorded_conversation::SessionEvent;
 
 /// A line of a file, parsed as JSON.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use headstart_forked_query::{
 use headstart_providers::Scrubber;
 
 use super::files::{PromptPosition, SessionScan};
-use super::recorded::SentPrompt;
+use super::recorded_conversation::SentPrompt;
 
 /// The most tokens that a question and its answer add to the conversation.
 const QUESTION: u64 = 600;

@@ -4,7 +4,7 @@
 use headstart_forked_query::Usage;
 use serde_json::Value;
 
-use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::super::recorded_conversation::{AnswerPart, CallResult, SessionEvent};
 use super::{JsonLine, MessageTree, is_tagged, outcome, text, texts, time, tokens, typed};
 
 /// The beginning of a text that replaces or follows an answer that the user stopped.

@@ -5,7 +5,7 @@
 use headstart_forked_query::{ToolOutcome, Usage};
 use serde_json::{Map, Value, json};
 
-use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::super::recorded_conversation::{AnswerPart, CallResult, SessionEvent};
 use super::{JsonLine, is_tagged, outcome, text, texts, time, tokens, typed};
 
 /// The beginning of the text with the project's own rules.

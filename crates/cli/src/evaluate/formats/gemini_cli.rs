@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use headstart_forked_query::Usage;
 use serde_json::{Value, json};
 
-use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::super::recorded_conversation::{AnswerPart, CallResult, SessionEvent};
 use super::{JsonLine, is_tagged, outcome, text, texts, time, tokens, typed};
 
 /// The word in a first line that marks the session of a sub-agent.

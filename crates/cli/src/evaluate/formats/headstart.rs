@@ -3,7 +3,7 @@
 
 use headstart_forked_query::{Message, Part, Role};
 
-use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::super::recorded_conversation::{AnswerPart, CallResult, SessionEvent};
 use super::{JsonLine, text};
 
 pub(super) fn recognizes(lines: &[JsonLine]) -> bool {

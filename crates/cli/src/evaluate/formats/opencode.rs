@@ -4,7 +4,7 @@
 use headstart_forked_query::Usage;
 use serde_json::Value;
 
-use super::super::recorded::{AnswerPart, CallResult, SessionEvent};
+use super::super::recorded_conversation::{AnswerPart, CallResult, SessionEvent};
 use super::{JsonLine, is_tagged, outcome, text, tokens, typed};
 
 pub(super) fn recognizes(lines: &[JsonLine]) -> bool {

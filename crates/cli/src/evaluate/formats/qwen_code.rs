@@ -4,7 +4,7 @@
 use headstart_forked_query::Usage;
 use serde_json::Value;
 
-use super::super::recorded::SessionEvent;
+use super::super::recorded_conversation::SessionEvent;
 use super::gemini_cli::{answer_parts, of_content, results, sent_texts};
 use super::{JsonLine, MessageTree, is_tagged, text, time, tokens, typed};
 

@@ -37,8 +37,8 @@ impl HookAnswer {
     }
 }
 
-/// The answer to a call that the gate has judged. `objection` is the reason in the product's surroundings, if there is
-/// one, why the command must not be allowed.
+/// The answer to a call that the gate has judged. `objection` is the reason in the call's execution context, if there
+/// is one, why the command must not be allowed.
 pub(crate) fn decide(
     contract: &Contract,
     judged: &ElsewhereVerdict,

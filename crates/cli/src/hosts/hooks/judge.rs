@@ -7,8 +7,8 @@ use headstart_tool_gate::{ElsewhereVerdict, Gate};
 
 use super::answer::{CommandForm, HookAnswer, decide};
 use super::contract::Contract;
+use super::execution_context;
 use super::message::HookCall;
-use super::surroundings;
 use crate::config::{Flags, LedgerDetail};
 use crate::context::Context;
 use crate::error::CliError;
@@ -42,7 +42,7 @@ pub(crate) fn judge(
     if !directory.is_dir() {
         return Err(CliError::NoWorkspace { path: directory.to_owned() });
     }
-    let workspace = surroundings::workspace(contract, call, &context.environment);
+    let workspace = execution_context::workspace(contract, call, &context.environment);
     let named =
         workspace.to_str().ok_or_else(|| CliError::WorkspaceNotUtf8 { path: workspace.clone() })?.to_owned();
     let config = context.config(&Flags::default(), &workspace)?;
@@ -52,14 +52,15 @@ pub(crate) fn judge(
     let is_off = (config.background.mode == Mode::Off)
         .then(|| "what headstart does unasked is switched off".to_owned());
     let asks_nothing = || (!call.asks).then(|| "nothing is asked in this mode".to_owned());
-    let objection = is_off.or_else(asks_nothing).or_else(|| surroundings::of_folder(directory, &workspace));
+    let objection =
+        is_off.or_else(asks_nothing).or_else(|| execution_context::of_folder(directory, &workspace));
     let (form, objection) = if confines {
         let program = program();
         let objection = objection.or_else(|| of_confined(&program, &workspace, context));
         (CommandForm::Confined { line: confined_line(&program, call, &workspace) }, objection)
     } else {
         let of_text =
-            || surroundings::of_text(contract, &context.environment, &workspace, &elsewhere.programs);
+            || execution_context::of_text(contract, &context.environment, &workspace, &elsewhere.programs);
         (CommandForm::AsText, objection.or_else(of_text))
     };
     let answer = decide(contract, &elsewhere, form, flags.denies, objection);
@@ -83,7 +84,7 @@ fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<St
             folder.display()
         ));
     }
-    surroundings::of_confined(&context.environment, workspace, program)
+    execution_context::of_confined(&context.environment, workspace, program)
 }
 
 /// The path of this program, so that no alias and no search path can replace it.

@@ -6,7 +6,7 @@
 //! | `contract` | the differences between products, one row each |
 //! | `message` | reads what a product sends |
 //! | `answer` | the answer to a verdict, and its JSON |
-//! | `surroundings` | the conditions outside a command that a verdict depends on |
+//! | `execution_context` | the conditions outside a command that a verdict depends on |
 //! | `judge` | the verdict and the answer, with the rules of the user and the project |
 //! | `record` | the record of answers in the state folder |
 //! | `settings` | the entry in a product's settings |
@@ -15,11 +15,11 @@
 
 pub(crate) mod answer;
 pub(crate) mod contract;
+pub(in crate::hosts) mod execution_context;
 pub(crate) mod judge;
 pub(crate) mod message;
 pub(crate) mod record;
 pub(crate) mod settings;
-pub(in crate::hosts) mod surroundings;
 
 use std::io::{self, Read};
 use std::path::Path;

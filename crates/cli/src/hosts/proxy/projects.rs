@@ -22,7 +22,7 @@ use super::state::FOLDER;
 use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::conversation::{AccountFiles, Accounts, conversation_id};
-use crate::hosts::hooks::surroundings;
+use crate::hosts::hooks::execution_context;
 use crate::setup::{self, AcceptingProcess};
 use crate::{clock, output};
 
@@ -166,8 +166,8 @@ impl Projects {
         let gate = GateContext { views: true, ahead_writes: AheadWrites::Ask, ..gate };
         let variables = second_agent::variables(&self.context.environment, path);
         let search_path = variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
-        let root = surroundings::project_root(path, &self.context.environment).to_owned();
-        let programs = move |names: &[String]| surroundings::of_programs(&search_path, names, &root);
+        let root = execution_context::project_root(path, &self.context.environment).to_owned();
+        let programs = move |names: &[String]| execution_context::of_programs(&search_path, names, &root);
         let project = Project {
             metering,
             rules: PermissionRules { gate, programs: Box::new(programs) },

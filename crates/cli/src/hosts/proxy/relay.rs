@@ -2,8 +2,8 @@
 //! Nothing here does IO: lines come in, and the actions to take come out as [`Effect`]s.
 
 mod accept;
-mod ahead;
 mod commands;
+mod second_agent;
 mod shutdown;
 mod suggestion;
 
@@ -15,8 +15,8 @@ use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
 use self::accept::QueuedPrompt;
-pub(super) use self::ahead::FrozenView;
-use self::ahead::{WorkAhead, usage};
+pub(super) use self::second_agent::FrozenView;
+use self::second_agent::{WorkAhead, usage};
 use self::suggestion::{FilteredMessage, strip_additions, without_capability};
 use super::message::{self, MessageKind, SessionNames};
 use super::permission::PermissionRules;

@@ -19,7 +19,7 @@ use super::profiles::{AgentProfile, AskMethod};
 use super::relay::FrozenView;
 use super::stand_in::{PendingCommand, StandIn};
 use crate::environment::Environment;
-use crate::hosts::hooks::surroundings;
+use crate::hosts::hooks::execution_context;
 use crate::views::{AgentNeeds, BuildOutput, OpenedView, RepositoryRead, Views};
 
 /// How long an agent has time to write its conversation to disk after its input was closed.
@@ -355,11 +355,12 @@ pub(super) fn variables(users: &Environment, folder: &Path) -> BTreeMap<OsString
     ];
     let mut variables = users.all();
     variables.retain(|name, _| {
-        name.to_str().is_some_and(|name| !LEFT_OUT.contains(&name) && !surroundings::changes_commands(name))
+        name.to_str()
+            .is_some_and(|name| !LEFT_OUT.contains(&name) && !execution_context::changes_commands(name))
     });
     if let Some(path) = users.get("PATH") {
-        let root = surroundings::project_root(folder, users);
-        let folders = std::env::split_paths(path).filter(|part| !surroundings::is_filled_by(part, root));
+        let root = execution_context::project_root(folder, users);
+        let folders = std::env::split_paths(path).filter(|part| !execution_context::is_filled_by(part, root));
         if let Ok(path) = std::env::join_paths(folders) {
             variables.insert("PATH".into(), path);
         }

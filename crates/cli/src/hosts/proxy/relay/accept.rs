@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::ahead::{WorkAhead, WorkPhase};
+use super::second_agent::{WorkAhead, WorkPhase};
 use super::{Effect, OwnRequest, Proxy};
 use crate::hosts::acp::updates::diffs;
 use crate::hosts::proxy::message;

@@ -6,7 +6,7 @@ use headstart_followup_state::{Suggestion, filter};
 use headstart_forked_query::SuppressionReason;
 use serde_json::{Value, json};
 
-use super::ahead::{Goal, WorkAhead};
+use super::second_agent::{Goal, WorkAhead};
 use super::{Effect, OfferedSuggestion, Proxy, Suggestions};
 use crate::hosts::acp::offer::Offer;
 use crate::hosts::proxy::message;

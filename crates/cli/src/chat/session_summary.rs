@@ -16,7 +16,7 @@ pub(super) struct SessionTally {
 
 impl Chat {
     /// Tells a user who leaves what the chat did, and which work ahead they leave behind.
-    pub(super) fn say_goodbye(&mut self) -> Result<(), CliError> {
+    pub(super) fn say_session_summary(&mut self) -> Result<(), CliError> {
         if !self.display.has_person() || self.tally.turns == 0 {
             return Ok(());
         }

@@ -16,7 +16,7 @@ const CLOSING: Duration = Duration::from_millis(10);
 
 /// Lets a server on this machine, whose processor has to be shared, answer one request at a time. Background work waits
 /// for its turn. It is given up when the user's own request comes, which is sent once the other's connection is closed.
-pub(super) struct OneAtATime {
+pub(super) struct QueuedModel {
     model: Arc<dyn Model>,
     priority: Priority,
     queue: Arc<RequestQueue>,
@@ -86,7 +86,7 @@ impl Drop for UserRequestGuard {
     }
 }
 
-impl OneAtATime {
+impl QueuedModel {
     pub(super) fn new(model: Arc<dyn Model>, priority: Priority, queue: &Arc<RequestQueue>) -> Self {
         Self { model, priority, queue: Arc::clone(queue) }
     }
@@ -134,7 +134,7 @@ impl OneAtATime {
 }
 
 #[async_trait]
-impl Model for OneAtATime {
+impl Model for QueuedModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         match self.priority {
             Priority::Foreground => self.of_user(request).await,
