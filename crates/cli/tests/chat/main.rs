@@ -5,24 +5,22 @@ mod pty;
 #[path = "../support/mod.rs"]
 mod support;
 
-mod aloud;
-mod asking;
 mod boundary;
 mod calls;
 mod candidates;
 mod commits;
-mod completing;
+mod completion;
 mod conflict;
 mod diffs;
-mod figures;
-mod first;
+mod dismissal;
+mod display;
+mod exit;
 mod first_hour;
 mod fixture;
 mod flow;
-mod giving_up;
+mod idle_build;
 mod intel;
 mod keys;
-mod leaving;
 mod ledger;
 mod log;
 #[cfg(feature = "mcp")]
@@ -33,22 +31,24 @@ mod login_web;
 #[path = "../../../tool-servers/tests/login/world.rs"]
 #[expect(clippy::unwrap_used, dead_code, reason = "a helper of other tests, which use more of it")]
 mod login_world;
-mod looks;
 mod modes;
+mod next_steps;
+mod pager;
 mod parallel;
 mod pipe;
-mod prepared;
+mod prepared_views;
 mod provider;
-mod reading;
+mod resource_usage;
+mod screen_reader;
 #[cfg(feature = "mcp")]
 mod server_login;
 mod server_tools;
 mod sessions;
 mod sessions_shared;
-mod states;
+mod staged_approval;
+mod startup;
 mod status;
-mod steps;
 mod stories;
 mod turns;
 mod undo;
-mod warm;
+mod unfinished_work;

@@ -3,26 +3,26 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 #![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
+mod accept;
 mod battery;
 #[path = "../acp/client.rs"]
 mod client;
 mod codex;
-mod disorder;
-mod endings;
+mod confinement;
 mod forwarding;
 #[path = "../../../shadow/tests/attacks/machine.rs"]
 #[expect(dead_code, reason = "the tests of views use the rest")]
 mod machine;
 mod opencode;
+mod pass_through;
 mod products;
 mod qwen;
+mod races;
+mod shutdown;
 #[path = "../../../shadow/tests/support/state.rs"]
 mod state;
 #[path = "../support/mod.rs"]
 mod support;
-mod taking;
-mod transparent;
-mod walls;
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
