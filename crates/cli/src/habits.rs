@@ -52,7 +52,7 @@ impl HabitsFile {
 
     /// Adds a lesson to the stored habits, and returns them. A lesson that cannot be written now is written with the
     /// next one.
-    pub(crate) fn learn(&mut self, update: HabitUpdate) -> Result<Option<Habits>, CliError> {
+    pub(crate) fn record(&mut self, update: HabitUpdate) -> Result<Option<Habits>, CliError> {
         let (Some(folder), Some(path)) = (self.folder.clone(), self.path()) else { return Ok(None) };
         self.pending.push(update);
         create_private_folder(&folder)?;
@@ -128,10 +128,10 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..25 {
                         // On a busy machine a process may wait too long. Then this lesson is written with the next one.
-                        let _ = file.learn(update());
+                        let _ = file.record(update());
                     }
                     while let Some(last) = file.pending.pop() {
-                        let _ = file.learn(last);
+                        let _ = file.record(last);
                     }
                 });
             }
@@ -142,13 +142,13 @@ mod tests {
     #[test]
     fn a_damaged_file_is_told_and_put_aside() {
         let (folder, mut file) = file();
-        file.learn(update()).unwrap();
+        file.record(update()).unwrap();
         let path = folder.path().join("user/habits.json");
         for damaged in ["", "{", "[1,", r#"{"row":1,"drawn":-3}"#, r#"{"lines":1}"#] {
             fs::write(&path, damaged).unwrap();
             let error = file.read().unwrap_err().to_string();
             assert!(error.contains("user/habits.json: "), "{error}");
-            assert_eq!(file.learn(update()).unwrap().unwrap().row, 1, "{damaged}");
+            assert_eq!(file.record(update()).unwrap().unwrap().row, 1, "{damaged}");
             assert_eq!(file.read().unwrap().row, 1);
             assert_eq!(fs::read_to_string(path.with_extension("json.damaged")).unwrap(), damaged);
         }
@@ -157,6 +157,6 @@ mod tests {
     #[test]
     fn without_a_state_folder_nothing_is_kept() {
         let mut file = HabitsFile::of(None);
-        assert_eq!((file.read().unwrap(), file.learn(update()).unwrap()), (Habits::default(), None));
+        assert_eq!((file.read().unwrap(), file.record(update()).unwrap()), (Habits::default(), None));
     }
 }

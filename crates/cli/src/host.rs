@@ -133,7 +133,7 @@ impl Host for NativeHost {
             None => ResolvedMentions::default(),
         };
         let of_rules = match &self.project_rules {
-            Some(rules) => rules.beside_prompt(prompt, whose, conversation, tree, &gate).await,
+            Some(rules) => rules.rules_for_prompt(prompt, whose, conversation, tree, &gate).await,
             None => None,
         };
         let (mentioned, images_read) = (text.as_ref().map_or(0, String::len), images.len());

@@ -119,7 +119,7 @@ mod repository;
 mod rules;
 mod runner;
 mod secrets;
-#[cfg_attr(windows, path = "serve/absent.rs")]
+#[cfg_attr(windows, path = "serve/unsupported.rs")]
 mod serve;
 mod sessions;
 mod setup;
@@ -128,10 +128,10 @@ mod store;
 mod system;
 mod terminal;
 mod tool_rows;
-#[cfg_attr(not(feature = "mcp"), path = "tool_servers/absent.rs")]
+#[cfg_attr(not(feature = "mcp"), path = "tool_servers/disabled.rs")]
 mod tool_servers;
 mod views;
-#[cfg_attr(not(feature = "mcp"), path = "web/absent.rs")]
+#[cfg_attr(not(feature = "mcp"), path = "web/disabled.rs")]
 mod web;
 mod workspace;
 

@@ -78,7 +78,7 @@ impl Rules {
 
     /// The rules that are added to a prompt. The user is only told of them for a prompt of their own, because work that
     /// runs ahead may never be accepted.
-    pub(crate) async fn beside_prompt(
+    pub(crate) async fn rules_for_prompt(
         &self,
         prompt: &str,
         whose: PromptOrigin,

@@ -2,8 +2,8 @@
 //! when they end.
 
 mod approval;
-mod begin;
 mod environment;
+mod start;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub(crate) use headstart_tool_servers::{ListedPrompt, ListedResource};
 use headstart_toolbox::{Tool, Toolbox};
 
 pub(crate) use self::approval::{ApprovalState, ApprovalSubject, Approvals};
-pub(crate) use self::begin::begin;
+pub(crate) use self::start::begin;
 use crate::config::{Config, HttpToolSetting, ServerSetting, Transport, TrustSetting};
 use crate::environment::Environment;
 
@@ -151,7 +151,7 @@ impl ServerTools {
     }
 
     /// Whether there are servers that have not been started.
-    pub(crate) fn is_to_start(&self) -> bool {
+    pub(crate) fn has_pending_start(&self) -> bool {
         !self.configs.is_empty() && !self.started.load(Ordering::Acquire)
     }
 
@@ -266,7 +266,7 @@ impl ServerTools {
     /// Policies for tools that no server has. If a server is not available, its tools are unknown, so nothing is
     /// reported.
     fn policies_of_nothing(&self, servers: &ToolServers) -> Vec<String> {
-        let all_are_there = !self.is_to_start()
+        let all_are_there = !self.has_pending_start()
             && self.absent.is_empty()
             && servers.start_reports().iter().all(|started| started.tools.is_ok());
         if !all_are_there {
@@ -455,9 +455,9 @@ fn check(approvals: &Approvals, subject: &ApprovalSubject<'_>) -> Result<(), Una
             Err(UnavailableReason::Wanted(why))
         }
         ApprovalState::NotAsked => {
-            let reach = subject.reach();
+            let target = subject.target();
             Err(UnavailableReason::Trouble(format!(
-                "the project names it ({reach}), and you were not asked; `headstart tool-servers allow {name}` has it start"
+                "the project names it ({target}), and you were not asked; `headstart tool-servers allow {name}` has it start"
             )))
         }
     }

@@ -4,9 +4,9 @@
 //! it runs. Dropping the future ends the view, and the thread then notices that by itself.
 
 mod change_watch;
+mod changed_files;
 mod closed_paths;
 mod environment;
-mod fresh;
 mod git_settings;
 mod idle_build;
 mod layer_build;
@@ -40,8 +40,8 @@ use headstart_toolbox::{
 use crate::config::ShadowConfig;
 use crate::environment::Environment;
 use change_watch::ChangeWatch;
+pub(crate) use changed_files::changed_since;
 use closed_paths::ClosedPathCache;
-pub(crate) use fresh::changed_since;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
 pub(crate) use opening::{BuildOutput, OpenedView, ViewFiles};

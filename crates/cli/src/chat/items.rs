@@ -43,7 +43,7 @@ pub(super) struct DisplayProgress {
     /// Whether work runs ahead, or has run.
     runs_ahead: bool,
     /// Whether the user has been told once that this work is lost when they type something else.
-    drop_is_told: bool,
+    drop_was_announced: bool,
 }
 
 impl DisplayProgress {
@@ -61,8 +61,9 @@ impl Chat {
         }
         if update.items.iter().any(|change| matches!(change, ItemChange::Cleared)) {
             self.display.end_answer()?;
-            let DisplayProgress { diff, runs_ahead, drop_is_told, .. } = self.shown;
-            self.shown = DisplayProgress { diff, runs_ahead, drop_is_told, ..DisplayProgress::default() };
+            let DisplayProgress { diff, runs_ahead, drop_was_announced, .. } = self.shown;
+            self.shown =
+                DisplayProgress { diff, runs_ahead, drop_was_announced, ..DisplayProgress::default() };
             self.running.clear();
             self.side_outputs = SideOutputs::default();
         }
@@ -88,7 +89,10 @@ impl Chat {
     /// Says once, when the user types another prompt, that the work for the suggestion is lost.
     fn say_dropped(&mut self, view: &View) -> Result<(), CliError> {
         let is_typing = view.phase == Phase::Idle && !self.editor.text().trim().is_empty();
-        if !is_typing || !self.display.has_keys() || std::mem::replace(&mut self.shown.drop_is_told, true) {
+        if !is_typing
+            || !self.display.has_keys()
+            || std::mem::replace(&mut self.shown.drop_was_announced, true)
+        {
             return Ok(());
         }
         self.display.say("what ran ahead is dropped: it was for the suggestion", Style::Dim)

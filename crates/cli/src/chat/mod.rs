@@ -398,7 +398,7 @@ impl Chat {
         if self.display.is_reading() {
             self.display.on_key_of_reader(&event)?;
             if let Some(question) = self.question.as_mut().filter(|_| !self.display.is_reading()) {
-                question.consent.came_back(Instant::now());
+                question.consent.restart_quiet_time(Instant::now());
             }
             return Ok(());
         }
@@ -538,9 +538,9 @@ impl Chat {
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
-        if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.display.has_person()) {
+        if let Some((line, tells_model)) = own_command::parse(text).filter(|_| self.display.has_person()) {
             self.agent.edited("", EditKind::Changed);
-            return self.run_own(line, is_told);
+            return self.run_own(line, tells_model);
         }
         // Two slashes begin a prompt that starts with a slash.
         let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));

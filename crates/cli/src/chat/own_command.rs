@@ -29,7 +29,7 @@ pub(super) struct OwnCommand {
     printed: String,
     events: mpsc::UnboundedReceiver<CommandEvent>,
     /// Whether the model is told about the command.
-    is_told: bool,
+    tells_model: bool,
     _work: JoinSet<()>,
 }
 
@@ -71,7 +71,7 @@ pub(super) async fn next_event(own: &mut Option<OwnCommand>) -> CommandEvent {
 
 impl Chat {
     /// Runs a command of the user's own.
-    pub(super) fn run_own(&mut self, line: &str, is_told: bool) -> Result<(), CliError> {
+    pub(super) fn run_own(&mut self, line: &str, tells_model: bool) -> Result<(), CliError> {
         if line.is_empty() {
             return self
                 .display
@@ -110,7 +110,7 @@ impl Chat {
             began: Instant::now(),
             printed: String::new(),
             events,
-            is_told,
+            tells_model,
             _work: work,
         });
         Ok(())
@@ -139,7 +139,7 @@ impl Chat {
                     bytes: printed.len(),
                     is_named: false,
                 });
-                if own.is_told {
+                if own.tells_model {
                     let printed = ended.unwrap_or_else(|error| error);
                     let printed = shortened(&printed, TOLD_CHARS);
                     self.agent.add_note(format!(
@@ -156,7 +156,7 @@ impl Chat {
     pub(super) fn end_own(&mut self) -> Result<bool, CliError> {
         let Some(own) = self.own_command.take() else { return Ok(false) };
         self.display.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
-        if own.is_told {
+        if own.tells_model {
             self.agent
                 .add_note(format!("the user began to run `{}` in a terminal here, and ended it.", own.line));
         }

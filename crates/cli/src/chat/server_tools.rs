@@ -93,7 +93,7 @@ fn harmless(name: &str, text: &str) -> String {
 impl Chat {
     /// Starts the servers in the background, while the user can already type.
     pub(super) fn start_servers(&mut self) {
-        if self.parts.server_tools.is_to_start() {
+        if self.parts.server_tools.has_pending_start() {
             let servers = Arc::clone(&self.parts.server_tools);
             self.startup_queue.for_start = true;
             self.reloading = Some(tokio::spawn(async move { servers.start_all().await }));

@@ -14,8 +14,8 @@ use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::evaluate::{
-    EvaluatedPrompt, EvaluationQuery, EvaluationReport, RequestPrefix, SessionScan, ask, evenly, questions,
-    scan,
+    EvaluatedPrompt, EvaluationQuery, EvaluationReport, RequestPrefix, SessionScan, ask, evenly_spaced,
+    questions, scan,
 };
 use crate::exit::ExitStatus;
 use crate::models::Models;
@@ -158,7 +158,7 @@ fn plan(
     let scrubber = secrets::scrubber(&context.environment);
     let opening =
         RequestPrefix { system: &system, tools: &tools, model: &models.main_name, scrubber: &scrubber };
-    let questions = questions(found, &evenly(&found.prompts, args.limit), &opening);
+    let questions = questions(found, &evenly_spaced(&found.prompts, args.limit), &opening);
     let all = questions.len();
     let questions: Vec<_> = questions.into_iter().flatten().collect();
     let mut most = Usage::default();

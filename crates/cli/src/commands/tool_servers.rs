@@ -201,7 +201,7 @@ fn row(one: &ApprovalSubject<'_>, approvals: &Approvals, logged_in_at: Option<St
         name: one.name().to_owned(),
         kind,
         from: one.origin().to_string(),
-        reach: one.reach(),
+        reach: one.target(),
         trust,
         variables: one.variables().into_iter().map(str::to_owned).collect(),
         starts,
@@ -271,6 +271,6 @@ fn answer(one: &ToolServerArgs, context: &Context, yes: bool) -> Result<ExitStat
     let mut approvals = Approvals::of(&here.workspace, Some(context.store()?.state_folder()));
     approvals.keep(&asked, yes)?;
     let does = if yes { "starts in this workspace from now on" } else { "does not start" };
-    output::note(&format!("{}: {} {does}", one.name, asked.reach()));
+    output::note(&format!("{}: {} {does}", one.name, asked.target()));
     Ok(ExitStatus::Done)
 }

@@ -116,7 +116,7 @@ impl LedgerStore for AccountFiles {
         let written = self.ledger.append(&entries);
         let mut learned = None;
         for lesson in habit_updates {
-            let habits = self.habits.lock().unwrap_or_else(PoisonError::into_inner).learn(lesson);
+            let habits = self.habits.lock().unwrap_or_else(PoisonError::into_inner).record(lesson);
             learned = habits
                 .map_err(|error| format!("which suggestions you take is not kept: {error}"))?
                 .or(learned);

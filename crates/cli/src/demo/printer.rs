@@ -36,7 +36,7 @@ impl ProgressPrinter {
 
     /// Prints a heading, for people only.
     pub(super) fn heading(&self, text: &str) -> Result<(), CliError> {
-        self.people(|| {
+        self.print_for_people(|| {
             let rows = wrapped(text, self.columns);
             let rows: Vec<_> = rows.iter().map(|row| self.style().bold(row)).collect();
             format!("\n{}\n", rows.join("\n"))
@@ -93,7 +93,7 @@ impl ProgressPrinter {
     }
 
     /// Prints something for people only.
-    pub(super) fn people(&self, text: impl FnOnce() -> String) -> Result<(), CliError> {
+    pub(super) fn print_for_people(&self, text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.output.is_json() { Ok(()) } else { print(&text()) }
     }
 

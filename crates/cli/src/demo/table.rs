@@ -9,7 +9,7 @@ const WIDE: usize = 79;
 pub(super) fn print(printer: &ProgressPrinter, rows: &[RunTiming]) -> Result<(), CliError> {
     rows.iter().try_for_each(|row| printer.object(row))?;
     printer.heading("What you waited for, in milliseconds, all measured in this run")?;
-    printer.people(|| lines(rows, printer.columns()).join("\n") + "\n")
+    printer.print_for_people(|| lines(rows, printer.columns()).join("\n") + "\n")
 }
 
 fn lines(rows: &[RunTiming], columns: usize) -> Vec<String> {

@@ -114,7 +114,7 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<SessionScan, CliError> {
 }
 
 /// At most `limit` of the prompts, evenly chosen from the first to the last.
-pub(crate) fn evenly(prompts: &[PromptPosition], limit: usize) -> Vec<PromptPosition> {
+pub(crate) fn evenly_spaced(prompts: &[PromptPosition], limit: usize) -> Vec<PromptPosition> {
     let number = prompts.len();
     if number <= limit {
         return prompts.to_vec();
@@ -223,7 +223,7 @@ mod tests {
     fn a_sample_is_spread_over_all_of_it() {
         let place = |prompt| PromptPosition { file: 0, prompt };
         let all: Vec<_> = (0..10).map(place).collect();
-        let numbers = |limit| evenly(&all, limit).iter().map(|place| place.prompt).collect::<Vec<_>>();
+        let numbers = |limit| evenly_spaced(&all, limit).iter().map(|place| place.prompt).collect::<Vec<_>>();
         assert_eq!(numbers(3), [0, 3, 6]);
         assert_eq!(numbers(10), numbers(99));
         assert_eq!(numbers(9).len(), 9);

@@ -12,7 +12,7 @@ mod query;
 mod recorded_conversation;
 mod report;
 
-pub(crate) use self::files::{SessionScan, evenly, scan};
+pub(crate) use self::files::{SessionScan, evenly_spaced, scan};
 pub(crate) use self::formats::Product;
 pub(crate) use self::measure::Match;
 pub(crate) use self::query::{EvaluationQuery, RequestPrefix, ask, questions};

@@ -61,7 +61,7 @@ impl IndexModels {
         match self.request_words(translator, query.trim(), permitted).await {
             Ok(words) => words,
             Err(failure) => {
-                self.tell_once(&format!("the query is compared as it is written: {failure}"));
+                self.notice_once(&format!("the query is compared as it is written: {failure}"));
                 self.lock().translating.note(&failure);
                 None
             }
@@ -99,7 +99,7 @@ impl IndexModels {
             return Err(ModelFailure::Refused { message, source: None });
         };
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-        self.tell_once(&format!(
+        self.notice_once(&format!(
             "searched for these words as well: {words} (of {}, {tokens} tokens)",
             model.name
         ));

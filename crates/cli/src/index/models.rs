@@ -177,7 +177,7 @@ impl IndexModels {
         match order {
             Ok(order) => Some(order),
             Err(failure) => {
-                self.tell_once(&format!("what was found is in the order of its words: {failure}"));
+                self.notice_once(&format!("what was found is in the order of its words: {failure}"));
                 self.lock().ranking.note(&failure);
                 None
             }
@@ -191,7 +191,7 @@ impl IndexModels {
 
     /// Notes that there are no vectors, for now or in this process, and tells the user once.
     pub(super) fn no_vectors(&self, failure: &ModelFailure) {
-        self.tell_once(&format!("searches compare words alone: {failure}"));
+        self.notice_once(&format!("searches compare words alone: {failure}"));
         self.lock().embedding.note(failure);
     }
 
@@ -200,7 +200,7 @@ impl IndexModels {
         std::mem::take(&mut self.lock().notices)
     }
 
-    pub(super) fn tell_once(&self, text: &str) {
+    pub(super) fn notice_once(&self, text: &str) {
         let mut state = self.lock();
         if !state.reported.iter().any(|reported| reported == text) {
             state.reported.push(text.to_owned());

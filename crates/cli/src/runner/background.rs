@@ -78,7 +78,7 @@ impl BackgroundRunner for BackgroundCommands {
             return Err(ToolError::failed(message));
         }
         let PreparedCommand { mut process, scratch } = self.runner.prepare(&request).await?;
-        let lifeline = Lifeline::tie(&self.runner, &mut process)?;
+        let lifeline = Lifeline::attach(&self.runner, &mut process)?;
         let running = start(process).map_err(not_started)?;
         let shared = Arc::new(SharedState {
             state: Mutex::new(CommandState {

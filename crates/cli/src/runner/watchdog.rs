@@ -36,7 +36,10 @@ mod unix {
 
     impl Lifeline {
         /// Puts the process that waits for a command, and ends with this value, in the place of the command.
-        pub(in crate::runner) fn tie(runner: &BashRunner, command: &mut Command) -> Result<Self, ToolError> {
+        pub(in crate::runner) fn attach(
+            runner: &BashRunner,
+            command: &mut Command,
+        ) -> Result<Self, ToolError> {
             let (held, lifeline) = io::pipe().map_err(not_started)?;
             let Some(own) = &runner.confiner else {
                 return Err(ToolError::failed("this program cannot start itself to watch a command"));
@@ -98,7 +101,7 @@ mod windows {
 
     impl Lifeline {
         #[expect(clippy::unnecessary_wraps, reason = "on Unix it takes a pipe and a process")]
-        pub(in crate::runner) fn tie(
+        pub(in crate::runner) fn attach(
             _runner: &BashRunner,
             _command: &mut Command,
         ) -> Result<Self, ToolError> {

@@ -135,7 +135,7 @@ impl Consent {
 
     /// Starts the quiet time again after the user was elsewhere, because a letter that comes now was meant for
     /// something else.
-    pub(crate) fn came_back(&mut self, now: Instant) {
+    pub(crate) fn restart_quiet_time(&mut self, now: Instant) {
         self.quiet_from = now;
     }
 

@@ -70,7 +70,7 @@ impl ApprovalSubject<'_> {
     }
 
     /// What would be run or requested: a command line or an address.
-    pub(crate) fn reach(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         match self {
             Self::Server(ServerSetting { transport: Transport::Command(line), .. }) => shell_line(line),
             Self::Server(ServerSetting { transport: Transport::Url(url), .. }) => url.clone(),

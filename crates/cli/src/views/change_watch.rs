@@ -10,8 +10,8 @@ use std::sync::Mutex;
 
 use headstart_overlay_fs::file_times;
 
+use super::changed_files::{has_changed_since, is_newer};
 use super::closed_paths::keeps_times;
-use super::fresh::{has_changed_since, is_newer};
 use super::lock;
 use crate::workspace::unignored;
 
@@ -160,7 +160,7 @@ mod tests {
         }
 
         /// Behaves as if a new view had been made.
-        fn begin_anew(&mut self) {
+        fn reset(&mut self) {
             std::thread::sleep(TICK);
             self.fresh = file_times::since_now_ns();
         }
@@ -187,7 +187,7 @@ mod tests {
         ] {
             deed(place.folder.path());
             assert!(!place.is_fresh(), "{name}");
-            place.begin_anew();
+            place.reset();
             assert!(place.is_fresh() && place.is_quiet(), "after {name}");
             assert!(place.is_fresh(), "long after {name}");
         }
@@ -199,7 +199,7 @@ mod tests {
         fs::create_dir_all(place.at("out/deep")).unwrap();
         fs::create_dir(place.at(".git")).unwrap();
         fs::write(place.at("a/b/c/x.log"), "one").unwrap();
-        place.begin_anew();
+        place.reset();
         assert!(place.is_fresh());
         for _ in 0..3 {
             fs::write(place.at("out/deep/file"), "o").unwrap();
@@ -217,7 +217,7 @@ mod tests {
         let before = place.fresh;
         std::thread::sleep(TICK);
         fs::write(place.at("a/b/file"), "two").unwrap();
-        place.begin_anew();
+        place.reset();
         assert!(place.is_fresh() && place.is_quiet());
         assert_eq!(place.change_watch.unchanged(place.folder.path(), before), None);
         assert!(place.is_fresh());

@@ -75,7 +75,7 @@ impl Client {
     }
 
     /// Completes when the client no longer reads.
-    pub(super) async fn gone(&self) {
+    pub(super) async fn disconnected(&self) {
         self.0.out.closed().await;
     }
 

@@ -60,7 +60,7 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
             signal = signals.next() => {
                 break Err(CliError::Signalled { signal, what: "what was at work is gone, what was accepted stays".to_owned() });
             }
-            () = client.gone() => break Ok(()),
+            () = client.disconnected() => break Ok(()),
             read = next_line(&mut input, &mut line) => match read {
                 Ok(InputLine::Whole) => server.on_line(&line).await,
                 Ok(InputLine::TooLong) => {

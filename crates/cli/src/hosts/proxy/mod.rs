@@ -139,8 +139,8 @@ async fn relay(
 ) -> RelayEnd {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let Some(to_agent) = agent.out.as_ref().map(LineWriter::gauge) else { return RelayEnd::Agent };
-    let (editor, to_editor) = (runner.editor.clone(), runner.editor.gauge());
+    let Some(to_agent) = agent.out.as_ref().map(LineWriter::depth) else { return RelayEnd::Agent };
+    let (editor, to_editor) = (runner.editor.clone(), runner.editor.depth());
     // After the editor's last line, the remaining lines of the agent still go to the editor.
     let mut last = None;
     runner.run_effects(proxy);
@@ -151,7 +151,7 @@ async fn relay(
                 let what = "what ran ahead is gone, what was taken stays".to_owned();
                 return RelayEnd::Editor(Err(CliError::Signalled { signal, what }));
             }
-            () = editor.gone() => return RelayEnd::Editor(Ok(ExitStatus::Done)),
+            () = editor.disconnected() => return RelayEnd::Editor(Ok(ExitStatus::Done)),
             () = tokio::time::sleep_until(at), if last.is_some() => return RelayEnd::Editor(Ok(ExitStatus::Done)),
             line = of_editor.recv(), if last.is_none() && to_agent.has_room() => if let Some(line) = line {
                 proxy.editor(&line);

@@ -150,7 +150,7 @@ const PROFILES: [AgentProfile; 3] = [
                 ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
             ],
             report_arguments: &["debug", "config"],
-            against: against_asking,
+            against: conflicting_setting,
         }),
         reads: &[".local/share/opencode", ".config/opencode", ".local/state/opencode", ".cache/opencode"],
         copies: &[],
@@ -191,7 +191,7 @@ impl AgentProfile {
 
 /// Refuses if the user has permission rules of their own, because ours would widen or narrow them, or has plugins,
 /// because a plugin may answer questions. Neither effect is known well enough.
-fn against_asking(settings: &Value) -> Option<String> {
+fn conflicting_setting(settings: &Value) -> Option<String> {
     let is_set = |value: &Value, name: &str| match &value[name] {
         Value::Null => false,
         Value::Object(fields) => !fields.is_empty(),

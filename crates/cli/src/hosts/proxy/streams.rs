@@ -36,21 +36,21 @@ pub(super) fn lines(stream: impl AsyncRead + Unpin + Send + 'static) -> mpsc::Re
 }
 
 /// Sends lines to a side. Sending never waits, so that a side that reads slowly does not delay another one;
-/// [`TokenEstimate`] tells when to stop reading for it.
+/// [`QueueDepth`] tells when to stop reading for it.
 #[derive(Clone)]
 pub(super) struct LineWriter {
     lines: mpsc::UnboundedSender<Vec<u8>>,
-    gauge: TokenEstimate,
+    depth: QueueDepth,
 }
 
 /// The number of lines that wait for a side.
 #[derive(Clone, Default)]
-pub(super) struct TokenEstimate {
+pub(super) struct QueueDepth {
     waiting: Arc<AtomicUsize>,
     drained: Arc<Notify>,
 }
 
-impl TokenEstimate {
+impl QueueDepth {
     pub(super) fn has_room(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) < WAITING
     }
@@ -62,12 +62,12 @@ impl TokenEstimate {
 }
 
 impl LineWriter {
-    /// The outlet, and the task that writes. The task ends when the last clone of the outlet is dropped, or when the
+    /// The writer, and the task that writes. The task ends when the last clone of the writer is dropped, or when the
     /// side no longer reads.
     pub(super) fn new(mut stream: impl AsyncWrite + Unpin + Send + 'static) -> (Self, JoinHandle<()>) {
         let (lines, mut waits) = mpsc::unbounded_channel::<Vec<u8>>();
-        let gauge = TokenEstimate::default();
-        let outlet = Self { lines, gauge: gauge.clone() };
+        let depth = QueueDepth::default();
+        let writer = Self { lines, depth: depth.clone() };
         let writing = tokio::spawn(async move {
             let mut text = Vec::new();
             while let Some(line) = waits.recv().await {
@@ -81,29 +81,29 @@ impl LineWriter {
                     next = if count < WAITING { waits.try_recv().ok() } else { None };
                 }
                 let written = stream.write_all(&text).await.is_ok() && stream.flush().await.is_ok();
-                gauge.waiting.fetch_sub(count, Ordering::Relaxed);
-                gauge.drained.notify_one();
+                depth.waiting.fetch_sub(count, Ordering::Relaxed);
+                depth.drained.notify_one();
                 if !written {
                     return;
                 }
             }
         });
-        (outlet, writing)
+        (writer, writing)
     }
 
     pub(super) fn send(&self, line: Vec<u8>) {
-        self.gauge.waiting.fetch_add(1, Ordering::Relaxed);
+        self.depth.waiting.fetch_add(1, Ordering::Relaxed);
         // If the side no longer reads, the proxy ends soon, so the error has no effect.
         let _ = self.lines.send(line);
     }
 
-    /// The number of waiting lines, without a clone of the outlet that would keep the task running.
-    pub(super) fn gauge(&self) -> TokenEstimate {
-        self.gauge.clone()
+    /// The number of waiting lines, without a clone of the writer that would keep the task running.
+    pub(super) fn depth(&self) -> QueueDepth {
+        self.depth.clone()
     }
 
     /// Completes when the side no longer reads.
-    pub(super) async fn gone(&self) {
+    pub(super) async fn disconnected(&self) {
         self.lines.closed().await;
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn begin(shared: &Arc<SharedState>, index: &Arc<Index>, models: &Arc<
         lower_priority();
         let done = keep(&shared, &index, &models, &embedder);
         if let Err(VectorError::Index(error)) = done {
-            models.tell_once(&format!("no more vectors are made: {error}"));
+            models.notice_once(&format!("no more vectors are made: {error}"));
         }
     };
     // Without the thread only words are compared.
@@ -97,7 +97,7 @@ async fn make(
     models.expect(embedding.dimensions());
     let left_out = index.store.vector_status(embedder.id())?.left_out();
     if 0 < left_out {
-        models.tell_once(&format!(
+        models.notice_once(&format!(
             "{left_out} chunks are over the limit of vectors; they are found by words alone"
         ));
     }

@@ -16,7 +16,7 @@ use crate::output::{self, one_line};
 const SILENT: Duration = Duration::from_secs(1);
 
 /// The tool servers of a conversation. A user at a terminal is asked about those of the project, and has a prompt
-/// before the servers are started ([`ServerTools::is_to_start`]).
+/// before the servers are started ([`ServerTools::has_pending_start`]).
 pub(crate) async fn begin(
     config: &Config,
     workspace: &str,
@@ -60,7 +60,7 @@ async fn ask(subject: &ApprovalSubject<'_>) -> Result<bool, CliError> {
         ApprovalSubject::Server(_) => "wants to reach a tool server",
         ApprovalSubject::Http(_) => "wants to offer a tool behind an address",
     };
-    let mut text = format!("This project {what}:\n  {}: {}\n", subject.name(), one_line(&subject.reach()));
+    let mut text = format!("This project {what}:\n  {}: {}\n", subject.name(), one_line(&subject.target()));
     let variables = subject.variables();
     if !variables.is_empty() {
         text.extend(["  It gets your variables ", &variables.join(", "), ".\n"]);

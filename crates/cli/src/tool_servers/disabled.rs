@@ -103,7 +103,7 @@ impl ServerTools {
         false
     }
 
-    pub(crate) fn is_to_start(&self) -> bool {
+    pub(crate) fn has_pending_start(&self) -> bool {
         false
     }
 
