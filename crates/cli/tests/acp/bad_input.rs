@@ -62,9 +62,9 @@ pub(crate) fn every_bad_line_has_its_error_and_the_next_line_its_answer() {
         ("session/prompt", json!({ "sessionId": 7, "prompt": [] }), "params.sessionId: "),
     ] {
         let answer = client.request(method, params);
-        let said = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        let message = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
-        assert!(said.starts_with(field), "{method}: {said}");
+        assert!(message.starts_with(field), "{method}: {message}");
     }
     let session = client.open(&user.session);
     for prompt in [

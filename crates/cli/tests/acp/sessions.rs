@@ -211,7 +211,7 @@ pub(crate) fn servers_of_the_editor_are_tools_of_the_session() {
         (json!({ "name": "…", "command": "x", "args": [], "env": [] }), "name"),
     ] {
         let answer = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [server] }));
-        let said = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        assert!(said.starts_with(&format!("params.mcpServers[0].{field}: ")), "{said}");
+        let message = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert!(message.starts_with(&format!("params.mcpServers[0].{field}: ")), "{message}");
     }
 }

@@ -73,9 +73,9 @@ pub(crate) fn every_tool_that_edits_shows_its_file_and_both_sides() {
         assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
         assert_eq!(user.read(file).unwrap(), "three\n");
         let path = user.session.workspace().canonicalize().unwrap().join(file);
-        let told: Vec<_> = client.log.iter().map(|(_, message)| &message["params"]["update"]).collect();
+        let updates: Vec<_> = client.log.iter().map(|(_, message)| &message["params"]["update"]).collect();
         let call =
-            told.iter().find(|update| update["sessionUpdate"] == "tool_call" && update["name"] == tool);
+            updates.iter().find(|update| update["sessionUpdate"] == "tool_call" && update["name"] == tool);
         let call = call.unwrap_or_else(|| panic!("{}", client.transcript()));
         assert_eq!(
             (&call["kind"], &call["locations"]),
@@ -83,7 +83,7 @@ pub(crate) fn every_tool_that_edits_shows_its_file_and_both_sides() {
             "{call}"
         );
         let old = (file == "notes.txt").then_some("one\n");
-        let end = told.iter().rfind(|update| update["toolCallId"] == call["toolCallId"]).unwrap();
+        let end = updates.iter().rfind(|update| update["toolCallId"] == call["toolCallId"]).unwrap();
         let diff = &end["content"][0];
         assert_eq!((&diff["type"], &diff["path"]), (&json!("diff"), &json!(path)), "{end}");
         assert_eq!((&diff["oldText"], &diff["newText"]), (&json!(old), &json!("three\n")), "{end}");
@@ -321,9 +321,9 @@ pub(crate) fn every_candidate_is_told_in_its_order() {
     let session = client.open(&user.session);
     client.said(&session, "begin");
     client.suggested("add tests", Some("ready"));
-    let told = client.log.iter().rfind(|(_, message)| is_update(message, "session_info_update")).unwrap();
+    let update = client.log.iter().rfind(|(_, message)| is_update(message, "session_info_update")).unwrap();
     let candidates =
-        told.1["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"].as_array().unwrap();
+        update.1["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"].as_array().unwrap();
     let texts: Vec<_> = candidates.iter().map(|candidate| candidate["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["add tests", "commit this", "Commit and push"]);
     client.said(&session, "Commit and push");

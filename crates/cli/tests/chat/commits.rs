@@ -116,7 +116,7 @@ fn what_a_view_did_not_give_is_said_before_the_question() {
 /// The user's commit is kept whatever they answer. The commit that was made ahead is kept next to it, or dropped.
 #[test]
 fn a_commit_of_the_users_meanwhile_is_asked_about_and_stays() {
-    for (key, kept) in [("y", true), ("\x1b", false), ("a", false)] {
+    for (key, expected) in [("y", true), ("\x1b", false), ("a", false)] {
         let mut chat = project().says(0, "Asked anew.").chat_with_ghost("auto-edit");
         chat.wait_for("1 commit on main");
         chat.project.session.git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
@@ -134,8 +134,8 @@ fn a_commit_of_the_users_meanwhile_is_asked_about_and_stays() {
         }
         assert_eq!((log(&chat).as_str(), chat.read("tests.txt")), ("theirs\nfirst\n", None), "{key:?}");
         let refs = chat.project.session.git(&["for-each-ref", "--format=%(refname)", "refs/headstart"]);
-        assert_eq!(refs.lines().count(), usize::from(kept), "{key:?}");
-        if kept {
+        assert_eq!(refs.lines().count(), usize::from(expected), "{key:?}");
+        if expected {
             chat.project.session.git(&["merge", "-q", "--no-edit", refs.trim()]);
             assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
             assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "");

@@ -65,9 +65,12 @@ fn an_at_lists_files_folders_and_rules_and_what_is_chosen_is_told() {
     chat.wait_for("@src/lib.rs");
     chat.send("\x17this\r");
     chat.wait_for("I see it.");
-    let asked = server.requests()[0].json()["messages"].to_string();
-    assert!(asked.contains("fn parse() {}") && asked.contains("src/my parser.rs"), "{asked}");
-    assert!(!asked.contains("KEY=hidden"), "{asked}");
+    let request_body = server.requests()[0].json()["messages"].to_string();
+    assert!(
+        request_body.contains("fn parse() {}") && request_body.contains("src/my parser.rs"),
+        "{request_body}"
+    );
+    assert!(!request_body.contains("KEY=hidden"), "{request_body}");
     chat.leave();
 }
 

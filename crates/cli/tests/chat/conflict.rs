@@ -128,7 +128,7 @@ fn several_files_have_a_word_each_and_a_capital_answers_for_all_that_is_left() {
 
 #[test]
 fn of_a_file_that_was_only_read_the_model_is_asked_again_or_nothing_is_done() {
-    for (key, told) in [("a", "The notes say mine.\n"), ("n", "nothing was written")] {
+    for (key, expected) in [("a", "The notes say mine.\n"), ("n", "nothing was written")] {
         let mut chat = project_with_suggestion()
             .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
             .says(0, "The notes say one.")
@@ -139,7 +139,7 @@ fn of_a_file_that_was_only_read_the_model_is_asked_again_or_nothing_is_done() {
         chat.take();
         chat.wait_for("notes.txt was read, and was changed meanwhile\n");
         chat.answer_to("notes.txt: [a]sk again / [n]o", key);
-        chat.wait_for(told);
+        chat.wait_for(expected);
         chat.send("\x15");
         chat.leave();
     }

@@ -180,7 +180,7 @@ fn color_of(screen: &vt100::Screen, text: &str, column: u16) -> Option<vt100::Co
 
 #[test]
 fn a_diff_is_told_as_its_reader_wants_it() {
-    for (form, told, not_told) in [
+    for (form, expected, not_told) in [
         ("words", "    1 ~ the [-first-]{+only+} line\n", "1 + the"),
         ("names", "✓ edit lib.txt  +1 -1\n", "line"),
     ] {
@@ -194,7 +194,7 @@ fn a_diff_is_told_as_its_reader_wants_it() {
         let mut chat = project.chat("auto-edit");
         chat.send("begin\r");
         chat.wait_for("It is edited.");
-        chat.wait_for(told);
+        chat.wait_for(expected);
         assert_eq!(chat.count(not_told), 0, "{form}: {}", chat.contents());
         chat.leave();
     }

@@ -154,14 +154,14 @@ fn chat_mode_offers_no_tools_and_runs_none() {
     let requests: Vec<_> = requests.iter().collect();
     let offers = |request: &Value| request.get("tools").is_some_and(|tools| tools[0].is_object());
     assert_eq!(requests.iter().map(offers).collect::<Vec<_>>(), [true, false, false, true]);
-    let said: Vec<_> = requests.iter().map(messages).collect();
+    let sent_requests: Vec<_> = requests.iter().map(messages).collect();
     assert_eq!(
-        said[1].last().unwrap().1,
+        sent_requests[1].last().unwrap().1,
         "[Note: You have no tools from now on, whatever was said of them before: answer in words.]\n\ntwo"
     );
-    let refused = &said[2].last().unwrap().1;
+    let refused = &sent_requests[2].last().unwrap().1;
     assert!(refused.contains("no tools are offered in chat mode"), "{refused}");
-    assert_eq!(said[3].last().unwrap().1, "[Note: You have your tools again from now on.]\n\nthree");
+    assert_eq!(sent_requests[3].last().unwrap().1, "[Note: You have your tools again from now on.]\n\nthree");
 }
 
 // Row: S9
@@ -411,9 +411,9 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
     chat.wait_for_row(">");
     chat.send("and now\r");
     chat.wait_for("Bye.");
-    let asked =
+    let nth_request =
         |requests: &mpsc::Receiver<Value>, number: usize| requests.iter().take(number).last().unwrap();
-    let with = asked(&requests, 10);
+    let with = nth_request(&requests, 10);
     let files = |chat: &Chat| ["a.txt", "tests.txt", "change.txt"].map(|path| chat.read(path));
     let made = files(&chat);
     let first = chat;
@@ -422,17 +422,17 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
         [Write("a.txt"), Says("Made."), Write("tests.txt"), Says("Tests are there."), Write("change.txt")];
     let answers = answers.into_iter().chain([Says("It is described."), Says("Bye.")]);
     let (mut chat, requests) = chat_and_requests(answers.collect(), "auto-edit");
-    for (prompt, said) in [
+    for (prompt, expected) in [
         ("begin", "Made."),
         ("add tests", "Tests are there."),
         ("describe the change", "It is described."),
         ("and now", "Bye."),
     ] {
         chat.send(&format!("{prompt}\r"));
-        chat.wait_for(said);
+        chat.wait_for(expected);
         chat.wait_for_row(">");
     }
-    let without = asked(&requests, 7);
+    let without = nth_request(&requests, 7);
     // Each chat has a folder of its own, so its path is replaced.
     let elsewhere = |request: &Value, chat: &Chat| {
         request.to_string().replace(chat.project.session.workspace().to_str().unwrap(), "WORKSPACE")

@@ -103,8 +103,8 @@ fn a_chat_without_a_model_lets_its_user_choose_one_by_a_number() {
     assert!(!file.exists());
     pty.send("y\r");
     pty.wait_for("headstart: qwen3:8b · default");
-    let kept = fs::read_to_string(&file).unwrap();
-    assert!(kept.starts_with("model = \"ollama:qwen3:8b\"\nbase_url = \"http://localhost:"), "{kept}");
+    let content = fs::read_to_string(&file).unwrap();
+    assert!(content.starts_with("model = \"ollama:qwen3:8b\"\nbase_url = \"http://localhost:"), "{content}");
     pty.send("\x04");
     assert_eq!(pty.exit_code(), 0);
     // The question is not asked again, and `headstart` alone now begins a chat.

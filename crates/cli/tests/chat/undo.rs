@@ -68,17 +68,17 @@ fn undo_takes_back_work_that_ran_ahead_and_the_ledger_hears_of_it() {
     assert_eq!(chat.exit_code(), 0);
     let state = chat.project.session.home().join(".local/state/headstart");
     let mut folders = vec![state];
-    let mut kept = String::new();
+    let mut text = String::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             if entry.path().is_dir() {
                 folders.push(entry.path());
             } else {
-                kept += &std::fs::read_to_string(entry.path()).unwrap_or_default();
+                text += &std::fs::read_to_string(entry.path()).unwrap_or_default();
             }
         }
     }
-    assert!(kept.contains(r#""outcome":"undone""#), "{kept}");
+    assert!(text.contains(r#""outcome":"undone""#), "{text}");
 }
 
 #[test]
@@ -101,8 +101,9 @@ fn another_model_answers_from_now_on() {
     chat.wait_for("plan · three · ");
     chat.send("who are you?\r");
     chat.wait_for("I am the third.");
-    let asked: Vec<_> = first.requests().iter().map(|request| request.json()["model"].clone()).collect();
-    assert_eq!(asked, ["one", "three"]);
+    let sent_requests: Vec<_> =
+        first.requests().iter().map(|request| request.json()["model"].clone()).collect();
+    assert_eq!(sent_requests, ["one", "three"]);
     chat.leave();
 }
 

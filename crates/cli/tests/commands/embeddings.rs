@@ -192,12 +192,12 @@ fn a_judge_puts_the_best_first_and_a_bad_one_changes_nothing() {
             "no answer within 1.5 s",
         ),
     ];
-    for (server, told) in &servers {
+    for (server, expected) in &servers {
         let outcome = with(server);
         assert_eq!(paths(&outcome), plain, "{outcome}");
         assert!(
-            outcome.stderr.contains("in the order of its words") && outcome.stderr.contains(told),
-            "{told}: {outcome}"
+            outcome.stderr.contains("in the order of its words") && outcome.stderr.contains(expected),
+            "{expected}: {outcome}"
         );
     }
 }
@@ -215,7 +215,7 @@ fn bad_answers_to_a_query_are_told_once_and_words_are_compared() {
         ("{".to_owned(), "not vectors"),
         (format!("{{\"data\": \"{}\"}}", "x".repeat(17 << 20)), "an answer of more than"),
     ];
-    for (body, told) in cases {
+    for (body, expected) in cases {
         let (session, outcome) = (project(), body.clone());
         let server = Server::answering(move |request| {
             if request.body.contains(QUERY) {
@@ -233,9 +233,13 @@ fn bad_answers_to_a_query_are_told_once_and_words_are_compared() {
         );
         session.run(&["index"]);
         let outcome = search(&session, QUERY);
-        assert_eq!(paths(&outcome), ["src/cart.rs"], "{told}: {outcome}");
-        assert_eq!(outcome.stderr.matches("searches compare words alone").count(), 1, "{told}: {outcome}");
-        assert!(outcome.stderr.contains(told), "{told}: {outcome}");
+        assert_eq!(paths(&outcome), ["src/cart.rs"], "{expected}: {outcome}");
+        assert_eq!(
+            outcome.stderr.matches("searches compare words alone").count(),
+            1,
+            "{expected}: {outcome}"
+        );
+        assert!(outcome.stderr.contains(expected), "{expected}: {outcome}");
     }
 }
 
@@ -273,18 +277,25 @@ fn a_server_that_is_down_slow_or_busy_is_told_once() {
         (Some(moved()), "a redirect (307)", true),
         (None, "cannot reach http://127.0.0.1:1/v1/embeddings", true),
     ];
-    for (server, told, also_by_index) in &cases {
+    for (server, expected, also_by_index) in &cases {
         let session = project();
         let url = server.as_ref().map_or(&down, |server| &server.base_url);
         configured(&session, &format!("embeddings = \"openai:e\"\nembeddings_url = \"{url}\"\n"));
         let outcome = search(&session, QUERY);
-        assert_eq!(paths(&outcome), ["src/cart.rs"], "{told}: {outcome}");
-        assert_eq!(outcome.stderr.matches("searches compare words alone").count(), 1, "{told}: {outcome}");
-        assert!(outcome.stderr.contains(told), "{told}: {outcome}");
+        assert_eq!(paths(&outcome), ["src/cart.rs"], "{expected}: {outcome}");
+        assert_eq!(
+            outcome.stderr.matches("searches compare words alone").count(),
+            1,
+            "{expected}: {outcome}"
+        );
+        assert!(outcome.stderr.contains(expected), "{expected}: {outcome}");
         if *also_by_index {
             let outcome = session.run(&["index"]);
             assert_eq!(outcome.code, Some(0), "{outcome}");
-            assert!(outcome.stderr.contains(told) && outcome.stdout.contains("2 files"), "{told}: {outcome}");
+            assert!(
+                outcome.stderr.contains(expected) && outcome.stdout.contains("2 files"),
+                "{expected}: {outcome}"
+            );
         }
     }
 }
@@ -340,11 +351,11 @@ fn a_setting_that_makes_no_sense_is_told_with_its_line() {
         ("rerank_url = \"http://h/v1\"", "needs code-index.rerank"),
         ("rerank = 3", "expected a string"),
     ];
-    for (lines, told) in cases {
+    for (lines, expected) in cases {
         configured(&session, &format!("{lines}\n"));
         let outcome = session.run(&["search", "login"]);
         assert!(
-            outcome.stderr.contains(told) && outcome.stderr.contains("config.toml:"),
+            outcome.stderr.contains(expected) && outcome.stderr.contains("config.toml:"),
             "{lines}: {outcome}"
         );
     }

@@ -154,8 +154,8 @@ fn without_machine(line: &Value) -> String {
 
 #[test]
 fn nothing_is_sent_without_a_yes_and_nothing_of_the_contents_is_printed() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let request_count = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&request_count);
     let server = Server::answering(move |_| {
         count.fetch_add(1, Ordering::SeqCst);
         says("{\"suggestion\":\"frobnicate it\"}")
@@ -170,9 +170,9 @@ fn nothing_is_sent_without_a_yes_and_nothing_of_the_contents_is_printed() {
     with(&["--json"]).assert_refused(1, &["--yes"]);
     let counted = with(&["--dry-run"]);
     assert!(counted.stdout.contains("4 requests to openai:m"), "{counted}");
-    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    assert_eq!(request_count.load(Ordering::SeqCst), 0);
     let told = [with(&["--yes"]), with(&["--yes", "--json"])];
-    assert_eq!(asked.load(Ordering::SeqCst), 8);
+    assert_eq!(request_count.load(Ordering::SeqCst), 8);
     for outcome in &told {
         assert_eq!(outcome.code, Some(0), "{outcome}");
         for word in ["frobnicate", "run the tests", "commit this", "Two files", "cat a.txt"] {
@@ -233,8 +233,8 @@ fn a_model_that_fails_again_and_again_is_left_alone() {
         headers: "",
         body: r#"{"error":{"message":"no such model"}}"#.to_owned(),
     };
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let request_count = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&request_count);
     let server = Server::answering(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         0 => says("{\"suggestion\":\"run the tests\"}"),
         _ => refuses(),
@@ -246,7 +246,7 @@ fn a_model_that_fails_again_and_again_is_left_alone() {
     let partly = session.run(&arguments);
     partly.assert_refused(1, &["not all could be asked", "no such model"]);
     assert!(partly.stdout.contains("1 of 1 suggested"), "{partly}");
-    assert_eq!(asked.load(Ordering::SeqCst), 4, "three failures in a row are enough");
+    assert_eq!(request_count.load(Ordering::SeqCst), 4, "three failures in a row are enough");
     session.run(&arguments).assert_refused(1, &["no such model"]);
 }
 
@@ -328,8 +328,8 @@ fn a_chat_of_ours_is_read_with_its_times() {
     let session = Session::with_project();
     let turn = |text: &str| json!({ "text": text, "delayMs": 30 });
     let model = session.recording(&json!({ "turns": [turn("Hello."), turn("It is."), turn("Done.")] }));
-    let said = session.run_with_input(&["chat", "--model", &model], "hello\nis it there?\nrun the tests\n");
-    assert_eq!(said.code, Some(0), "{said}");
+    let result = session.run_with_input(&["chat", "--model", &model], "hello\nis it there?\nrun the tests\n");
+    assert_eq!(result.code, Some(0), "{result}");
     let outcome = evaluate(&session, &["run the tests".into()], &["--yes", "--json"]);
     let lines = outcome.json();
     let prompts = of_type(&lines, "prompt");

@@ -55,8 +55,8 @@ fn total(session: &Session) -> Value {
 #[test]
 fn one_turn_is_not_called_turns() {
     let one = LEDGER.lines().next().unwrap().to_owned() + "\n";
-    let said = with_ledger(&one).run(&["stats"]);
-    assert!(said.stdout.contains("40,900 tokens in 1 turn and in hits"), "{said}");
+    let result = with_ledger(&one).run(&["stats"]);
+    assert!(result.stdout.contains("40,900 tokens in 1 turn and in hits"), "{result}");
 }
 
 #[test]

@@ -134,12 +134,12 @@ fn without_an_answer_a_search_goes_on_and_says_so() {
         ),
     ];
     let session = project();
-    for (server, told) in &servers {
+    for (server, expected) in &servers {
         configured(&session, server, "");
         let outcome = search(&session, &[]);
         assert_eq!(paths(&outcome), ["README.zh.md"], "{outcome}");
         assert_eq!(outcome.stderr.matches("the query is compared as it is written").count(), 1, "{outcome}");
-        assert!(outcome.stderr.contains(told), "{told}: {outcome}");
+        assert!(outcome.stderr.contains(expected), "{expected}: {outcome}");
     }
     // First no model is configured, and then one without a key.
     session.write("home/.config/headstart/config.toml", "");

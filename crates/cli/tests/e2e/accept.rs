@@ -86,9 +86,9 @@ fn a_boundarys_prefix_is_applied_and_the_pending_call_is_handed_back() {
     assert_eq!(session.only_row()["status"], "accepted");
     // The exit code is also 3 without --json. A second accept is refused, because it would do nothing.
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
-    let told = session.run(&["accept", &id]);
-    assert_eq!(told.code, Some(3), "{told}");
-    assert!(told.stdout.contains("not run, for it needs your consent"), "{told}");
+    let result = session.run(&["accept", &id]);
+    assert_eq!(result.code, Some(3), "{result}");
+    assert!(result.stdout.contains("not run, for it needs your consent"), "{result}");
     assert_eq!(session.text("new.txt").as_deref(), Some("new\n"));
     session.run(&["accept", &id]).assert_refused(1, &["accepted", &id]);
 }

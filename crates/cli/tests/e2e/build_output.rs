@@ -233,9 +233,9 @@ fn a_view_is_listed_and_what_a_killed_process_left_is_swept() {
     lines(&session, &["shadow", "warm", "--json", "--", "cargo", "check"]);
     let line = "mkdir target/a && head -c 3000000 /dev/zero > target/a/b && chmod 0 target/a && echo ready && sleep 60";
     let mut child = session.command(&["shadow", "run", "--", "bash", "-c", line]).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said, "ready\n");
+    let mut text = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut text).unwrap();
+    assert_eq!(text, "ready\n");
     let mut listed = lines(&session, &["shadow", "list", "--json"]);
     assert!(3 <= listed[0]["processes"].as_u64().unwrap(), "{listed:?}");
     assert_eq!(listed[0]["owner"], json!(child.id()));

@@ -226,8 +226,8 @@ fn what_is_not_done_for_a_user_is_a_boundary() {
         let mut session = repository();
         let before = session.hash();
         let (outcome, _) = run_calls(&mut session, vec![shell(command)], "auto-edit");
-        let told = boundary(&outcome);
-        assert!(told.0 == reason && told.1.contains(words), "{command}: {told:?}");
+        let boundary_line = boundary(&outcome);
+        assert!(boundary_line.0 == reason && boundary_line.1.contains(words), "{command}: {boundary_line:?}");
         assert_eq!(session.hash(), before, "{command}");
         assert_eq!(results(&outcome), "", "{command}");
     }
@@ -249,8 +249,11 @@ fn a_secret_that_is_committed_is_not_removed_by_a_commit_ahead() {
         "git read-tree --empty && git add -A && git commit -qm all",
     ] {
         let (outcome, _) = run_calls(&mut session, vec![writes("a.txt", "a\n"), shell(line)], "auto-edit");
-        let told = boundary(&outcome);
-        assert!(told.0 == "secret_path" && told.1.contains("keys/server.pem"), "{line}: {told:?}");
+        let boundary_line = boundary(&outcome);
+        assert!(
+            boundary_line.0 == "secret_path" && boundary_line.1.contains("keys/server.pem"),
+            "{line}: {boundary_line:?}"
+        );
     }
     let line = "git status --short && git add -A && git commit -qam all";
     let (outcome, id) = run_calls(&mut session, vec![writes("a.txt", "a\n"), shell(line)], "auto-edit");
@@ -311,8 +314,11 @@ fn a_linked_worktree_a_submodule_and_a_folder_of_a_repository_are_boundaries() {
             path,
             "commit",
         ]);
-        let told = boundary(&ran);
-        assert!(told.0 == "protected_path" && told.1.contains(words), "{below}: {told:?}");
+        let boundary_line = boundary(&ran);
+        assert!(
+            boundary_line.0 == "protected_path" && boundary_line.1.contains(words),
+            "{below}: {boundary_line:?}"
+        );
     }
     session.name("ASIDE", aside.to_str().unwrap());
 }
@@ -324,8 +330,11 @@ fn in_a_mode_that_asks_a_commit_is_a_boundary_where_nobody_is_asked_later() {
     let before = session.hash();
     let (outcome, _) =
         run_calls(&mut session, vec![shell("git commit -q --allow-empty -m empty")], "default");
-    let told = boundary(&outcome);
-    assert!(told.1.contains("1 commit on main") && told.1.contains("asks before a write"), "{told:?}");
+    let boundary_line = boundary(&outcome);
+    assert!(
+        boundary_line.1.contains("1 commit on main") && boundary_line.1.contains("asks before a write"),
+        "{boundary_line:?}"
+    );
     assert_eq!(session.hash(), before);
 }
 
@@ -342,9 +351,9 @@ fn a_command_of_the_users_own_shows_its_commits_and_applies_them_if_they_say_so(
     );
     assert_eq!(session.hash(), before);
     let applied = session.run(&[&line[..2], &["--apply", "--json"], &line[2..]].concat());
-    let told = applied.json().pop().unwrap();
+    let report = applied.json().pop().unwrap();
     assert_eq!(
-        (&told["applied"], &told["gitChange"]["summary"]),
+        (&report["applied"], &report["gitChange"]["summary"]),
         (&json!(true), &json!("1 commit on main")),
         "{applied}"
     );

@@ -118,10 +118,10 @@ fn the_second_command_of_work_sees_what_its_user_saved_after_the_first() {
         let before = on_disk(&session);
         let (outcome, _) = run_with_user_edit(&session, deed, Some(LOOK));
         assert_eq!(outcome.finished()["status"], "completed", "{name}: {outcome}");
-        let told = results(&outcome);
-        assert_eq!(told.len(), 2, "{name}: {outcome}");
-        assert_eq!(sorted(&told[0]), before.replace("made.txt\n", ""), "{name}: {outcome}");
-        assert_eq!(sorted(&told[1]), on_disk(&session), "{name}: {outcome}");
+        let tool_results = results(&outcome);
+        assert_eq!(tool_results.len(), 2, "{name}: {outcome}");
+        assert_eq!(sorted(&tool_results[0]), before.replace("made.txt\n", ""), "{name}: {outcome}");
+        assert_eq!(sorted(&tool_results[1]), on_disk(&session), "{name}: {outcome}");
     }
 }
 
@@ -163,8 +163,8 @@ fn what_is_staged_is_shown_again_and_is_a_conflict_where_its_user_saved_the_same
     let second = "bash -c 'cat a.txt new.txt; ls; echo more >> a.txt'";
     let (outcome, id) = work_of(&session, first, |at| save_by_rename(at, "a.txt", "saved\n"), Some(second));
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
-    let told = &results(&outcome)[1];
-    assert!(told.starts_with("ahead\nnew\na.txt\nd\nlink\nnew.txt\nsample.txt\n"), "{outcome}");
+    let tool_results = &results(&outcome)[1];
+    assert!(tool_results.starts_with("ahead\nnew\na.txt\nd\nlink\nnew.txt\nsample.txt\n"), "{outcome}");
     let refused = session.run(&["accept", &id, "--json"]);
     assert_eq!(refused.code, Some(4), "{refused}");
     assert_eq!(refused.json().pop().unwrap()["conflicts"][0]["path"], "a.txt", "{refused}");
@@ -185,9 +185,9 @@ fn the_model_is_told_what_a_new_view_lacks() {
     ] {
         fs::create_dir_all(session.workspace().join("out")).unwrap();
         let (outcome, _) = work_of(&session, first, deed, Some(second));
-        let told = &results(&outcome)[1];
-        assert_eq!(told.contains("without what earlier commands left in out"), lost, "{outcome}");
-        assert_eq!(told.contains("built"), !lost, "{outcome}");
+        let tool_results = &results(&outcome)[1];
+        assert_eq!(tool_results.contains("without what earlier commands left in out"), lost, "{outcome}");
+        assert_eq!(tool_results.contains("built"), !lost, "{outcome}");
     }
 }
 
@@ -202,8 +202,8 @@ fn git_in_a_view_sees_the_commits_of_its_user_and_those_of_the_work() {
         let session = project();
         session.make_repository(&["init", "-q"]);
         let (outcome, _) = work_of(&session, first, deed, Some(log));
-        let told = results(&outcome);
-        assert!(told.len() == 2 && told[1].starts_with(seen), "{name}: {outcome}");
+        let tool_results = results(&outcome);
+        assert!(tool_results.len() == 2 && tool_results[1].starts_with(seen), "{name}: {outcome}");
     }
 }
 

@@ -335,8 +335,9 @@ fn the_work_of_a_fast_model_is_not_said_to_be_cached() {
         arguments.push("add a farewell");
         let outcome = session.run(&arguments);
         assert_eq!(outcome.code, Some(0), "{outcome}");
-        let asked: Vec<_> = server.requests().iter().map(|request| request.json()["model"].clone()).collect();
-        assert_eq!(asked, vec![json!(if says_cached { "gemini-3-test" } else { "small" }); 4]);
+        let sent_requests: Vec<_> =
+            server.requests().iter().map(|request| request.json()["model"].clone()).collect();
+        assert_eq!(sent_requests, vec![json!(if says_cached { "gemini-3-test" } else { "small" }); 4]);
         let id = session.only_row()["id"].as_str().unwrap().to_owned();
         let shown = session.run(&["show", &id]).stdout;
         for page in [&outcome.stdout, &shown] {

@@ -26,12 +26,12 @@ fn scripted_work() -> Vec<ScriptedResponse> {
 
 /// For each request, the resource it asks for and the name under which its beginning is kept.
 fn cache_requests(requests: &[Request]) -> Vec<(String, Value)> {
-    let told = requests.iter().map(|request| {
+    let sent_requests = requests.iter().map(|request| {
         let line = request.head.lines().next().unwrap().to_lowercase();
         let body: Value = serde_json::from_str(&request.body).unwrap_or_default();
         (line.split(' ').take(2).collect::<Vec<_>>().join(" "), body["cachedContent"].clone())
     });
-    told.collect()
+    sent_requests.collect()
 }
 
 fn session() -> Session {

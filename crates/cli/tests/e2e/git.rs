@@ -95,9 +95,9 @@ fn a_commit_of_the_users_meanwhile_is_a_conflict() {
         "{told}"
     );
     assert_eq!(git(&user, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
-    let kept = session.run(&["accept", ID, "--mode", "auto-edit", "--keep-commits", "--json"]);
-    let commits = &kept.json()[0]["commits"];
-    assert_eq!((&commits["merge"], &commits["kept"]), (&"clean".into(), &true.into()), "{kept}");
+    let result = session.run(&["accept", ID, "--mode", "auto-edit", "--keep-commits", "--json"]);
+    let commits = &result.json()[0]["commits"];
+    assert_eq!((&commits["merge"], &commits["kept"]), (&"clean".into(), &true.into()), "{result}");
     assert_eq!(git(&user, &["log", "--format=%s"]), "theirs\nfirst\n");
     assert_eq!(git(&user, &["log", "--format=%s", &format!("refs/headstart/{ID}")]), "second\nfirst\n");
     git(&user, &["merge", "-q", "--no-edit", &format!("refs/headstart/{ID}")]);

@@ -79,6 +79,6 @@ fn a_provider_that_refuses_an_image_is_heard_in_its_own_words() {
     let chat = ["chat", "--json", "--model", &model, "--base-url", &server.base_url];
     let outcome = session.run_with_input(&chat, "what is on @shot.png?\n");
     assert!(format!("{outcome}").contains("No endpoints found that support image input"), "{outcome}");
-    let asked: Value = server.requests()[0].json();
-    assert!(asked.to_string().contains(DATA));
+    let request_body: Value = server.requests()[0].json();
+    assert!(request_body.to_string().contains(DATA));
 }

@@ -119,7 +119,7 @@ fn nothing_of_a_closed_file_is_answered_even_by_a_server_that_looks_for_it() {
 #[test]
 fn a_rename_is_staged_in_one_step_and_one_that_leads_out_is_refused() {
     let rename = call("rename", &json!({"path": "a.mock", "line": 1, "symbol": "one", "to": "uno"}));
-    for (part, told, text) in [
+    for (part, expected, text) in [
         ("good", "edited a.mock", "uno\ntwo\n"),
         ("outside", "nothing was changed", "one\ntwo\n"),
         ("closed", "nothing was changed", "one\ntwo\n"),
@@ -127,7 +127,7 @@ fn a_rename_is_staged_in_one_step_and_one_that_leads_out_is_refused() {
         let mut session = session(part, "");
         let before = session.hash();
         let (outcome, id) = session.speculate(&turns(std::slice::from_ref(&rename)), "auto-edit");
-        assert!(read(&outcome)[0].starts_with(told), "{part}: {outcome}");
+        assert!(read(&outcome)[0].starts_with(expected), "{part}: {outcome}");
         assert_eq!(session.hash(), before);
         let accepted = session.run(&["accept", &id, "--json"]);
         assert_eq!(accepted.code, Some(0), "{part}: {accepted}");

@@ -138,14 +138,14 @@ fn another_process_lists_shows_and_diffs() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&farewell(), "auto-edit");
     let commands = [vec!["list"], vec!["show", &id], vec!["diff", &id]];
-    let mut told = String::new();
+    let mut text = String::new();
     for command in &commands {
         let json: Vec<_> = command.iter().copied().chain(["--json"]).collect();
         let outcome = session.run(&json);
         assert!(!outcome.json().is_empty(), "{outcome}");
-        told += &outcome.to_string();
+        text += &outcome.to_string();
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(text);
     // Git accepts the same diff as it is printed for people.
     session.write("change.diff", session.run(&["diff", &id]).stdout);
     let mut git = std::process::Command::new("git");

@@ -277,9 +277,9 @@ fn a_machine_that_lies_is_not_believed() {
     for (answer, why) in cases {
         let session = session_with_remote_answer(&answer);
         let before = session.hash();
-        let told = session.run(&["shadow", "run", "--apply", "--", "true"]);
+        let result = session.run(&["shadow", "run", "--apply", "--", "true"]);
         let start: String = answer.chars().take(120).collect();
-        assert!(told.code != Some(0) && told.stderr.contains(why), "{start}: {told}");
+        assert!(result.code != Some(0) && result.stderr.contains(why), "{start}: {result}");
         assert_eq!(session.hash(), before, "{start}");
         assert!(!session.home().with_file_name("outside.txt").exists(), "{start}");
     }

@@ -229,9 +229,9 @@ fn what_changed_since_the_tests_is_told_or_is_a_conflict() {
     session.write("home/.config/headstart/config.toml", "[shadow]\nfresh = 'require'\n");
     is_refused(&session, &["accept", &id, "--json"]);
     session.write("home/.config/headstart/config.toml", "");
-    let told = session.run(&["accept", &id]);
-    assert_eq!(told.code, Some(0), "{told}");
-    assert!(told.stdout.contains("1 file changed since the last command ran ahead"), "{told}");
+    let result = session.run(&["accept", &id]);
+    assert_eq!(result.code, Some(0), "{result}");
+    assert!(result.stdout.contains("1 file changed since the last command ran ahead"), "{result}");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn what_a_view_refused_a_command_of_the_users_own_is_told_after_it() {
     let session = session();
     session.write("project/folder/file", "x\n");
     let renames = "import os; os.rename('folder', 'other')";
-    for (line, field, told) in [
+    for (line, field, expected) in [
         (vec!["python3", "-c", renames], "renaming", "rename a folder as a whole"),
         (vec!["bash", "-c", "echo 'ptrace: Operation not permitted.' >&2"], "tracing", "as a debugger does"),
         (vec!["bash", "-c", "echo 'su: Authentication failure'"], "privileges", "asked for more privileges"),
@@ -285,7 +285,7 @@ fn what_a_view_refused_a_command_of_the_users_own_is_told_after_it() {
     ] {
         let run = [&["shadow", "run", "--"], &line[..]].concat();
         let ran = session.run(&run);
-        assert!(ran.stderr.contains(told), "{ran}");
+        assert!(ran.stderr.contains(expected), "{ran}");
         let json = session.run(&[&["--json"], &run[..]].concat()).json().pop().unwrap();
         assert_eq!(json["refused"][field], true, "{json}");
     }

@@ -67,13 +67,21 @@ fn a_turn_goes_on_in_words_and_its_user_is_told() {
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|request| offers(request)).count(), 1, "it is refused once: {outcome}");
     // Each request begins with the messages of the one before.
-    let asked: Vec<Vec<Value>> = requests.iter().filter(|request| !offers(request)).map(messages).collect();
-    assert!(4 <= asked.len(), "{outcome}");
-    for pair in asked.windows(2) {
+    let sent_requests: Vec<Vec<Value>> =
+        requests.iter().filter(|request| !offers(request)).map(messages).collect();
+    assert!(4 <= sent_requests.len(), "{outcome}");
+    for pair in sent_requests.windows(2) {
         assert_eq!(pair[0], pair[1][..pair[0].len()], "{outcome}");
     }
-    assert!(asked[0][0]["content"].as_str().unwrap().contains("## write_file"), "{:?}", asked[0][0]);
-    assert_eq!(asked[1][2]["content"], json!(CALL.trim_end().replace("\": ", "\":").replace(", \"", ",\"")));
+    assert!(
+        sent_requests[0][0]["content"].as_str().unwrap().contains("## write_file"),
+        "{:?}",
+        sent_requests[0][0]
+    );
+    assert_eq!(
+        sent_requests[1][2]["content"],
+        json!(CALL.trim_end().replace("\": ", "\":").replace(", \"", ",\""))
+    );
 }
 
 // Row: S28

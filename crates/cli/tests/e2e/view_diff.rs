@@ -32,16 +32,20 @@ fn work_ahead_sees_what_it_has_staged_and_what_is_on_disk() {
         call("view_diff", json!({"staged": true})),
     ]);
     let (outcome, _) = session.speculate(&work, "auto-edit");
-    let told = results(&outcome);
+    let tool_results = results(&outcome);
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
-    assert!(told[0].contains("+and the bread\n") && told[0].ends_with("[untracked: own.txt]"), "{}", told[0]);
+    assert!(
+        tool_results[0].contains("+and the bread\n") && tool_results[0].ends_with("[untracked: own.txt]"),
+        "{}",
+        tool_results[0]
+    );
     assert_eq!(
-        told[4],
+        tool_results[4],
         "diff --git a/greeting.txt b/greeting.txt\n--- a/greeting.txt\n+++ b/greeting.txt\n@@ -1,2 +1,2 @@\n hello\n-world\n+moon\n\
          diff --git a/notes.txt b/notes.txt\n--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1,2 @@\n remember the milk\n+and the butter\n\
          [untracked: new.txt, own.txt]"
     );
-    for nothing in &told[5..7] {
+    for nothing in &tool_results[5..7] {
         assert_eq!(nothing, "[nothing that git knows differs from the last commit]");
     }
     assert_eq!(session.hash(), before);
@@ -64,9 +68,10 @@ fn what_is_closed_is_counted_and_never_shown() {
     let work: Vec<_> = asked.iter().map(|args| call("view_diff", args.clone())).collect();
     let (outcome, _) = session.speculate(&recording(&work), "default");
     assert!(!outcome.stdout.contains("secret\\n") && !outcome.stdout.contains("-password"), "{outcome}");
-    let told = results(&outcome);
+    let tool_results = results(&outcome);
     assert!(
-        told[0].contains("-remember the milk\n") && told[0].ends_with("[2 more differ, which are closed]"),
+        tool_results[0].contains("-remember the milk\n")
+            && tool_results[0].ends_with("[2 more differ, which are closed]"),
         "{outcome}"
     );
     for closed in [".env", "private/a.txt"] {

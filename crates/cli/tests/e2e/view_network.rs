@@ -32,9 +32,9 @@ impl Server {
             Ok((mut caller, _)) => {
                 caller.set_nonblocking(false).unwrap();
                 caller.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-                let mut said = String::new();
-                caller.read_to_string(&mut said).unwrap();
-                Some(said)
+                let mut text = String::new();
+                caller.read_to_string(&mut text).unwrap();
+                Some(text)
             }
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::WouldBlock);
@@ -73,8 +73,8 @@ fn a_command_has_the_network_where_its_users_file_allows_it_and_they_ask_for_it(
         assert!(!output.contains(offline), "{offline}: {output}");
     }
     assert_eq!(session.hash(), before, "nothing is written without --apply");
-    let said = session.run(&run(&call, &["--network"]));
-    assert!(said.stderr.contains("it had the network of this machine\n"), "{said}");
+    let result = session.run(&run(&call, &["--network"]));
+    assert!(result.stderr.contains("it had the network of this machine\n"), "{result}");
     assert_eq!(server.received().as_deref(), Some("said\n"));
 }
 

@@ -78,8 +78,8 @@ fn settings_that_are_kept_elsewhere_stay_there() {
     symlink("../dotfiles/claude.json", session.home().join(SETTINGS)).unwrap();
     session.run(&["hook", "claude-code", "--install"]);
     assert!(session.home().join(SETTINGS).is_symlink());
-    let kept = fs::read_to_string(session.home().join("dotfiles/claude.json")).unwrap();
-    assert!(kept.contains("hook claude-code"), "{kept}");
+    let content = fs::read_to_string(session.home().join("dotfiles/claude.json")).unwrap();
+    assert!(content.contains("hook claude-code"), "{content}");
     let elsewhere = session.home().join("elsewhere");
     let session = session.variable("CLAUDE_CONFIG_DIR", elsewhere.to_str().unwrap());
     session.run(&["hook", "claude-code", "--install"]);

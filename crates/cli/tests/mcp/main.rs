@@ -301,8 +301,11 @@ fn the_folder_is_the_one_root_of_the_client() {
             Ok(output) => assert_eq!(answer["result"]["structuredContent"]["output"], output, "{answer}"),
             Err(why) => {
                 assert_eq!(answer["error"]["code"], -32602, "{answer}");
-                let said = answer["error"]["message"].as_str().unwrap();
-                assert!(said.contains(why) && said.contains("--workspace"), "{said}");
+                let error_message = answer["error"]["message"].as_str().unwrap();
+                assert!(
+                    error_message.contains(why) && error_message.contains("--workspace"),
+                    "{error_message}"
+                );
             }
         }
     }

@@ -116,15 +116,15 @@ fn any_other_prompt_gives_it_up_without_a_trace() {
     let from = client.log.len();
     assert_eq!(client.said(&session, "something else"), "end_turn");
     assert_eq!(answer_text(&client, from), "Hello there.");
-    let told = client.log[from..]
+    let updates = client.log[from..]
         .iter()
         .map(|(_, message)| message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"].clone());
-    assert!(told.into_iter().any(|suggestions| suggestions == json!([])), "it is taken back");
+    assert!(updates.into_iter().any(|suggestions| suggestions == json!([])), "it is taken back");
     assert_eq!((user.read("made.txt"), user.read("by-shell.txt")), (None, None));
-    let kept =
+    let content =
         std::fs::read_to_string(user.session.home().join(".claude/projects").join(format!("{session}.json")))
             .unwrap();
-    assert!(!kept.contains(NEXT) && kept.contains("something else"), "{kept}");
+    assert!(!content.contains(NEXT) && content.contains("something else"), "{content}");
     client.suggested(NEXT, Some("ready"));
     assert_eq!(client.end(), Some(0));
     let mut next = user.client();

@@ -72,10 +72,10 @@ fn a_hostile_second_agent_gets_through_no_wall_of_its_view() {
         let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
         first["text"] == NEXT && first["_meta"]["headstart"]["state"] != "running"
     });
-    let said = fs::read_to_string(home.join(".claude/projects/attacks")).unwrap();
-    let rows: Vec<serde_json::Value> = said
+    let content = fs::read_to_string(home.join(".claude/projects/attacks")).unwrap();
+    let rows: Vec<serde_json::Value> = content
         .lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {said}")))
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {content}")))
         .collect();
     let leaks: Vec<_> = rows
         .iter()

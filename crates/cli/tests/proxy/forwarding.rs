@@ -101,30 +101,30 @@ fn an_agent_that_suggests_is_shown_in_every_editor() {
     let session = client.open(&user.session);
     let from = client.log.len();
     assert_eq!(client.said(&session, "hello"), "end_turn");
-    let told: Vec<_> =
+    let updates: Vec<_> =
         client.log[from..].iter().filter(|(own, _)| !own).map(|(_, message)| message.clone()).collect();
     let update = |message: &serde_json::Value| message["params"]["update"].clone();
     assert_eq!(
-        update(&told[1]),
+        update(&updates[1]),
         json!({ "sessionUpdate": "session_info_update", "title": "A title", "_meta": { "other": 1 } })
     );
     assert_eq!(
-        update(&told[2])["_meta"]["promptSuggestions"]["suggestions"],
+        update(&updates[2])["_meta"]["promptSuggestions"]["suggestions"],
         json!([{ "text": "run the tests" }])
     );
     let next = json!({ "name": "next", "description": "run the tests" });
     assert_eq!(
-        update(&told[3])["availableCommands"],
+        update(&updates[3])["availableCommands"],
         json!([next, { "name": "own", "description": "a command of the agent's" }])
     );
     // Nothing runs ahead for the suggestion, so taking it sends its text as a prompt.
     let from = client.log.len();
     assert_eq!(client.said(&session, "/next"), "end_turn");
     assert_eq!(super::answer_text(&client, from), "Hello there.");
-    let kept =
+    let content =
         std::fs::read_to_string(user.session.home().join(".claude/projects").join(format!("{session}.json")))
             .unwrap();
-    assert!(kept.contains(r#"["user", "run the tests"]"#), "{kept}");
+    assert!(content.contains(r#"["user", "run the tests"]"#), "{content}");
 }
 
 #[test]

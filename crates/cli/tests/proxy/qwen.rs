@@ -28,12 +28,12 @@ fn what_qwen_code_suggests_itself_is_shown_in_every_editor() {
     let (mut client, id) = after_two_turns(&session, &["--suggestions", "agent"], &product);
     client.suggested("run the tests", None);
     assert_eq!(client.said(&id, "/next"), "end_turn");
-    let asked = model.requests().iter().any(|request| {
+    let was_prompted = model.requests().iter().any(|request| {
         let messages =
             serde_json::from_str::<serde_json::Value>(&request.body).unwrap_or_default()["messages"].clone();
         let last = messages.as_array().and_then(|messages| messages.last().cloned()).unwrap_or_default();
         last["role"] == "user" && last["content"].to_string().contains("run the tests")
     });
-    assert!(asked, "it is a prompt as any other");
+    assert!(was_prompted, "it is a prompt as any other");
     assert_eq!(client.end(), Some(0));
 }

@@ -54,7 +54,7 @@ fn lock_project(user: &User) -> File {
 
 #[test]
 fn a_prompt_that_comes_while_an_accept_commits_waits() {
-    for (second, said) in [("something else", "Made.Hello there."), ("/next", "Made.Hello there.")] {
+    for (second, expected) in [("something else", "Made.Hello there."), ("/next", "Made.Hello there.")] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
         let held = lock_project(&user);
@@ -69,7 +69,7 @@ fn a_prompt_that_comes_while_an_accept_commits_waits() {
             let answer = client.until("an answer", is_answer);
             assert_eq!((&answer["id"], &answer["result"]["stopReason"]), (&json!(id), &json!("end_turn")));
         }
-        assert_eq!(answer_text(&client, from), said);
+        assert_eq!(answer_text(&client, from), expected);
         assert_eq!(user.read("made.txt").unwrap(), "made\n");
         let fork = user.stored_sessions().into_iter().find(|name| *name != session).unwrap();
         let file = user.session.home().join(".claude/projects").join(format!("{fork}.json"));
@@ -216,8 +216,8 @@ fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
     assert_eq!(client.said(&session, "something else"), "end_turn");
     client.suggested(NEXT, Some("ready"));
     client.request("_flush", json!({}));
-    let told = client.log[from..].iter().filter(|(own, _)| !own);
-    let strange: Vec<_> = told
+    let updates = client.log[from..].iter().filter(|(own, _)| !own);
+    let strange: Vec<_> = updates
         .filter(|(_, message)| message["params"]["sessionId"].as_str().is_some_and(|name| name != session))
         .collect();
     assert!(strange.is_empty(), "{strange:?}");

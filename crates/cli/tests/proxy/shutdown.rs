@@ -16,8 +16,8 @@ fn an_agent_that_dies_is_told_with_its_last_words() {
     let id = client.prompt(&session, "die");
     let answer = client.answer_to(id);
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
-    let said = answer["error"]["message"].as_str().unwrap();
-    assert!(said.contains("exit code 7") && said.contains("the last words"), "{said}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("exit code 7") && message.contains("the last words"), "{message}");
     assert_eq!(client.end(), Some(7));
 }
 
@@ -26,8 +26,8 @@ fn an_agent_that_is_not_there_is_told_so() {
     let user = User::with_agent("some-agent", json!({}));
     let mut client = user.start(&[], &["no-such-agent"]);
     let answer = client.request("initialize", json!({ "protocolVersion": 1 }));
-    let said = answer["error"]["message"].as_str().unwrap();
-    assert!(said.contains("no-such-agent cannot be started"), "{said}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("no-such-agent cannot be started"), "{message}");
     assert_eq!(client.end(), Some(127));
     let usage = user.session.run(&["acp-proxy"]);
     assert_eq!(usage.code, Some(2), "{usage}");
@@ -61,10 +61,10 @@ fn a_node_that_is_too_old_for_the_agent_is_named() {
         let session = client.open(&user.session);
         let id = client.prompt(&session, "die");
         let answer = client.answer_to(id);
-        let said = answer["error"]["message"].as_str().unwrap();
+        let message = answer["error"]["message"].as_str().unwrap();
         let node = user.session.home().join("bin/node").display().to_string();
         let named = format!("@some/agent 2.0.0 wants Node.js >=22.1 || ^20.9, and {node} is {version}");
-        assert_eq!(said.contains(&named), is_named, "{said}");
+        assert_eq!(message.contains(&named), is_named, "{message}");
     }
 }
 
