@@ -94,8 +94,11 @@ impl Chat {
         let mode = mode.map(|mode| StatusItem { text: mode.to_owned(), is_marked: mode == "NORMAL" });
         let items = parts.filter_map(|part| self.status_item(*part, columns));
         let items = mode.into_iter().chain(items).collect();
-        let hints = self.take_hints(view).unwrap_or_default();
-        StatusLine { items, hints: hints.into_iter().chain(["? keys".to_owned()]).collect() }
+        let mut hints = self.take_hints(view).unwrap_or_default();
+        hints.push("? keys".to_owned());
+        // A question is answered by its own letters.
+        hints.retain(|_| self.question.is_none());
+        StatusLine { items, hints }
     }
 
     /// What the keys of the suggestion do now that its work has ended, the longest form first; `None` if they do
@@ -103,8 +106,7 @@ impl Chat {
     fn take_hints(&self, view: &View) -> Option<Vec<String>> {
         let suggestion = view.suggestion.as_ref()?;
         view.ahead.as_ref()?.finished.as_ref()?;
-        let is_elsewhere = self.question.is_some()
-            || self.editor.popup().is_some()
+        let is_elsewhere = self.editor.popup().is_some()
             || self.editor.searches_for().is_some()
             || view.phase != Phase::Idle;
         if is_elsewhere {

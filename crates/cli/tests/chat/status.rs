@@ -156,6 +156,16 @@ fn the_last_row_does_not_say_what_a_key_does_not_do() {
         chat.wait_for(hint);
         chat.leave();
     }
+    // While a question stands, only its own letters count.
+    let mut chat = project_with_work().chat_in("default", 80, 30);
+    chat.send("begin\r");
+    chat.wait_for(TAKES);
+    chat.take();
+    chat.wait_for("write this?");
+    assert_eq!(chat.count("takes it") + chat.count("   ? keys"), 0, "{}", chat.contents());
+    chat.answer_about_changes("y");
+    chat.wait_for("   ? keys");
+    chat.leave();
     // Where there is room for the mode and the context only, the hint is left out.
     let mut chat = project_with_work().chat_in("auto-edit", 24, 30);
     chat.send("begin\r");
