@@ -6,7 +6,6 @@
 //!
 //! NAME and HASH are those of the workspace, as for ledgers. No secret is stored there.
 
-use std::fs;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -24,6 +23,7 @@ use crate::workspace::state_name;
 #[derive(Debug, Clone)]
 pub(crate) struct Sessions {
     store: native::Sessions,
+    #[cfg(feature = "acp")]
     workspace: String,
 }
 
@@ -39,19 +39,23 @@ impl Sessions {
     /// The sessions of a workspace. Touches no file.
     pub(crate) fn of(state: &Path, workspace: &str) -> Self {
         let folder = state.join("sessions").join(state_name(Path::new(workspace)));
-        Self { store: native::Sessions::new(folder).about(workspace), workspace: workspace.to_owned() }
+        Self {
+            store: native::Sessions::new(folder).about(workspace),
+            #[cfg(feature = "acp")]
+            workspace: workspace.to_owned(),
+        }
     }
 
     /// The sessions of all workspaces whose paths are known.
     #[cfg(feature = "acp")]
     pub(crate) fn everywhere(state: &Path) -> Result<Vec<Self>, CliError> {
         let all = state.join("sessions");
-        let entries = match fs::read_dir(&all) {
+        let entries = match std::fs::read_dir(&all) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(CliError::io("read", &all)(error)),
         };
-        let of_folder = |entry: fs::DirEntry| {
+        let of_folder = |entry: std::fs::DirEntry| {
             let workspace = native::Sessions::workspace_of(&entry.path())?;
             // A folder that names another workspace than its own is ignored.
             Some(Self::of(state, &workspace)).filter(|sessions| sessions.folder() == entry.path())

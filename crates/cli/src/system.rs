@@ -16,9 +16,13 @@ pub(crate) use kernel::Kernel;
 pub(crate) use metadata::FileNumbers;
 pub(crate) use names::{is_inside, path_in, path_of_bytes, workspace_path};
 pub(crate) use pipes::{OutputPipe, input_pipe};
+#[cfg(any(feature = "acp", test))]
+pub(crate) use private_files::make_executable;
 pub(crate) use private_files::{
-    PrivateFile, can_write, make_executable, open_plain, owner_trouble, sync_folder, with_permissions,
+    PrivateFile, can_write, open_plain, owner_trouble, sync_folder, with_permissions,
 };
-pub(crate) use process_group::{Group, GroupLeader, end_process};
+#[cfg(feature = "acp")]
+pub(crate) use process_group::end_process;
+pub(crate) use process_group::{Group, GroupLeader};
 pub(crate) use shell::{find_bash, find_program, is_program, own_program, program_at};
 pub(crate) use variables::{users_folder, variable_name, variables};

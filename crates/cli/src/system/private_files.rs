@@ -95,6 +95,7 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Lets a file be run as a program, by this user alone.
+#[cfg(any(feature = "acp", test))]
 pub(crate) fn make_executable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700));

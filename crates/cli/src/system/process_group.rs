@@ -1,19 +1,22 @@
 //! A process together with everything that it started: a process group on Unix, a job object on Windows.
 
+#[cfg(all(unix, feature = "acp"))]
+pub(crate) use unix::end_process;
 #[cfg(unix)]
-pub(crate) use unix::{Group, GroupLeader, end_process};
+pub(crate) use unix::{Group, GroupLeader};
+#[cfg(all(windows, feature = "acp"))]
+pub(crate) use windows::end_process;
 #[cfg(windows)]
-pub(crate) use windows::{Group, GroupLeader, end_process};
+pub(crate) use windows::{Group, GroupLeader};
 
 #[cfg(unix)]
 mod unix {
     use std::any::Any;
     use std::io;
     use std::process::ExitStatus;
-    use std::time::Duration;
 
     use process_wrap::tokio::{CommandWrap, ProcessSession};
-    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    use rustix::process::{Pid, Signal, kill_process_group};
     use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
     /// A process group, which is killed when this is dropped.
@@ -55,7 +58,8 @@ mod unix {
         }
 
         /// Asks the processes of the group to end, and kills them if they still exist after this time.
-        pub(crate) fn end_within(self, time: Duration) {
+        #[cfg(feature = "mcp")]
+        pub(crate) fn end_within(self, time: std::time::Duration) {
             self.ask_to_end();
             let id = self.0;
             self.release();
@@ -68,6 +72,7 @@ mod unix {
         }
 
         /// Leaves what remains of the group alone.
+        #[cfg(feature = "mcp")]
         pub(crate) fn release(self) {
             let _ = std::mem::ManuallyDrop::new(self);
         }
@@ -92,12 +97,13 @@ mod unix {
     }
 
     /// Ends a process: asks it to, or kills it.
+    #[cfg(feature = "acp")]
     pub(crate) fn end_process(child: &mut Child, is_asked: bool) {
         let signal = if is_asked { Signal::TERM } else { Signal::KILL };
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(id) = id {
             // It may have ended just now.
-            let _ = kill_process(id, signal);
+            let _ = rustix::process::kill_process(id, signal);
         }
     }
 }
@@ -109,7 +115,6 @@ mod windows {
     use std::pin::pin;
     use std::process::ExitStatus;
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-    use std::time::Duration;
 
     use process_wrap::tokio::{ChildWrapper, CommandWrap, CreationFlags, JobObject, KillOnDrop};
     use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -150,11 +155,13 @@ mod windows {
         }
 
         /// Ends the processes of the job at once, because they cannot be asked.
-        pub(crate) fn end_within(self, _time: Duration) {
+        #[cfg(feature = "mcp")]
+        pub(crate) fn end_within(self, _time: std::time::Duration) {
             drop(self);
         }
 
         /// Ends what remains of the job, because no process can leave it.
+        #[cfg(feature = "mcp")]
         pub(crate) fn release(self) {
             drop(self);
         }
@@ -185,6 +192,7 @@ mod windows {
     }
 
     /// Ends a process, because a program without a window cannot be asked to end.
+    #[cfg(feature = "acp")]
     pub(crate) fn end_process(child: &mut Child, _is_asked: bool) {
         // It may have ended just now.
         let _ = child.start_kill();

@@ -95,6 +95,10 @@ impl ServerTools {
         Vec::new()
     }
 
+    pub(crate) async fn changed(&self) {
+        std::future::pending::<()>().await;
+    }
+
     pub(crate) fn notices(&self) -> Vec<String> {
         Vec::new()
     }
