@@ -11,7 +11,7 @@ use headstart_tool_gate::{Declaration, built_in};
 use super::show::{self, StyledLine};
 use crate::conversation::words::{call_title_of, counted, subject};
 use crate::output::shortened;
-use crate::terminal::{LiveRow, Style};
+use crate::terminal::{LiveKind, LiveRow, Style};
 
 /// Calls that took less are shown without their time.
 const MIN_TOLD: Duration = Duration::from_secs(2);
@@ -101,14 +101,11 @@ pub(super) fn running_time(ran: Duration, animations: bool) -> Option<String> {
 /// The rows of something that runs, with the end of what it prints.
 pub(super) fn running_rows(text: String, time: Option<String>, printed: Option<&str>) -> Vec<LiveRow> {
     let end = time.map(|time| format!("  {time}")).unwrap_or_default();
-    let mut rows = vec![LiveRow { text, end, style: Style::Accent }];
+    let mut rows = vec![LiveRow { end, ..LiveRow::new(LiveKind::Call, text, Style::Accent) }];
     let lines = printed_lines(printed.unwrap_or_default());
     let last = &lines[lines.len().saturating_sub(RUNNING_ROWS)..];
-    rows.extend(last.iter().map(|line| LiveRow {
-        text: format!("  {line}"),
-        end: String::new(),
-        style: Style::Dim,
-    }));
+    let output = last.iter().map(|line| LiveRow::new(LiveKind::Output, format!("  {line}"), Style::Dim));
+    rows.extend(output);
     rows
 }
 

@@ -19,7 +19,7 @@ use crate::conversation::words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
-use crate::terminal::{Diff, DiffForm, LiveRow, Passage, Style};
+use crate::terminal::{Diff, DiffForm, LiveKind, LiveRow, Passage, Style};
 
 /// The most lines that are shown of an edit when it is made.
 const MAX_DIFF_LINES: usize = 30;
@@ -335,7 +335,7 @@ impl Chat {
             match &**item {
                 Item::Call(_) if !reads.is_empty() => {
                     let (text, style) = calls::merged_reads_line(&reads);
-                    rows.push(LiveRow { text, end: String::new(), style });
+                    rows.push(LiveRow::new(LiveKind::Call, text, style));
                 }
                 Item::Call(call) if !call.stage.is_end() && !call.waiting => {
                     let time = self.running.get(&(key - 1)).and_then(|began| self.running_time(*began));

@@ -57,7 +57,7 @@ use crate::output::one_line;
 use crate::parts::ConversationParts;
 use crate::system::signals::Signals;
 use crate::terminal::{
-    Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveRow, Style, TerminalFeatures,
+    Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveKind, LiveRow, Style, TerminalFeatures,
     ThemeChoice,
 };
 pub(crate) use display::Display;
@@ -585,10 +585,6 @@ fn counts_down(settings: &Settings, display: &Display) -> bool {
 
 /// The queued prompts in order, each as one row.
 fn queued_rows(view: &View) -> Vec<LiveRow> {
-    let row = |text: &String| LiveRow {
-        text: format!("next: {}", one_line(text)),
-        end: String::new(),
-        style: Style::Dim,
-    };
+    let row = |text: &String| LiveRow::new(LiveKind::Queued, format!("next: {}", one_line(text)), Style::Dim);
     view.queued.iter().map(row).collect()
 }

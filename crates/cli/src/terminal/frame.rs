@@ -24,7 +24,7 @@ pub(crate) struct Frame {
 pub(crate) struct View<'a> {
     pub(crate) size: Size,
     pub(crate) palette: Palette,
-    /// What is running, one row each, above everything else. If there is no room for all rows, the last ones are shown.
+    /// What is running, one row each, above everything else, with the queued prompts last.
     pub(crate) live: &'a [LiveRow],
     /// A line above the prompt about background work. It is cut to one row.
     pub(crate) status: Option<&'a str>,
@@ -43,6 +43,17 @@ pub(crate) struct LiveRow {
     /// Follows the text, dim, and is never cut.
     pub(crate) end: String,
     pub(crate) style: Style,
+    pub(crate) kind: LiveKind,
+}
+
+/// What a row for something that is running shows. If there is no room for all rows, this decides which are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LiveKind {
+    Call,
+    /// A line that a command printed.
+    Output,
+    /// A prompt that waits for its turn.
+    Queued,
 }
 
 /// Draws the prompt with the typed text and the ghost. If the text has more rows than the terminal, the part around the
@@ -106,10 +117,9 @@ impl Frame {
         }
         self.rows.extend(below);
         let room = usize::from(view.size.rows / 2).saturating_sub(self.rows.len());
-        let live = &view.live[view.live.len().saturating_sub(room)..];
-        let rows = live.iter().map(|row| row.shown(view.size.columns));
-        self.rows.splice(0..0, rows);
+        let live = fitting_rows(view.live, room);
         self.cursor.row += live.len();
+        self.rows.splice(0..0, live.iter().map(|row| row.shown(view.size.columns)));
         // The footer is the first part that is left out.
         let footer = view.footer.filter(|footer| is_roomy && !footer.items.is_empty());
         if let Some(footer) = footer.filter(|_| self.rows.len() < usize::from(view.size.rows / 2)) {
@@ -119,7 +129,30 @@ impl Frame {
     }
 }
 
+/// At most `room` of the rows. Output is left out first, from its beginning on; then all queued prompts become one row
+/// with their number; then the first rows are left out.
+fn fitting_rows(live: &[LiveRow], room: usize) -> Vec<LiveRow> {
+    let mut rows = live.to_vec();
+    let mut excess = rows.len().saturating_sub(room);
+    rows.retain(|row| {
+        let is_left_out = 0 < excess && row.kind == LiveKind::Output;
+        excess -= usize::from(is_left_out);
+        !is_left_out
+    });
+    let queued = rows.iter().filter(|row| row.kind == LiveKind::Queued).count();
+    if room < rows.len() && 1 < queued {
+        rows.retain(|row| row.kind != LiveKind::Queued);
+        rows.push(LiveRow::new(LiveKind::Queued, format!("next: {queued} prompts"), Style::Dim));
+    }
+    rows.split_off(rows.len().saturating_sub(room))
+}
+
 impl LiveRow {
+    /// A row with nothing behind its text.
+    pub(crate) fn new(kind: LiveKind, text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), end: String::new(), style, kind }
+    }
+
     fn shown(&self, columns: u16) -> Row {
         let end = u16::try_from(self.end.width()).unwrap_or(u16::MAX);
         // Blanks at the beginning are kept, because they set a command's output apart.

@@ -54,7 +54,7 @@ pub(crate) use consent::{Consent, ConsentAnswer};
 pub(crate) use diff::{ChangedLine, Diff, DiffForm};
 pub(crate) use editor::{Action, Ghost, GhostDirection, LineEditor};
 pub(crate) use features::TerminalFeatures;
-pub(crate) use frame::{LiveRow, View, render};
+pub(crate) use frame::{LiveKind, LiveRow, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};
 pub(crate) use keymap::{Key, KeyMap};

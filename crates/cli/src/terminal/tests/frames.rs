@@ -4,8 +4,8 @@ use super::{events, play};
 use crate::terminal::frame::Frame;
 use crate::terminal::row::Position;
 use crate::terminal::{
-    Choice, Consent, Diff, Ghost, LineEditor, LiveRow, Markdown, Pager, Palette, Passage, Popup, Size,
-    StatusItem, StatusLine, Style, View, render,
+    Choice, Consent, Diff, Ghost, LineEditor, LiveKind, LiveRow, Markdown, Pager, Palette, Passage, Popup,
+    Size, StatusItem, StatusLine, Style, View, render,
 };
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
@@ -204,12 +204,8 @@ fn status_lines() {
         let _ = play(&mut editor, "hello");
         picture(&render(&editor, &view), columns)
     };
-    let live = |rows: usize| {
-        vec![
-            LiveRow { text: "● shell cargo test".to_owned(), end: String::new(), style: Style::Plain };
-            rows
-        ]
-    };
+    let call = || LiveRow::new(LiveKind::Call, "● shell cargo test", Style::Plain);
+    let live = |rows: usize| vec![call(); rows];
     let harmful = StatusLine { items: vec![item("\x1b[31m\u{202e}main")], hints: hints() };
     let pictures = [
         ("40 columns", shown(&items("auto-edit"), 40, 24, &[])),
@@ -223,6 +219,23 @@ fn status_lines() {
         ("harmful", shown(&harmful, 40, 24, &[])),
     ];
     hold("status_lines", &pictures);
+}
+
+#[test]
+fn live_rows() {
+    let call =
+        LiveRow { end: "  3 s".into(), ..LiveRow::new(LiveKind::Call, "● shell make", Style::Accent) };
+    let output = (1..=4).map(|line| LiveRow::new(LiveKind::Output, format!("  line {line}"), Style::Dim));
+    let queued = ["test it", "commit it", "push it"];
+    let queued = queued.map(|text| LiveRow::new(LiveKind::Queued, format!("next: {text}"), Style::Dim));
+    let live: Vec<_> = std::iter::once(call).chain(output).chain(queued).collect();
+    let shown = |rows| {
+        let view = View { size: Size { columns: 30, rows }, live: &live, ..STYLED };
+        picture(&render(&LineEditor::default(), &view), 30)
+    };
+    let pictures = [24, 16, 14, 10, 8, 6].map(|rows| (format!("{rows} rows"), shown(rows)));
+    let pictures: Vec<_> = pictures.iter().map(|(name, shown)| (name.as_str(), shown.clone())).collect();
+    hold("live_rows", &pictures);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::play;
 use super::screen::Wire;
 use crate::terminal::{
-    Choice, Diff, Ghost, LineEditor, LiveRow, Markdown, Palette, Popup, Screen, Size, StatusItem, StatusLine,
-    Style, Theme, View, render,
+    Choice, Diff, Ghost, LineEditor, LiveKind, LiveRow, Markdown, Palette, Popup, Screen, Size, StatusItem,
+    StatusLine, Style, Theme, View, render,
 };
 
 const SIZE: Size = Size { columns: 60, rows: 24 };
@@ -76,7 +76,8 @@ fn draw_all(screen: &mut Screen<Wire>, palette: Palette) {
         screen.print_above(text, style).unwrap();
     }
     screen.print_diff_above(&Diff::parse(PATCH), usize::MAX, "").unwrap();
-    let live = [LiveRow { text: "● shell ls".into(), end: "  3 s".into(), style: Style::Accent }];
+    let call = LiveRow::new(LiveKind::Call, "● shell ls", Style::Accent);
+    let live = [LiveRow { end: "  3 s".into(), ..call }];
     let item = |text: &str, is_marked| StatusItem { text: text.to_owned(), is_marked };
     let items = vec![item("yolo", true), item("main*", false), item("190k/200k", true)];
     let footer = StatusLine { items, hints: vec!["? keys".to_owned()] };
