@@ -60,7 +60,7 @@ fn all_of_them_are_taken_back_also_where_they_changed_one_file_again_and_again()
     let commits = commits.map(|(path, content)| place.write(path, content));
     let undone = place.tree.undo_several(&commits).unwrap();
     let paths = ["a", "b"].map(|path| WorkspacePath::parse(path).unwrap()).to_vec();
-    assert_eq!(undone, SeveralUndone { commits: 5, paths, stopped: None });
+    assert_eq!(undone, SeveralUndone { commits: 5, paths, ..SeveralUndone::default() });
     assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("1\n"), None));
     // They are no longer kept.
     assert_eq!(place.tree.undo_several(&commits).unwrap().stopped, Some(UndoOutcome::NotKept));

@@ -119,7 +119,7 @@ impl UndoWatch {
         }
     }
 
-    /// All commits that were made through this workspace, by the [digest](ChangeSet::digest_with) of what was
+    /// All commits that were made through this workspace and changed something, by the [digest](ChangeSet::digest_with) of what was
     /// committed, oldest first. Commits that were undone are included, and so are those of a conversation that is
     /// forgotten.
     pub fn commits(&self) -> Vec<ContentHash> {
@@ -317,8 +317,11 @@ impl WorkspaceWrapper for UndoWatch {
         }
         let outcome = commit_inner(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(committed) = &outcome {
-            let digest = changes.digest_with(beside);
-            self.digests.lock().unwrap_or_else(PoisonError::into_inner).push(digest);
+            // Work that changed nothing leaves nothing to take back.
+            if !changes.is_empty() || beside.is_some() {
+                let digest = changes.digest_with(beside);
+                self.digests.lock().unwrap_or_else(PoisonError::into_inner).push(digest);
+            }
             for (change, before) in changes.changes.iter().zip(before) {
                 let Some(before) = before else { continue };
                 self.note_commit(change, before, committed.merged.contains(&change.path)).await;

@@ -1,4 +1,5 @@
 use headstart_agent::AgentHandle;
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{OsTree, SeveralUndone, UndoOutcome};
 
 use super::words::{conflicts, counted};
@@ -31,7 +32,7 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoRes
     };
     let prompt = shortened(&one_line(&turn.prompt), 60);
     let nothing = format!("nothing of \"{prompt}\" was taken back");
-    let SeveralUndone { commits, paths, stopped } = match tree.undo_several(&turn.commits) {
+    let SeveralUndone { commits, paths, others, stopped } = match tree.undo_several(&turn.commits) {
         Ok(several) => several,
         Err(error) => return UndoResult::Refused(format!("{nothing}: {error}")),
     };
@@ -51,6 +52,8 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoRes
     if MAX_NAMED < paths.len() {
         lines.push(format!("… {} more", paths.len() - MAX_NAMED));
     }
+    let changes_of_git = others.iter().filter_map(|other| GitChange::try_from(other.as_str()).ok());
+    lines.extend(changes_of_git.map(|change| format!("taken back {}", change.summary())));
     let files = lines.join("\n");
     if !is_whole {
         let left = counted(turn.commits.len() - commits, "older change");
@@ -58,7 +61,8 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoRes
     }
     agent.note_commits_undone(&turn);
     let summary = format!(
-        "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did is not"
+        "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did{} is not",
+        if others.is_empty() { "" } else { " besides" }
     );
     UndoResult::Whole { files, summary }
 }

@@ -51,6 +51,21 @@ fn a_commit_is_asked_about_by_its_name_and_lands_with_its_files() {
 }
 
 #[test]
+fn undo_names_the_commit_that_it_takes_back() {
+    let mut chat = project().chat_with_ghost("auto-edit");
+    chat.wait_for("ahead ✓ ready · 1 file +1 -0, 1 commit on main");
+    chat.take();
+    chat.wait_for("of this was done ahead");
+    assert_eq!(log(&chat), "Add tests\nfirst\n");
+    chat.send("/undo\r");
+    chat.wait_for(
+        "as before  tests.txt\ntaken back 1 commit on main\nwhat \"add tests\" wrote is taken back",
+    );
+    assert_eq!((log(&chat).as_str(), chat.read("tests.txt")), ("first\n", None));
+    chat.leave();
+}
+
+#[test]
 fn no_leaves_nothing_of_a_commit() {
     let mut chat = project().chat_with_ghost("default");
     let before = chat.project.session.tree();

@@ -39,6 +39,23 @@ fn undo_takes_back_a_whole_turn_and_then_the_one_before() {
 }
 
 #[test]
+fn undo_passes_over_work_that_changed_nothing() {
+    let mut chat = project()
+        .writes(0, "first.txt", "1\n")
+        .says(0, "First answer.")
+        .suggests("add tests")
+        .says(0, "There is nothing to add.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready");
+    chat.take();
+    chat.wait_for("There is nothing to add.");
+    chat.send("/undo\r");
+    chat.wait_for("what \"begin\" wrote is taken back");
+    assert_eq!(chat.read("first.txt"), None);
+    chat.leave();
+}
+
+#[test]
 fn undo_changes_nothing_where_one_file_of_the_turn_was_edited_since() {
     let mut chat =
         project().writes(0, "a.txt", "a\n").writes(0, "b.txt", "b\n").says(0, "Done.").chat("auto-edit");

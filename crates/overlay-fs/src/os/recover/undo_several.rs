@@ -16,9 +16,21 @@ pub struct SeveralUndone {
     pub commits: usize,
     /// The paths that were put back, removed or restored.
     pub paths: Vec<WorkspacePath>,
+    /// What [other participants](crate::Workspace::commit_with) of these commits have taken back, as they named it,
+    /// latest first.
+    pub others: Vec<String>,
     /// Why not all were: the user has changed something since, or a commit is not kept. If this is found before the
     /// first one is taken back, none is.
     pub stopped: Option<UndoOutcome>,
+}
+
+/// What is found of a commit that is to be taken back.
+struct Found {
+    paths: Vec<WorkspacePath>,
+    /// What of it is not as the commit left it.
+    changed: Vec<Conflict>,
+    /// What another participant did.
+    other: Option<String>,
 }
 
 impl OsTree {
@@ -30,12 +42,14 @@ impl OsTree {
     /// error, in the very moment of the undo can leave the older ones in force.
     pub fn undo_several(&self, commits: &[ContentHash]) -> Result<SeveralUndone, TreeError> {
         let mut several = SeveralUndone::default();
+        let mut others = Vec::new();
         let mut conflicts = Vec::new();
         let mut later = BTreeSet::new();
         for place in (0..commits.len()).rev() {
-            let Some((paths, changed)) = self.look_at(commits, place)? else {
+            let Some(Found { paths, changed, other }) = self.look_at(commits, place)? else {
                 return Ok(SeveralUndone { stopped: Some(UndoOutcome::NotKept), ..several });
             };
+            others.push(other);
             // What a later one of these commits changed will be as this one left it, once the later one is taken
             // back.
             conflicts.extend(changed.into_iter().filter(|conflict| !later.contains(&conflict.path)));
@@ -45,11 +59,12 @@ impl OsTree {
             conflicts.sort_by(|one, other| one.path.cmp(&other.path));
             return Ok(SeveralUndone { stopped: Some(UndoOutcome::Conflict(conflicts)), ..several });
         }
-        for place in (0..commits.len()).rev() {
+        for (place, other) in (0..commits.len()).rev().zip(others) {
             match self.undo_found(|| self.find_nth(commits[place], 0)) {
                 Ok(UndoOutcome::Undone { paths, .. }) => {
                     several.commits += 1;
                     several.paths.extend(paths);
+                    several.others.extend(other);
                 }
                 Ok(outcome) => {
                     several.stopped = Some(outcome);
@@ -71,13 +86,8 @@ impl OsTree {
         Ok(several)
     }
 
-    /// What a commit changed, and what of it is not as the commit left it; `None` if it is not kept.
-    #[expect(clippy::type_complexity, reason = "two lists of one commit")]
-    fn look_at(
-        &self,
-        commits: &[ContentHash],
-        place: usize,
-    ) -> Result<Option<(Vec<WorkspacePath>, Vec<Conflict>)>, TreeError> {
+    /// A commit as it is found now; `None` if it is not kept.
+    fn look_at(&self, commits: &[ContentHash], place: usize) -> Result<Option<Found>, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
         // The same changes may have been made, taken back and made again.
@@ -89,7 +99,8 @@ impl OsTree {
             return Ok(None);
         }
         let changed = self.changed_since(&journal.steps).map_err(CommitFailure::into_error)?;
-        Ok(Some((journal.steps.into_iter().map(|step| step.path).collect(), changed)))
+        let paths = journal.steps.into_iter().map(|step| step.path).collect();
+        Ok(Some(Found { paths, changed, other: journal.beside }))
     }
 
     /// The commit of these changes that can be taken back: the last one, or the one before `later` others with the
