@@ -350,6 +350,7 @@ impl Core {
         self.offer_tools();
         if matches!(self.session_file.header, HeaderState::Written) {
             self.effects.push_back(Effect::KeepSession(session::cleared()));
+            self.clear_note();
         }
         Ok(())
     }

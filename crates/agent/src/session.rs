@@ -50,6 +50,8 @@ pub struct Session {
     pub torn: usize,
     /// The items of the conversation.
     pub(crate) items: Vec<Item>,
+    /// What the model has to know before the user's next words; empty if there is nothing.
+    pub(crate) note: String,
 }
 
 /// Why a session cannot be read.
@@ -103,6 +105,10 @@ enum SessionLine {
         text: String,
     },
     Cleared,
+    /// What the model has to know before the user's next words; this takes the place of an earlier note.
+    Note {
+        text: String,
+    },
     /// From here on the model has this history in place of everything before.
     Compacted {
         history: Vec<Message>,
@@ -153,6 +159,7 @@ impl Session {
             prompts: Vec::new(),
             torn: 0,
             items: Vec::new(),
+            note: String::new(),
         }
     }
 
@@ -160,6 +167,7 @@ impl Session {
         match line {
             SessionLine::Prompt { text, at, .. } => {
                 self.last = at;
+                self.note.clear();
                 self.prompts.push(text.clone());
                 self.items.push(Item::Prompt { text });
             }
@@ -171,7 +179,9 @@ impl Session {
             SessionLine::Cleared => {
                 self.history.clear();
                 self.items.clear();
+                self.note.clear();
             }
+            SessionLine::Note { text } => self.note = text,
             SessionLine::Compacted { history } => self.history = history,
             SessionLine::Session { .. } | SessionLine::Unknown => {}
         }
@@ -239,6 +249,11 @@ pub(crate) fn turn(prompt: &str, (at, ended): (u64, u64), messages: &[Message]) 
 /// The line after which nothing that was said before is known.
 pub(crate) fn cleared() -> String {
     line(&SessionLine::Cleared)
+}
+
+/// The line of what the model has to know before the user's next words.
+pub(crate) fn note(text: &str) -> String {
+    line(&SessionLine::Note { text: text.to_owned() })
 }
 
 /// The line after which the model has this history in place of everything before.

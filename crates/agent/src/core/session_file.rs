@@ -16,6 +16,8 @@ pub(super) struct SessionFileState {
     pub(super) sent_at: u64,
     /// The workspace, as the host's rules name it; empty if there is none.
     workspace: String,
+    /// The note that was kept last and that the model was not told yet.
+    note: String,
     pub(super) title: TitleQuery,
 }
 
@@ -57,6 +59,10 @@ impl Core {
         self.log.restore(session.items.clone());
         self.session_file.header = HeaderState::Written;
         self.session_file.title = TitleQuery::Done;
+        self.session_file.note.clone_from(&session.note);
+        if !session.note.is_empty() {
+            self.conversation.add_note(&session.note);
+        }
         let here = self.session_file.workspace.clone();
         let Some(there) = session.workspace.clone().filter(|there| !here.is_empty() && *there != here) else {
             return;
@@ -82,6 +88,7 @@ impl Core {
     /// Keeps a turn that has become part of the conversation.
     pub(super) fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
         let at = self.session_file.sent_at;
+        self.session_file.note.clear();
         let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
         if let HeaderState::Pending { title } =
             std::mem::replace(&mut self.session_file.header, HeaderState::Written)
@@ -94,6 +101,24 @@ impl Core {
             lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
         }
         self.effects.push_back(Effect::KeepSession(lines));
+    }
+
+    /// Keeps what the model has to know before the user's next words, if that has changed. While a turn runs, it may
+    /// still be told.
+    pub(super) fn keep_note(&mut self) {
+        if self.is_busy() || !matches!(self.session_file.header, HeaderState::Written) {
+            return;
+        }
+        let note = self.conversation.pending_note(&self.undone);
+        if note != self.session_file.note {
+            self.effects.push_back(Effect::KeepSession(session::note(&note)));
+            self.session_file.note = note;
+        }
+    }
+
+    /// Forgets the kept note together with everything that was said.
+    pub(super) fn clear_note(&mut self) {
+        self.session_file.note.clear();
     }
 
     /// If the conversation was made shorter and that is not kept yet, keeps it, behind the turns that came before.

@@ -84,6 +84,7 @@ impl Core {
     /// taken.
     pub(crate) fn add_note(&mut self, note: &str) {
         self.conversation.add_note(note);
+        self.keep_note();
     }
 
     /// Sets how much is done ahead from now on.
@@ -218,6 +219,7 @@ impl Core {
         self.mark_undone(undo_report);
         // The suggestion, and the work that ran for it, assumed that the files were as before.
         self.forget_suggestion();
+        self.keep_note();
     }
 
     /// Marks what is undone in the lists of applied files.

@@ -153,6 +153,7 @@ impl Core {
         }
         self.conversation.conclude(transcript, &ending);
         self.keep_compacted();
+        self.keep_note();
         let is_completed = ending == Ending::Completed;
         self.record_end(ending);
         let was_interrupted = std::mem::take(&mut self.interrupted);

@@ -49,6 +49,16 @@ fn what_was_kept_is_what_is_read() {
 }
 
 #[test]
+fn a_note_counts_until_a_prompt_has_told_it() {
+    let (text, _) = kept();
+    let noted = text + &note("first") + &note("the user has undone a.txt");
+    assert_eq!(Session::read(noted.as_bytes()).unwrap().note, "the user has undone a.txt");
+    for over in [turn("go on", (9, 9), &[]), cleared(), note("")] {
+        assert_eq!(Session::read((noted.clone() + &over).as_bytes()).unwrap().note, "", "{over}");
+    }
+}
+
+#[test]
 fn a_session_that_cannot_be_read_says_why() {
     let (text, _) = kept();
     let newer = text.replace(r#""version":1"#, r#""version":2"#);

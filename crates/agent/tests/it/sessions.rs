@@ -58,6 +58,32 @@ fn work_that_was_taken_is_part_of_it_and_what_was_only_ahead_is_not() {
     assert_eq!(prompts, ["talk", "talk more", "edit made.txt"]);
 }
 
+/// What the user has undone, and what the host has to say, reaches the model also if another process sends the next
+/// prompt; after that it is said no more.
+#[test]
+fn what_the_model_does_not_know_yet_is_told_by_the_next_process() {
+    let last_words = |harness: &Harness| {
+        let turns = lock(&harness.model.turns);
+        text_of(turns.last().unwrap().messages.last().unwrap())
+    };
+    let mut harness = Harness::new(&HarnessOptions::default());
+    harness.say("change notes.txt");
+    harness.write("notes.txt", "one\n");
+    harness.agent.files_changed();
+    harness.settle();
+    harness.agent.add_note("the user ran a command");
+    harness.settle();
+    let mut harness = again(harness);
+    let mut same = again(harness);
+    same.say("talk");
+    let told = last_words(&same);
+    assert!(told.contains("undone changes") && told.contains("- notes.txt"), "{told}");
+    assert!(told.contains("the user ran a command") && told.ends_with("\n\ntalk"), "{told}");
+    harness = again(same);
+    harness.say("talk on");
+    assert_eq!(last_words(&harness), "talk on");
+}
+
 /// What was cleared does not come back when the conversation is resumed.
 #[test]
 fn what_is_forgotten_stays_forgotten() {
