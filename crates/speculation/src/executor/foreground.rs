@@ -6,8 +6,8 @@ use futures::FutureExt;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace};
 use headstart_tool_gate::{
-    ApprovalMode, CallRef, DecidingPolicy, Decision, Effect, EffectKind, Gate, Reason, StandingConsent,
-    Verdict,
+    ApprovalMode, CallRef, DecidingPolicy, Decision, Declaration, Effect, EffectKind, Gate, Reason,
+    StandingConsent, Verdict,
 };
 use tracing::{Instrument, debug};
 
@@ -92,6 +92,11 @@ impl CallExecutor for ForegroundExecutor {
     }
 
     async fn prepare(&self, call: &ToolCall, permit: &CallPermit) -> Result<CallPreview, String> {
+        // A built-in tool for files reaches nothing there, whatever the user says.
+        let is_of_files = Declaration::built_in(&call.name).is_some() && !is_shell(call);
+        if is_of_files && permit.verdict.reason == Reason::OutsideWorkspace {
+            return Err(permit.verdict.detail.clone());
+        }
         if !self.tools.toolbox.is_edit(&call.name) {
             return Ok(CallPreview::default());
         }

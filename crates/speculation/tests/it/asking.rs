@@ -224,6 +224,24 @@ fn a_turn_in_the_foreground_asks_for_each_edit_as_ever() {
     assert_eq!(fixture.tree.snapshot(), before);
 }
 
+/// Tools for files reach nothing outside the workspace, so a yes would be of no use.
+#[test]
+fn nobody_is_asked_about_a_file_that_no_yes_can_reach() {
+    let fixture = fixture([calls([read("/etc/passwd"), write("../x.txt", "x\n")]), says("I see.")]);
+    fixture.host.rules.lock().unwrap().mode = ApprovalMode::AutoEdit;
+    let (turn, _events) = fixture.engine.turn(
+        fixture.model.clone(),
+        fixture.request(),
+        Transcript::new("do it"),
+        fixture.engine.limits,
+    );
+    assert_eq!(block_on(turn.run()).status(), Status::Completed);
+    assert!(fixture.host.asked.lock().unwrap().is_empty());
+    let requests = fixture.model.requests.lock().unwrap();
+    let told = serde_json::to_string(&requests.last().unwrap().messages).unwrap();
+    assert_eq!(told.matches("outside the workspace; use a path inside it").count(), 2, "{told}");
+}
+
 #[test]
 fn a_disk_is_as_untouched_as_memory_until_the_yes() {
     let folder = tempfile::tempdir().unwrap();
