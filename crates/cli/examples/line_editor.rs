@@ -174,7 +174,7 @@ impl Demo {
     fn submit(&mut self, text: &str) -> io::Result<()> {
         self.screen.print_above(&format!("> {text}"), Style::Strong)?;
         match text {
-            "ask" => self.consent = Some(Consent::about_call("run this?", None, Instant::now())),
+            "ask" => self.consent = Some(Consent::about_call("run this?", None, false, Instant::now())),
             "write" => self.consent = Some(Consent::about_changes("write this?", Instant::now())),
             "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, Instant::now())),
             "stale" => self.consent = Some(Consent::about_stale("a.txt:", Instant::now())),

@@ -31,13 +31,16 @@ pub(super) fn is_read(call: &ToolCall) -> bool {
     Declaration::built_in(&call.name) == Some(&built_in::READ_FILE)
 }
 
-/// The lines of a call that has ended. `detail` is what follows its title; `hint` says how to see what is left out.
+/// The lines of a call that is not drawn any more, because it has ended or the reader shows it. `detail` is what follows its title; `hint` says how to see what is left out.
 pub(super) fn finished_lines(item: &CallItem, mut detail: Vec<String>, hint: &str) -> Vec<StyledLine> {
     let result = ResultDisplay::of(item, hint);
     detail.extend(result.end.clone());
     detail.extend(item.took.filter(|took| MIN_TOLD <= *took).map(seconds));
     let (mark, style) = match item.stage {
         _ if result.failed => ("✗", Style::Removed),
+        _ if item.waiting => ("!", Style::Accent),
+        CallStage::Generating | CallStage::Generated => ("○", Style::Accent),
+        CallStage::Calling => ("●", Style::Accent),
         CallStage::Canceled | CallStage::Boundary => ("–", Style::Dim),
         _ => ("✓", Style::Accent),
     };

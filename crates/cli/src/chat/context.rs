@@ -89,10 +89,9 @@ impl Chat {
     }
 
     pub(super) fn change_theme(&mut self, name: Option<&str>) -> Result<(), CliError> {
+        let names = || Theme::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let Some(name) = name else {
-            let names: Vec<_> = Theme::ALL.iter().map(|(name, _)| *name).collect();
-            let text =
-                format!("the themes are {}; `theme` in your configuration keeps one", names.join(", "));
+            let text = format!("the themes are {}; `theme` in your configuration keeps one", names());
             return self.display.say(&text, Style::Dim);
         };
         match Theme::parse(name) {
@@ -101,9 +100,12 @@ impl Chat {
                 self.display.set_theme(theme);
                 self.display.say(&format!("the theme is {name}, for this chat"), Style::Dim)
             }
-            Err(problem) => self
-                .display
-                .say(&format!("/theme: {problem} (which is for the configuration)"), Style::Removed),
+            // The terminal is only asked for its background before the first key is read.
+            Err(_) if name == "auto" => self.display.say(
+                "/theme: a chat that runs cannot ask the terminal; `theme = \"auto\"` in your configuration does at the next start",
+                Style::Removed,
+            ),
+            Err(_) => self.display.say(&format!("/theme: {name:?} is none of {}", names()), Style::Removed),
         }
     }
 

@@ -160,10 +160,12 @@ fn places(call: &CallItem) -> Option<Passage> {
     (1 < places.len()).then(|| Passage::Text(format!("  {shown}{more}"), Style::Accent))
 }
 
+/// What came of a call. Of one that has no result there is what its command has printed last.
 fn output(call: &CallItem) -> Option<String> {
-    let text = match call.outcome.as_ref()? {
-        ToolOutcome::Error(message) => message.clone(),
-        ToolOutcome::Output(output) => output
+    let text = match call.outcome.as_ref() {
+        None => call.printed.clone()?,
+        Some(ToolOutcome::Error(message)) => message.clone(),
+        Some(ToolOutcome::Output(output)) => output
             .as_str()
             .map_or_else(|| serde_json::to_string_pretty(output).unwrap_or_default(), str::to_owned),
     };

@@ -64,7 +64,7 @@ impl Chat {
         let question = Question {
             id: *id,
             about: Arc::clone(about),
-            consent: about_call(&asks, always.clone()),
+            consent: about_call(&asks, always.clone(), about),
             asks,
             choices: Vec::new(),
             always,
@@ -145,7 +145,7 @@ impl Chat {
     fn ask_again(&mut self) {
         if let Some(question) = &mut self.question {
             question.why = None;
-            question.consent = about_call(&question.asks, question.always.clone());
+            question.consent = about_call(&question.asks, question.always.clone(), &question.about);
         }
     }
 
@@ -153,6 +153,14 @@ impl Chat {
         let Some(question) = self.question.take() else { return Ok(()) };
         let about = Arc::clone(&question.about);
         match (&*about, answer) {
+            (Subject::Call(judged), ConsentAnswer::Diff) => {
+                if let Some(changes) = &judged.changes {
+                    self.show_changes(changes)?;
+                }
+                let consent = about_call(&question.asks, question.always.clone(), &about);
+                self.question = Some(question.with_consent(consent));
+                Ok(())
+            }
             (Subject::Call(_), answer) => {
                 let (reply, line) = match (answer, &question.always) {
                     (ConsentAnswer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
@@ -264,8 +272,9 @@ pub(super) fn of_several(place: Option<(usize, usize)>) -> String {
     place.map(|(place, of)| format!(" ({place} of {of})")).unwrap_or_default()
 }
 
-fn about_call(asks: &str, always: Option<String>) -> Consent {
-    Consent::about_call(asks, always, Instant::now())
+fn about_call(asks: &str, always: Option<String>, about: &Subject) -> Consent {
+    let has_diff = matches!(about, Subject::Call(judged) if judged.changes.is_some());
+    Consent::about_call(asks, always, has_diff, Instant::now())
 }
 
 /// Whether the event is Ctrl-C.

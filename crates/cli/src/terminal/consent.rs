@@ -94,11 +94,14 @@ impl ConsentAnswer {
 
 impl Consent {
     /// Asks `question` about a call of a turn, such as `run this?`. If `always` is set, it says what the user can allow
-    /// for the rest of the session.
-    pub(crate) fn about_call(question: &str, always: Option<String>, now: Instant) -> Self {
-        let answers: &[ConsentAnswer] = match always {
-            Some(_) => &[ConsentAnswer::Yes, ConsentAnswer::Always, ConsentAnswer::No, ConsentAnswer::Why],
-            None => &[ConsentAnswer::Yes, ConsentAnswer::No, ConsentAnswer::Why],
+    /// for the rest of the session. `has_diff` says whether there are changes to be shown.
+    pub(crate) fn about_call(question: &str, always: Option<String>, has_diff: bool, now: Instant) -> Self {
+        use ConsentAnswer::{Always, Diff, No, Why, Yes};
+        let answers: &[ConsentAnswer] = match (&always, has_diff) {
+            (Some(_), true) => &[Yes, Always, No, Why, Diff],
+            (Some(_), false) => &[Yes, Always, No, Why],
+            (None, true) => &[Yes, No, Why, Diff],
+            (None, false) => &[Yes, No, Why],
         };
         Self { always, ..Self::with_answers(question, answers, now) }
     }
@@ -234,7 +237,7 @@ mod tests {
     #[test]
     fn only_a_deliberate_y_says_yes() {
         let shown_at = Instant::now();
-        let consent = Consent::about_call("run this?", None, shown_at);
+        let consent = Consent::about_call("run this?", None, false, shown_at);
         let handle = |now, event: &Event| consent.clone().handle(now, event);
         let later = shown_at + KEYS_IGNORED_FOR;
         let too_early = shown_at + KEYS_IGNORED_FOR / 2;
@@ -295,7 +298,7 @@ mod tests {
     #[test]
     fn a_line_answers_by_a_word_or_a_letter_unless_it_came_with_the_question() {
         let shown_at = Instant::now();
-        let consent = Consent::about_call("run this?", Some("`cargo test *`".to_owned()), shown_at);
+        let consent = Consent::about_call("run this?", Some("`cargo test *`".to_owned()), false, shown_at);
         assert_eq!(
             consent.spoken(),
             "run this? Answer with a word and Enter: yes; always, for `cargo test *` this session; no; why not."

@@ -16,11 +16,14 @@ impl PastedTexts {
     /// pasted text cannot contain such characters itself.
     pub(super) fn take<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let text = without_signs(text);
+        // Most terminals send a carriage return between lines.
+        let text =
+            if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
         let is_long = MAX_LINES < text.lines().count() || text.chars().nth(MAX_CHARS).is_some();
         let sign = SIGNS.clone().nth(self.0.len()).filter(|_| is_long);
         match sign {
             Some(sign) => {
-                self.0.push(text.replace("\r\n", "\n").replace('\r', "\n"));
+                self.0.push(text.into_owned());
                 Cow::Owned(sign.to_string())
             }
             None => text,
@@ -34,8 +37,10 @@ impl PastedTexts {
 
     /// The text with the labels of the pastes, and an offset in it after that change.
     pub(super) fn shown<'a>(&self, text: &'a str, place: usize) -> (Cow<'a, str>, usize) {
-        let label =
-            |index: usize, paste: &str| format!("[paste {}, {} lines]", index + 1, paste.lines().count());
+        let label = |index: usize, paste: &str| match paste.lines().count() {
+            1 => format!("[paste {}, {} characters]", index + 1, paste.chars().count()),
+            lines => format!("[paste {}, {lines} lines]", index + 1),
+        };
         let before = self.replaced(text.get(..place).unwrap_or(text), label).len();
         (self.replaced(text, label), before)
     }

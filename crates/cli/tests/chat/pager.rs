@@ -42,6 +42,33 @@ fn the_whole_conversation_is_read_unfolded_and_the_lines_are_as_before() {
     chat.leave();
 }
 
+/// Whoever reads before they answer sees that the call has not run, and whoever reads meanwhile what it has printed.
+#[test]
+fn a_call_that_has_not_ended_is_not_shown_as_done() {
+    let mut chat = project()
+        .shell(0, "echo begun; touch x; sleep 60")
+        .says(0, "Done.")
+        .chat_in("default", 80, 20);
+    chat.send("go\r");
+    chat.wait_for("run this?");
+    chat.send("\x14");
+    chat.wait_for("conversation · ");
+    chat.wait_for("! shell echo begun; touch x; sleep 60");
+    chat.send("q");
+    chat.wait_for("run this?");
+    chat.answer("y");
+    chat.wait_for("● shell echo begun");
+    chat.wait_for("  begun");
+    chat.send("\x14");
+    chat.wait_for("conversation · ");
+    chat.wait_for("● shell echo begun; touch x; sleep 60\n  begun");
+    chat.send("q\x03");
+    chat.wait_for("– shell echo begun");
+    chat.wait_for("> go\n");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
 #[test]
 fn what_is_new_is_the_work_ahead_and_else_the_last_output() {
     let mut chat = project().says(0, "Nothing.").chat("plan");

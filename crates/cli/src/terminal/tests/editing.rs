@@ -531,6 +531,17 @@ fn a_long_paste_is_one_letter_that_goes_out_whole() {
     assert_eq!(editor.whole_text(), expected);
 }
 
+/// Terminals differ in what they send between the lines of a paste.
+#[test]
+fn a_long_paste_is_recognized_by_each_kind_of_line_end() {
+    for end in ["\n", "\r", "\r\n"] {
+        let mut editor = LineEditor::default();
+        drop(editor.handle(&Event::Paste(vec!["line"; 13].join(end))));
+        assert_eq!(editor.text().chars().count(), 1, "{end:?}");
+        assert_eq!(editor.whole_text(), ["line"; 13].join("\n"));
+    }
+}
+
 #[test]
 fn a_short_paste_stands_as_it_is() {
     let mut editor = LineEditor::default();

@@ -110,11 +110,11 @@ fn ghost_text() {
 fn status_and_consent() {
     let status = |status| View { status: Some(status), ..STYLED };
     let consent = |question, view| {
-        picture(&Consent::about_call(question, None, Instant::now()).render(view), SIZE.columns)
+        picture(&Consent::about_call(question, None, false, Instant::now()).render(view), SIZE.columns)
     };
     let one_row = View { size: Size { columns: 30, rows: 2 }, ..status("working ahead") };
     let always = |columns, rows| {
-        let consent = Consent::about_call("run this?", Some("`make *`".to_owned()), Instant::now());
+        let consent = Consent::about_call("run this?", Some("`make *`".to_owned()), true, Instant::now());
         let view = View { size: Size { columns, rows }, ..STYLED };
         picture(&consent.render(&view), columns)
     };
