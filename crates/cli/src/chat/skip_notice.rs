@@ -77,7 +77,7 @@ impl Chat {
     pub(super) fn remaining_allowance(&self) -> String {
         self.agent.metering(|metering| match metering.remaining_budget(clock::unix_ms()) {
             Some(room) => format!(
-                "this session may lose {} more; of today's starts {:.1} are left",
+                "this session may lose {} more, and all of today's together {:.1} times what one may",
                 amount(metering.experience(), room.left),
                 room.day_starts_left
             ),

@@ -277,15 +277,18 @@ fn background(config: &Config, context: &Context) -> DoctorCheck {
     use headstart_budget::policy::Mode;
     let off =
         |what: &str| DoctorCheck::limited("background", format!("{what} switched off by your configuration"));
+    if context.environment.get("HEADSTART_BACKGROUND").is_some_and(|value| value == "off") {
+        return DoctorCheck::limited("background", "suggestions are switched off by HEADSTART_BACKGROUND");
+    }
     if config.background.mode == Mode::Off || !config.suggestions {
         return off("suggestions are");
     }
     if !config.speculation {
         return off("work ahead is");
     }
-    let machine = config.uses_local_model().then(|| Machine::of(&context.environment));
-    match machine.and_then(|machine| machine.trouble()) {
-        Some(hold) => DoctorCheck::limited("background", format!("the model is on this machine, and {hold}"))
+    let minds_machine = config.uses_local_model() && config.background.mode != Mode::Always;
+    match minds_machine.then(|| Machine::of(&context.environment)).and_then(|machine| machine.trouble()) {
+        Some(hold) => DoctorCheck::limited("background", hold.to_string())
             .help("`/background always` in a chat goes on all the same"),
         None => DoctorCheck::ok("background", "suggestions come after the second answer, and run ahead"),
     }

@@ -3,7 +3,7 @@
 mod page;
 
 use headstart_budget::ledger::{Day, Entry, Figures, Kind, LedgerContents, Outcome, Statistics};
-use headstart_budget::policy::{Experience, Habits, Policy, RemainingBudget, SkipReason};
+use headstart_budget::policy::{Experience, Habits, Mode, Policy, RemainingBudget, SkipReason};
 use headstart_forked_query::Money;
 use serde::Serialize;
 
@@ -151,6 +151,8 @@ impl StatisticsReport {
         let now = clock::unix_ms();
         let policy = config.background;
         let experience = Experience::of(config.tariff(), habits, &book.entries);
+        // Whoever wants suggestions always gets them on a busy machine, too.
+        let busy = busy.filter(|_| policy.mode != Mode::Always);
         let spared = |answer: Result<(), SkipReason>| answer.and(busy.map_or(Ok(()), Err));
         Self {
             workspace,

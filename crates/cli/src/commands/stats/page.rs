@@ -156,14 +156,19 @@ fn policy(report: &StatisticsReport, layout: PageLayout) -> String {
         let (left, start) = (amount(experience, room.left), amount(experience, room.start));
         let days = room.day_starts_left;
         rows.push(format!(
-            "a session that begins now may lose {left} of {start}; of today's starts {days:.1} are left"
+            "a session that begins now may lose {left} of {start}, and all of today's together {days:.1} times that"
         ));
     }
     let (taken, saved) = (percent(habits.chance()), habits.saves_seconds());
-    rows.push(format!(
-        "you take {taken} of the suggestions, and a run that you take saves {saved:.1} s; {} in a row were not taken",
-        habits.row
-    ));
+    rows.push(match habits.decided {
+        0 => format!(
+            "nothing is known yet of what you take: {taken} of the suggestions are assumed to be right, and each to save {saved:.1} s"
+        ),
+        _ => format!(
+            "over all projects, you take {taken} of the suggestions, and a run that you take saves {saved:.1} s; {} in a row were not taken",
+            habits.row
+        ),
+    });
     rows.extend(report.runs.err().map(|hold| format!("nothing runs ahead now, for {hold}")));
     text += &rows.join("\n");
     text + "\n" + &kinds(report, layout)
