@@ -1,21 +1,26 @@
-//! Views for another machine. This is the side of the exchange that has the views, on standard input and output.
+//! Views for another machine, or for an editor on this one. This is the side of the exchange that has the views, on
+//! standard input and output.
 //!
 //! A client that can start this program on this machine may run commands here anyway, so it is trusted. Even so,
-//! everything that it names is stored below this user's state folder. When its side of the stream ends, or it sends
-//! nothing for too long, everything that runs is ended.
+//! everything that it names is stored below this user's state folder, and a view over a folder itself is only given for
+//! the folder that the command line names. When its side of the stream ends, or it sends nothing for too long,
+//! everything that runs is ended.
 
 mod calls;
 mod copy;
 mod disk;
+mod local;
 mod log;
 mod stored;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use headstart_overlay_fs::{Content, ContentHash};
+use headstart_tool_gate::DenyRules;
 use headstart_toolbox::exchange::{
     ClientHello, ClientMessage, LineBuffer, ServerMessage, VERSION, decode_greeting, decode_line, encode_line,
 };
@@ -29,7 +34,9 @@ use crate::config::{Flags, ShadowConfig};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::program::program;
+use crate::store::Store;
 use crate::views::Views;
+use crate::{setup, workspace};
 use calls::ServedCall;
 use copy::WorkspaceCopy;
 pub(crate) use stored::{all as all_copies, remove as remove_copy};
@@ -51,7 +58,10 @@ const MAX_KEPT: usize = 256 << 20;
 struct ServeSession {
     workspace: String,
     tree: PathBuf,
-    copy: Mutex<WorkspaceCopy>,
+    /// The copy of the workspace; `None` if the views are over the workspace itself.
+    copy: Option<Mutex<WorkspaceCopy>>,
+    /// What the user's own rules close in the workspace itself. A copy has nothing that is closed.
+    deny: DenyRules,
     views: Arc<Views>,
     settings: ShadowConfig,
     quota: headstart_overlay_fs::Quota,
@@ -69,9 +79,11 @@ struct ContentCache {
     bytes: usize,
 }
 
-/// Answers requests until the client has disconnected.
+/// Answers requests until the client has disconnected. Views are over the folder `here` itself if there is one, and
+/// else over a copy of the client's workspace.
 pub(crate) async fn serve(
     context: &Context,
+    here: Option<&Path>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), CliError> {
@@ -79,7 +91,7 @@ pub(crate) async fn serve(
     let mut tasks = JoinSet::new();
     tasks.spawn(write(waiting, output));
     let mut asked = RequestReader { input, lines: LineBuffer::default(), buffer: vec![0; 256 << 10] };
-    let served = answer(context, &mut asked, out, &mut tasks).await;
+    let served = answer(context, here, &mut asked, out, &mut tasks).await;
     if served.is_err() {
         // The last message may not have been written yet, and it tells the client more than the end of the stream does.
         let _ = timeout(Duration::from_secs(2), tasks.join_next()).await;
@@ -89,6 +101,7 @@ pub(crate) async fn serve(
 
 async fn answer(
     context: &Context,
+    here: Option<&Path>,
     asked: &mut RequestReader<impl AsyncRead + Unpin>,
     out: mpsc::Sender<Vec<u8>>,
     tasks: &mut JoinSet<()>,
@@ -106,7 +119,11 @@ async fn answer(
             return Err(CliError::Unavailable(why));
         }
     };
-    let session = match ServeSession::open(context, hello, out.clone()) {
+    let opened = match here {
+        Some(here) => ServeSession::open_here(context, here, out.clone()),
+        None => ServeSession::open(context, hello, out.clone()),
+    };
+    let session = match opened {
         Ok(session) => Arc::new(session),
         Err(error) => {
             let _ = out.send(encode_line(&hello_message(None, vec![error.to_string()], None))).await;
@@ -154,7 +171,7 @@ impl ServeSession {
         // user about it.
         let config = context.config(&Flags::default(), state)?;
         let settings = with_client_limits(config.shadow, &hello);
-        let failed = |error: std::io::Error| {
+        let failed = |error: io::Error| {
             CliError::Unavailable(format!("the copy of the workspace cannot be kept: {error}"))
         };
         let copy = WorkspaceCopy::open(state, &hello, settings.copy_bytes).map_err(failed)?;
@@ -165,7 +182,8 @@ impl ServeSession {
         Ok(Self {
             workspace: hello.workspace,
             tree,
-            copy: Mutex::new(copy),
+            copy: Some(Mutex::new(copy)),
+            deny: DenyRules::default(),
             views,
             settings,
             quota,
@@ -175,18 +193,51 @@ impl ServeSession {
         })
     }
 
+    /// A session over the folder itself, with the limits and rules of this user's configuration.
+    fn open_here(context: &Context, here: &Path, out: mpsc::Sender<Vec<u8>>) -> Result<Self, CliError> {
+        let workspace = workspace::resolve(Some(here))?;
+        let tree = PathBuf::from(&workspace);
+        let config = context.config(&Flags::default(), &tree)?;
+        let rules = config.gate_context(workspace.clone())?;
+        if !rules.views {
+            return Err(CliError::Unavailable(
+                "views are turned off by HEADSTART_SHADOW or [shadow] enabled".to_owned(),
+            ));
+        }
+        let state = context.store().ok();
+        let state = state.as_ref().map(Store::state_folder);
+        let views = Arc::new(setup::any_views(&config, &workspace, &context.environment, state));
+        Ok(Self {
+            workspace,
+            tree,
+            copy: None,
+            deny: rules.deny,
+            views,
+            quota: config.limits.staged,
+            settings: config.shadow,
+            out,
+            contents: Mutex::default(),
+            view_bases: Mutex::default(),
+        })
+    }
+
+    /// The copy of the workspace. It is an error if the views are over the workspace itself.
+    fn copy(&self) -> io::Result<MutexGuard<'_, WorkspaceCopy>> {
+        let none = || io::Error::other("there is none, because the views are over the workspace itself");
+        self.copy.as_ref().map(lock).ok_or_else(none)
+    }
+
     async fn greet(self: &Arc<Self>) -> Result<(), CliError> {
         let session = Arc::clone(self);
         let digest = tokio::task::spawn_blocking(move || {
-            Ok::<_, std::io::Error>(lock(&session.copy).lock()?.digest())
+            let copy = session.copy.as_ref();
+            copy.map(|copy| Ok::<_, io::Error>(lock(copy).lock()?.digest())).transpose()
         });
         let digest = digest.await.map_err(|error| CliError::Unavailable(error.to_string()))?;
         let digest =
             digest.map_err(|error| CliError::Unavailable(format!("the copy cannot be read: {error}")))?;
         let hello = match self.views.support() {
-            ViewSupport::Views { tier } => {
-                hello_message(Some(*tier), self.views.notes().to_vec(), Some(digest))
-            }
+            ViewSupport::Views { tier } => hello_message(Some(*tier), self.views.notes().to_vec(), digest),
             ViewSupport::None { why } => hello_message(None, vec![why.clone()], None),
         };
         self.send(&hello).await;
@@ -264,6 +315,7 @@ impl RunningCalls {
             | ClientMessage::Content { id, .. }
             | ClientMessage::Gone { id } => *id,
             ClientMessage::Run(run) => run.id,
+            ClientMessage::RunLocal(run) => run.id,
             ClientMessage::Warm(warm) => warm.id,
             _ => return,
         };
@@ -274,8 +326,10 @@ impl RunningCalls {
             self.open.insert(id, sender);
             let call = ServedCall { session: Arc::clone(&self.session), id, more };
             let task = self.tasks.spawn(call.answer());
-            if let ClientMessage::Run(run) = &ask {
-                self.commands.insert(run.view.clone(), task);
+            match &ask {
+                ClientMessage::Run(run) => drop(self.commands.insert(run.view.clone(), task)),
+                ClientMessage::RunLocal(run) => drop(self.commands.insert(run.view.clone(), task)),
+                _ => {}
             }
         }
         if let Some(call) = self.open.get(&id) {
@@ -318,6 +372,6 @@ async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut output: impl AsyncWrite
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

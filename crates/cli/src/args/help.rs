@@ -325,7 +325,8 @@ Examples:
 
 pub(super) const SHADOW_SERVE: &str = "\
 Speaks the exchange of docs/formats.md until its input ends. It keeps a copy of each workspace that was sent \
-(`[shadow] copy_bytes` in the user's file bounds all of them), and runs commands in views over it.
+(`[shadow] copy_bytes` in the user's file bounds all of them), and runs commands in views over it. With --here there \
+is no copy: an editor on this machine has commands of work ahead run in views over the folder itself, and stages what they changed.
 
 In the configuration of the machine that has the workspace:
   [shadow]

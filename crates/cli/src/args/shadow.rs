@@ -1,5 +1,7 @@
 //! The commands about views.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::{WorkspaceArg, help};
@@ -27,7 +29,11 @@ pub(crate) enum Shadow {
     Diagnostics(ShadowDiagnostics),
     /// Give views to another machine, on standard input and output: what `[shadow] remote` of its user starts here
     #[command(after_help = help::SHADOW_SERVE)]
-    Serve,
+    Serve {
+        /// Over the files of this folder themselves, for an editor on this machine
+        #[arg(long, value_name = "DIR")]
+        here: Option<PathBuf>,
+    },
     /// Say what keeps views apart here, and try it: a write, a way out, an end by force; and which language servers there are
     Check {
         #[command(flatten)]

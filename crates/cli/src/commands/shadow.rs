@@ -107,8 +107,9 @@ struct TrialReport<'a> {
 pub(crate) async fn run(args: Shadow, context: &Context) -> Result<ExitStatus, CliError> {
     match args {
         Shadow::Check { workspace } => check(&workspace, context).await,
-        Shadow::Serve => {
-            serve::serve(context, tokio::io::stdin(), tokio::io::stdout()).await.map(|()| ExitStatus::Done)
+        Shadow::Serve { here } => {
+            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+            serve::serve(context, here.as_deref(), input, output).await.map(|()| ExitStatus::Done)
         }
         Shadow::Run(args) => run_command(&args, context).await,
         Shadow::List => stored::list(context),

@@ -28,7 +28,17 @@ pub(super) struct ServedCall {
 }
 
 /// Why a call failed.
-struct CallFailure(Failure, String);
+pub(super) struct CallFailure(pub(super) Failure, pub(super) String);
+
+impl From<ToolError> for CallFailure {
+    fn from(error: ToolError) -> Self {
+        match error {
+            ToolError::NoView { why, .. } => Self(Failure::NoView, why),
+            ToolError::Quota { message } => Self(Failure::Quota, message),
+            error => Self(Failure::Call, error.to_string()),
+        }
+    }
+}
 
 impl ServedCall {
     pub(super) async fn answer(mut self) {
@@ -37,6 +47,7 @@ impl ServedCall {
                 self.tree(since, digest, edits, more).await
             }
             Some(ClientMessage::Run(run)) => self.run(*run).await,
+            Some(ClientMessage::RunLocal(run)) => self.run_local(*run).await,
             Some(ClientMessage::Warm(warm)) => self.warm(warm).await,
             _ => return,
         };
@@ -113,11 +124,7 @@ impl ServedCall {
             time_limit: Duration::from_millis(run.time_ms),
             output_limit: run.output_bytes,
         };
-        let ran = session.views.run(request).await.map_err(|error| match error {
-            ToolError::NoView { why, .. } => CallFailure(Failure::NoView, why),
-            ToolError::Quota { message } => CallFailure(Failure::Quota, message),
-            error => CallFailure(Failure::Call, error.to_string()),
-        })?;
+        let ran = session.views.run(request).await?;
         for content in contents.values() {
             lock(&session.contents).put(content);
         }
@@ -147,7 +154,7 @@ impl ServedCall {
         let left: BTreeSet<_> = hashes.into_iter().filter(|hash| !found.contains_key(hash)).collect();
         let (session, tree, wanted) = (Arc::clone(&self.session), run.tree, left.clone());
         let look = tokio::task::spawn_blocking(move || {
-            let mut copy = lock(&session.copy);
+            let mut copy = session.copy()?;
             let mut copy = copy.lock()?;
             Ok::<_, io::Error>((copy.digest() == tree).then(|| copy.content(&wanted)))
         });
@@ -209,7 +216,7 @@ fn update_copy(
             format!("the copy of the workspace cannot be brought up to date: {error}"),
         )
     };
-    let mut copy = lock(&session.copy);
+    let mut copy = session.copy().map_err(failed)?;
     let mut copy = copy.lock().map_err(failed)?;
     let Some(target) = copy.after(since, edits) else {
         let _ = asks.blocking_send(ServerMessage::Unknown { id: 0 });
@@ -262,7 +269,7 @@ fn check(session: &ServeSession, target: &Manifest, digest: ContentHash) -> Resu
 
 fn build(session: &ServeSession, warm: &WarmRequest) -> Result<WarmResult, CallFailure> {
     let failed = |error: io::Error| CallFailure(Failure::NoView, error.to_string());
-    if lock(&session.copy).lock().map_err(failed)?.digest() != warm.tree {
+    if session.copy().map_err(failed)?.lock().map_err(failed)?.digest() != warm.tree {
         return Err(CallFailure(Failure::TreeChanged, "the workspace is in another state by now".to_owned()));
     }
     let commands: Vec<Command> = warm.lines.iter().map(|line| session.views.layer_command(line)).collect();

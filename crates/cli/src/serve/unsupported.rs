@@ -2,6 +2,8 @@
 
 mod stored;
 
+use std::path::Path;
+
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::context::Context;
@@ -11,6 +13,7 @@ pub(crate) use stored::{all as all_copies, remove as remove_copy};
 #[expect(clippy::unused_async, reason = "elsewhere it answers until the client has disconnected")]
 pub(crate) async fn serve(
     _context: &Context,
+    _here: Option<&Path>,
     _input: impl AsyncRead + Unpin,
     _output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), CliError> {

@@ -41,6 +41,7 @@ mod recording_formats;
 mod remote;
 mod rules;
 mod scope;
+mod served_here;
 mod server_mentions;
 mod shadow;
 mod suggest;

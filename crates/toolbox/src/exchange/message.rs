@@ -6,7 +6,7 @@ use headstart_overlay_fs::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::TreeEdit;
+use super::{LocalRunRequest, LocalRunResult, TreeEdit};
 use crate::{Tier, ViewOutput, ViewRefusals, ViewRequest};
 
 /// The version of the protocol. A new field that an older side may ignore does not change it; anything else does.
@@ -63,6 +63,9 @@ pub enum ClientMessage {
     },
     /// Runs a command in a view. The answer is `missing`, then `content` and `ran`, or `failed`.
     Run(Box<RunRequest>),
+    /// Runs a command in a view over the workspace itself, if the other side was started for it. The answer is
+    /// `ranLocal` or `failed`.
+    RunLocal(Box<LocalRunRequest>),
     /// Builds in advance what all views start with. The answer is `warmed` or `failed`.
     Warm(WarmRequest),
     /// The view is not needed any more. A command in it is ended.
@@ -124,6 +127,8 @@ pub enum ServerMessage {
     },
     /// The result of a command.
     Ran(Box<RunResult>),
+    /// The result of a command in a view over the workspace itself.
+    RanLocal(Box<LocalRunResult>),
     /// The result of building in advance.
     Warmed(WarmResult),
     /// A call failed.

@@ -1,0 +1,69 @@
+//! A command in a view over the workspace itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_overlay_fs::{ChangeKind, ChangeSet, OsTree, Overlay, Tree, TreeError};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::exchange::{
+    Failure, LocalRunRequest, LocalRunResult, MAX_LINE_BYTES, ServerMessage, encode_line, with_base,
+};
+use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewRequest};
+
+use super::calls::{CallFailure, ServedCall};
+
+impl ServedCall {
+    /// Runs a command and answers with what it changed, whose base is what is on this disk and below it.
+    pub(super) async fn run_local(&self, run: LocalRunRequest) -> Result<(), CallFailure> {
+        let session = &self.session;
+        if session.copy.is_some() {
+            let why = "the views are over a copy, because no folder was named when this was started";
+            return Err(CallFailure(Failure::NoView, why.to_owned()));
+        }
+        let rules = session.deny.rules().iter().cloned().chain(run.deny);
+        let deny = DenyRules::new(rules).map_err(|error| CallFailure(Failure::Call, error.to_string()))?;
+        // What an editor has not saved of a file that rules close is not shown either.
+        let mut below = run.below;
+        below.changes.retain(|change| !deny.closes(&change.path, run.secrets_open));
+        let no_view = |error: TreeError| CallFailure(Failure::NoView, error.to_string());
+        let tree = OsTree::open(&session.tree).map_err(no_view)?;
+        let below = with_base(&tree, with_modes(&tree, below).await).await.map_err(no_view)?;
+        let base = Arc::new(Overlay::new(Arc::new(tree), session.quota));
+        base.replace(&below).map_err(ToolError::from)?;
+        let staged = with_base(&*base, with_modes(&*base, run.staged).await).await.map_err(no_view)?;
+        let ran = session.views.run(ViewRequest {
+            command: run.command,
+            directory: run.directory,
+            view: ViewId::new(&run.view),
+            below: Arc::new(below),
+            staged: Arc::new(staged),
+            git: PriorGitChanges::default(),
+            base: base as Arc<dyn Tree>,
+            deny,
+            secrets: if run.secrets_open { SecretAccess::Open } else { SecretAccess::Closed },
+            time_limit: Duration::from_millis(run.time_ms),
+            output_limit: run.output_bytes,
+        });
+        let told = ServerMessage::RanLocal(Box::new(LocalRunResult::of(self.id, &ran.await?)));
+        let line = encode_line(&told);
+        if MAX_LINE_BYTES < line.len() {
+            let why = format!("what it changed is more than a message of {} MiB holds", MAX_LINE_BYTES >> 20);
+            return Err(CallFailure(Failure::Quota, why));
+        }
+        // If this fails, the client has disconnected, and the stream of its messages ends too.
+        let _ = session.out.send(line).await;
+        Ok(())
+    }
+}
+
+/// The same changes, in which a file that may be executed on disk stays so: an editor does not see that of a file, and
+/// so cannot say it of what is staged.
+async fn with_modes(tree: &dyn Tree, mut shown: ChangeSet) -> ChangeSet {
+    for change in &mut shown.changes {
+        if let ChangeKind::Write { executable, moved_from, .. } = &mut change.kind {
+            let source = moved_from.as_ref().unwrap_or(&change.path);
+            *executable |= tree.metadata(source).await.is_ok_and(|found| found.executable);
+        }
+    }
+    shown
+}

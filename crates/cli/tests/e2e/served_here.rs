@@ -1,0 +1,216 @@
+//! Holds how an editor on this machine has commands run in views over its folder itself (`shadow serve --here`). What a
+//! command can do to the machine from there, the tests of `editors/vscode` and of `headstart-shadow` attack.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::shadow::session;
+use crate::support::Session;
+
+/// A serving process and its greeting.
+struct Served {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    greeting: Value,
+}
+
+impl Served {
+    fn start(session: &Session, arguments: &[&str]) -> Self {
+        let mut child =
+            session.command(arguments).stdin(std::process::Stdio::piped()).spawn().expect("it starts");
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut served = Self { child, input, output, greeting: Value::Null };
+        let workspace = session.workspace();
+        served.send(&json!({"type": "hello", "version": 1, "program": "editor", "client": "editor", "workspace": workspace}));
+        served.greeting = served.next().expect("a greeting");
+        served
+    }
+
+    fn here(session: &Session) -> Self {
+        Self::start(session, &["shadow", "serve", "--here", session.workspace().to_str().unwrap()])
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// The next message that says something; `None` at the end.
+    fn next(&mut self) -> Option<Value> {
+        loop {
+            let mut line = String::new();
+            if self.output.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["type"] != "alive" {
+                return Some(message);
+            }
+        }
+    }
+
+    fn run(&mut self, command: &str, with: &Value) -> Value {
+        let mut message = json!({
+            "type": "runLocal", "id": 1, "view": "one", "command": command, "directory": ".",
+            "below": changes(&[]), "staged": changes(&[]), "deny": [], "secretsOpen": false,
+            "timeMs": 30_000, "outputBytes": 32_768,
+        });
+        message.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        self.send(&message);
+        self.next().expect("an answer")
+    }
+
+    /// Closes its input, and waits until it has ended.
+    fn close(mut self) {
+        drop(self.input.take());
+        let started = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < Duration::from_secs(20), "it stays");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn changes(files: &[(&str, &str)]) -> Value {
+    let change = |(path, content): &(&str, &str)| json!({"path": path, "base": null, "kind": {"type": "write", "content": content, "executable": false}});
+    json!({"changes": files.iter().map(change).collect::<Vec<_>>(), "reads": []})
+}
+
+/// What an answer stages: paths with their contents, or with the kind of change.
+fn staged(ran: &Value) -> Vec<(&str, &str)> {
+    fn row(change: &Value) -> (&str, &str) {
+        let (path, kind) = (&change["path"], &change["kind"]);
+        (path.as_str().unwrap(), kind["content"].as_str().or_else(|| kind["type"].as_str()).unwrap())
+    }
+    ran["staged"]["changes"].as_array().unwrap_or_else(|| panic!("{ran}")).iter().map(row).collect()
+}
+
+#[test]
+fn a_command_sees_what_is_staged_and_what_it_writes_is_in_the_answer_only() {
+    let session = session();
+    session
+        .write("project/a.txt", "a\n")
+        .write("project/.env", "KEY=1\n")
+        .write("project/private/x", "closed\n")
+        .write("project/users/x", "closed\n")
+        .write("project/.gitignore", "out\n")
+        .write("project/run.sh", "#!/bin/sh\necho old\n")
+        .write("home/.config/headstart/config.toml", "deny = [\"users\"]\n");
+    let script = session.workspace().join("run.sh");
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let before = session.hash();
+    let mut served = Served::here(&session);
+    assert_eq!((&served.greeting["type"], &served.greeting["tier"]), (&json!("hello"), &json!("kernel")));
+
+    let shown = json!({
+        "below": changes(&[("below.txt", "below\n"), (".env.local", "KEY=2\n"), ("private/y", "closed\n")]),
+        "staged": changes(&[("staged.txt", "staged\n"), ("run.sh", "#!/bin/sh\necho new\n")]),
+        "deny": ["private"],
+    });
+    let command = "cat below.txt staged.txt .env .env.local private/* users/x; ./run.sh; ls -A private users; \
+                   echo more >> a.txt; mkdir out; echo built > out/x; rm staged.txt";
+    let ran = served.run(command, &shown);
+    let output = ran["output"].as_str().unwrap();
+    assert!(output.starts_with("below\nstaged\n") && output.contains("new\n"), "{output}");
+    assert!(!output.contains("KEY") && !output.contains("closed"), "{output}");
+    assert_eq!(staged(&ran), [("a.txt", "a\nmore\n"), ("run.sh", "#!/bin/sh\necho new\n")], "{ran}");
+    assert_eq!((&ran["warm"], &ran["changes"]), (&json!(["out"]), &json!([])), "{ran}");
+    let (executable, base) =
+        (&ran["staged"]["changes"][1]["kind"]["executable"], &ran["staged"]["changes"][0]);
+    assert_eq!((executable, &base["baseContent"]), (&json!(true), &json!("a\n")));
+
+    // The view stays for the next command, which finds what is not staged only if git ignores it.
+    let same = json!({"below": shown["below"], "deny": shown["deny"]});
+    let ran = served.run("cat out/x a.txt; mkdir new; printf '\\377' > new/b", &same);
+    assert_eq!(ran["output"], "built\na\n");
+    let [folder, file] = [0, 1].map(|at| &ran["staged"]["changes"][at]);
+    assert_eq!(
+        (&folder["path"], &folder["kind"]["type"]),
+        (&json!("new"), &json!("createDirectory")),
+        "{ran}"
+    );
+    assert_eq!(
+        (&file["path"], &file["kind"]["content"]),
+        (&json!("new/b"), &json!({"base64": "/w=="})),
+        "{ran}"
+    );
+    assert_eq!(session.hash(), before);
+
+    let ran = served.run(
+        "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+        &json!({}),
+    );
+    assert!(ran["gitRefused"].as_str().unwrap().contains("can only be accepted in a terminal"), "{ran}");
+    let failed = served.run("true", &json!({"deny": ["!x"]}));
+    assert_eq!((&failed["type"], &failed["failure"]), (&json!("failed"), &json!("call")), "{failed}");
+    served.close();
+    assert_eq!(session.hash(), before);
+}
+
+#[test]
+fn a_folder_itself_is_given_only_where_the_command_line_names_it() {
+    let session = session();
+    session.write("project/a.txt", "a\n");
+    // Over a copy there is no view of the folder itself, whatever the client calls its workspace.
+    let mut served = Served::start(&session, &["shadow", "serve"]);
+    let failed = served.run("cat a.txt", &json!({}));
+    assert_eq!((&failed["type"], &failed["failure"]), (&json!("failed"), &json!("noView")), "{failed}");
+    served.close();
+    // Over the folder itself there is no copy.
+    let mut served = Served::here(&session);
+    let hash = "0".repeat(32);
+    for message in [
+        json!({"type": "tree", "id": 7, "digest": hash, "edits": []}),
+        json!({"type": "warm", "id": 7, "tree": hash, "lines": ["true"]}),
+        json!({"type": "run", "id": 7, "tree": hash, "view": "one", "command": "true", "directory": ".",
+               "below": [], "staged": [], "timeMs": 1_000, "outputBytes": 1_000}),
+    ] {
+        served.send(&message);
+        let failed = served.next().unwrap();
+        assert_eq!((&failed["type"], &failed["failure"]), (&json!("failed"), &json!("noView")), "{failed}");
+        assert!(failed["why"].as_str().unwrap().contains("over the workspace itself"), "{failed}");
+    }
+    served.close();
+}
+
+#[test]
+fn where_its_user_turned_views_off_there_are_none() {
+    let session = session();
+    session.write("home/.config/headstart/config.toml", "[shadow]\nenabled = false\n");
+    let mut served = Served::here(&session);
+    assert_eq!(served.greeting["tier"], Value::Null);
+    assert!(served.greeting["notes"][0].as_str().unwrap().contains("turned off"), "{}", served.greeting);
+    assert_eq!(served.next(), None);
+    served.close();
+}
+
+#[test]
+fn a_command_ends_with_the_input() {
+    let session = session();
+    let mut served = Served::here(&session);
+    let seconds = format!("27.{}3", std::process::id());
+    served.send(&json!({
+        "type": "runLocal", "id": 1, "view": "one", "command": format!("(setsid sleep {seconds} &); sleep {seconds}"),
+        "directory": ".", "below": changes(&[]), "staged": changes(&[]), "deny": [], "secretsOpen": false,
+        "timeMs": 60_000, "outputBytes": 1_000,
+    }));
+    let is_running = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.any(|line| line == format!("sleep\0{seconds}\0").into_bytes())
+    };
+    let wait_until = |wanted: bool| {
+        let started = Instant::now();
+        while is_running() != wanted {
+            assert!(started.elapsed() < Duration::from_secs(20), "running: {wanted}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait_until(true);
+    served.close();
+    wait_until(false);
+}

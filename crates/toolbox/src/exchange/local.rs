@@ -1,0 +1,61 @@
+//! Commands in views over the workspace itself, for a side that is on the same machine.
+
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
+use headstart_tool_gate::DenyRule;
+use serde::{Deserialize, Serialize};
+
+use super::RunResult;
+use crate::ViewOutput;
+
+/// A [`ViewRequest`](crate::ViewRequest) for a view over the workspace itself. It has the contents in it, because no
+/// network is between the two sides, and the rules, because the view is over files that they close.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LocalRunRequest {
+    /// Identifies the call.
+    pub id: u64,
+    /// [`ViewRequest::view`](crate::ViewRequest::view).
+    pub view: String,
+    /// [`ViewRequest::command`](crate::ViewRequest::command).
+    pub command: String,
+    /// [`ViewRequest::directory`](crate::ViewRequest::directory).
+    pub directory: WorkspacePath,
+    /// [`ViewRequest::below`](crate::ViewRequest::below). What it says of the workspace before the changes is ignored.
+    pub below: ChangeSet,
+    /// [`ViewRequest::staged`](crate::ViewRequest::staged), read in the same way.
+    pub staged: ChangeSet,
+    /// The rules of [`ViewRequest::deny`](crate::ViewRequest::deny), which count besides those of this side.
+    pub deny: Vec<DenyRule>,
+    /// Whether the view may show files whose names say that they hold a secret.
+    pub secrets_open: bool,
+    /// [`ViewRequest::time_limit`](crate::ViewRequest::time_limit), in milliseconds.
+    pub time_ms: u64,
+    /// [`ViewRequest::output_limit`](crate::ViewRequest::output_limit).
+    pub output_bytes: usize,
+}
+
+/// The answer to a [`LocalRunRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LocalRunResult {
+    /// Everything but the changes, which are in [`staged`](Self::staged).
+    #[serde(flatten)]
+    pub result: RunResult,
+    /// [`ViewOutput::changes`](crate::ViewOutput::changes).
+    pub staged: ChangeSet,
+}
+
+impl LocalRunResult {
+    /// The result of a view as the answer to a call. What commands did to the repository is not in it, because only
+    /// this side could accept that.
+    pub fn of(id: u64, ran: &ViewOutput) -> Self {
+        let result =
+            RunResult::of(id, &ViewOutput { changes: ChangeSet::default(), git: None, ..ran.clone() });
+        let made = ran.git.as_ref().map(|git| match git.summary() {
+            made if made.is_empty() => "that can only be accepted in a terminal".to_owned(),
+            made => format!("{made}, which can only be accepted in a terminal"),
+        });
+        let git_refused = result.git_refused.clone().or(made);
+        Self { result: RunResult { git_refused, ..result }, staged: ran.changes.clone() }
+    }
+}
