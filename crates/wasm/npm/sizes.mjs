@@ -10,10 +10,10 @@ import { join } from "node:path";
 const BUDGETS = {
   "to begin a conversation": { goal: 480, limit: 457 },
   "both parts": { goal: 860, limit: 1237 },
-  "whole module": { limit: 1199 },
+  "whole module": { limit: 1201 },
   "grammar and its parser": {},
-  "everything else": { limit: 988 },
-  core: { limit: 791 },
+  "everything else": { limit: 990 },
+  core: { limit: 794 },
   gate: { limit: 491 },
   controller: { goal: 30, limit: 30 },
   "code index": { limit: 260 },

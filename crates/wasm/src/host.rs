@@ -11,6 +11,7 @@ use crate::clock;
 use crate::failure::json;
 use crate::port::Callbacks;
 use crate::prompt_attachments::AttachmentFinder;
+use crate::views;
 
 /// The developer's program as the engine needs it.
 #[derive(Clone)]
@@ -40,7 +41,7 @@ impl Host for PortHost {
         // If the text is not a mode, nothing may happen.
         let mode = read_mode(&self.callbacks.mode()).unwrap_or(ApprovalMode::Plan);
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        GateContext { mode, ..rules.clone() }
+        GateContext { mode, views: views::support(&self.callbacks).has_views(), ..rules.clone() }
     }
 
     async fn prompt_attachments(

@@ -122,4 +122,6 @@ mod turn;
 #[cfg(feature = "engine")]
 mod undone;
 #[cfg(feature = "engine")]
+mod views;
+#[cfg(feature = "engine")]
 mod wire;

@@ -36,6 +36,18 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn command(this: &HostPort, request: &str) -> AnswersPort;
 
+    /// How views are kept apart from the machine, if the developer's program can make any at this moment.
+    #[wasm_bindgen(method, js_name = viewTier)]
+    fn view_tier(this: &HostPort) -> Option<String>;
+
+    /// Runs a command in a view, and stages what it changed in `changes`: one answer, the rest of its result.
+    #[wasm_bindgen(method)]
+    fn view(this: &HostPort, request: &str, changes: OverlayHandle) -> AnswersPort;
+
+    /// Says that a view is not needed any more.
+    #[wasm_bindgen(method, js_name = endView)]
+    fn end_view(this: &HostPort, view: &str);
+
     /// Looks at something on the machine, a `Probe`: one answer, a `Probed`.
     #[wasm_bindgen(method)]
     fn look(this: &HostPort, probe: &str) -> AnswersPort;
@@ -86,6 +98,18 @@ impl Callbacks {
 
     pub(crate) fn command(&self, request: &str) -> Answers {
         Answers::new(self.0.command(request))
+    }
+
+    pub(crate) fn view_tier(&self) -> Option<String> {
+        self.0.view_tier()
+    }
+
+    pub(crate) fn view(&self, request: &str, changes: OverlayHandle) -> Answers {
+        Answers::new(self.0.view(request, changes))
+    }
+
+    pub(crate) fn end_view(&self, view: &str) {
+        self.0.end_view(view);
     }
 
     pub(crate) fn look(&self, probe: &str) -> Answers {

@@ -55,7 +55,7 @@ impl Rules {
         Ok(GateContext {
             // This is set where an engine is made; the gate by itself has no work ahead.
             ahead_writes: AheadWrites::Boundary,
-            // JavaScript cannot make a view.
+            // This is asked for each time; the gate by itself has no views.
             views: false,
             mode: self.mode,
             workspace,

@@ -11,7 +11,8 @@ use headstart_speculation::task_tool;
 use headstart_tool_gate::{Declaration, Probed, Probes, ProvenCommand, Unproven, clean_environment};
 use headstart_toolbox::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput,
-    SecretAccess, Tool, ToolContext, ToolError, ToolOutput, Toolbox, more_tools,
+    SecretAccess, Tool, ToolContext, ToolError, ToolOutput, Toolbox, ViewId, ViewOutput, ViewRequest,
+    ViewSupport, more_tools,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,7 +21,7 @@ use crate::failure::{Failure, json};
 use crate::input::parse;
 use crate::overlay::OverlayHandle;
 use crate::port::{Answers, Callbacks};
-use crate::tool_rules;
+use crate::{tool_rules, views};
 
 /// The character before a text that a command has printed; no JSON begins with it.
 const OUTPUT_PREFIX: char = '+';
@@ -59,7 +60,7 @@ struct RunnerOutput {
 
 /// The default for an exit code that is left out; `null` says that a signal ended the command.
 #[expect(clippy::unnecessary_wraps, reason = "a default of serde has the type of its field")]
-fn success_code() -> Option<i32> {
+pub(crate) fn success_code() -> Option<i32> {
     Some(0)
 }
 
@@ -75,6 +76,18 @@ impl CommandRunner for PortRunner {
         output_sink: &dyn PartialOutput,
     ) -> Result<CommandOutput, ToolError> {
         self.run_command(&request, Some(output_sink)).await
+    }
+
+    fn views(&self) -> ViewSupport {
+        views::support(&self.0)
+    }
+
+    async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        views::run(&self.0, request).await
+    }
+
+    fn end_view(&self, view: &ViewId) {
+        self.0.end_view(view.as_str());
     }
 }
 

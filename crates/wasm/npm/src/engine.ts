@@ -33,6 +33,7 @@ export const ENGINE: Fields<EngineOptions> = {
   projectToolPolicies: "object",
   runCommand: "function",
   look: "function",
+  views: "any",
   tools: "list",
   limits: "object",
   atBoundary: "word",

@@ -1,6 +1,7 @@
 // The callbacks of an engine, as the module calls them. None of them throws, whatever the developer's own do.
 import { Answers, single, wantsName } from "./answers.js";
 import { toJson } from "./call.js";
+import { ChangeSet } from "./change-set.js";
 import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
 import { rest } from "./init.js";
@@ -23,6 +24,7 @@ import type {
   ToolSchema,
   Tree,
   Verdict,
+  ViewRequest,
 } from "./types.js";
 
 const MODES: readonly ApprovalMode[] = ["plan", "chat", "default", "auto-edit", "yolo"];
@@ -31,6 +33,9 @@ const MODES: readonly ApprovalMode[] = ["plan", "chat", "default", "auto-edit", 
 const PRINTED = "+";
 /** The shortest time between two reports of what a command has printed, in milliseconds. */
 const TOLD_EVERY_MS = 100;
+
+/** A request for a view as the module writes it. */
+type ViewFields = Omit<ViewRequest, "below" | "staged"> & { below: unknown; staged: unknown };
 
 /** What is sent along with the prompts of a conversation. */
 export type BesidePrompts = Pick<AgentOptions, "mentions" | "projectRules">;
@@ -43,9 +48,13 @@ export class HostPort {
   #asksForMode = false;
 
   constructor(options: EngineOptions, beside: BesidePrompts = {}) {
-    const { model, modelName, mode, tools } = options;
+    const { model, modelName, mode, tools, views } = options;
     checkModel(model, modelName);
     if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
+    if (views !== undefined && views !== null) {
+      required("views.run", views.run, "function");
+      required("views.end", views.end, "function");
+    }
     tools?.forEach((tool, number) => {
       required(`tools[${number}].run`, tool?.run, "function");
       optional(`tools[${number}].reads`, tool.reads, "list");
@@ -114,6 +123,36 @@ export class HostPort {
       yield `${PRINTED}${end}`;
       end = undefined;
       await Promise.race([came, new Sleep(TOLD_EVERY_MS, "limit").next()]);
+    }
+  }
+
+  /** If asking for it fails, there are no views. */
+  viewTier(): string | undefined {
+    try {
+      return this.#options.views?.tier;
+    } catch {
+      return undefined;
+    }
+  }
+
+  view(request: string, handle: raw.OverlayHandle): Answers {
+    return single(async (signal) => {
+      const changes = new Overlay(handle as unknown as Tree);
+      try {
+        const { below, staged, ...fields } = JSON.parse(request) as ViewFields;
+        const [under, over] = [ChangeSet.ofText(JSON.stringify(below)), ChangeSet.ofText(JSON.stringify(staged))];
+        return toJson("output", await this.#options.views?.run({ ...fields, below: under, staged: over }, changes, signal));
+      } finally {
+        changes.dispose();
+      }
+    }, "internal");
+  }
+
+  endView(view: string): void {
+    try {
+      this.#options.views?.end(view);
+    } catch (error) {
+      console.error(error);
     }
   }
 

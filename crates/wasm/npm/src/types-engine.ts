@@ -4,6 +4,7 @@ import type { Overlay } from "./files.js";
 import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
 import type { ApprovalMode, PolicyRule, ToolCall, ToolPolicies, Verdict } from "./types-gate.js";
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
+import type { Views } from "./types-views.js";
 import type { UndoWatch } from "./undo-watch.js";
 
 /** How much a speculation may spend; each limit has its own ending. `Infinity` is no limit. */
@@ -159,6 +160,11 @@ export interface EngineOptions {
    */
   look?: ((probe: Probe) => MaybePromise<Probed>) | undefined;
   /**
+   * Makes views, in which commands of work ahead may write; what they wrote is staged. Without this the work stops
+   * before such a command. It needs a `runCommand`.
+   */
+  views?: Views | undefined;
+  /**
    * Tools of your own. A tool that does not say what it `reads` never runs ahead; in a turn the user is asked about it.
    */
   tools?: Tool[] | undefined;
@@ -212,6 +218,8 @@ export type RunEvent =
   | { type: "text"; text: string }
   /** A call runs, or is about to. */
   | { type: "toolCall"; call: ToolCall }
+  /** The command of a call ran in a view; its result follows. `staged` is on how many paths that changed what is staged. */
+  | { type: "shadowRan"; command: string; exitCode: number | null; millis: number; staged: number; warm: string[]; network: number; tests?: string; view: string }
   /** A call has its result, as the model will read it, with its parts if they have names and places. */
   | { type: "toolResult"; result: ToolResult; items?: readonly ContextItem[] };
 

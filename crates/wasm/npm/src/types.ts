@@ -7,3 +7,4 @@ export type * from "./types-engine.js";
 export type * from "./types-files.js";
 export type * from "./types-gate.js";
 export type * from "./types-model.js";
+export type * from "./types-views.js";

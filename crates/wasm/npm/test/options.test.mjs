@@ -256,7 +256,7 @@ test("a number that counts is whole and above zero", async () => {
 });
 
 test("what is null is left out, and Infinity is no limit", async () => {
-  const options = { mode: null, deny: null, limits: null, commit: null, consent: null, runCommand: null, look: null, tools: null, workspace: null };
+  const options = { mode: null, deny: null, limits: null, commit: null, consent: null, runCommand: null, look: null, views: null, tools: null, workspace: null };
   const spacious = engine({ ...options, mode: "auto-edit", limits: { tokens: Infinity, staged: { files: Infinity } } });
   assert.equal((await spacious.speculate(conversation, "go", { id: null, signal: null }).finished).ending.status, "completed");
   assert.ok(!spacious.tools.some(({ name }) => name === "shell"));
