@@ -13,7 +13,8 @@ export interface AheadWork {
 
 const WORDS: Record<Work["state"], string> = { running: "Working ahead", ready: "Ready", waits: "Waits for your consent", stopped: "Stopped early" };
 
-export function aheadWork({ id, state, calls, staged, ending, pendingCall }: Work): AheadWork {
+/** `hasViews` says whether commands that write run ahead. */
+export function aheadWork({ id, state, calls, staged, ending, pendingCall }: Work, hasViews: boolean): AheadWork {
   const done = calls.filter(({ state }) => state === "done" || state === "errored").length;
   const files = fileLines(staged, id);
   const facts = [
@@ -22,7 +23,7 @@ export function aheadWork({ id, state, calls, staged, ending, pendingCall }: Wor
   ].join(", ");
   const lines = calls.map((call, index) => ({ ...callItem(call), key: `${id}-${index}` }));
   const waitsFor = ending?.status === "boundary" && pendingCall ? `${pendingCall.name} ${subjectOf(pendingCall)}: ${ending.verdict.detail}` : undefined;
-  const card = { state, headline: facts === "" ? WORDS[state] : `${WORDS[state]}: ${facts}`, calls: lines, files, ...(waitsFor !== undefined && { waitsFor }) };
+  const card = { state, headline: facts === "" ? WORDS[state] : `${WORDS[state]}: ${facts}`, calls: lines, files, ...(waitsFor !== undefined && { waitsFor }), ...(!hasViews && { untested: true }) };
   return { id, files, card };
 }
 

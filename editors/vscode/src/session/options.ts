@@ -17,7 +17,7 @@ export interface SessionOptions {
   /** The tools besides the built-in ones. Asked for whenever an agent is made. */
   tools?: () => Tool[];
   /** Runs commands, if there is a shell. */
-  shell?: Pick<Shell, "runCommand" | "look" | "root"> & Partial<Pick<Shell, "unconfined">>;
+  shell?: Pick<Shell, "runCommand" | "look" | "root"> & Partial<Pick<Shell, "unconfined" | "viewsForConversation">>;
   /** Resolves the mentions that only the editor can resolve. */
   mentions?: AgentOptions["mentions"];
   mode: () => ApprovalMode;

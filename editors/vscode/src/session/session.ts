@@ -1,4 +1,4 @@
-import type { Agent, AgentOptions, ChangeSet, Completion, ModelFacts, RulesTold, View, ViewItem } from "headstart";
+import type { Agent, AgentOptions, ChangeSet, Completion, ModelFacts, RulesTold, View, ViewItem, Views } from "headstart";
 import type { Answer, Item, ItemAction, ViewState } from "../view/protocol.js";
 import { type AheadWork, aheadWork } from "./ahead.js";
 import { type Costs, noCosts, sum } from "./costs.js";
@@ -22,6 +22,8 @@ export class Session {
   /** The lines of the chat by the keys of the agent. */
   readonly #shown = new Map<number, Item>();
   #agent: Agent;
+  /** The views of the agent. */
+  #views: Views | undefined;
   /** The conversation, in the lines of the agent. */
   #lines: string;
   /** What the agent was made with and cannot change: whether it reads rules, and its tools. */
@@ -65,6 +67,7 @@ export class Session {
   #newAgent(opening?: string): Agent {
     const { headstart, model, modelName, facts, mentions, mode, tree, system, tools, ledger, shell } = this.#options;
     const { deny, tools: said, aheadWrites, speculation, candidates, rules } = this.#options.settings();
+    this.#views = shell?.viewsForConversation?.();
     const options: AgentOptions = {
       model, modelName, ...facts, mode, tree, deny, aheadWrites, speculation, candidates,
       system: system(),
@@ -72,7 +75,7 @@ export class Session {
       projectToolPolicies: said.project,
       background: this.#background,
       tools: tools?.() ?? [],
-      ...(shell && { runCommand: shell.runCommand, look: shell.look, workspace: shell.root }),
+      ...(shell && { runCommand: shell.runCommand, look: shell.look, views: this.#views, workspace: shell.root }),
       ...(mentions && { mentions }),
       ...(rules && { projectRules: (told) => this.#rulesTold(told) }),
       ...(opening !== undefined && { opening }),
@@ -116,7 +119,7 @@ export class Session {
   /** The work behind the suggestion on screen. */
   get ahead(): AheadWork | undefined {
     const { suggestion, ahead } = this.#agent.view;
-    return suggestion && ahead && aheadWork(ahead);
+    return suggestion && ahead && aheadWork(ahead, this.#views?.tier !== undefined);
   }
 
   get isThinking(): boolean {
@@ -388,7 +391,7 @@ export class Session {
   /** Follows the parts of the view that are not lines of the chat. */
   #follow({ suggestion, ahead, question, draft, isAsking, unsuggested }: View): void {
     if (suggestion && suggestion.text !== this.#suggested) this.#options.announce(`Suggestion: ${suggestion.text}. Press Tab to accept.`);
-    if (suggestion && ahead && ahead.state !== "running" && ahead.state !== this.#aheadState) this.#options.announce(aheadWork(ahead).card.headline);
+    if (suggestion && ahead && ahead.state !== "running" && ahead.state !== this.#aheadState) this.#options.announce(aheadWork(ahead, this.#views?.tier !== undefined).card.headline);
     [this.#suggested, this.#aheadState] = [suggestion?.text, ahead?.state];
     if (question && question.id !== this.#asked) {
       const { title, tool, subject, reason } = questionOf(question, undefined, this.#options.shell?.unconfined);

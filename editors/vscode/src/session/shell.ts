@@ -1,4 +1,4 @@
-import type { AgentOptions, ToolPolicies } from "headstart";
+import type { AgentOptions, ToolPolicies, Views } from "headstart";
 import type { Settings } from "../settings.js";
 
 /** Runs the commands of a conversation on this machine. */
@@ -7,7 +7,11 @@ export interface Shell extends Required<Pick<Defined, "runCommand" | "look">> {
   readonly root: string;
   /** Why commands cannot be confined, so that none runs without a question; `undefined` if they can. */
   readonly unconfined: string | undefined;
-  /** Looks for the program that confines commands, and tests it. An empty name means the one on the PATH. */
+  /** Why there are no views, so that a command that writes stops work ahead; `undefined` if there are some. */
+  readonly withoutViews: string | undefined;
+  /** The views of a new conversation. They know at each moment whether there are any. */
+  viewsForConversation(): Views;
+  /** Looks for the program that confines commands and makes views, and tests it. An empty name means the one on the PATH. */
   confineBy(binary: string): Promise<void>;
   /** Ends all commands that still run. */
   dispose(): void;
@@ -45,5 +49,9 @@ export function aboutCommands(shell: Shell | { missing: string } | undefined): s
   if (shell.unconfined !== undefined) {
     return `Each command asks you before it runs, and none runs ahead, for nothing confines them here: ${shell.unconfined}.`;
   }
-  return "Commands that only read run by themselves, also ahead, confined by the program headstart. Every other command asks you, and none of those runs ahead.";
+  const reading = "Commands that only read run by themselves, also ahead, confined by the program headstart.";
+  if (shell.withoutViews !== undefined) {
+    return `${reading} Every other command asks you, and none of those runs ahead, for there is no view here to run it in: ${shell.withoutViews}.`;
+  }
+  return `${reading} Every other command asks you. Ahead it runs in a view, a copy of the project that nothing else sees, and what it changes there is staged.`;
 }

@@ -1,5 +1,6 @@
 // Commands on a desktop. A command that the user agreed to runs in the workspace, as in the user's own terminal. A
-// command that runs without a question is confined by the native program `headstart`, or does not run.
+// command that runs without a question is confined by the native program `headstart`, or does not run. A command of work
+// ahead that writes runs in a view that this program makes.
 import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { CommandOutput, CommandRequest } from "headstart";
@@ -7,6 +8,7 @@ import type { Shell, ShellOptions } from "../session/shell.js";
 import { findProgram, isWithin } from "./find.js";
 import { look } from "./look.js";
 import { run } from "./run.js";
+import { WorkspaceViews } from "./views.js";
 
 /** Variables that keep programs from paging or asking, because no command has a terminal, whoever approved it. */
 const WITHOUT_TERMINAL = { TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
@@ -44,6 +46,7 @@ class DesktopShell implements Shell {
   readonly #bash: string;
   /** The path of the program that confines commands. */
   #confiner = "";
+  readonly #views: WorkspaceViews;
   readonly #closed = new AbortController();
 
   constructor(options: ShellOptions, environment: Environment, bash: string) {
@@ -51,9 +54,24 @@ class DesktopShell implements Shell {
     this.#options = options;
     this.#environment = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined || OF_THE_EDITOR.test(name) ? [] : [[name, value]])));
     this.#bash = bash;
+    this.#views = new WorkspaceViews(options.unsaved);
   }
 
+  get withoutViews(): string | undefined {
+    return this.#views.missing;
+  }
+
+  readonly viewsForConversation: Shell["viewsForConversation"] = () => this.#views.forConversation();
+
   async confineBy(binary: string): Promise<void> {
+    await this.#confineBy(binary);
+    // The variables are those with which the program starts in a terminal of the user's. It gives a command in a view
+    // few of them: no key and no token.
+    const program = { program: this.#confiner, root: this.root, environment: this.#environment };
+    await this.#views.makeBy(this.unconfined === undefined ? program : { missing: this.unconfined });
+  }
+
+  async #confineBy(binary: string): Promise<void> {
     this.unconfined = "it was not tried yet";
     const found = await findProgram("headstart", binary, this.#environment.PATH ?? "", this.#options.folders);
     if ("missing" in found) return void (this.unconfined = found.missing);
@@ -94,6 +112,7 @@ class DesktopShell implements Shell {
 
   dispose(): void {
     this.#closed.abort(new Error("the window is closed"));
+    this.#views.dispose();
   }
 
   /**

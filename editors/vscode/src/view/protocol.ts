@@ -69,6 +69,8 @@ export interface AheadCard {
   calls: (Item & { kind: "call" })[];
   files: FileLine[];
   waitsFor?: string;
+  /** Tests and builds do not run ahead here, because there are no views. */
+  untested?: boolean;
 }
 
 export interface Question {

@@ -15,12 +15,13 @@ const RECORDING = {
     { text: "It is made." },
     shell("cat made"),
     { toolCalls: [{ name: "edit", args: EDIT }] },
+    shell("sed -i 's/yours/theirs/' notes.md && wc -l < notes.md > lines && mkdir -p out && cp notes.md out/"),
     { text: "It is theirs, too." },
   ],
   suggestions: ["make it theirs"],
 };
 
-test("commands that read run by themselves, also ahead, others ask, and an accept is on the disk", { timeout: 180_000 }, async () => {
+test("commands that read run by themselves, also ahead, others ask and run ahead in a view, and an accept is on the disk", { timeout: 180_000 }, async () => {
   const { workbench, root, close } = await openEditor(RECORDING, { "notes.md": "mine\n" });
   const read = (path: string) => readFileSync(join(root, path), "utf8");
   try {
@@ -38,10 +39,15 @@ test("commands that read run by themselves, also ahead, others ask, and an accep
     await workbench.status("ready");
     await workbench.picture("desktop-ready");
     assert.match((await workbench.chat.locator("#ahead").textContent()) ?? "", /cat made/);
+    const ahead = (await workbench.chat.locator("#ahead").textContent()) ?? "";
+    assert.match(ahead, /sed -i/);
+    assert.doesNotMatch(ahead, /not run ahead/);
     assert.equal(read("notes.md"), "mine\n");
+    assert.throws(() => read("lines"));
     await workbench.tab();
     await workbench.chat.locator(".model", { hasText: "It is theirs, too." }).waitFor();
-    await until("it is on the disk", () => Promise.resolve(read("notes.md") === "mine\nand yours\n"));
+    await until("it is on the disk", () => Promise.resolve(read("notes.md") === "mine\nand theirs\n"));
+    assert.deepEqual([read("lines"), read("out/notes.md")], ["2\n", "mine\nand theirs\n"]);
     await workbench.picture("desktop-accepted");
 
     const lines = await workbench.chat.locator(".user, .model").allTextContents();

@@ -17,6 +17,7 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     // The work runs ahead, and nothing of it may be in the project.
     await workbench.status("ready");
     assert.equal(await workbench.chat.locator("#ahead .file").count(), 2);
+    assert.match((await workbench.chat.locator("#ahead").textContent()) ?? "", /Tests and builds are not run ahead here\./);
     assert.equal(workbench.server.stored.get("tests/test_top.py"), undefined);
     await workbench.editorShows("count, top", false);
     await workbench.picture("ready");

@@ -140,7 +140,7 @@ export function aheadElement(card: AheadCard, post: Post): Node[] {
     ...(0 < earlier ? [element("div", { class: "earlier" }, `${earlier} earlier`)] : []),
     ...calls.map((call) => callElement(call, post)),
     ...(card.files.length === 0 ? [] : [fileList(card.files, post)]),
-    ...(card.state === "ready" && 0 < card.files.length ? [element("div", { class: "quiet" }, "Tests and builds are not run ahead here.")] : []),
+    ...(card.untested && card.state === "ready" && 0 < card.files.length ? [element("div", { class: "quiet" }, "Tests and builds are not run ahead here.")] : []),
     ...(card.waitsFor === undefined ? [] : [element("div", { class: "waits-for" }, card.waitsFor)]),
   ];
 }
