@@ -8,7 +8,7 @@ mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, PipeReader};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
@@ -24,7 +24,7 @@ use headstart_toolbox::{
     ViewId, ViewOutput, ViewRequest, ViewSupport,
 };
 use tempfile::TempDir;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::time::{Instant, sleep_until};
 
@@ -128,6 +128,8 @@ impl BashRunner {
 /// A command that is ready to be started.
 struct PreparedCommand {
     process: Command,
+    /// Where a command that is to be confined says why it cannot be.
+    refusal: Option<PipeReader>,
     /// A temporary folder, which is removed when the command has ended.
     scratch: TempDir,
 }
@@ -143,38 +145,115 @@ impl BashRunner {
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
         let unasked = request.environment == CommandEnvironment::Clean;
         let bash = self.bash(&environment).map_err(not_started)?;
+        let mut refusal = None;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
                 let confinement = Confinement { closes, ..Confinement::new(&self.root, scratch.path()) };
                 environment.extend(confinement.environment());
+                let (reader, host_pipe) = io::pipe().map_err(not_started)?;
+                refusal = Some(reader);
                 let mut process = Command::new(confiner);
-                process.args(confinement.arguments(bash, line(proven.line)));
+                process.args(confinement.arguments(bash, line(proven.line))).stdin(host_pipe);
                 process
             }
             _ => {
                 let mut process = Command::new(bash);
-                process.args(line(proven.line));
+                process.args(line(proven.line)).stdin(Stdio::null());
                 process
             }
         };
-        process.current_dir(directory).env_clear().envs(environment).stdin(Stdio::null());
-        Ok(PreparedCommand { process, scratch })
+        process.current_dir(directory).env_clear().envs(environment);
+        Ok(PreparedCommand { process, refusal, scratch })
     }
 
-    /// Runs a command with the output of this process and as a part of its process group, so that ending the group also
-    /// ends the command. A signal that asks this process to end is passed on. The limits of the request do not apply.
-    pub(crate) async fn run_attached(&self, request: &CommandRequest) -> Result<ExitStatus, ToolError> {
-        let mut ready = self.prepare(request).await?;
+    /// Runs a command as a part of this process's group, so that ending the group also ends the command. A signal that
+    /// asks this process to end is passed on. The limits of the request do not apply. An error says that the command
+    /// did not run, or was lost.
+    pub(crate) async fn run_attached(
+        &self,
+        request: &CommandRequest,
+        output: AttachedOutput,
+    ) -> Result<AttachedEnd, ToolError> {
+        let PreparedCommand { mut process, refusal, scratch: _scratch } = self.prepare(request).await?;
         let mut signals = Signals::new().map_err(not_started)?;
-        let mut child = ready.process.spawn().map_err(not_started)?;
+        let mut limit = 0;
+        if let AttachedOutput::Kept { most } = output {
+            limit = most;
+            process.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+        let mut child = process.spawn().map_err(not_started)?;
+        // It has the writing end of the pipe for the refusal, which would not end before.
+        drop(process);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let reading = async {
+            tokio::join!(read_refusal(refusal), read_beginning(stdout, limit), read_beginning(stderr, limit))
+        };
+        let mut reading = pin!(reading);
+        let (mut status, mut read) = (None, None);
         loop {
+            if let (Some(status), Some((refusal, output, errors))) =
+                (status, read.take_if(|_| status.is_some()))
+            {
+                return match refusal? {
+                    Some(why) => Err(ToolError::failed(why)),
+                    None => Ok(AttachedEnd { status, output, errors }),
+                };
+            }
             tokio::select! {
-                exited = child.wait() => return exited.map_err(lost),
+                exited = child.wait(), if status.is_none() => status = Some(exited.map_err(lost)?),
+                streams = &mut reading, if read.is_none() => read = Some(streams),
                 signal = signals.next() => signal.pass_on(&child),
             }
         }
     }
+}
+
+/// Where the output of an attached command goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum AttachedOutput {
+    /// To the output of this process.
+    Inherited,
+    /// To the caller, who gets at most so many bytes of the beginning of each stream.
+    Kept { most: usize },
+}
+
+/// How an attached command ended, and what of its output is kept.
+pub(crate) struct AttachedEnd {
+    pub(crate) status: ExitStatus,
+    pub(crate) output: OutputBeginning,
+    pub(crate) errors: OutputBeginning,
+}
+
+/// The beginning of an output stream.
+pub(crate) struct OutputBeginning {
+    pub(crate) text: String,
+    /// Whether there was more.
+    pub(crate) is_cut: bool,
+}
+
+/// Reads a stream to its end, and keeps the beginning. A character that does not fit whole is left out.
+pub(crate) async fn read_beginning(stream: Option<impl AsyncRead + Unpin>, most: usize) -> OutputBeginning {
+    /// The most bytes of a character after its first.
+    const CHARACTER: usize = 3;
+    let Some(mut stream) = stream else { return OutputBeginning { text: String::new(), is_cut: false } };
+    let mut bytes = Vec::new();
+    // An error ends the reading; what was read before it is kept.
+    let _ = (&mut stream).take((most + CHARACTER) as u64).read_to_end(&mut bytes).await;
+    let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap_or_default();
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let length = text.len();
+    let end = (0..=most.min(length)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    text.truncate(end);
+    OutputBeginning { is_cut: 0 < more || end < length, text }
+}
+
+/// Why a command could not be confined; `None` if it runs.
+async fn read_refusal(pipe: Option<PipeReader>) -> Result<Option<String>, ToolError> {
+    let Some(pipe) = pipe else { return Ok(None) };
+    let mut why = String::new();
+    OutputPipe::new(pipe).map_err(lost)?.read_to_string(&mut why).await.map_err(lost)?;
+    Ok((!why.is_empty()).then(|| format!("it cannot be confined here: {why}")))
 }
 
 /// The arguments with which bash runs a line without reading start-up files.
@@ -229,16 +308,14 @@ impl BashRunner {
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
-        let ready = self.prepare(&request).await?;
-        let mut running = start(ready.process).map_err(not_started)?;
+        let PreparedCommand { process, refusal, scratch: _scratch } = self.prepare(&request).await?;
+        let mut running = start(process).map_err(not_started)?;
         let done = running
             .finish(deadline, BoundedOutput::new(request.output_limit), OutputListener::to(output_sink))
             .await?;
-        match Confinement::refusal(done.exit_code, &done.output) {
-            Some(reason) if request.environment == CommandEnvironment::Clean => Err(ToolError::failed(
-                format!("the command was not run: it cannot be confined here: {reason}"),
-            )),
-            _ => Ok(done),
+        match read_refusal(refusal).await? {
+            Some(why) => Err(ToolError::failed(format!("the command was not run: {why}"))),
+            None => Ok(done),
         }
     }
 }

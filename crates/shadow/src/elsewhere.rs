@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use headstart_overlay_fs::{ChangeSet, Tree};
 use headstart_workspace_path::WorkspacePath;
 
-use crate::confinement::{CONFINED, NOT_CONFINED, NOT_CONFINED_MARK};
+use crate::confinement::CONFINED;
+use crate::host_pipe::HostPipe;
 use crate::{
     Command, End, Options, Output, Program, ReadBack, ReadRules, Refusal, Refused, Running, ShadowError,
     Stream, Support,
@@ -48,8 +49,7 @@ pub fn confined_entry(
     if arguments.into_iter().nth(1)? != CONFINED {
         return None;
     }
-    eprintln!("{NOT_CONFINED_MARK}only Linux can, with Landlock");
-    Some(ExitCode::from(NOT_CONFINED))
+    Some(HostPipe::of_process().refuse("only Linux can, with Landlock"))
 }
 
 /// Does nothing: no view can start too early where there are none.

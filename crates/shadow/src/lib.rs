@@ -114,6 +114,9 @@ mod confinement;
 mod elsewhere;
 mod error;
 mod folders;
+#[cfg(feature = "os")]
+#[expect(clippy::disallowed_types, reason = "a confined command is a process with a pipe")]
+mod host_pipe;
 mod layout;
 mod limits;
 mod options;

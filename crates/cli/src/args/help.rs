@@ -290,7 +290,8 @@ Examples:
 pub(super) const RUN: &str = "\
 The gate judges the command as it judges work ahead. One that only reads runs in a clean environment, below Landlock, git in its
 hardened form; its exit code, output and signals are the command's. Any other does not run: the exit code is 125, and standard
-error says why. It runs in the current folder, which has to be in the workspace.
+error says why. It runs in the current folder, which has to be in the workspace. With --json one line says whether it ran, and holds what
+it printed.
 
 Examples:
   headstart run --read-only -- 'grep -rn TODO src | head'

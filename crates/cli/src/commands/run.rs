@@ -7,17 +7,20 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::NOT_CONFINED;
 use headstart_tool_gate::{ConditionalCommand, Decision, Gate};
 use headstart_toolbox::{CommandEnvironment, CommandRequest, SecretAccess};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args::Run;
 use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::runner::BashRunner;
+use crate::runner::{AttachedOutput, BashRunner};
 use crate::shell_words::shell_line;
 use crate::system::{signal_of, signals};
 use crate::{output, workspace};
+
+/// The most bytes of each stream that `--json` tells, from its beginning.
+const MOST_TOLD: usize = 64 * 1024;
 
 pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliError> {
     let command = line(args.command);
@@ -29,8 +32,8 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
     let verdict = Gate::new().judge_elsewhere(&call, &directory, &rules).verdict;
     let directory = match WorkspacePath::resolve(&directory, &workspace) {
         Ok(directory) if verdict.decision == Decision::Allow => directory,
-        Ok(_) => return Ok(not_run(&format!("{}: {}", verdict.reason.as_str(), verdict.detail))),
-        Err(error) => return Ok(not_run(&error.to_string())),
+        Ok(_) => return not_run(&format!("{}: {}", verdict.reason.as_str(), verdict.detail), context),
+        Err(error) => return not_run(&error.to_string(), context),
     };
     let request = CommandRequest {
         command: ConditionalCommand::allowed(&command, verdict.hardened.as_ref()),
@@ -40,12 +43,24 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         time_limit: Duration::MAX,
         output_limit: usize::MAX,
     };
-    let ended = match BashRunner::new(workspace.into()).run_attached(&request).await {
+    let is_json = context.output.is_json();
+    let kept = if is_json { AttachedOutput::Kept { most: MOST_TOLD } } else { AttachedOutput::Inherited };
+    let ended = match BashRunner::new(workspace.into()).run_attached(&request, kept).await {
         Ok(ended) => ended,
-        Err(error) => return Ok(not_run(&error.to_string())),
+        Err(error) => return not_run(&error.to_string(), context),
     };
-    let Some(signal) = signal_of(ended) else {
-        let code = ended.code().and_then(|code| u8::try_from(code).ok());
+    let status = ended.status;
+    if is_json {
+        let (output, errors) = (&ended.output.text, &ended.errors.text);
+        let mut report =
+            json!({ "ran": true, "exitCode": status.code(), "output": output, "errors": errors });
+        if ended.output.is_cut || ended.errors.is_cut {
+            report["truncated"] = true.into();
+        }
+        output::print_json(&report)?;
+    }
+    let Some(signal) = signal_of(status) else {
+        let code = status.code().and_then(|code| u8::try_from(code).ok());
         return Ok(ExitStatus::Of(code.unwrap_or(u8::MAX)));
     };
     signals::end_as(signal);
@@ -61,7 +76,12 @@ fn line(mut words: Vec<String>) -> String {
     shell_line(words)
 }
 
-fn not_run(why: &str) -> ExitStatus {
-    output::note(&format!("headstart: the command was not run: {why}"));
-    ExitStatus::Of(NOT_CONFINED)
+/// Says why the command did not run.
+fn not_run(why: &str, context: &Context) -> Result<ExitStatus, CliError> {
+    if context.output.is_json() {
+        output::print_json(&json!({ "ran": false, "why": why }))?;
+    } else {
+        output::note(&format!("headstart: the command was not run: {why}"));
+    }
+    Ok(ExitStatus::Of(NOT_CONFINED))
 }

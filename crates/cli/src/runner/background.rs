@@ -77,7 +77,7 @@ impl BackgroundRunner for BackgroundCommands {
             let message = format!("{runs} commands run in the background, which is the most; stop one first");
             return Err(ToolError::failed(message));
         }
-        let PreparedCommand { mut process, scratch } = self.runner.prepare(&request).await?;
+        let PreparedCommand { mut process, scratch, .. } = self.runner.prepare(&request).await?;
         let lifeline = Lifeline::attach(&self.runner, &mut process)?;
         let running = start(process).map_err(not_started)?;
         let shared = Arc::new(SharedState {

@@ -8,15 +8,16 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use headstart_workspace_path::WorkspacePath;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 
 use self::attributes::keep_attributes;
 use self::readable::Readable;
-use crate::confinement::{CONFINED, Confinement, NOT_CONFINED, NOT_CONFINED_MARK, told};
+use crate::confinement::{CONFINED, Confinement, told};
 use crate::folders::SYSTEM_FOLDERS;
+use crate::host_pipe::HostPipe;
 
 /// The most bytes of address space.
 const MEMORY_LIMIT: u64 = 8 * 1024 * 1024 * 1024;
@@ -39,6 +40,7 @@ pub fn confined_entry(
     if arguments.next()? != CONFINED {
         return None;
     }
+    let host = HostPipe::of_process();
     let error = match told(arguments) {
         None => "its arguments are of another version".to_owned(),
         Some((confinement, program, arguments)) => {
@@ -46,8 +48,7 @@ pub fn confined_entry(
             error.to_string()
         }
     };
-    eprintln!("{NOT_CONFINED_MARK}{error}");
-    Some(ExitCode::from(NOT_CONFINED))
+    Some(host.refuse(&error))
 }
 
 fn become_command(
@@ -62,7 +63,7 @@ fn become_command(
     limit(Resource::Fsize, FILE_LIMIT)?;
     limit(Resource::As, MEMORY_LIMIT)?;
     restrict(confinement, closes)?;
-    Err(Command::new(program).args(arguments).exec())
+    Err(Command::new(program).args(arguments).stdin(Stdio::null()).exec())
 }
 
 fn limit(resource: Resource, most: u64) -> io::Result<()> {

@@ -32,6 +32,7 @@ const TESTS: &[(&str, fn())] = &[
     ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
     ("what_is_open_is_read", what_is_open_is_read),
     ("what_cannot_be_confined_does_not_run", what_cannot_be_confined_does_not_run),
+    ("a_command_cannot_write_a_refusal", a_command_cannot_write_a_refusal),
 ];
 
 /// The host's part: decides which paths no command may read.
@@ -219,24 +220,55 @@ fn what_is_open_is_read() {
     assert_eq!(text(&place.run("cat .env").stdout), "KEY=hush\n");
 }
 
+/// Runs a process that has the writing end of a pipe as its standard input. Returns what was written there, too.
+fn with_host_pipe(process: &mut Command) -> (Output, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let output = process.stdin(writer).output().unwrap();
+    process.stdin(Stdio::null());
+    (output, std::io::read_to_string(reader).unwrap())
+}
+
+fn a_command_cannot_write_a_refusal() {
+    let place = Place::new();
+    let attack = "for n in 0 1 2 3 4 5 6 7 8 9; do echo refused >&$n; done; \
+                  for n in /proc/self/fd/* /proc/$$/fd/*; do echo refused > $n; done; \
+                  cat; readlink /proc/self/fd/0; exit 125";
+    let (output, refusal) = with_host_pipe(&mut place.process(attack, "/usr/bin:/bin"));
+    assert_eq!((refusal.as_str(), output.status.code()), ("", Some(NOT_CONFINED.into())), "{output:?}");
+    assert!(text(&output.stdout).ends_with("/dev/null\n"), "{output:?}");
+    // The pipe ends when the process becomes the command, not only with the command.
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut process = place.process("sleep 60", "/usr/bin:/bin");
+    let mut running = process.stdin(writer).spawn().unwrap();
+    process.stdin(Stdio::null());
+    assert_eq!(std::io::read_to_string(reader).unwrap(), "");
+    assert!(running.try_wait().unwrap().is_none());
+    running.kill().unwrap();
+    running.wait().unwrap();
+}
+
 fn what_cannot_be_confined_does_not_run() {
     let place = Place::new();
-    let refusal = |output: &Output| {
-        let said = text(&output.stderr);
-        assert!(output.stdout.is_empty() && output.status.code() == Some(NOT_CONFINED.into()), "{output:?}");
-        Confinement::refusal(output.status.code(), &said).unwrap().to_owned()
+    let refusal = |process: &mut Command| {
+        let (output, refusal) = with_host_pipe(process);
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+        assert_eq!(output.status.code(), Some(NOT_CONFINED.into()), "{output:?}");
+        refusal
     };
     // A folder of programs may be read as a whole, so one that contains the workspace would open what is closed there.
     let above = place.folder.path().canonicalize().unwrap();
-    let output = place.process("echo ran", above.to_str().unwrap()).output().unwrap();
-    let why = refusal(&output);
+    let mut process = place.process("echo ran", above.to_str().unwrap());
+    let why = refusal(&mut process);
     assert!(why.contains("nothing in it can be closed") && why.contains(above.to_str().unwrap()), "{why}");
     // An argument that another version would give is refused.
     let mut process = Command::new("/proc/self/exe");
     let words = place.process("echo ran", "/usr/bin:/bin");
     let words = words.get_args().map(|word| if word == "closed" { "anything".as_ref() } else { word });
-    let output = process.args(words).output().unwrap();
-    assert_eq!(refusal(&output), "its arguments are of another version");
+    assert_eq!(refusal(process.args(words)), "its arguments are of another version");
+    // A host that gave no pipe finds the reason on standard error.
+    let output = process.stdin(Stdio::null()).output().unwrap();
+    assert!(text(&output.stderr).ends_with("its arguments are of another version\n"), "{output:?}");
+    assert_eq!(output.status.code(), Some(NOT_CONFINED.into()), "{output:?}");
     // An ordinary start of the host's program is not taken for a confined command.
     let output = Command::new("/proc/self/exe").arg("--list").output().unwrap();
     assert!(text(&output.stdout).contains("what_only_reads_runs"), "{output:?}");

@@ -9,14 +9,13 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headstart_shadow::NOT_CONFINED;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use url::Url;
 
 use self::process::{ProcessGroups, ProcessResult};
@@ -27,10 +26,6 @@ use crate::workspace;
 
 /// How often the client is told that a call still runs.
 const BEAT: Duration = Duration::from_secs(1);
-/// The most bytes of a command's output that are returned, from its beginning.
-const TOLD: usize = 64 * 1024;
-/// The beginning of the message with which `run --read-only` refuses to run a command.
-const NOT_RUN: &str = "headstart: the command was not run: ";
 
 /// Serves the client until it disconnects. Then no process that was started for it is left.
 pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> Result<(), CliError> {
@@ -161,14 +156,11 @@ async fn tell_of_progress(context: &RequestContext<RoleServer>) {
 /// The result of a command, as an answer.
 fn answer(invocation: &Invocation, ended: Result<ProcessResult, String>) -> CallToolResult {
     let ended = match ended {
-        Ok(ended) if ended.is_cut && invocation.answer != OutputForm::Command => {
-            return failed("it prints more than 16 MiB");
-        }
+        Ok(ended) if ended.is_cut => return failed("it prints more than 16 MiB"),
         Ok(ended) => ended,
         Err(why) => return failed(&why),
     };
     match invocation.answer {
-        OutputForm::Command => of_command(&ended),
         OutputForm::Line | OutputForm::Lines(_) if ended.code != Some(0) => failed(&failure_text(&ended)),
         OutputForm::Line => match first_line(&ended) {
             Some(value) => CallToolResult::structured(value),
@@ -187,37 +179,6 @@ fn answer(invocation: &Invocation, ended: Result<ProcessResult, String>) -> Call
             _ => failed(&failure_text(&ended)),
         },
     }
-}
-
-/// The answer for a command that was run for the client. It is no error if the command was not run, or failed.
-fn of_command(ended: &ProcessResult) -> CallToolResult {
-    let refusal = ended.errors.lines().find_map(|line| line.strip_prefix(NOT_RUN));
-    if let (Some(why), true) = (refusal, ended.code == Some(i32::from(NOT_CONFINED))) {
-        return CallToolResult::structured(json!({ "ran": false, "why": why }));
-    }
-    // A message from this program itself means that no command ran.
-    if let (Some(why), false) = (ended.errors.strip_prefix("headstart: "), ended.code == Some(0)) {
-        return failed(why.trim_end());
-    }
-    let (output, output_cut) = shortened(&ended.output);
-    let (errors, errors_cut) = shortened(&ended.errors);
-    let mut result = Map::new();
-    result.insert("ran".to_owned(), true.into());
-    result.insert("exitCode".to_owned(), ended.code.into());
-    result.insert("output".to_owned(), output.into());
-    result.insert("errors".to_owned(), errors.into());
-    if output_cut || errors_cut || ended.is_cut {
-        result.insert("truncated".to_owned(), true.into());
-    }
-    CallToolResult::structured(Value::Object(result))
-}
-
-fn shortened(text: &str) -> (&str, bool) {
-    let mut end = TOLD.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    (&text[..end], end < text.len())
 }
 
 fn lines(ended: &ProcessResult) -> Vec<Value> {

@@ -7,13 +7,14 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
+use crate::runner::read_beginning;
 use crate::system::Group;
 
 /// The most bytes that are kept of each output stream of a process.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How long a process that was told to end has time to clean up.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -67,12 +68,16 @@ impl ProcessGroups {
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
-        let (output, errors, ended, ()) =
-            tokio::join!(read_limited(stdout), read_limited(stderr), leader.wait(), writes);
+        let (output, errors, ended, ()) = tokio::join!(
+            read_beginning(stdout, MAX_BYTES),
+            read_beginning(stderr, MAX_BYTES),
+            leader.wait(),
+            writes
+        );
         running.ended();
         let code = ended.map_err(|error| format!("headstart cannot be waited for: {error}"))?.code();
-        let is_cut = output.1 || errors.1;
-        Ok(ProcessResult { code, output: output.0, errors: errors.0, is_cut })
+        let is_cut = output.is_cut || errors.is_cut;
+        Ok(ProcessResult { code, output: output.text, errors: errors.text, is_cut })
     }
 
     /// Ends all running processes.
@@ -117,14 +122,4 @@ impl Drop for RunningProcess<'_> {
         // A command that is asked to end can clean up.
         group.end_within(GOODBYE);
     }
-}
-
-/// The beginning of a stream, as far as it is kept, and whether there was more.
-async fn read_limited(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
-    let Some(mut stream) = stream else { return (String::new(), false) };
-    let mut bytes = Vec::new();
-    // An error ends the reading; what was read before it is kept.
-    let _ = (&mut stream).take(MAX_BYTES).read_to_end(&mut bytes).await;
-    let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap_or_default();
-    (String::from_utf8_lossy(&bytes).into_owned(), 0 < more)
 }

@@ -35,8 +35,6 @@ pub(super) enum OutputForm {
     Line,
     /// The lines are a list with this name.
     Lines(&'static str),
-    /// The answer is what a command printed, and how it ended.
-    Command,
     /// The first line is the answer, even if the exit code says that the command could not do what it was asked.
     Outcome,
 }
@@ -90,7 +88,7 @@ pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocati
         "run_read_only" => read(args).and_then(|args: RunArguments| {
             no_id(&args)?;
             let time_limit = time_limit(&args)?;
-            let invocation = command(&["run", "--read-only"], OutputForm::Command);
+            let invocation = command(&["--json", "run", "--read-only"], OutputForm::Outcome);
             Ok(Invocation { rest: last(vec![text("command", args.command)?]), time_limit, ..invocation })
         }),
         "try_in_shadow" => read(args).and_then(|args: RunArguments| {
@@ -349,7 +347,7 @@ mod tests {
                 json!({ "tool": "ls", "args": {}, "mode": "plan" }),
                 r#"gate --mode=plan |  | {"tool":"ls","args":{}}"#,
             ),
-            ("run_read_only", json!({ "command": "--version" }), "run --read-only | -- --version | "),
+            ("run_read_only", json!({ "command": "--version" }), "--json run --read-only | -- --version | "),
             (
                 "search_code",
                 json!({ "query": "--x", "limit": 3, "path": "src" }),
