@@ -21,6 +21,9 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// All decisions, from what runs to what does not.
+    pub const ALL: [Self; 4] = [Self::Allow, Self::Redirect, Self::Shadow, Self::Boundary];
+
     /// Its name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -537,8 +537,7 @@ impl ModeArg {
 
 fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
     use clap::builder::TypedValueParser as _;
-    PossibleValuesParser::new(["default", "plan", "chat", "auto-edit", "yolo"])
-        .try_map(|name| config::parse_mode(&name))
+    PossibleValuesParser::new(config::MODES).try_map(|name| config::parse_mode(&name))
 }
 
 fn hosts() -> PossibleValuesParser {

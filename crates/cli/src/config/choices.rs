@@ -14,6 +14,9 @@ pub(crate) enum TabKey {
     Insert,
 }
 
+/// The names of the approval modes.
+pub(crate) const MODES: [&str; 5] = ["default", "plan", "chat", "auto-edit", "yolo"];
+
 /// Reads an approval mode from its name.
 pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
     Ok(match name {

@@ -36,7 +36,7 @@ use headstart_tool_gate::{
 };
 
 pub(crate) use self::budget::{LedgerDetail, mode_name as background_name, parse_mode as parse_background};
-pub(crate) use self::choices::{TabKey, parse_base_url, parse_mode};
+pub(crate) use self::choices::{MODES, TabKey, parse_base_url, parse_mode};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};

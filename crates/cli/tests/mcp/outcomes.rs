@@ -1,8 +1,43 @@
-//! Holds what each tool answers in each kind of outcome.
+//! Holds what each tool answers in each kind of outcome. `call` checks every answer against the tool's schema.
 
-use serde_json::json;
+use std::collections::BTreeSet;
 
-use super::{answer, call, here, user};
+use serde_json::{Value, json};
+
+use super::{answer, call, here, speculated, speculated_by, user};
+use crate::support::Session;
+
+#[test]
+fn a_call_is_judged_by_the_rules_of_each_mode() {
+    let session = user();
+    let mut client = here(&session);
+    let calls = [
+        json!({ "command": "ls" }),
+        json!({ "command": "touch x" }),
+        json!({ "command": "" }),
+        json!({ "command": "a\0b" }),
+        json!({ "tool": "read_file", "args": { "file_path": "notes.txt" } }),
+        json!({ "tool": "write_file", "args": { "file_path": "x", "content": "y" } }),
+        json!({ "tool": "edit", "args": { "file_path": "x", "old_string": "a", "new_string": "b" } }),
+        json!({ "tool": "no_such_tool", "args": {} }),
+    ];
+    let mut decisions = BTreeSet::new();
+    for mode in [None, Some("default"), Some("plan"), Some("chat"), Some("auto-edit"), Some("yolo")] {
+        for arguments in &calls {
+            let mut arguments = arguments.clone();
+            arguments.as_object_mut().unwrap().extend(mode.map(|mode| ("mode".to_owned(), mode.into())));
+            let verdict = answer(&mut client, "judge", arguments);
+            decisions.insert(verdict["decision"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(decisions.into_iter().collect::<Vec<_>>(), ["allow", "boundary", "redirect"]);
+    let listed = client.request("tools/list", json!({}));
+    let judge = &listed["result"]["tools"][0];
+    let expected = json!(["allow", "redirect", "shadow", "boundary"]);
+    assert_eq!(judge["outputSchema"]["properties"]["decision"]["enum"], expected, "{judge}");
+    let expected = json!(["default", "plan", "chat", "auto-edit", "yolo"]);
+    assert_eq!(judge["inputSchema"]["properties"]["mode"]["enum"], expected, "{judge}");
+}
 
 /// What a command prints is never taken for headstart's own words, and where none ran the answer never says that one did.
 #[test]
@@ -62,4 +97,45 @@ fn the_beginning_of_a_long_output_is_whole_characters() {
     session.write("project/bytes", [b'a', 0xff, b'b']);
     let bytes = answer(&mut client, "run_read_only", json!({ "command": "cat bytes" }));
     assert_eq!((&bytes["output"], bytes.get("truncated")), (&json!("a\u{fffd}b"), None));
+}
+
+fn status(session: &Session, id: &str) -> Value {
+    answer(&mut here(session), "ahead_show", json!({ "id": id }))["status"].clone()
+}
+
+#[test]
+fn the_outcomes_of_all_other_tools_have_their_schemas() {
+    let session = user();
+    let mut client = here(&session);
+    assert_eq!(answer(&mut client, "ahead_list", json!({})), json!({ "speculations": [], "notes": [] }));
+    let nothing = answer(&mut client, "search_code", json!({ "query": "zzzzqqqq" }));
+    assert_eq!(nothing["hits"], json!([]), "{nothing}");
+    for (tool, arguments) in [
+        ("search_code", json!({ "query": "one", "path": "/etc" })),
+        ("diagnostics", json!({ "files": ["../x"] })),
+        ("try_in_shadow", json!({ "command": "ls", "id": "nope" })),
+        ("try_in_shadow", json!({ "command": "sleep 30", "timeoutSeconds": 1 })),
+        ("run_read_only", json!({ "command": "sleep 30", "timeoutSeconds": 1 })),
+        ("ahead_show", json!({ "id": "nope" })),
+        ("ahead_diff", json!({ "id": "nope" })),
+        ("ahead_accept", json!({ "id": "--all" })),
+    ] {
+        let failed = call(&mut client, tool, arguments);
+        assert_eq!(failed["result"]["isError"], true, "{tool}: {failed}");
+    }
+    let ended = answer(&mut client, "try_in_shadow", json!({ "command": "kill -9 $$" }));
+    assert_eq!(ended["changes"], json!([]), "{ended}");
+
+    let id = speculated(&session);
+    assert_eq!(status(&session, &id), "completed");
+    // A rule that was written since then withdraws the work.
+    session.write("home/.config/headstart/config.toml", "deny = ['new.txt']");
+    let withdrawn = call(&mut here(&session), "ahead_accept", json!({ "id": id }));
+    assert_eq!(withdrawn["result"]["structuredContent"]["type"], "withdrawn", "{withdrawn}");
+    session.write("home/.config/headstart/config.toml", "");
+    let id = speculated_by(&session, json!({ "file_path": "../out.txt", "content": "x" }));
+    assert_eq!(status(&session, &id), "boundary");
+    std::fs::write(session.store().join("damaged.json"), "{").unwrap();
+    let listed = answer(&mut client, "ahead_list", json!({}));
+    assert!(2 <= listed["speculations"].as_array().unwrap().len(), "{listed}");
 }

@@ -24,6 +24,9 @@ const expect = (is, what) => {
 };
 const verdict = await call("judge", { command: "rm -r ." });
 expect(verdict.decision === "boundary", verdict);
+const write = { tool: "write_file", args: { file_path: "x", content: "y" }, mode: "auto-edit" };
+const staged = await call("judge", write);
+expect(staged.decision === "redirect", staged);
 const read = await call("run_read_only", { command: "cat notes.txt" });
 expect(read.output === "one\n", read);
 const refused = await call("run_read_only", { command: "touch x" });

@@ -4,10 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use headstart_tool_gate::Decision;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use crate::config;
 
 /// The longest time limit that a call may ask for, in seconds.
 const MAX_SECONDS: u64 = 3_600;
@@ -194,24 +197,25 @@ pub(super) fn all() -> Vec<Tool> {
 fn of_commands() -> Vec<Tool> {
     let command = json!({ "type": "string", "description": "A line for bash" });
     let seconds = json!({ "type": "integer", "minimum": 1, "maximum": MAX_SECONDS, "default": SECONDS });
+    let found = json!({ "type": "array", "items": { "type": "object" } });
     let staged = json!({ "type": "string", "description": "Over what this speculation staged: its id, or the start of it" });
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     vec![
         tool(
             "judge",
-            "Says what a shell command or a tool call would do, without running it: allow (it provably only reads), boundary (it needs consent) or deny",
+            "Says what a shell command or a tool call would do, without running it: allow (it provably only reads), redirect (it edits files of the project, which the mode allows) or boundary (it needs consent)",
             object(
                 &json!({
                     "command": command,
                     "tool": { "type": "string", "description": "In place of command: the name of a tool" },
                     "args": { "type": "object", "description": "The arguments of that tool" },
-                    "mode": { "type": "string", "enum": ["default", "plan", "chat", "auto-edit", "yolo"] },
+                    "mode": { "type": "string", "enum": config::MODES },
                 }),
                 &[],
             ),
             object(
                 &json!({
-                    "decision": { "type": "string", "enum": ["allow", "boundary", "deny"] },
+                    "decision": { "type": "string", "enum": Decision::ALL.map(Decision::as_str) },
                     "reason": { "type": "string" },
                     "detail": { "type": "string" },
                 }),
@@ -251,7 +255,10 @@ fn of_commands() -> Vec<Tool> {
             "diagnostics",
             "Says what language servers find in files of the project, with a speculation's work in them",
             object(&json!({ "files": strings, "id": staged }), &["files"]),
-            object(&json!({}), &[]),
+            object(
+                &json!({ "new": found, "gone": found, "old": found, "newErrors": { "type": "integer" } }),
+                &["new", "gone", "old", "newErrors"],
+            ),
         ),
         tool(
             "try_in_shadow",
