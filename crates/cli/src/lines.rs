@@ -62,7 +62,7 @@ fn next_line(
 }
 
 /// Removes the position from the parser's message, because the parser counts the given line as the first of a text.
-fn not_json(error: &serde_json::Error) -> String {
+pub(crate) fn not_json(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     format!("the line is not JSON: {} at byte {}", said.trim_end_matches(&place), error.column())

@@ -43,7 +43,8 @@
 //!   passed on unchanged, and ids of sessions are replaced in place.
 //! - **A tool of headstart's server is a command of headstart's** (`src/hosts/mcp`). It runs as a separate process,
 //!   which leads its own process group. A tool and its command can therefore not differ, standard output belongs to the
-//!   protocol whatever a command prints, and a cancelled call ends together with everything that it started.
+//!   protocol whatever a command prints, and a cancelled call ends together with everything that it started. Lines are
+//!   read as for editors, because the protocol's library leaves one unanswered that is too long or is not JSON.
 //! - **A hook controls neither the shell nor the environment** (`src/hosts/hooks`). A verdict assumes a clean
 //!   environment. A product that can run another command in place of the one it sent is therefore told to run
 //!   `headstart run --read-only`, which judges the command again and confines it. For other products a text is only

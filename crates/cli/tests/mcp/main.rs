@@ -4,6 +4,7 @@
 
 #[path = "../acp/client.rs"]
 mod client;
+mod input;
 mod outcomes;
 mod products;
 #[path = "../support/mod.rs"]

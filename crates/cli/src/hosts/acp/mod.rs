@@ -31,7 +31,6 @@ use agent_client_protocol_schema::v1::{
 use futures::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::sync::oneshot;
 
 use self::client::Client;
@@ -41,7 +40,8 @@ use crate::config::Flags;
 use crate::context::Context;
 use crate::conversation::SessionSelector;
 use crate::error::CliError;
-use crate::lines::MAX_LINE;
+use crate::hosts::lines::{self, InputLine, LineReader};
+use crate::hosts::rpc::{PARSE_ERROR, RejectedLine};
 use crate::system::signals::Signals;
 
 /// The name that clients use for a login by terminal; it is older than the protocol's own word.
@@ -52,8 +52,7 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let (client, writing) = Client::new(tokio::io::stdout());
     let server = Arc::new(AcpServer { context, flags, client: client.clone(), open: Mutex::default() });
-    let mut input = BufReader::with_capacity(64 * 1024, tokio::io::stdin());
-    let mut line = Vec::new();
+    let mut input = LineReader::new(tokio::io::stdin());
     let ended = loop {
         tokio::select! {
             biased;
@@ -61,69 +60,21 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
                 break Err(CliError::Signalled { signal, what: "what was at work is gone, what was accepted stays".to_owned() });
             }
             () = client.disconnected() => break Ok(()),
-            read = next_line(&mut input, &mut line) => match read {
-                Ok(InputLine::Whole) => server.on_line(&line).await,
-                Ok(InputLine::TooLong) => {
-                    let why = format!("the line is longer than {MAX_LINE} bytes");
-                    client.refuse(&RequestId::Null, Error::new(-32700, why)).await;
+            read = input.next() => match read {
+                Ok(Some(InputLine::Whole(line))) => server.on_line(&line).await,
+                Ok(Some(InputLine::TooLong { id })) => {
+                    client.refuse(&rpc::read_id(&id), Error::new(PARSE_ERROR, lines::too_long())).await;
                 }
-                Ok(InputLine::End) => break Ok(()),
+                Ok(None) => break Ok(()),
                 Err(error) => break Err(CliError::Input(error)),
             },
         }
-        line.clear();
     };
     server.close().await;
     drop((server, client));
     // The last answers may not have been written yet.
     let _ = tokio::time::timeout(std::time::Duration::from_secs(1), writing).await;
     ended
-}
-
-enum InputLine {
-    Whole,
-    TooLong,
-    End,
-}
-
-/// Reads the next line into `line`. If the future is dropped early, the part that was read stays there. A line that is
-/// too long is discarded.
-async fn next_line(
-    input: &mut BufReader<tokio::io::Stdin>,
-    line: &mut Vec<u8>,
-) -> std::io::Result<InputLine> {
-    loop {
-        let room = (MAX_LINE + 1).saturating_sub(line.len());
-        let read = (&mut *input).take(room as u64).read_until(b'\n', line).await?;
-        if line.last() == Some(&b'\n') {
-            line.pop();
-            return Ok(if MAX_LINE < line.len() { InputLine::TooLong } else { InputLine::Whole });
-        }
-        if MAX_LINE < line.len() {
-            skip_line(input).await?;
-            return Ok(InputLine::TooLong);
-        }
-        if read == 0 {
-            return Ok(if line.is_empty() { InputLine::End } else { InputLine::Whole });
-        }
-    }
-}
-
-async fn skip_line(input: &mut BufReader<tokio::io::Stdin>) -> std::io::Result<()> {
-    loop {
-        let bytes = input.fill_buf().await?;
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let (length, is_end) = match bytes.iter().position(|byte| *byte == b'\n') {
-            Some(end) => (end + 1, true),
-            None => (bytes.len(), false),
-        };
-        input.consume(length);
-        if is_end {
-            return Ok(());
-        }
-    }
 }
 
 /// The sessions of one client.
@@ -168,7 +119,9 @@ enum SessionOrigin {
 impl AcpServer {
     async fn on_line(self: &Arc<Self>, line: &[u8]) {
         match rpc::parse(line) {
-            Err(refused) => self.client.refuse(&refused.id, refused.error).await,
+            Err(RejectedLine { id, code, message }) => {
+                self.client.refuse(&rpc::read_id(&id), Error::new(code, message)).await;
+            }
             Ok(Message::Response { id, result }) => self.client.answered(&id, result),
             Ok(Message::Notification { method, params }) => self.on_notification(&method, params),
             Ok(Message::Request { id, method, params }) => {

@@ -1,9 +1,11 @@
 //! JSON-RPC 2.0, one message per line: reads messages from text and writes them. Nothing here does IO.
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use crate::hosts::rpc::{self, Envelope, INVALID_PARAMS, RejectedLine};
 
 /// A message from the client.
 #[derive(Debug, PartialEq)]
@@ -13,70 +15,45 @@ pub(super) enum Message {
     Response { id: RequestId, result: Result<Value, Error> },
 }
 
-/// Why a line is not a message, and the id of the request that it was probably meant to be.
-#[derive(Debug, PartialEq)]
-pub(super) struct RejectedMessage {
-    pub(super) id: RequestId,
-    pub(super) error: Error,
-}
-
 /// Reads a message from a line.
-pub(super) fn parse(line: &[u8]) -> Result<Message, Box<RejectedMessage>> {
-    let value: Value = serde_json::from_slice(line).map_err(|error| {
-        let error = Error::new(-32700, format!("the line is not JSON: {error}"));
-        Box::new(RejectedMessage { id: RequestId::Null, error })
-    })?;
-    let Value::Object(mut fields) = value else {
-        return invalid(RequestId::Null, "a message is one JSON object; batches are not taken");
-    };
-    let id = match fields.remove("id") {
-        None => None,
-        Some(id) => match serde_json::from_value(id) {
-            Ok(id) => Some(id),
-            Err(_) => return invalid(RequestId::Null, "id: a text, a whole number or null"),
-        },
-    };
-    let known = id.clone().unwrap_or(RequestId::Null);
-    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid(known, "jsonrpc: \"2.0\" is spoken here");
-    }
+pub(super) fn parse(line: &[u8]) -> Result<Message, RejectedLine> {
+    let Envelope { id, method, mut fields } = rpc::envelope(line)?;
+    let id = id.map(|id| read_id(&id));
     let params = fields.remove("params").unwrap_or_else(|| json!({}));
-    match (fields.remove("method"), id) {
-        (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id, method, params }),
-        (Some(Value::String(method)), None) => Ok(Message::Notification { method, params }),
-        (Some(_), _) => invalid(known, "method: a text"),
-        (None, Some(id)) => answer(id, fields),
-        (None, None) => invalid(known, "there is no method in it, and no id"),
+    match (method, id) {
+        (Some(method), Some(id)) => Ok(Message::Request { id, method, params }),
+        (Some(method), None) => Ok(Message::Notification { method, params }),
+        (None, id) => response_of(id.unwrap_or(RequestId::Null), fields),
     }
 }
 
-fn answer(id: RequestId, mut fields: Map<String, Value>) -> Result<Message, Box<RejectedMessage>> {
+/// The id as the protocol's type. Anything but a text and a whole number is null.
+pub(super) fn read_id(id: &Value) -> RequestId {
+    RequestId::deserialize(id).unwrap_or(RequestId::Null)
+}
+
+fn response_of(id: RequestId, mut fields: Map<String, Value>) -> Result<Message, RejectedLine> {
     match (fields.remove("result"), fields.remove("error")) {
         (Some(result), None) => Ok(Message::Response { id, result: Ok(result) }),
         (None, Some(error)) => {
             let error = serde_json::from_value(error).unwrap_or_else(|_| Error::internal_error());
             Ok(Message::Response { id, result: Err(error) })
         }
-        _ => invalid(id, "there is neither a method in it nor one of result and error"),
+        _ => {
+            let why = "there is neither a method in it nor one of result and error";
+            Err(RejectedLine::invalid(json!(id), why))
+        }
     }
-}
-
-fn invalid<T>(id: RequestId, why: &str) -> Result<T, Box<RejectedMessage>> {
-    Err(Box::new(RejectedMessage { id, error: Error::new(-32600, format!("not a request: {why}")) }))
 }
 
 /// The parameters of a method; the error names the field that is wrong.
 pub(super) fn params<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
-    serde_path_to_error::deserialize(params).map_err(|error| {
-        let field = error.path().to_string();
-        let place = if field == "." { "params".to_owned() } else { format!("params.{field}") };
-        wrong(&place, &error.into_inner().to_string())
-    })
+    rpc::read("params", params).map_err(|why| Error::new(INVALID_PARAMS, why))
 }
 
 /// The error for a parameter that cannot be used.
 pub(super) fn wrong(field: &str, why: &str) -> Error {
-    Error::new(-32602, format!("{field}: {why}"))
+    Error::new(INVALID_PARAMS, format!("{field}: {why}"))
 }
 
 pub(super) fn request(id: i64, method: &str, params: &impl Serialize) -> Value {
@@ -99,21 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_message_is_refused_with_its_id() {
-        for (line, id, code) in [
-            ("", RequestId::Null, -32700),
-            ("{", RequestId::Null, -32700),
-            ("[]", RequestId::Null, -32600),
-            ("1", RequestId::Null, -32600),
-            ("{}", RequestId::Null, -32600),
-            (r#"{"id":7,"method":"initialize"}"#, RequestId::Number(7), -32600),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, RequestId::Null, -32600),
-            (r#"{"jsonrpc":"2.0","id":"a","method":7}"#, RequestId::Str("a".into()), -32600),
-            (r#"{"jsonrpc":"2.0","id":"a"}"#, RequestId::Str("a".into()), -32600),
-            (r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#, RequestId::Number(1), -32600),
+    fn an_answer_that_is_none_is_refused_with_its_id() {
+        for (line, id) in [
+            (r#"{"jsonrpc":"2.0","id":"a"}"#, json!("a")),
+            (r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#, json!(1)),
         ] {
             let refused = parse(line.as_bytes()).unwrap_err();
-            assert_eq!((refused.id, i32::from(refused.error.code)), (id, code), "{line}");
+            assert_eq!((refused.id, refused.code), (id, -32600), "{line}");
         }
     }
 

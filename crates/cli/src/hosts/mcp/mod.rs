@@ -5,6 +5,7 @@
 
 mod process;
 mod tools;
+mod transport;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use url::Url;
 
 use self::process::{ProcessGroups, ProcessResult};
 use self::tools::{Invocation, OutputForm};
+use self::transport::StdioTransport;
 use crate::error::CliError;
 use crate::system::signals::Signals;
 use crate::workspace;
@@ -34,7 +36,7 @@ pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> 
     let server = McpServer { workspace, state, groups: groups.clone() };
     let serving = async {
         let failed = |error: String| CliError::Unavailable(format!("the client cannot be served: {error}"));
-        match server.serve(rmcp::transport::stdio()).await {
+        match server.serve(StdioTransport::new()).await {
             Ok(service) => service.waiting().await.map(drop).map_err(|error| failed(error.to_string())),
             // A client that disconnects before it has sent anything is no failure.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
