@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{answer, here, user};
+use super::{answer, call, here, user};
 use crate::client::Client;
 use crate::support::Session;
 
@@ -13,6 +13,65 @@ fn error(answer: &Value) -> (i64, String) {
     let error = &answer["error"];
     let message = error["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
     (error["code"].as_i64().unwrap(), message.to_owned())
+}
+
+#[test]
+fn an_argument_that_does_not_fit_is_named_and_the_next_call_is_answered() {
+    let session = user();
+    let mut client = here(&session);
+    for (tool, arguments, field) in [
+        ("judge", json!({}), "either command, or tool and args"),
+        ("judge", json!({ "command": 7 }), "judge: command: "),
+        ("judge", json!({ "tool": "ls", "args": [] }), "judge: args: "),
+        ("judge", json!({ "command": "ls", "mode": "bogus" }), "judge: mode: "),
+        ("judge", json!({ "command": "ls", "mode": 1 }), "judge: mode: "),
+        ("judge", json!({ "command": "ls", "cwd": "/" }), "`cwd`"),
+        ("run_read_only", json!({ "command": ["ls"] }), "run_read_only: command: "),
+        ("run_read_only", json!({ "command": "ls", "workspace": "/" }), "`workspace`"),
+        (
+            "run_read_only",
+            json!({ "command": "ls", "timeoutSeconds": "5" }),
+            "run_read_only: timeoutSeconds: ",
+        ),
+        (
+            "run_read_only",
+            json!({ "command": "ls", "timeoutSeconds": 1.5 }),
+            "run_read_only: timeoutSeconds: ",
+        ),
+        (
+            "run_read_only",
+            json!({ "command": "ls", "timeoutSeconds": 100_000 }),
+            "run_read_only: timeoutSeconds: ",
+        ),
+        ("try_in_shadow", json!({ "command": "ls", "id": 7 }), "try_in_shadow: id: "),
+        ("search_code", json!({ "query": 7 }), "search_code: query: "),
+        ("search_code", json!({ "query": "x", "limit": -1 }), "search_code: limit: "),
+        ("search_code", json!({ "query": "x", "limit": 0 }), "search_code: limit: "),
+        ("search_code", json!({ "query": "x", "path": "a\0b" }), "search_code: path: "),
+        ("diagnostics", json!({ "files": "x" }), "diagnostics: files: "),
+        ("diagnostics", json!({ "files": ["a", 7] }), "diagnostics: files[1]: "),
+        ("ahead_show", json!({}), "`id`"),
+        ("ahead_accept", json!({ "id": 7 }), "ahead_accept: id: "),
+        ("dance", json!({}), "params.name: there is no tool \"dance\""),
+    ] {
+        let answer = call(&mut client, tool, arguments);
+        let (code, message) = error(&answer);
+        assert!(code == -32602 && message.contains(field), "{tool}: {code}: {message}");
+    }
+    for (params, field) in [
+        (json!({}), "`name`"),
+        (json!({ "name": 5 }), "params.name: "),
+        (json!({ "name": "judge", "arguments": [] }), "params.arguments: "),
+        (json!([]), "params: "),
+    ] {
+        let (code, message) = error(&client.request("tools/call", params));
+        assert!(code == -32602 && message.contains(field), "{code}: {message}");
+    }
+    assert_eq!(error(&client.request("foo/bar", json!({}))).0, -32601);
+    // No command can leave the workspace for another folder.
+    let out = answer(&mut client, "run_read_only", json!({ "command": "cat /etc/shadow" }));
+    assert!(out["ran"] == false || out["exitCode"] != 0, "{out}");
+    assert_eq!(answer(&mut client, "judge", json!({ "command": "ls" }))["decision"], "allow");
 }
 
 /// Sends a line, and returns the error that answers it.

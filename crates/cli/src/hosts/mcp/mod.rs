@@ -87,7 +87,8 @@ impl ServerHandler for McpServer {
         let name = request.name.to_string();
         let wrong = |why: String| ErrorData::invalid_params(why, None);
         let invocation = tools::invocation(&name, request.arguments.unwrap_or_default());
-        let invocation = invocation.ok_or_else(|| wrong(format!("there is no tool {name:?}")))?;
+        let invocation =
+            invocation.ok_or_else(|| wrong(format!("params.name: there is no tool {name:?}")))?;
         let invocation = invocation.map_err(|why| wrong(format!("{name}: {why}")))?;
         let workspace = self.workspace(&context).await.map_err(wrong)?;
         let arguments = self.arguments(&invocation, &workspace);

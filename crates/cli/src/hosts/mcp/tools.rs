@@ -1,6 +1,7 @@
 //! The tools of the server: the arguments of each, the command that does its work, and the form of its answer. Nothing
 //! here runs anything.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::config;
+use crate::hosts::rpc;
 
 /// The longest time limit that a call may ask for, in seconds.
 const MAX_SECONDS: u64 = 3_600;
@@ -64,7 +66,7 @@ struct RunArguments {
 struct SearchArguments {
     query: String,
     path: Option<String>,
-    limit: Option<u16>,
+    limit: Option<NonZeroU16>,
 }
 
 #[derive(Deserialize)]
@@ -103,7 +105,9 @@ pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocati
         }),
         "search_code" => read(args).and_then(|args: SearchArguments| {
             let mut invocation = command(&["--json", "search"], OutputForm::Lines("hits"));
-            invocation.command.extend(args.path.map(|path| format!("--path={path}")));
+            if let Some(path) = args.path {
+                invocation.command.push(format!("--path={}", text("path", path)?));
+            }
             invocation.command.extend(args.limit.map(|limit| format!("--limit={limit}")));
             Ok(Invocation { rest: last(vec![text("query", args.query)?]), ..invocation })
         }),
@@ -127,7 +131,7 @@ pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocati
 }
 
 fn read<T: DeserializeOwned>(args: JsonObject) -> Result<T, String> {
-    serde_json::from_value(Value::Object(args)).map_err(|error| error.to_string())
+    rpc::read("", Value::Object(args))
 }
 
 fn judge(args: JudgeArguments) -> Result<Invocation, String> {
@@ -137,7 +141,10 @@ fn judge(args: JudgeArguments) -> Result<Invocation, String> {
         _ => return Err("either command, or tool and args".to_owned()),
     };
     let mut invocation = command(&["gate"], OutputForm::Line);
-    invocation.command.extend(args.mode.map(|mode| format!("--mode={mode}")));
+    if let Some(mode) = args.mode {
+        config::parse_mode(&mode).map_err(|why| format!("mode: {why}"))?;
+        invocation.command.push(format!("--mode={mode}"));
+    }
     Ok(Invocation { input: format!("{line}\n"), ..invocation })
 }
 
@@ -245,7 +252,7 @@ fn of_commands() -> Vec<Tool> {
                 &json!({
                     "query": { "type": "string" },
                     "path": { "type": "string", "description": "Only at or below this path of the project" },
-                    "limit": { "type": "integer", "minimum": 1, "default": 25 },
+                    "limit": { "type": "integer", "minimum": 1, "maximum": u16::MAX, "default": 25 },
                 }),
                 &["query"],
             ),
@@ -382,7 +389,7 @@ mod tests {
             ("run_read_only", json!({ "command": "a\0b" }), "command: "),
             ("run_read_only", json!({ "command": "ls", "timeoutSeconds": 0 }), "timeoutSeconds: "),
             ("run_read_only", json!({ "command": "ls", "id": "x" }), "id: "),
-            ("search_code", json!({ "query": 7 }), "invalid type"),
+            ("search_code", json!({ "query": 7 }), "query: invalid type"),
             ("search_code", json!({ "query": "x", "workspace": "/" }), "unknown field `workspace`"),
             ("diagnostics", json!({ "files": [] }), "files: "),
             ("ahead_list", json!({ "all": true }), "unknown field `all`"),
