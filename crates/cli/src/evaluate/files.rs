@@ -1,6 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use headstart_forked_query::Message;
@@ -169,10 +168,7 @@ struct ParsedFile {
 
 /// Reads a file, or returns why it cannot be read.
 fn read(path: &Path) -> Result<ParsedFile, String> {
-    let cannot = |error: std::io::Error| match error.kind() {
-        ErrorKind::InvalidData => "is not text".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    };
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
     let metadata = fs::metadata(path).map_err(cannot)?;
     if !metadata.is_file() {
         return Err("is no file".to_owned());
@@ -180,10 +176,16 @@ fn read(path: &Path) -> Result<ParsedFile, String> {
     if MAX_LENGTH < metadata.len() {
         return Err(format!("is longer than {} MiB", MAX_LENGTH / 1024 / 1024));
     }
-    let text = fs::read_to_string(path).map_err(cannot)?;
-    let (mut lines, mut damaged) = (Vec::new(), Vec::new());
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str::<Value>(line) {
+    // What is no text costs only the line that it is in.
+    let bytes = fs::read(path).map_err(cannot)?;
+    let is_cut = !bytes.ends_with(b"\n");
+    let (mut lines, mut damaged, mut last) = (Vec::new(), Vec::new(), 0);
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        last = index + 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice::<Value>(line) {
             Ok(value) if value.is_object() => lines.push(JsonLine { number: index + 1, value }),
             Ok(_) => damaged.push((index + 1, "is no object".to_owned())),
             Err(error) => damaged.push((index + 1, error.to_string())),
@@ -191,14 +193,12 @@ fn read(path: &Path) -> Result<ParsedFile, String> {
     }
     // The file is one JSON object over several lines.
     if !damaged.is_empty()
-        && let Ok(value) = serde_json::from_str::<Value>(&text)
+        && let Ok(value) = serde_json::from_slice::<Value>(&bytes)
         && value.is_object()
     {
         (lines, damaged) = (vec![JsonLine { number: 1, value }], Vec::new());
     }
     let product = Product::of(&lines).ok_or("holds no session of a format that is known here")?;
-    let is_cut = !text.ends_with('\n');
-    let last = text.lines().count();
     let damaged = damaged.into_iter().map(|(line, problem)| {
         let problem = if is_cut && line == last {
             "has no end: whoever wrote it was stopped".to_owned()

@@ -272,7 +272,7 @@ fn what_cannot_be_read_is_named_and_costs_nothing_else() {
     1 session file (1 of Qwen Code): 5 prompts, 4 of them after a finished turn
     4 requests to replay:/recording.json:
     at most about [N] tokens read and 1,200 written, which cost nothing
-    [stderr] skipped: /home/.qwen/projects/p/chats/bytes.jsonl: is not text
+    [stderr] skipped: /home/.qwen/projects/p/chats/bytes.jsonl: holds no session of a format that is known here
     [stderr] skipped: /home/.qwen/projects/p/chats/empty.jsonl: holds no session of a format that is known here
     [stderr] skipped: /home/.qwen/projects/p/chats/list.json: holds no session of a format that is known here
     [stderr] left out: /home/.qwen/projects/-p/chats/0a1b.jsonl:2: EOF while parsing a value at column 8
@@ -283,6 +283,31 @@ fn what_cannot_be_read_is_named_and_costs_nothing_else() {
     session.run(&["evaluate", &folder]).assert_refused(1, &["list.json", "there is no session"]);
     session.run(&["evaluate", "nowhere"]).assert_refused(1, &["cannot read nowhere"]);
     session.run(&["evaluate"]).assert_refused(2, &["FILE"]);
+}
+
+#[test]
+fn a_damaged_character_costs_its_line_alone() {
+    let torn_in = |place: usize, end: &str| {
+        let session = user(Format::ClaudeCode);
+        let mut all = lines(Format::ClaudeCode, &STORY).into_bytes();
+        let position = if place == 0 { 0 } else { all.len() };
+        // The first byte of a character that has two.
+        let torn = [b"{\"type\":\"user\",\"x\":\"\xc3", end.as_bytes()].concat();
+        all.splice(position..position, torn);
+        session.write(Format::ClaudeCode.place(), all);
+        evaluate(&session, &guesses(), &["--dry-run", "--json"])
+    };
+    for (place, end, says) in [(0, "\"}\n", "at column"), (1, "\"}\n", "at column"), (1, "", "has no end")] {
+        let outcome = torn_in(place, end);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let lines = outcome.json();
+        assert_eq!(of_type(&lines, "skipped").len(), 0, "{outcome}");
+        let damaged = of_type(&lines, "damaged");
+        assert_eq!(damaged.len(), 1, "{outcome}");
+        assert_eq!(damaged[0]["line"] == 1, place == 0, "{outcome}");
+        assert!(damaged[0]["message"].as_str().unwrap().contains(says), "{outcome}");
+        assert_eq!(of_type(&lines, "found")[0]["prompts"], 5, "{outcome}");
+    }
 }
 
 #[test]
