@@ -10,7 +10,7 @@ HOME = os.environ["HOME"]
 STATE = os.path.join(HOME, ".claude/projects")
 script = json.load(open(os.path.join(HOME, ".claude/script.json")))
 sessions, folders, modes, asked, cancelled = {}, {}, {}, 0, set()
-waiting = []
+waiting, resumed, models, options = [], set(), {}, {}
 
 
 def send(message):
@@ -42,8 +42,23 @@ def update(session, **fields):
 def opened(session, cwd, **more):
     folders[session] = cwd
     modes.setdefault(session, script.get("mode", "default"))
+    options.setdefault(session, dict(script.get("options", {})))
+    if options[session]:
+        more["configOptions"] = option_list(session)
     names = [{"id": name, "name": name} for name in ("default", "acceptEdits", "plan")]
     return {**more, "modes": {"currentModeId": modes[session], "availableModes": names}}
+
+
+def option_list(session):
+    """The options of a session. One is named `approval`, and is the mode."""
+    values = {**options[session], "approval": modes[session], "model": models.get(session, "none")}
+    category = {"approval": "mode", "model": "model"}
+    return [{"id": name, "name": name, "type": "select", "category": category.get(name, "other"),
+             "currentValue": value, "options": []} for name, value in values.items()]
+
+
+def settings(session):
+    return json.dumps([modes[session], models.get(session), options[session]])
 
 
 def ask(session, call):
@@ -75,6 +90,9 @@ def act(session, number, step):
     else:
         call.update(step["call"])
     update(session, sessionUpdate="tool_call", **call)
+    if modes[session] == "plan" and "write" in step:
+        update(session, sessionUpdate="tool_call_update", toolCallId=call["toolCallId"], status="failed")
+        return
     asks = step.get("ask", modes[session] == "default")
     if asks and not ask(session, call):
         update(session, sessionUpdate="tool_call_update", toolCallId=call["toolCallId"], status="failed")
@@ -101,6 +119,7 @@ def turn(session, text):
             return {"stopReason": "cancelled"}
         if "say" in step:
             said = step["say"].replace("HISTORY", json.dumps(sessions[session]))
+            said = said.replace("SETTINGS", settings(session))
             sessions[session].append(["model", step["say"]])
             update(session, sessionUpdate="agent_message_chunk", content={"type": "text", "text": said})
         elif "update" in step:
@@ -130,6 +149,11 @@ def turn(session, text):
 
 def answer(method, params):
     session = params.get("sessionId")
+    time.sleep(script.get("slow", {}).get(method, 0))
+    if session in resumed and method == script.get("refuses"):
+        raise ValueError("not in this session")
+    if session in resumed and method == script.get("ignores"):
+        return None
     if method == "initialize":
         can = {name: {} for name in script.get("can", ["fork", "resume", "close", "delete", "list"])}
         about = {"loadSession": True, "sessionCapabilities": can}
@@ -149,6 +173,7 @@ def answer(method, params):
             raise ValueError("no such session")
         if script.get("resume") == "dies" and method == "session/resume":
             os._exit(3)
+        resumed.add(session)
         sessions[session] = json.load(open(path(session)))
         if method == "session/load":
             for part in sessions[session]:
@@ -169,6 +194,20 @@ def answer(method, params):
             raise ValueError("no such mode")
         modes[session] = params["modeId"]
         return {}
+    if method == "session/set_model":
+        models[session] = params["modelId"]
+        return {}
+    if method == "session/set_config_option":
+        known = {"approval": modes, "model": models}.get(params["configId"])
+        if known is not None:
+            known[session] = params["value"]
+        else:
+            options[session][params["configId"]] = params["value"]
+        return {"configOptions": option_list(session)}
+    if method == "_mode":
+        modes[session] = params["mode"]
+        update(session, sessionUpdate="current_mode_update", currentModeId=params["mode"])
+        return {}
     if method == "session/prompt":
         return turn(session, "".join(block.get("text", "") for block in params["prompt"]))
     if method.startswith("_"):
@@ -182,7 +221,8 @@ while True:
         continue
     try:
         result = answer(message["method"], message.get("params", {}))
-        send({"id": message["id"], "result": result})
+        if result is not None:
+            send({"id": message["id"], "result": result})
     except Exception as error:
         send({"id": message["id"], "error": {"code": -32603, "message": repr(error)}})
     if message["method"] == "session/delete" and script.get("late"):

@@ -18,6 +18,7 @@ mod pass_through;
 mod products;
 mod qwen;
 mod races;
+mod settings;
 mod shutdown;
 #[path = "../../../shadow/tests/support/state.rs"]
 mod state;

@@ -4,6 +4,7 @@
 mod accept;
 mod commands;
 mod second_agent;
+mod settings;
 mod shutdown;
 mod suggestion;
 
@@ -14,9 +15,10 @@ use headstart_overlay_fs::{ChangeSet, Process};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
-use self::accept::QueuedPrompt;
+use self::accept::QueuedRequest;
 pub(super) use self::second_agent::FrozenView;
 use self::second_agent::{WorkAhead, usage};
+use self::settings::{SessionSettings, is_setting};
 use self::suggestion::{FilteredMessage, strip_additions, without_capability};
 use super::message::{self, MessageKind, SessionNames};
 use super::permission::PermissionRules;
@@ -113,8 +115,16 @@ pub(super) struct PendingRequest {
 
 /// A request from this program that the agent has not answered yet.
 pub(super) enum OwnRequest {
-    Adopt { number: u64 },
-    Delete { fork: String },
+    Adopt {
+        number: u64,
+    },
+    /// Gives the fork a setting of its session.
+    Settle {
+        number: u64,
+    },
+    Delete {
+        fork: String,
+    },
     Other,
 }
 
@@ -133,9 +143,7 @@ pub(super) struct ProxySession {
     pub(super) folder: String,
     pub(super) servers: Value,
     pub(super) project: Option<Project>,
-    /// The editor's settings by their subject: the method and its parameters.
-    pub(super) settings: BTreeMap<String, (String, Value)>,
-    pub(super) mode: Option<String>,
+    settings: SessionSettings,
     /// The agent's own commands, as it last listed them.
     pub(super) commands: Option<Value>,
     /// The number of the model's answers.
@@ -174,7 +182,7 @@ pub(super) struct Proxy {
     deleted_forks: BTreeSet<String>,
     ahead: Option<WorkAhead>,
     pub(super) number: u64,
-    queued_prompts: VecDeque<QueuedPrompt>,
+    queued_requests: VecDeque<QueuedRequest>,
 }
 
 impl Proxy {
@@ -203,12 +211,12 @@ impl Proxy {
             deleted_forks: BTreeSet::new(),
             ahead: None,
             number: 0,
-            queued_prompts: VecDeque::new(),
+            queued_requests: VecDeque::new(),
         }
     }
 
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {
-        self.handle_queued_prompts();
+        self.handle_queued_requests();
         std::mem::take(&mut self.effects)
     }
 
@@ -253,19 +261,14 @@ impl Proxy {
                 self.end_work_of(&session);
                 self.sessions.remove(&session);
             }
+            // The session begins anew, with settings of its own.
+            "session/load" | "session/resume" => self.end_work_of(&session),
             _ => {}
         }
         let is_small = matches!(
             method,
-            "session/new"
-                | "session/load"
-                | "session/resume"
-                | "session/fork"
-                | "session/delete"
-                | "session/set_mode"
-                | "session/set_model"
-                | "session/set_config_option"
-        );
+            "session/new" | "session/load" | "session/resume" | "session/fork" | "session/delete"
+        ) || is_setting(method);
         let request = (is_small || method == "session/prompt").then(|| message.clone());
         self.expect_answer(message, request);
         false
@@ -317,6 +320,7 @@ impl Proxy {
             Some(error) if pending.method == "session/prompt" => {
                 self.agent_failed(&message::error_text(error));
             }
+            Some(_) if is_setting(&pending.method) => self.setting_answered(&pending, None),
             Some(_) => {}
         }
     }
@@ -344,6 +348,7 @@ impl Proxy {
         let result = message.get("error").map_or(Ok(&message["result"]), Err);
         match own {
             OwnRequest::Adopt { number } => self.adopted(number, result),
+            OwnRequest::Settle { number } => self.fork_setting_answered(number, result),
             OwnRequest::Delete { fork } if result.is_ok() => {
                 self.deleted_forks.insert(fork.clone());
                 self.keep(StateChange::ForkDeleted(fork));
@@ -369,20 +374,7 @@ impl Proxy {
                 self.keep(StateChange::SessionFreed(session.to_owned()));
                 self.ask_agent("session/delete", &json!({ "sessionId": session }), OwnRequest::Other);
             }
-            "session/set_mode" | "session/set_model" | "session/set_config_option" => {
-                let about = match pending.method.as_str() {
-                    "session/set_config_option" => format!("option {}", params["configId"]),
-                    method => method.to_owned(),
-                };
-                let Some(session) = self.sessions.get_mut(session) else { return };
-                if let Some(mode) = params["modeId"].as_str() {
-                    session.mode = Some(mode.to_owned());
-                }
-                if params["configId"] == "mode" {
-                    session.mode = params["value"].as_str().map(str::to_owned);
-                }
-                session.settings.insert(about, (pending.method.clone(), params.clone()));
-            }
+            method if is_setting(method) => self.setting_answered(pending, Some(result)),
             "session/prompt" => {
                 let session = session.to_owned();
                 if let Some(known) = self.sessions.get_mut(&session) {
@@ -421,14 +413,11 @@ impl Proxy {
         let folder = params["cwd"].as_str().unwrap_or_default().to_owned();
         let project = if self.suggestions == Suggestions::Off { None } else { self.host.project(&folder) };
         let servers = params.get("mcpServers").cloned().unwrap_or_else(|| json!([]));
-        let mode = result["modes"]["currentModeId"].as_str().or_else(|| mode_among(&result["configOptions"]));
-        let mode = mode.map(str::to_owned);
         let session = ProxySession {
             folder,
             servers,
             project,
-            settings: BTreeMap::new(),
-            mode,
+            settings: SessionSettings::opened(result),
             commands: None,
             entries,
             offer: None,
@@ -439,7 +428,7 @@ impl Proxy {
 
     fn notification_of_agent(&mut self, message: &Value, line: &[u8]) {
         if self.is_hidden(message) {
-            return;
+            return self.note_fork_update(message);
         }
         // The user must not see the title of a fork.
         let stands = message::session(message).is_some_and(|id| self.editors_names.contains_key(id));
@@ -480,13 +469,16 @@ impl Proxy {
         let Some(session) = self.sessions.get_mut(id) else { return false };
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "tool_call" => session.entries += 1,
-            "current_mode_update" => session.mode = update["currentModeId"].as_str().map(str::to_owned),
+            "current_mode_update" => {
+                session.settings.note_mode(update["currentModeId"].as_str());
+                self.settings_changed(id);
+            }
             "usage_update" if update["_meta"]["_claude/rateLimit"]["status"] == "rejected" => {
                 self.agent_failed("its rate limit is reached");
             }
             "config_option_update" => {
-                let mode = mode_among(&update["configOptions"]).map(str::to_owned);
-                session.mode = mode.or(session.mode.take());
+                session.settings.note_options(&update["configOptions"]);
+                self.settings_changed(id);
             }
             "available_commands_update" => {
                 session.commands = Some(update["availableCommands"].clone());
@@ -581,10 +573,4 @@ impl Proxy {
         let line = message::renamed(line, &self.editors_names).into_owned();
         self.effects.push(Effect::ToEditor(line));
     }
-}
-
-/// The current mode of a session, from its options.
-fn mode_among(options: &Value) -> Option<&str> {
-    let mode = options.as_array()?.iter().find(|option| option["category"] == "mode")?;
-    mode["currentValue"].as_str()
 }

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::second_agent::{WorkAhead, WorkPhase};
+use super::settings::is_setting;
 use super::{Effect, OwnRequest, Proxy};
 use crate::hosts::acp::updates::diffs;
 use crate::hosts::proxy::message;
@@ -34,10 +35,12 @@ pub(super) struct AcceptingPrompt {
     joined: bool,
 }
 
-/// A prompt that arrived while the one before it takes work.
-pub(super) struct QueuedPrompt {
+/// A prompt that arrived while the one before it takes work, or a change of the session's settings that arrived while
+/// the changes are written.
+pub(super) struct QueuedRequest {
     session: String,
     id: Value,
+    is_prompt: bool,
     /// The unchanged line.
     line: Vec<u8>,
 }
@@ -65,35 +68,39 @@ impl Proxy {
         self.ahead.as_ref().is_some_and(|ahead| ahead.accepting.is_some() && ahead.session == session)
     }
 
-    /// Whether a request is a prompt that has to wait for the one before it, which the agent does not know yet.
+    /// Whether a request has to wait for the prompt that takes work, which the agent does not know yet. While changes are
+    /// written, a setting waits too, because it is not certain yet whether the session or the fork has to get it.
     pub(crate) fn queue_if_accepting(&mut self, request: &Value, line: &[u8]) -> bool {
         let session = message::session(request).unwrap_or_default();
-        let waits = message::method(request) == "session/prompt" && self.is_accepting_in(session);
+        let is_prompt = message::method(request) == "session/prompt";
+        let may_wait = is_prompt || (self.is_committing() && is_setting(message::method(request)));
+        let waits = may_wait && self.is_accepting_in(session);
         if waits {
             let session = session.to_owned();
-            self.queued_prompts.push_back(QueuedPrompt {
+            self.queued_requests.push_back(QueuedRequest {
                 session,
                 id: request["id"].clone(),
+                is_prompt,
                 line: line.to_vec(),
             });
         }
         waits
     }
 
-    /// Handles the waiting prompts in order, once nothing is being taken in their sessions.
-    pub(super) fn handle_queued_prompts(&mut self) {
+    /// Handles the waiting requests in order, once nothing is being taken in their sessions.
+    pub(super) fn handle_queued_requests(&mut self) {
         let free = |proxy: &Self| {
-            proxy.queued_prompts.iter().position(|waiting| !proxy.is_accepting_in(&waiting.session))
+            proxy.queued_requests.iter().position(|waiting| !proxy.is_accepting_in(&waiting.session))
         };
-        while let Some(waiting) = free(self).and_then(|at| self.queued_prompts.remove(at)) {
+        while let Some(waiting) = free(self).and_then(|at| self.queued_requests.remove(at)) {
             self.editor(&waiting.line);
         }
     }
 
-    /// The ids of prompts that this program has to answer, for a caller that can only refuse them.
+    /// The ids of requests that this program has to answer, for a caller that can only refuse them.
     pub(super) fn take_unanswered(&mut self) -> Vec<Value> {
         let accepting = self.ahead.as_mut().and_then(|ahead| ahead.accepting.take());
-        let waiting = self.queued_prompts.drain(..).map(|waiting| waiting.id);
+        let waiting = self.queued_requests.drain(..).map(|waiting| waiting.id);
         accepting.map(|accepting| accepting.prompt["id"].clone()).into_iter().chain(waiting).collect()
     }
 
@@ -172,9 +179,14 @@ impl Proxy {
                 self.show_updates();
                 self.ask_editor();
             }
-            WorkPhase::Freezing | WorkPhase::Adopting | WorkPhase::Preparing => {}
+            WorkPhase::Freezing | WorkPhase::Adopting | WorkPhase::Settling | WorkPhase::Preparing => {}
             WorkPhase::Ready if accepting.is_committing || accepting.open_question.is_some() => {}
-            WorkPhase::Ready => self.agree_or_commit(),
+            // From here to the commit nothing else is handled, so the fork has the settings when it stands for the session.
+            WorkPhase::Ready => {
+                if self.has_settings() {
+                    self.agree_or_commit();
+                }
+            }
         }
     }
 
@@ -256,10 +268,8 @@ impl Proxy {
         let Some(session) = self.sessions.get(&ahead.session) else { return };
         let Some(accepting) = &mut ahead.accepting else { return };
         let asks = session.project.as_ref().is_none_or(|project| project.mode == ApprovalMode::Default);
-        let edits = session
-            .mode
-            .as_deref()
-            .is_some_and(|mode| profile.is_some_and(|profile| profile.edits_in.contains(&mode)));
+        let mode = session.settings.mode.as_deref();
+        let edits = mode.is_some_and(|mode| profile.is_some_and(|profile| profile.edits_in.contains(&mode)));
         if ahead.changes.is_empty() || accepting.is_agreed || !asks || edits {
             accepting.is_committing = true;
             let (folder, changes) = (session.folder.clone(), ahead.changes.clone());
@@ -332,6 +342,7 @@ impl Proxy {
         let (session, Some(fork)) = (ahead.session.clone(), ahead.fork.take()) else { return };
         let before = self.agents_name(&session);
         self.keep(StateChange::ForkAccepted { session: session.clone(), fork });
+        self.tell_fork_mode(&session, &ahead);
         self.send_to_editor(&message::result(&accepting.prompt["id"], &ahead.result.clone()));
         let (outcome, saved) =
             if accepting.joined { (Outcome::Joined, 0) } else { (Outcome::Accepted, ahead.worked_ms) };
@@ -348,7 +359,7 @@ impl Proxy {
             known.entries += 1;
             known.offer = None;
         }
-        if self.queued_prompts.is_empty() {
+        if !self.queued_requests.iter().any(|waiting| waiting.is_prompt) {
             self.turn_ended(&session);
         }
         self.write_ledger(&session);
@@ -371,12 +382,12 @@ impl Proxy {
     /// The user cancels. Returns whether a prompt that takes work was cancelled (the one with this id, if one is
     /// given), which the agent does not know.
     pub(super) fn cancel(&mut self, id: &str, request: Option<&Value>) -> bool {
-        let is_meant = |waiting: &QueuedPrompt| {
-            waiting.session == id && request.is_none_or(|request| waiting.id == *request)
+        let is_meant = |waiting: &QueuedRequest| {
+            waiting.is_prompt && waiting.session == id && request.is_none_or(|request| waiting.id == *request)
         };
         let (stopped, waiting): (VecDeque<_>, VecDeque<_>) =
-            self.queued_prompts.drain(..).partition(is_meant);
-        self.queued_prompts = waiting;
+            self.queued_requests.drain(..).partition(is_meant);
+        self.queued_requests = waiting;
         for waiting in &stopped {
             self.send_to_editor(&message::result(&waiting.id, &json!({ "stopReason": "cancelled" })));
         }

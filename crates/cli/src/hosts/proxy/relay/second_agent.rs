@@ -10,6 +10,7 @@ use headstart_tool_gate::{Access, Decision, Gate};
 use serde_json::{Value, json};
 
 use super::accept::AcceptingPrompt;
+use super::settings::{ForkSettings, SettingRequest};
 use super::{Effect, OwnRequest, Proxy};
 use crate::hosts::proxy::message::{self, MessageKind};
 use crate::hosts::proxy::permission::{Boundary, PermissionVerdict, allows_once};
@@ -33,7 +34,7 @@ pub(super) enum Goal {
 enum SetupStep {
     Initialize,
     Fork,
-    Setting { method: String, params: Value },
+    Setting(SettingRequest),
     Mode(String),
     Prompt,
     Close,
@@ -48,6 +49,8 @@ pub(super) enum WorkPhase {
     Freezing,
     /// The first agent is loading its fork.
     Adopting,
+    /// The first agent gives the fork the settings of the session.
+    Settling,
     /// Its changes are staged, so that the commit needs only renames.
     Preparing,
     Ready,
@@ -65,6 +68,7 @@ pub(super) struct WorkAhead {
     pending_step: Option<(u64, SetupStep)>,
     next: u64,
     pub(super) fork: Option<String>,
+    pub(super) fork_settings: ForkSettings,
     /// The text of its answer, if it was asked for a suggestion.
     answer_text: String,
     /// The updates about its work.
@@ -97,6 +101,7 @@ impl WorkAhead {
             pending_step: None,
             next: 0,
             fork: None,
+            fork_settings: ForkSettings::default(),
             answer_text: String::new(),
             updates: Vec::new(),
             calls: BTreeMap::new(),
@@ -125,7 +130,7 @@ impl WorkAhead {
 
     /// Whether the first agent has loaded its fork.
     pub(super) fn is_adopted(&self) -> bool {
-        matches!(self.phase, WorkPhase::Preparing | WorkPhase::Ready)
+        matches!(self.phase, WorkPhase::Settling | WorkPhase::Preparing | WorkPhase::Ready)
     }
 
     fn is_prompting(&self) -> bool {
@@ -156,14 +161,10 @@ impl Proxy {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(session) = self.sessions.get(&ahead.session) else { return };
         ahead.steps.push_back(SetupStep::Fork);
-        for (method, params) in session.settings.values() {
-            if method != "session/set_mode" && params["configId"] != "mode" {
-                ahead.steps.push_back(SetupStep::Setting { method: method.clone(), params: params.clone() });
-            }
-        }
+        ahead.steps.extend(session.settings.changes().iter().cloned().map(SetupStep::Setting));
         let mode = self.profile.and_then(|profile| match &profile.ask_method {
             AskMethod::InMode(mode) => Some((*mode).to_owned()),
-            AskMethod::BySettings(_) => session.mode.clone(),
+            AskMethod::BySettings(_) => session.settings.mode.clone(),
         });
         ahead.steps.extend(mode.map(SetupStep::Mode));
         ahead.steps.push_back(SetupStep::Prompt);
@@ -208,7 +209,7 @@ impl Proxy {
                     json!({ "sessionId": name, "cwd": session.folder, "mcpServers": session.servers }),
                 )
             }
-            SetupStep::Setting { method, params } => {
+            SetupStep::Setting(SettingRequest { method, params }) => {
                 let mut params = params.clone();
                 params["sessionId"] = fork.into();
                 (method.as_str(), params)
@@ -282,7 +283,7 @@ impl Proxy {
             }
             SetupStep::Prompt => return self.second_turn_ended(&message["result"]),
             SetupStep::Close => return self.freeze(),
-            SetupStep::Initialize | SetupStep::Setting { .. } | SetupStep::Mode(_) => {}
+            SetupStep::Initialize | SetupStep::Setting(_) | SetupStep::Mode(_) => {}
         }
         self.next_step();
     }
@@ -434,18 +435,8 @@ impl Proxy {
             return self.drop_work(&message::error_text(error));
         }
         let Some(ahead) = &mut self.ahead else { return };
-        // If the user has taken the work already, only the commit is left to wait for.
-        ahead.phase = if ahead.accepting.is_some() { WorkPhase::Ready } else { WorkPhase::Preparing };
-        let (session, fork) = (ahead.session.clone(), ahead.fork.clone().unwrap_or_default());
-        self.settle_fork(&session, &fork);
-        self.note_cost(Status::Completed);
-        let Some(ahead) = &self.ahead else { return };
-        if ahead.accepting.is_some() {
-            self.continue_accept();
-        } else if let Some(known) = self.sessions.get(&session) {
-            let (folder, changes) = (known.folder.clone(), ahead.changes.clone());
-            self.effects.push(Effect::Prepare { number, folder, changes });
-        }
+        ahead.phase = WorkPhase::Settling;
+        self.continue_settling();
     }
 
     /// The commit of the changes has been prepared.
@@ -460,21 +451,6 @@ impl Proxy {
             self.continue_accept();
         } else {
             self.tell_offer(&session);
-        }
-    }
-
-    /// Gives the fork the settings of the session that it may stand for.
-    fn settle_fork(&mut self, id: &str, fork: &str) {
-        let Some(session) = self.sessions.get(id) else { return };
-        let is_mode = |params: &Value| params.get("modeId").is_some() || params["configId"] == "mode";
-        let mut settings: Vec<(String, Value)> =
-            session.settings.values().filter(|(_, params)| !is_mode(params)).cloned().collect();
-        if let Some(mode) = &session.mode {
-            settings.push(("session/set_mode".to_owned(), json!({ "modeId": mode })));
-        }
-        for (method, mut params) in settings {
-            params["sessionId"] = fork.into();
-            self.ask_agent(&method, &params, OwnRequest::Other);
         }
     }
 
@@ -542,11 +518,11 @@ impl Proxy {
     /// Gives up work that takes too long. Called at regular intervals.
     pub(crate) fn tick(&mut self) {
         let now = self.host.now();
-        let is_late = |ahead: &WorkAhead| {
-            ahead.phase == WorkPhase::Working && ahead.accepting.is_none() && ahead.deadline <= now
-        };
-        if self.ahead.as_ref().is_some_and(is_late) {
+        let Some(ahead) = &self.ahead else { return };
+        if ahead.phase == WorkPhase::Working && ahead.accepting.is_none() && ahead.deadline <= now {
             self.drop_work("its time is up");
+        } else if ahead.fork_settings.is_late(now) && !self.is_committing() {
+            self.drop_work("the agent did not give the fork the settings of its session in time");
         }
     }
 }

@@ -46,8 +46,8 @@ impl Proxy {
         let now = self.host.now();
         let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
         let Some(project) = &mut session.project else { return };
-        let is_plan = session.mode.as_deref() == Some("plan");
-        if session.entries < MIN_ENTRIES || is_plan || project.metering.ask_or_record(now).is_err() {
+        let is_planning = session.settings.is_planning();
+        if session.entries < MIN_ENTRIES || is_planning || project.metering.ask_or_record(now).is_err() {
             return;
         }
         let most_ms = project.most_ms;
