@@ -1,6 +1,7 @@
-//! Holds that work which is taken goes on with the settings that the editor shows.
+//! Holds that work which is taken goes on with the settings that the editor shows, and that nothing is taken in plan
+//! mode.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{NEXT, User, Value, answer_text, json, with};
 use crate::client::Client;
@@ -38,6 +39,11 @@ fn settings(client: &mut Client, session: &str) -> Value {
     let from = client.log.len();
     assert_eq!(client.said(session, "settings"), "end_turn");
     serde_json::from_str(&answer_text(client, from)).unwrap()
+}
+
+/// Whether a message withdraws the suggestion.
+fn withdraws(message: &Value) -> bool {
+    message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"] == json!([])
 }
 
 /// Whether a message suggests [`NEXT`] without work for it.
@@ -160,4 +166,64 @@ fn a_mode_that_is_refused_after_the_work_was_ready_drops_the_work() {
     assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
     assert_eq!(user.read("made.txt").unwrap(), "made\n", "the first agent did it");
     assert_eq!(settings(&mut client, &session)[1], "small");
+}
+
+#[test]
+fn plan_mode_gives_up_what_ran_ahead() {
+    for how in ["mode", "option", "agent"] {
+        let user = with(user(), "options", json!({ "effort": "low" }));
+        let (mut client, session) = user.after_hello();
+        client.suggested(NEXT, Some("ready"));
+        match how {
+            "mode" => set_mode(&mut client, &session, "plan"),
+            "option" => set_option(&mut client, &session, "approval", "plan"),
+            _ => drop(client.request("_mode", json!({ "sessionId": session, "mode": "plan" }))),
+        }
+        if !client.log.iter().any(|(own, message)| !own && withdraws(message)) {
+            client.until("the end of the suggestion", withdraws);
+        }
+        assert_eq!(client.said(&session, "/next"), "end_turn");
+        assert_eq!(user.read("made.txt"), None, "{how}");
+        assert_eq!(settings(&mut client, &session)[0], "plan");
+        // Nothing is suggested in plan mode, and the next suggestion is for another mode.
+        set_mode(&mut client, &session, "acceptEdits");
+        assert_eq!(client.said(&session, "hello"), "end_turn");
+        client.suggested(NEXT, Some("ready"));
+        assert_eq!(client.said(&session, "/next"), "end_turn");
+        assert_eq!(user.read("made.txt").unwrap(), "made\n");
+    }
+}
+
+#[test]
+fn plan_mode_that_is_being_set_while_work_is_taken_keeps_it_from_being_written() {
+    let user = with(user(), "slow", json!({ "session/set_mode": 0.3 }));
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("ready"));
+    client.ask("session/set_mode", json!({ "sessionId": session, "modeId": "plan" }));
+    let id = client.prompt(&session, "/next");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(user.read("made.txt"), None);
+    assert_eq!(settings(&mut client, &session)[0], "plan");
+}
+
+#[test]
+fn nothing_runs_ahead_in_plan_mode_for_what_the_agent_suggests_itself() {
+    let said = json!({ "sessionUpdate": "session_info_update", "_meta": { "promptSuggestions": { "suggestions": [{ "text": NEXT }] } } });
+    let user = with(user(), "hello", json!([{ "say": "Hello." }, { "update": said }]));
+    let user = with(user, "mode", json!("plan"));
+    let mut client = user.start(&["--suggestions", "agent"], &["claude-agent-acp"]);
+    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+    let session = client.open(&user.session);
+    let from = client.log.len();
+    assert_eq!(client.said(&session, "hello"), "end_turn");
+    let until = Instant::now() + Duration::from_secs(2);
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        client.next_within(left);
+    }
+    let told: Vec<_> =
+        client.log[from..].iter().filter(|(_, message)| message.to_string().contains(NEXT)).collect();
+    assert!(!told.is_empty(), "it is suggested");
+    assert!(!told.iter().any(|(_, message)| message.to_string().contains("running")), "{told:?}");
+    assert_eq!(client.said(&session, "/next"), "end_turn");
+    assert_eq!(user.read("made.txt"), None);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use headstart_budget::ledger::Outcome;
 use headstart_speculation::Status;
 use serde_json::{Value, json};
 
@@ -151,8 +152,12 @@ impl Proxy {
         self.settings_changed(id);
     }
 
-    /// The settings of a session may have changed. A change is passed on to the fork that may soon stand for the session.
+    /// The settings of a session may have changed. In plan mode nothing runs ahead and nothing is taken; any other change
+    /// is passed on to the fork that may soon stand for the session.
     pub(super) fn settings_changed(&mut self, id: &str) {
+        if self.sessions.get(id).is_some_and(|session| session.settings.is_planning()) {
+            return self.discard_work_in(id, Outcome::Aborted);
+        }
         if self.ahead.as_ref().is_some_and(|ahead| ahead.session == id && ahead.is_adopted()) {
             self.continue_settling();
         }

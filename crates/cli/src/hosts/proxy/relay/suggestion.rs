@@ -133,7 +133,11 @@ impl Proxy {
         project.metering.record_suggestion(now, &offered.id, Some(&text), cost, None);
         project.metering.note_shown();
         let allowances = project.metering.allow_runs(now, &[(offered.id.clone(), text.as_str())], 1);
-        let allowance = allowances.into_iter().flatten().next().filter(|_| project.speculation);
+        let allowance = allowances
+            .into_iter()
+            .flatten()
+            .next()
+            .filter(|_| project.speculation && !session.settings.is_planning());
         let most_ms = project.most_ms;
         session.offer = Some(offered);
         let time = |allowed: std::time::Duration| {
