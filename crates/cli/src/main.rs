@@ -161,8 +161,8 @@ fn main() -> ExitCode {
     #[cfg(unix)]
     let mut arguments = std::env::args_os().skip(1);
     #[cfg(unix)]
-    if arguments.next().is_some_and(|first| first == runner::WATCHDOG) {
-        return runner::run_watchdog(arguments);
+    if arguments.next().is_some_and(|first| first == system::WATCHDOG) {
+        return system::run_watchdog(arguments);
     }
     let environment = Environment::of_process();
     let (command, global) = match Cli::try_parse() {

@@ -4,11 +4,10 @@ mod background;
 mod bounded_output;
 mod clean_environment;
 mod machine;
-mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, PipeReader};
+use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
@@ -31,16 +30,16 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) use background::BackgroundCommands;
 use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::clean_environment;
-#[cfg(unix)]
-pub(crate) use watchdog::{WATCHDOG, run_watchdog};
 
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
-use crate::system::{Group, GroupLeader, OutputPipe, find_bash, own_program, path_in, variables};
+use crate::system::{Group, GroupLeader, Lifeline, OutputPipe, find_bash, own_program, path_in, variables};
 use machine::InstalledGit;
 
 /// How long to wait after the end of a command for output of processes that left its group.
 const DRAIN: Duration = Duration::from_millis(100);
+/// How long a command has time to end by itself after it was asked to.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// A listener is told of new output no more often than this; below it the most bytes of the output's end that it is
 /// told.
@@ -57,13 +56,13 @@ const WITHOUT_TERMINAL: [(&str, &str); 4] =
 /// not run.
 ///
 /// Each command is a session without a terminal and a process group, which is ended as a whole when the command has
-/// ended, when its time is up or when the future is dropped. A process that starts another session (`setsid`) is not
-/// ended by that.
+/// ended, when its time is up, when the future is dropped, or when this process ends in whatever way. A process that
+/// starts another session (`setsid`) is not ended by that.
 pub(crate) struct BashRunner {
     root: PathBuf,
     users: BTreeMap<OsString, OsString>,
     clean: BTreeMap<OsString, OsString>,
-    /// The program that confines a command, which is this executable.
+    /// The program that confines a command and ends it with this process, which is this executable.
     confiner: Option<PathBuf>,
     git: InstalledGit,
     /// The views in which commands that write run.
@@ -85,7 +84,7 @@ impl BashRunner {
     }
 
     /// Like [`new`](Self::new), but with the given environment of the user, and without a program that could confine
-    /// commands.
+    /// commands or end them with this process.
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = real_path(&root).unwrap_or(root);
         let clean = clean_environment(&users, &root);
@@ -128,8 +127,8 @@ impl BashRunner {
 /// A command that is ready to be started.
 struct PreparedCommand {
     process: Command,
-    /// Where a command that is to be confined says why it cannot be.
-    refusal: Option<PipeReader>,
+    /// Whether the kernel confines it, so that it may say why it cannot be.
+    is_confined: bool,
     /// A temporary folder, which is removed when the command has ended.
     scratch: TempDir,
 }
@@ -145,16 +144,14 @@ impl BashRunner {
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
         let unasked = request.environment == CommandEnvironment::Clean;
         let bash = self.bash(&environment).map_err(not_started)?;
-        let mut refusal = None;
+        let is_confined = self.confiner.is_some() && unasked;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
                 let confinement = Confinement { closes, ..Confinement::new(&self.root, scratch.path()) };
                 environment.extend(confinement.environment());
-                let (reader, host_pipe) = io::pipe().map_err(not_started)?;
-                refusal = Some(reader);
                 let mut process = Command::new(confiner);
-                process.args(confinement.arguments(bash, line(proven.line))).stdin(host_pipe);
+                process.args(confinement.arguments(bash, line(proven.line)));
                 process
             }
             _ => {
@@ -164,33 +161,35 @@ impl BashRunner {
             }
         };
         process.current_dir(directory).env_clear().envs(environment);
-        Ok(PreparedCommand { process, refusal, scratch })
+        Ok(PreparedCommand { process, is_confined, scratch })
     }
 
-    /// Runs a command as a part of this process's group, so that ending the group also ends the command. A signal that
-    /// asks this process to end is passed on. The limits of the request do not apply. An error says that the command
-    /// did not run, or was lost.
+    /// Runs a command. A signal that asks this process to end is passed on to all processes of the command; those that
+    /// are left a moment later, or when the command itself has ended because of the signal, are killed. If this process is
+    /// killed, so are they. The limits of the request do not apply. An error says that the command did not run, or was
+    /// lost.
     pub(crate) async fn run_attached(
         &self,
         request: &CommandRequest,
         output: AttachedOutput,
     ) -> Result<AttachedEnd, ToolError> {
-        let PreparedCommand { mut process, refusal, scratch: _scratch } = self.prepare(request).await?;
+        let mut ready = self.prepare(request).await?;
         let mut signals = Signals::new().map_err(not_started)?;
+        let lifeline = self.attach(&mut ready)?;
+        let mut process = ready.process;
         let mut limit = 0;
         if let AttachedOutput::Kept { most } = output {
             limit = most;
             process.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
-        let mut child = process.spawn().map_err(not_started)?;
-        // It has the writing end of the pipe for the refusal, which would not end before.
-        drop(process);
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (group, mut leader) = Group::start_without_terminal(process).map_err(not_started)?;
+        let mut group = Some(group);
+        let (_, stdout, stderr) = leader.pipes();
         let reading = async {
-            tokio::join!(read_refusal(refusal), read_beginning(stdout, limit), read_beginning(stderr, limit))
+            tokio::join!(read_refusal(lifeline), read_beginning(stdout, limit), read_beginning(stderr, limit))
         };
         let mut reading = pin!(reading);
-        let (mut status, mut read) = (None, None);
+        let (mut status, mut read, mut until) = (None, None, None);
         loop {
             if let (Some(status), Some((refusal, output, errors))) =
                 (status, read.take_if(|_| status.is_some()))
@@ -201,11 +200,36 @@ impl BashRunner {
                 };
             }
             tokio::select! {
-                exited = child.wait(), if status.is_none() => status = Some(exited.map_err(lost)?),
+                exited = leader.wait(), if status.is_none() => {
+                    if until.is_none() {
+                        // As after a command of a shell, processes in the background go on.
+                        group.take().into_iter().for_each(Group::release);
+                    }
+                    status = Some(exited.map_err(lost)?);
+                }
                 streams = &mut reading, if read.is_none() => read = Some(streams),
-                signal = signals.next() => signal.pass_on(&child),
+                signal = signals.next() => {
+                    group.iter().for_each(|group| group.pass_on(signal));
+                    until = until.or_else(|| Some(Instant::now() + GRACE));
+                }
+                () = wait_until(until) => {
+                    group.iter().for_each(Group::end);
+                    until = Some(Instant::now() + GRACE);
+                }
             }
         }
+    }
+
+    /// Has a command end with this process.
+    fn attach(&self, command: &mut PreparedCommand) -> Result<Option<Lifeline>, ToolError> {
+        let Some(own) = self.confiner.as_deref() else { return Ok(None) };
+        let process = &mut command.process;
+        let attached = if command.is_confined {
+            Lifeline::attach_confined(own, process)
+        } else {
+            Lifeline::attach(own, process)
+        };
+        attached.map(Some).map_err(not_started)
     }
 }
 
@@ -248,11 +272,10 @@ pub(crate) async fn read_beginning(stream: Option<impl AsyncRead + Unpin>, most:
     OutputBeginning { is_cut: 0 < more || end < length, text }
 }
 
-/// Why a command could not be confined; `None` if it runs.
-async fn read_refusal(pipe: Option<PipeReader>) -> Result<Option<String>, ToolError> {
-    let Some(pipe) = pipe else { return Ok(None) };
-    let mut why = String::new();
-    OutputPipe::new(pipe).map_err(lost)?.read_to_string(&mut why).await.map_err(lost)?;
+/// Why a command could not be confined; `None` if it ran. The answer comes when the command has ended.
+async fn read_refusal(lifeline: Option<Lifeline>) -> Result<Option<String>, ToolError> {
+    let Some(lifeline) = lifeline else { return Ok(None) };
+    let why = lifeline.refusal().await.map_err(lost)?;
     Ok((!why.is_empty()).then(|| format!("it cannot be confined here: {why}")))
 }
 
@@ -308,12 +331,13 @@ impl BashRunner {
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
-        let PreparedCommand { process, refusal, scratch: _scratch } = self.prepare(&request).await?;
-        let mut running = start(process).map_err(not_started)?;
+        let mut ready = self.prepare(&request).await?;
+        let lifeline = self.attach(&mut ready)?;
+        let mut running = start(ready.process).map_err(not_started)?;
         let done = running
             .finish(deadline, BoundedOutput::new(request.output_limit), OutputListener::to(output_sink))
             .await?;
-        match read_refusal(refusal).await? {
+        match read_refusal(lifeline).await? {
             Some(why) => Err(ToolError::failed(format!("the command was not run: {why}"))),
             None => Ok(done),
         }

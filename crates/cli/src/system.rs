@@ -10,6 +10,7 @@ mod process_group;
 mod shell;
 pub(crate) mod signals;
 mod variables;
+mod watchdog;
 
 pub(crate) use exit_status::{code_of, signal_of};
 pub(crate) use kernel::Kernel;
@@ -26,3 +27,6 @@ pub(crate) use process_group::end_process;
 pub(crate) use process_group::{Group, GroupLeader};
 pub(crate) use shell::{find_bash, find_program, is_program, own_program, program_at};
 pub(crate) use variables::{users_folder, variable_name, variables};
+pub(crate) use watchdog::Lifeline;
+#[cfg(unix)]
+pub(crate) use watchdog::{WATCHDOG, run_watchdog};

@@ -1,7 +1,5 @@
 //! Commands that continue after their call, but never after this process.
 //!
-//! On Unix this executable itself starts each of them, in a process that watches this one (`watchdog.rs`); on Windows
-//! the job of a command ends with the process that made it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +12,8 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use super::watchdog::Lifeline;
-use super::{BashRunner, DRAIN, PreparedCommand, RunningCommand, not_started, start, wait_until};
+use super::{BashRunner, DRAIN, GRACE, PreparedCommand, RunningCommand, not_started, start, wait_until};
+use crate::system::Lifeline;
 
 /// The most bytes of output that are kept until they are requested.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -23,8 +21,6 @@ const MAX_BYTES: usize = 1024 * 1024;
 const QUIET: Duration = Duration::from_millis(100);
 /// The most commands that run at the same time.
 const MAX_COMMANDS: usize = 8;
-/// How long a command has time to end by itself after it was asked to.
-const GRACE: Duration = Duration::from_secs(3);
 
 /// The commands in the background of one conversation.
 pub(crate) struct BackgroundCommands {
@@ -77,8 +73,9 @@ impl BackgroundRunner for BackgroundCommands {
             let message = format!("{runs} commands run in the background, which is the most; stop one first");
             return Err(ToolError::failed(message));
         }
-        let PreparedCommand { mut process, scratch, .. } = self.runner.prepare(&request).await?;
-        let lifeline = Lifeline::attach(&self.runner, &mut process)?;
+        let mut ready = self.runner.prepare(&request).await?;
+        let lifeline = self.runner.attach(&mut ready)?;
+        let PreparedCommand { process, scratch, .. } = ready;
         let running = start(process).map_err(not_started)?;
         let shared = Arc::new(SharedState {
             state: Mutex::new(CommandState {
@@ -126,7 +123,7 @@ impl BackgroundRunner for BackgroundCommands {
 /// Reads the output of a command until it has ended. Dropping the future ends the command.
 async fn follow(
     mut running: RunningCommand,
-    _lifeline: Lifeline,
+    _lifeline: Option<Lifeline>,
     shared: Arc<SharedState>,
     mut stopped: mpsc::Receiver<()>,
 ) {

@@ -19,6 +19,10 @@ mod unix {
     use rustix::process::{Pid, Signal, kill_process_group};
     use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
+    #[cfg(feature = "mcp")]
+    use crate::system::Lifeline;
+    use crate::system::signals::Ending;
+
     /// A process group, which is killed when this is dropped.
     pub(crate) struct Group(Pid);
 
@@ -57,9 +61,15 @@ mod unix {
             let _ = kill_process_group(self.0, Signal::TERM);
         }
 
-        /// Asks the processes of the group to end, and kills them if they still exist after this time.
+        /// Sends the processes of the group a signal that asked this process to end.
+        pub(crate) fn pass_on(&self, signal: Ending) {
+            let _ = kill_process_group(self.0, signal.signal());
+        }
+
+        /// Asks the processes of the group to end, and kills them if they still exist after this time. Until then the
+        /// lifeline is held.
         #[cfg(feature = "mcp")]
-        pub(crate) fn end_within(self, time: std::time::Duration) {
+        pub(crate) fn end_within(self, time: std::time::Duration, lifeline: Lifeline) {
             self.ask_to_end();
             let id = self.0;
             self.release();
@@ -67,12 +77,12 @@ mod unix {
                 runtime.spawn(async move {
                     tokio::time::sleep(time).await;
                     let _ = kill_process_group(id, Signal::KILL);
+                    drop(lifeline);
                 });
             }
         }
 
         /// Leaves what remains of the group alone.
-        #[cfg(feature = "mcp")]
         pub(crate) fn release(self) {
             let _ = std::mem::ManuallyDrop::new(self);
         }
@@ -120,6 +130,10 @@ mod windows {
     use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
     use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 
+    #[cfg(feature = "mcp")]
+    use crate::system::Lifeline;
+    use crate::system::signals::Ending;
+
     /// A job, which is ended when this is dropped, and by the system when this process ends, in whatever way.
     pub(crate) struct Group(Arc<Mutex<Box<dyn ChildWrapper>>>);
 
@@ -154,10 +168,15 @@ mod windows {
             self.end();
         }
 
+        /// Ends the processes of the job, which has a console of its own and so did not get the event.
+        pub(crate) fn pass_on(&self, _event: Ending) {
+            self.end();
+        }
+
         /// Ends the processes of the job at once, because they cannot be asked.
         #[cfg(feature = "mcp")]
-        pub(crate) fn end_within(self, _time: std::time::Duration) {
-            drop(self);
+        pub(crate) fn end_within(self, _time: std::time::Duration, lifeline: Lifeline) {
+            drop((self, lifeline));
         }
 
         /// Ends what remains of the job, because no process can leave it.

@@ -11,8 +11,7 @@ mod unix {
     use std::io;
 
     use futures::FutureExt;
-    use rustix::process::{Pid, Signal as Sent, kill_process};
-    use tokio::process::Child;
+    use rustix::process::Signal as Sent;
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     /// The signals that ask the process to end. They are caught so that the terminal can be restored and nothing is left
@@ -64,16 +63,12 @@ mod unix {
             self.0 == SignalKind::interrupt()
         }
 
-        /// Sends the signal to a process that has not been waited for yet, so that no other process can have its id. If it
-        /// has ended meanwhile, the signal has no effect.
-        pub(crate) fn pass_on(self, child: &Child) {
-            let signal = match self.0 {
+        pub(crate) fn signal(self) -> Sent {
+            match self.0 {
                 kind if kind == SignalKind::interrupt() => Sent::INT,
                 kind if kind == SignalKind::terminate() => Sent::TERM,
                 _ => Sent::HUP,
-            };
-            let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-            let _ = id.map(|id| kill_process(id, signal));
+            }
         }
 
         /// Ends this process as the signal would have without a handler, so that a shell's loop ends too and a script can
@@ -103,7 +98,6 @@ mod windows {
     use std::io;
 
     use futures::FutureExt;
-    use tokio::process::Child;
     use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, CtrlShutdown};
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
 
@@ -155,10 +149,6 @@ mod windows {
         pub(crate) fn is_interrupt(self) -> bool {
             self == Self::Interrupt
         }
-
-        /// Nothing, because every process of the console gets the event.
-        #[expect(clippy::unused_self, reason = "on Unix the signal is sent")]
-        pub(crate) fn pass_on(self, _child: &Child) {}
 
         /// Ends this process as the event would have without a handler.
         #[expect(clippy::unused_self, reason = "on Unix the signal is sent")]

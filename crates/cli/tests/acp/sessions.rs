@@ -1,6 +1,8 @@
 //! Holds what a client can do with sessions: set modes, have several at a time, and list, load and delete those that
 //! are kept.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::User;
@@ -128,6 +130,34 @@ pub(crate) fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
     assert_eq!(listed["result"]["sessions"], json!([]));
     let gone = client.request("session/load", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
     assert_eq!(gone["error"]["code"], -32602, "{gone}");
+}
+
+#[test]
+fn a_command_ends_with_a_killed_headstart() {
+    let line = "sleep 300 & echo $! > child.txt; echo $$ > own.txt; wait; touch late.txt";
+    let user = User::new().calls("shell", json!({ "command": line })).says("Done.");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    client.prompt(&session, "run it");
+    client.answer_question("allow");
+    // A zombie does not run.
+    let runs = |file: &str| {
+        let Some(id) = user.read(file).filter(|id| id.ends_with('\n')) else { return false };
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait_until("it starts", &|| runs("own.txt") && runs("child.txt"));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(client.process()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    wait_until("it ends", &|| !runs("own.txt") && !runs("child.txt"));
+    assert_eq!(user.read("late.txt"), None);
 }
 
 #[test]

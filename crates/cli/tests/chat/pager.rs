@@ -45,10 +45,8 @@ fn the_whole_conversation_is_read_unfolded_and_the_lines_are_as_before() {
 /// Whoever reads before they answer sees that the call has not run, and whoever reads meanwhile what it has printed.
 #[test]
 fn a_call_that_has_not_ended_is_not_shown_as_done() {
-    let mut chat = project()
-        .shell(0, "echo begun; touch x; sleep 60")
-        .says(0, "Done.")
-        .chat_in("default", 80, 20);
+    let mut chat =
+        project().shell(0, "echo begun; touch x; sleep 60").says(0, "Done.").chat_in("default", 80, 20);
     chat.send("go\r");
     chat.wait_for("run this?");
     chat.send("\x14");

@@ -33,6 +33,42 @@ fn output_exit_code_and_signals_are_the_commands() {
     }
 }
 
+/// Processes that run and whose command line contains `marker`.
+fn running(marker: &str) -> usize {
+    let marker = marker.as_bytes();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.filter(|line| line.windows(marker.len()).any(|part| part == marker)).count()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn all_processes_of_the_command_end_with_a_signal() {
+    let session = session();
+    session.write("project/a.txt", "one\n");
+    // The name contains the id of this process, so no other test reads from this pipe.
+    let pipe = format!("pipe-{}", std::process::id());
+    let made = Command::new("mkfifo").arg(session.workspace().join(&pipe)).status().unwrap();
+    assert!(made.success());
+    let command = format!("cat {pipe}; wc -l a.txt");
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::KILL] {
+        let mut child = session.command(&["run", "--read-only", "--", &command]).spawn().unwrap();
+        let cat = format!("cat\0{pipe}");
+        wait_until("it starts", || running(&cat) == 1);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = child.wait().unwrap();
+        assert_eq!(ended.signal(), Some(signal.as_raw()), "{ended}");
+        wait_until("all of it ends", || running(&pipe) == 0);
+    }
+}
+
 #[test]
 fn what_does_more_than_read_does_not_run() {
     let session = session();

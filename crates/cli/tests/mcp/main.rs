@@ -286,6 +286,30 @@ fn a_call_that_is_cancelled_or_too_long_leaves_nothing() {
 }
 
 #[test]
+fn what_a_killed_server_was_running_ends() {
+    let session = user();
+    let mut client = here(&session);
+    let (sleep, pipe) = (format!("sleep 8{}", std::process::id()), format!("pipe-{}", std::process::id()));
+    let made = Command::new("mkfifo").arg(session.workspace().join(&pipe)).status().unwrap();
+    assert!(made.success());
+    let read = format!("cat {pipe}; wc notes.txt");
+    for (tool, command) in [("try_in_shadow", &sleep), ("run_read_only", &read)] {
+        client.ask("tools/call", json!({ "name": tool, "arguments": { "command": command } }));
+    }
+    let began = Instant::now();
+    for program in [format!("^{sleep}"), format!("^cat {pipe}")] {
+        while Command::new("pgrep").args(["-f", &program]).output().unwrap().stdout.is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(20), "{program} does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let pid = rustix::process::Pid::from_raw(i32::try_from(client.process()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    wait_for_none(&sleep);
+    wait_for_none(&pipe);
+}
+
+#[test]
 fn the_folder_is_the_one_root_of_the_client() {
     let session = user();
     let root = |path: &Path| json!({ "uri": format!("file://{}", path.display()) });

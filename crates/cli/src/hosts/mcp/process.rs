@@ -1,5 +1,5 @@
-//! Runs commands of this program as processes. Each is the leader of its own process group, so that all processes of a
-//! command can be ended once its call is no longer wanted.
+//! Runs commands of this program as processes. Each has a process group of its own, so that all processes of a command
+//! can be ended once its call is no longer wanted, and ends with this process, however that ends.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::runner::read_beginning;
-use crate::system::Group;
+use crate::system::{Group, Lifeline, input_pipe, own_program, variables};
 
 /// The most bytes that are kept of each output stream of a process.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -25,7 +25,7 @@ pub(super) struct ProcessGroups(Arc<Mutex<RunningGroups>>);
 #[derive(Default)]
 struct RunningGroups {
     started: u64,
-    groups: BTreeMap<u64, Group>,
+    groups: BTreeMap<u64, (Group, Lifeline)>,
 }
 
 /// How a process ended, and what it printed.
@@ -53,20 +53,22 @@ impl ProcessGroups {
         folder: &Path,
         input: &str,
     ) -> Result<ProcessResult, String> {
-        let program =
-            std::env::current_exe().map_err(|error| format!("headstart cannot be found: {error}"))?;
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(folder);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let started = Group::start(&mut command);
-        let (group, mut leader) = started.map_err(|error| format!("headstart cannot be started: {error}"))?;
-        let running = RunningProcess::new(self, group);
-        let (stdin, stdout, stderr) = leader.pipes();
-        let writes = async {
-            if let Some(mut stdin) = stdin {
-                // The command may end without reading its input, which is no failure.
-                let _ = stdin.write_all(input.as_bytes()).await;
-            }
+        let own = own_program().ok_or("headstart cannot be found")?;
+        let not_started = |error: std::io::Error| format!("headstart cannot be started: {error}");
+        let mut command = Command::new(&own);
+        command.args(arguments).current_dir(folder).env_clear().envs(variables());
+        let tied = Lifeline::attach_with_input(&own, &mut command, input.len());
+        let (lifeline, stdin) = tied.map_err(not_started)?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (group, mut leader) = Group::start(&mut command).map_err(not_started)?;
+        let running = RunningProcess::new(self, (group, lifeline));
+        // It holds the reading end of the input, which would keep the writing of it waiting after the process has ended.
+        drop(command);
+        let mut stdin = input_pipe(stdin).map_err(not_started)?;
+        let (_, stdout, stderr) = leader.pipes();
+        let writes = async move {
+            // The command may end without reading its input, which is no failure.
+            let _ = stdin.write_all(input.as_bytes()).await;
         };
         let (output, errors, ended, ()) = tokio::join!(
             read_beginning(stdout, MAX_BYTES),
@@ -82,12 +84,12 @@ impl ProcessGroups {
 
     /// Ends all running processes.
     pub(super) async fn end(&self) {
-        self.lock().groups.values().for_each(Group::ask_to_end);
+        self.lock().groups.values().for_each(|(group, _)| group.ask_to_end());
         let began = tokio::time::Instant::now();
         while !self.lock().groups.is_empty() && began.elapsed() < GOODBYE {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        self.lock().groups.values().for_each(Group::end);
+        self.lock().groups.values().for_each(|(group, _)| group.end());
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, RunningGroups> {
@@ -96,7 +98,7 @@ impl ProcessGroups {
 }
 
 impl<'a> RunningProcess<'a> {
-    fn new(groups: &'a ProcessGroups, group: Group) -> Self {
+    fn new(groups: &'a ProcessGroups, group: (Group, Lifeline)) -> Self {
         let mut running = groups.lock();
         running.started += 1;
         let number = running.started;
@@ -106,20 +108,20 @@ impl<'a> RunningProcess<'a> {
 
     /// The process has ended, and its output too.
     fn ended(self) {
-        if let Some(group) = self.take() {
+        if let Some((group, _)) = self.take() {
             group.release();
         }
     }
 
-    fn take(&self) -> Option<Group> {
+    fn take(&self) -> Option<(Group, Lifeline)> {
         self.groups.lock().groups.remove(&self.number)
     }
 }
 
 impl Drop for RunningProcess<'_> {
     fn drop(&mut self) {
-        let Some(group) = self.take() else { return };
+        let Some((group, lifeline)) = self.take() else { return };
         // A command that is asked to end can clean up.
-        group.end_within(GOODBYE);
+        group.end_within(GOODBYE, lifeline);
     }
 }
