@@ -36,6 +36,8 @@ pub(crate) fn modes_are_set_in_both_ways() {
         let set = json!({ "sessionId": session, "configId": option, "value": value });
         let answer = client.request("session/set_config_option", set);
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        let field = if option == "x" { "params.configId: " } else { "params.value: " };
+        assert!(answer["error"]["message"].as_str().unwrap().starts_with(field), "{answer}");
     }
     let answer = client.request("session/set_mode", json!({ "sessionId": session, "modeId": "fast" }));
     assert!(answer["error"]["message"].as_str().unwrap().starts_with("params.modeId: "), "{answer}");

@@ -197,7 +197,7 @@ impl AcpSession {
             SessionRequest::Prompt { id, text } => self.on_prompt(id, text).await,
             SessionRequest::Cancel { only } => self.cancel(only.as_ref()),
             SessionRequest::SetMode { id, mode } => {
-                let set = self.set_mode(&mode);
+                let set = self.set_mode("params.modeId", &mode);
                 let is_set = set.is_ok();
                 self.client.respond(&id, set.map(|()| json!({}))).await;
                 if is_set {
@@ -345,13 +345,10 @@ impl AcpSession {
         }
     }
 
-    fn set_mode(&mut self, name: &str) -> Result<(), Error> {
-        let known = || {
-            rpc::wrong(
-                "params.modeId",
-                &format!("there is no mode {name:?}; there are {}", options::mode_names()),
-            )
-        };
+    /// `field` is where the client named the mode.
+    fn set_mode(&mut self, field: &str, name: &str) -> Result<(), Error> {
+        let known =
+            || rpc::wrong(field, &format!("there is no mode {name:?}; there are {}", options::mode_names()));
         let mode = options::mode(name).ok_or_else(known)?;
         self.settings.mode = mode;
         self.conversation.parts.set_mode(mode);
@@ -362,7 +359,7 @@ impl AcpSession {
     fn set_option(&mut self, option: &str, value: &Value) -> Result<(), Error> {
         let wrong = |why: &str| Err(rpc::wrong("params.value", why));
         match (option, value) {
-            (options::MODE, Value::String(mode)) => self.set_mode(mode),
+            (options::MODE, Value::String(mode)) => self.set_mode("params.value", mode),
             (options::MODEL, Value::String(model)) if !self.settings.models.contains(model) => {
                 wrong(&format!("there is no model {model:?}; there are {}", self.settings.models.join(", ")))
             }
