@@ -65,6 +65,7 @@ pub(crate) fn every_bad_line_has_its_error_and_the_next_line_its_answer() {
         let message = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
         assert!(message.starts_with(field), "{method}: {message}");
+        assert!(!message.contains("--"), "an editor's user cannot add a flag: {message}");
     }
     let session = client.open(&user.session);
     for prompt in [

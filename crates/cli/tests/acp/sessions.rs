@@ -135,6 +135,25 @@ pub(crate) fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
 }
 
 #[test]
+fn a_session_that_is_open_elsewhere_is_refused_with_what_an_editor_can_do() {
+    let user = User::new().says("One.");
+    let mut first = user.client("default");
+    let session = first.open(&user.session);
+    first.said(&session, "first");
+    let mut second = user.client("default");
+    let cwd = user.session.workspace().canonicalize().unwrap();
+    let named = json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
+    for method in ["session/load", "session/resume", "session/fork", "session/delete"] {
+        let answer = second.request(method, named.clone());
+        let said = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(!said.contains("--"), "an editor's user cannot add a flag: {said}");
+        if method == "session/load" || method == "session/resume" {
+            assert!(said.contains("is open in another program; close it there"), "{method}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn a_command_ends_with_a_killed_headstart() {
     let line = "sleep 300 & echo $! > child.txt; echo $$ > own.txt; wait; touch late.txt";
     let user = User::new().calls("shell", json!({ "command": line })).says("Done.");

@@ -71,7 +71,7 @@ pub(super) fn folder(cwd: &Path) -> Result<String, Error> {
     if !cwd.is_absolute() {
         return Err(rpc::wrong("params.cwd", &format!("{} is not an absolute path", cwd.display())));
     }
-    workspace::resolve(Some(cwd)).map_err(|error| rpc::wrong("params.cwd", &error.to_string()))
+    workspace::resolve(Some(cwd)).map_err(|error| rpc::wrong("params.cwd", &text(&error)))
 }
 
 /// The folder in which all sessions are stored.
@@ -86,5 +86,24 @@ pub(super) fn refused(error: &CliError) -> Error {
         CliError::NoSession { .. } | CliError::AmbiguousId { .. } => -32602,
         _ => -32603,
     };
-    Error::new(code, error.to_string())
+    Error::new(code, text(error))
+}
+
+/// The text of an error for the user of an editor, who cannot add a flag of another command to this one.
+fn text(error: &CliError) -> String {
+    match error {
+        CliError::NoWorkspace { path } => {
+            format!("{} does not exist; open a folder that does", path.display())
+        }
+        CliError::WorkspaceNotADirectory { path } => {
+            format!("{} is not a directory; open a folder", path.display())
+        }
+        CliError::SessionOpen { id } => {
+            format!("session {id} is open in another program; close it there, or begin a new session")
+        }
+        CliError::Session { file, source } => {
+            format!("{}: {source}; the file was left as it is; begin a new session", file.display())
+        }
+        _ => error.to_string(),
+    }
 }
