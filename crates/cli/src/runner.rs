@@ -203,17 +203,23 @@ impl BashRunner {
                 exited = leader.wait(), if status.is_none() => {
                     if until.is_none() {
                         // As after a command of a shell, processes in the background go on.
-                        group.take().into_iter().for_each(Group::release);
+                        if let Some(group) = group.take() {
+                            group.release();
+                        }
                     }
                     status = Some(exited.map_err(lost)?);
                 }
                 streams = &mut reading, if read.is_none() => read = Some(streams),
                 signal = signals.next() => {
-                    group.iter().for_each(|group| group.pass_on(signal));
+                    if let Some(group) = &group {
+                        group.pass_on(signal);
+                    }
                     until = until.or_else(|| Some(Instant::now() + GRACE));
                 }
                 () = wait_until(until) => {
-                    group.iter().for_each(Group::end);
+                    if let Some(group) = &group {
+                        group.end();
+                    }
                     until = Some(Instant::now() + GRACE);
                 }
             }

@@ -230,7 +230,8 @@ fn with_host_pipe(process: &mut Command) -> (Output, String) {
 
 fn a_command_cannot_write_a_refusal() {
     let place = Place::new();
-    let attack = "for n in 0 1 2 3 4 5 6 7 8 9; do echo refused >&$n; done; \
+    // Descriptors that the test itself has inherited may be pipes that nobody reads.
+    let attack = "trap '' PIPE; for n in 0 1 2 3 4 5 6 7 8 9; do echo refused >&$n; done; \
                   for n in /proc/self/fd/* /proc/$$/fd/*; do echo refused > $n; done; \
                   cat; readlink /proc/self/fd/0; exit 125";
     let (output, refusal) = with_host_pipe(&mut place.process(attack, "/usr/bin:/bin"));
