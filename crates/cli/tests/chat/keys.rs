@@ -79,7 +79,8 @@ fn write_from_elsewhere(chat: &Chat, text: &str) {
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_l_heals_what_another_program_wrote_and_shows_the_last_turn_again() {
-    let mut chat = project()
+    // A suggestion that is held back would have a row of its own.
+    let mut chat = configured("suggestions = false\n")
         .says(0, "An earlier answer.")
         .calls(0, "read_file", serde_json::json!({ "file_path": "notes.txt" }))
         .says(0, "It has **one** line.")
@@ -88,6 +89,7 @@ fn ctrl_l_heals_what_another_program_wrote_and_shows_the_last_turn_again() {
     chat.wait_for("An earlier answer.");
     chat.send("look\r");
     chat.wait_for("It has one line.");
+    chat.settle();
     chat.send("half a th");
     chat.wait_for_row("> half a th");
     write_from_elsewhere(&chat, "\r\nbroadcast\r\n\x1b[3Aover it\r\n");
