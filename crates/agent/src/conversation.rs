@@ -135,11 +135,9 @@ impl Conversation {
 
     /// The [`preface`](Self::preface) as one note, from which a later conversation can go on.
     pub(crate) fn pending_note(&self, undo_report: &UndoReport) -> String {
-        let undone = undo_report.note();
-        let undone =
-            undone.strip_prefix("[Note: ").and_then(|note| note.strip_suffix(']')).unwrap_or(&undone);
-        let parts = self.note.as_deref().into_iter().chain([undone]).filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join("\n")
+        let undone = undo_report.text();
+        let parts = self.note.as_deref().into_iter().chain([undone.as_str()]);
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     /// Begins a turn: the prompt, preceded by what the model has to know first and followed by what it reads beside the

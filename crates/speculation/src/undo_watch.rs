@@ -243,26 +243,29 @@ impl UndoReport {
         if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") }
     }
 
-    /// What the model has to know, in words; empty if there are no news.
+    /// What the model has to know, as a note in front of a prompt; empty if there are no news.
     pub fn note(&self) -> String {
-        let mut note = String::new();
+        let text = self.text();
+        if text.is_empty() { text } else { format!("[Note: {text}]") }
+    }
+
+    /// The words of the [`note`](Self::note) without its brackets.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
         if !self.undone.is_empty() {
-            note.push_str(
-                "[Note: the user has undone changes that you made. These files are as they were before them:",
+            text.push_str(
+                "the user has undone changes that you made. These files are as they were before them:",
             );
-            list(&mut note, &self.undone);
+            list(&mut text, &self.undone);
         }
         if !self.redone.is_empty() {
-            note.push_str(if note.is_empty() { "[Note: t" } else { "\nT" });
-            note.push_str(
+            text.push_str(if text.is_empty() { "t" } else { "\nT" });
+            text.push_str(
                 "he user has made changes of yours again that were undone. These files hold them now:",
             );
-            list(&mut note, &self.redone);
+            list(&mut text, &self.redone);
         }
-        if !note.is_empty() {
-            note.push(']');
-        }
-        note
+        text
     }
 
     /// One line that shows the user what the model is told; empty if there are no news.

@@ -202,14 +202,9 @@ fn model_of_codex(command: &str) -> Server {
 /// Runs a command in Codex: `Ok` is what the model was told, `Err` the screen with the question.
 fn in_codex(session: &Session, command: &str) -> Result<String, String> {
     let model = model_of_codex(command);
-    let (folder, url) = (session.workspace().display().to_string(), &model.base_url);
-    session.write(
-        "home/.codex/config.toml",
-        format!(
-            "model = \"gpt-6.1-sol\"\nmodel_provider = \"here\"\n[model_providers.here]\nname = \"here\"\nbase_url = \"{url}\"\n\
-             wire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n[projects.\"{folder}\"]\ntrust_level = \"trusted\"\n",
-        ),
-    );
+    let folder = session.workspace().display().to_string();
+    let trusted = format!("[projects.\"{folder}\"]\ntrust_level = \"trusted\"\n");
+    session.configure_codex(&model.base_url, &trusted);
     let mut codex = Command::new(installed("node/bin/node"));
     environment(&mut codex, session);
     codex

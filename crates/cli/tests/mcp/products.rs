@@ -90,17 +90,10 @@ fn opencode_asks_for_a_verdict_and_a_read_only_run() {
     let session = user();
     session.git(&["init", "-q"]);
     let model = model("headstart_");
-    let provider = json!({
-        "npm": "@ai-sdk/openai-compatible", "name": "here", "models": { "scripted": { "name": "scripted" } },
-        "options": { "baseURL": model.base_url, "apiKey": "none" },
-    });
     let command: Vec<_> =
         [env!("CARGO_BIN_EXE_headstart").to_owned()].into_iter().chain(here_arguments(&session)).collect();
-    let settings = json!({
-        "model": "here/scripted", "small_model": "here/scripted", "provider": { "here": provider },
-        "mcp": { "headstart": { "type": "local", "command": command, "enabled": true } },
-    });
-    session.write("home/.config/opencode/opencode.json", settings.to_string());
+    let server = json!({ "type": "local", "command": command, "enabled": true });
+    session.configure_opencode(&model.base_url, json!({ "mcp": { "headstart": server } }));
     let mut opencode = Command::new(installed("opencode-linux-x64/bin/opencode"));
     node_environment(&mut opencode, &session);
     opencode

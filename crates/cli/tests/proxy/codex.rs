@@ -84,14 +84,7 @@ fn user(model: &Server) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
     session.git(&["init", "-q"]);
-    session.write(
-        "home/.codex/config.toml",
-        format!(
-            "model = \"gpt-6.1-sol\"\nmodel_provider = \"here\"\n[model_providers.here]\nname = \"here\"\n\
-             base_url = \"{}\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n",
-            model.base_url
-        ),
-    );
+    session.configure_codex(&model.base_url, "");
     let path = format!("{}:/usr/bin:/bin", installed("node/bin").display());
     session
         .variable("PATH", &path)

@@ -55,13 +55,7 @@ fn user(model: &Server) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
     session.git(&["init", "-q"]);
-    let provider = json!({
-        "npm": "@ai-sdk/openai-compatible", "name": "here", "models": { "scripted": { "name": "scripted" } },
-        "options": { "baseURL": model.base_url, "apiKey": "none" },
-    });
-    let settings =
-        json!({ "model": "here/scripted", "small_model": "here/scripted", "provider": { "here": provider } });
-    session.write("home/.config/opencode/opencode.json", settings.to_string());
+    session.configure_opencode(&model.base_url, json!({}));
     let path = format!("{}:/usr/bin:/bin", installed("node/bin").display());
     session
         .variable("PATH", &path)

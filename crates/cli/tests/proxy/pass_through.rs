@@ -126,21 +126,8 @@ fn user(model: &Server, product: &Product) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
     session.git(&["init", "-q"]);
-    let provider = json!({
-        "npm": "@ai-sdk/openai-compatible", "name": "here", "models": { "scripted": { "name": "scripted" } },
-        "options": { "baseURL": model.base_url, "apiKey": "none" },
-    });
-    let settings =
-        json!({ "model": "here/scripted", "small_model": "here/scripted", "provider": { "here": provider } });
-    session.write("home/.config/opencode/opencode.json", settings.to_string());
-    session.write(
-        "home/.codex/config.toml",
-        format!(
-            "model = \"gpt-6.1-sol\"\nmodel_provider = \"here\"\n[model_providers.here]\nname = \"here\"\n\
-             base_url = \"{}\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n",
-            model.base_url
-        ),
-    );
+    session.configure_opencode(&model.base_url, json!({}));
+    session.configure_codex(&model.base_url, "");
     session.write(&format!("home/bin/{}", product.name), SHIM);
     let shim = session.home().join("bin").join(product.name);
     fs::set_permissions(&shim, PermissionsExt::from_mode(0o755)).unwrap();

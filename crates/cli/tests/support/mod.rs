@@ -8,6 +8,7 @@
 #![allow(dead_code, reason = "every test binary uses another part of this")]
 #![allow(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
+mod agents;
 pub(crate) mod project;
 pub(crate) mod records;
 pub(crate) mod repository;

@@ -149,6 +149,7 @@ fn files_of_qwen_code() {
 #[ignore = "needs Codex; .ci/long installs it"]
 fn files_of_codex() {
     let (session, model) = (session(), model("exec_command"));
+    // Codex offers a model that it does not know other tools than its own models.
     session.write(
         "home/.codex/config.toml",
         format!(
@@ -190,13 +191,7 @@ fn files_of_gemini_cli() {
 #[ignore = "needs OpenCode; .ci/long installs it"]
 fn files_of_opencode() {
     let (session, model) = (session(), model("bash"));
-    let provider = json!({
-        "npm": "@ai-sdk/openai-compatible", "name": "here", "models": { "scripted": { "name": "scripted" } },
-        "options": { "baseURL": model.base_url, "apiKey": "none" },
-    });
-    let settings =
-        json!({ "model": "here/scripted", "small_model": "here/scripted", "provider": { "here": provider } });
-    session.write("home/.config/opencode/opencode.json", settings.to_string());
+    session.configure_opencode(&model.base_url, json!({}));
     let opencode = || {
         let mut opencode = product(installed("opencode-linux-x64/bin/opencode"));
         opencode.env("OPENCODE_DISABLE_MODELS_FETCH", "1").env("OPENCODE_DISABLE_AUTOUPDATE", "1");
