@@ -1,5 +1,6 @@
 //! Measures the time from a key in a chat until its frame is written, in a project of 200,000 files: in an empty
-//! prompt, and after an `@`, where each letter is looked up in the names of all files.
+//! prompt, and after an `@`, where each letter is looked up in the names of all files. The list of the names that fit
+//! follows the letter, so the time until it is there is measured too.
 //!
 //! Run it with `cargo bench -p headstart --bench keys`.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
@@ -48,7 +49,10 @@ fn main() {
     chat.wait_for("@src/folder0000/");
     chat.send("\x03");
     let mut listed: Vec<_> = (0..rounds).flat_map(|_| type_in(&mut chat, "@", NAME)).collect();
-    for (what, times) in [("a letter", &mut plain), ("a letter behind an @", &mut listed)] {
+    let mut lists: Vec<_> = (0..rounds).map(|_| list(&mut chat, is_bench())).collect();
+    for (what, times) in
+        [("a letter", &mut plain), ("a letter behind an @", &mut listed), ("its list of names", &mut lists)]
+    {
         times.sort_unstable();
         let at = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1_000.0;
         println!("{what:<22} {:>7.2} ms in the middle, {:>7.2} ms of 99 in 100", at(50), at(99));
@@ -79,6 +83,26 @@ fn type_in(chat: &mut Pty, begins: &str, word: &str) -> Vec<Duration> {
     chat.send("\x03");
     wait_for_row(chat, ">");
     times
+}
+
+/// Types the last letter of a word after an `@`, and returns the time until the list shows what fits the whole word.
+fn list(chat: &mut Pty, is_bench: bool) -> Duration {
+    let (begin, last, first) = if is_bench {
+        ("@folder199", "9", "> @src/folder1999/")
+    } else {
+        ("@folder000", "1", "> @src/folder0001/")
+    };
+    chat.send(begin);
+    wait_for_row(chat, &format!("> {begin}"));
+    chat.wait_for("  @src/");
+    std::thread::sleep(Duration::from_millis(200));
+    let started = Instant::now();
+    chat.send(last);
+    wait_for_row(chat, first);
+    let time = started.elapsed();
+    chat.send("\x03");
+    wait_for_row(chat, ">");
+    time
 }
 
 fn wait_for_row(chat: &Pty, row: &str) {

@@ -47,6 +47,12 @@ pub(super) struct NameCompletion {
     lists: NameLists,
     /// A search of the workspace that is running.
     scan: Option<JoinHandle<NameLists>>,
+    /// The paths that fit what was typed last, as far as they are known.
+    found: FoundPaths,
+    /// A search among very many paths that is running. The prompt does not wait for it.
+    search: Option<JoinHandle<FoundPaths>>,
+    /// The list that is shown, and stays until the one that fits what is typed now is known.
+    shown: Option<Popup>,
     /// What the servers listed last, and a request to them that is running.
     offered: (Vec<ListedResource>, Vec<ListedPrompt>),
     server_request: Option<JoinHandle<(Vec<ListedResource>, Vec<ListedPrompt>)>>,
@@ -54,11 +60,18 @@ pub(super) struct NameCompletion {
     is_open: bool,
 }
 
+/// The best paths for what is typed, the best first.
+#[derive(Default)]
+struct FoundPaths {
+    typed: Option<String>,
+    paths: Vec<String>,
+}
+
 /// What can be mentioned.
 #[derive(Default)]
 struct NameLists {
     /// Files and folders of the workspace.
-    paths: Vec<String>,
+    paths: Arc<Vec<String>>,
     /// The project's rules.
     rules: Vec<String>,
 }
@@ -67,9 +80,31 @@ impl NameCompletion {
     /// Ends when a running search or request has ended.
     pub(super) async fn refresh(&mut self) {
         tokio::select! {
-            found = finished(&mut self.scan) => self.lists = found.unwrap_or_default(),
+            found = finished(&mut self.scan) => {
+                self.lists = found.unwrap_or_default();
+                (self.found, self.search) = <_>::default();
+            }
+            found = finished(&mut self.search) => self.found = found.unwrap_or_default(),
             offered = finished(&mut self.server_request) => self.offered = offered.unwrap_or_default(),
         }
+    }
+
+    /// The best paths for what is typed; `None` while they are searched for.
+    fn paths(&mut self, typed: &str) -> Option<&[String]> {
+        if self.found.typed.as_deref() != Some(typed) {
+            if self.search.is_some() {
+                return None;
+            }
+            let (typed, paths) = (typed.to_owned(), Arc::clone(&self.lists.paths));
+            let is_quick = typed.is_empty() || paths.len() <= MIN_PART;
+            let find = move || FoundPaths { paths: best_paths(&typed, &paths), typed: Some(typed) };
+            if !is_quick {
+                self.search = Some(tokio::task::spawn_blocking(find));
+                return None;
+            }
+            self.found = find();
+        }
+        Some(&self.found.paths)
     }
 }
 
@@ -85,7 +120,17 @@ impl Chat {
     /// Shows the completions of what is typed now.
     pub(super) fn complete(&mut self) {
         let popup = self.popup();
+        self.completion.shown.clone_from(&popup);
         self.editor.set_popup(popup);
+    }
+
+    /// Waits until the list fits what is typed, before a key that could choose from it.
+    pub(super) async fn finish_completion(&mut self) {
+        while let Some(found) = self.completion.search.as_mut() {
+            self.completion.found = found.await.unwrap_or_default();
+            self.completion.search = None;
+            self.complete_with_news();
+        }
     }
 
     /// Shows completions with names that have just arrived, unless the user has moved the mark: they are then choosing
@@ -117,7 +162,10 @@ impl Chat {
                 self.look_for_names();
                 self.ask_servers();
             }
-            return Popup::new(at, self.mentions(&word));
+            return match self.mentions(&word) {
+                Some(choices) => Popup::new(at, choices),
+                None => self.completion.shown.take().filter(|popup| popup.from() == at),
+            };
         }
         let line = line?.to_owned();
         if is_name && !std::mem::replace(&mut self.completion.is_open, true) {
@@ -173,7 +221,7 @@ impl Chat {
             let rules = ProjectRules::read(&tree, &gate).await;
             let rules = rules.rules().iter().map(Rule::name).collect();
             let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate, MAX_FILES)).await;
-            NameLists { paths: paths.unwrap_or_default(), rules }
+            NameLists { paths: Arc::new(paths.unwrap_or_default()), rules }
         }));
     }
 
@@ -196,7 +244,8 @@ impl Chat {
         }
     }
 
-    fn mentions(&self, word: &str) -> Vec<Choice> {
+    /// What can be mentioned and fits the word; `None` while it is searched for.
+    fn mentions(&mut self, word: &str) -> Option<Vec<Choice>> {
         let toolbox = &self.parts.engine.toolbox;
         let outside = HostMention::ALL.into_iter().filter(|what| ToolMentionSource::supports(toolbox, *what));
         let mut special: Vec<_> = outside
@@ -220,7 +269,6 @@ impl Chat {
         }));
         let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
         let special = best(word, special);
-        let found = best_paths(word, &self.completion.lists.paths);
         let of_path = |path: &String| {
             let mention = mention_of_path(path)?;
             // No space follows a folder, because a file in it may be typed next.
@@ -228,8 +276,8 @@ impl Chat {
             let text = format!("{mention}{end}");
             Some(Choice { label: mention, text, ..Choice::default() })
         };
-        let found = found.into_iter().filter_map(of_path);
-        special.into_iter().chain(found).take(MAX_CHOICES).collect()
+        let found = self.completion.paths(word)?.iter().filter_map(of_path);
+        Some(special.into_iter().chain(found).take(MAX_CHOICES).collect())
     }
 }
 
@@ -276,9 +324,9 @@ pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = 
     fitting.into_iter().map(|(_, _, choice)| choice).collect()
 }
 
-/// Like [`best`], for very many paths on all cores: the result of a key press has to be visible at once, even if all
-/// 200,000 paths contain its letter. An exact comparison of that many takes up to 90 ms, a rough one a fifth of it.
-fn best_paths<'a>(typed: &str, paths: &'a [String]) -> Vec<&'a String> {
+/// Like [`best`], for very many paths on all cores: the list has to follow the keys, even if all 200,000 paths contain
+/// what is typed. An exact comparison of that many takes up to 90 ms, a rough one a fifth of it.
+fn best_paths(typed: &str, paths: &[String]) -> Vec<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let part = paths.len().div_ceil(cores).max(MIN_PART);
     let found: Vec<_> = match paths.len() {
@@ -290,7 +338,7 @@ fn best_paths<'a>(typed: &str, paths: &'a [String]) -> Vec<&'a String> {
             parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
         }),
     };
-    best(typed, found.into_iter().map(|path| (path, path)))
+    best(typed, found.into_iter().map(|path| (path, path))).into_iter().cloned().collect()
 }
 
 /// The paths that fit what is typed, by a score for which each path is read once only, so that it may be lower than
@@ -369,7 +417,7 @@ mod tests {
         let fitting = best_paths("0999", &all);
         assert_eq!(
             fitting,
-            best("0999", all.iter().map(|path| (path, path))),
+            best("0999", all.iter().map(|path| (path, path.clone()))),
             "roughly first, or exactly at once"
         );
         let some =
@@ -387,7 +435,7 @@ mod tests {
             assert!(least <= exactly.len(), "{typed}");
             assert_eq!(best_paths(typed, &some).len(), exactly.len(), "{typed}");
         }
-        assert_eq!(best_paths("", &all), all.iter().take(MAX_CHOICES).collect::<Vec<_>>());
+        assert_eq!(best_paths("", &all), all[..MAX_CHOICES]);
         assert_eq!(fitting.len(), MAX_CHOICES);
         assert!(fitting.iter().all(|path| path.contains("0999") || path.contains('9')), "{fitting:?}");
     }

@@ -286,6 +286,9 @@ impl Chat {
                 }
                 event = input.next(), if listens => match event.map_err(CliError::Input)? {
                     Some(event) => {
+                        if !event.is_typing() {
+                            self.finish_completion().await;
+                        }
                         self.on_input(event)?;
                         self.catch_up()?;
                     }

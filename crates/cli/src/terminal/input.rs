@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream};
+use crossterm::event::{Event, EventStream, KeyCode, KeyModifiers};
 use futures::StreamExt;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
 
@@ -47,6 +47,15 @@ pub(crate) enum InputEvent {
     Terminal(Event),
     /// A line without its end.
     Line(String),
+}
+
+impl InputEvent {
+    /// Whether this is a letter or a key that removes one.
+    pub(crate) fn is_typing(&self) -> bool {
+        let Self::Terminal(Event::Key(key)) = self else { return false };
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        is_plain && matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace)
+    }
 }
 
 impl Input {

@@ -40,7 +40,8 @@ impl Popup {
         (!choices.is_empty()).then_some(Self { from, choices, marked: 0, is_moved: false })
     }
 
-    pub(super) fn from(&self) -> usize {
+    /// The byte offset at which the text to be replaced begins.
+    pub(crate) fn from(&self) -> usize {
         self.from
     }
 

@@ -33,6 +33,24 @@ fn a_slash_lists_the_commands_and_tab_takes_the_marked_one() {
 }
 
 #[test]
+fn among_very_many_files_a_key_waits_for_the_list_that_fits_what_is_typed() {
+    let project = project().says(0, "Never.");
+    for number in 0..10_100 {
+        project.session.write(&format!("project/many/{:03}/{number:05}.txt", number / 100), "");
+    }
+    let mut chat = project.chat_in("plan", 80, 30);
+    // The last name is not among those that are listed for a part of it.
+    for (keys, chosen) in [("10099\t", "> @many/100/10099.txt"), ("1009\x1b[B\t", "> @many/100/10091.txt")] {
+        chat.send("@");
+        chat.wait_for("@many/\n");
+        chat.send(keys);
+        chat.wait_for_row(chosen);
+        chat.empty_the_prompt();
+    }
+    chat.leave();
+}
+
+#[test]
 fn an_at_lists_files_folders_and_rules_and_what_is_chosen_is_told() {
     let server = Server::start(vec![says("I see it.")]);
     let project = project().variable("OPENAI_API_KEY", "key");

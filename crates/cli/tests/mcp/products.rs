@@ -93,7 +93,7 @@ fn opencode_asks_for_a_verdict_and_a_read_only_run() {
     let command: Vec<_> =
         [env!("CARGO_BIN_EXE_headstart").to_owned()].into_iter().chain(here_arguments(&session)).collect();
     let server = json!({ "type": "local", "command": command, "enabled": true });
-    session.configure_opencode(&model.base_url, json!({ "mcp": { "headstart": server } }));
+    session.configure_opencode(&model.base_url, &json!({ "mcp": { "headstart": server } }));
     let mut opencode = Command::new(installed("opencode-linux-x64/bin/opencode"));
     node_environment(&mut opencode, &session);
     opencode

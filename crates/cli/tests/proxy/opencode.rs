@@ -55,7 +55,7 @@ fn user(model: &Server) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
     session.git(&["init", "-q"]);
-    session.configure_opencode(&model.base_url, json!({}));
+    session.configure_opencode(&model.base_url, &json!({}));
     let path = format!("{}:/usr/bin:/bin", installed("node/bin").display());
     session
         .variable("PATH", &path)

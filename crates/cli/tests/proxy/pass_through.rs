@@ -126,7 +126,7 @@ fn user(model: &Server, product: &Product) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("project/notes.txt", "one\n");
     session.git(&["init", "-q"]);
-    session.configure_opencode(&model.base_url, json!({}));
+    session.configure_opencode(&model.base_url, &json!({}));
     session.configure_codex(&model.base_url, "");
     session.write(&format!("home/bin/{}", product.name), SHIM);
     let shim = session.home().join("bin").join(product.name);

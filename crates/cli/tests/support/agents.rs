@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::Session;
 
 impl Session {
-    /// Has OpenCode ask the model at this address. `more` is added to its settings.
-    pub(crate) fn configure_opencode(&self, base_url: &str, more: Value) {
+    /// Has `OpenCode` ask the model at this address. `more` is added to its settings.
+    pub(crate) fn configure_opencode(&self, base_url: &str, more: &Value) {
         let provider = json!({
             "npm": "@ai-sdk/openai-compatible", "name": "here", "models": { "scripted": { "name": "scripted" } },
             "options": { "baseURL": base_url, "apiKey": "none" },

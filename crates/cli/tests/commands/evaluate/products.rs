@@ -191,7 +191,7 @@ fn files_of_gemini_cli() {
 #[ignore = "needs OpenCode; .ci/long installs it"]
 fn files_of_opencode() {
     let (session, model) = (session(), model("bash"));
-    session.configure_opencode(&model.base_url, json!({}));
+    session.configure_opencode(&model.base_url, &json!({}));
     let opencode = || {
         let mut opencode = product(installed("opencode-linux-x64/bin/opencode"));
         opencode.env("OPENCODE_DISABLE_MODELS_FETCH", "1").env("OPENCODE_DISABLE_AUTOUPDATE", "1");
