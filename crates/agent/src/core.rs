@@ -31,7 +31,7 @@ use self::accept::PendingAccept;
 use self::compaction::{CompactionState, PendingCompaction};
 pub(crate) use self::effect::{ConsentRequest, Effect, Report};
 use self::questions::PendingQuestion;
-use self::session_file::{HeaderState, SessionFileState};
+use self::session_file::SessionFileState;
 use self::suggestions::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
 pub(crate) use self::title::{TITLE_PROMPT, TITLE_TOKENS};
@@ -43,7 +43,6 @@ use crate::item::Item;
 use crate::log::Log;
 use crate::options::AgentOptions;
 use crate::ports::Runtime;
-use crate::session;
 use crate::session_rules::SessionRules;
 use crate::view::{ActionError, Draft, EditKind, Phase, ShownSuggestion, Submission, TurnEvent, View};
 use crate::work::WorkAhead;
@@ -348,10 +347,8 @@ impl Core {
         let (rules, tools) = (self.engine.host.gate_context(), self.engine.offered_tools());
         self.withheld = tools.into_iter().map(|tool| tool.name).filter(|name| rules.excludes(name)).collect();
         self.offer_tools();
-        if matches!(self.session_file.header, HeaderState::Written) {
-            self.effects.push_back(Effect::KeepSession(session::cleared()));
-            self.clear_note();
-        }
+        self.unsuggested = None;
+        self.clear_session();
         Ok(())
     }
 

@@ -32,7 +32,8 @@ const TITLE_CHARS: usize = 60;
 pub struct Session {
     /// The id, unique in its workspace.
     pub id: String,
-    /// The beginning of the first prompt, or the title that the conversation was given.
+    /// The beginning of the first prompt, or the title that the conversation was given; empty if nothing was said since
+    /// a `/clear`.
     pub title: String,
     /// The model with which the conversation began.
     pub model: String,
@@ -177,6 +178,7 @@ impl Session {
             }
             SessionLine::Title { text } => self.title = text,
             SessionLine::Cleared => {
+                self.title.clear();
                 self.history.clear();
                 self.items.clear();
                 self.note.clear();
@@ -219,6 +221,11 @@ impl Session {
     /// What was said, as a front end shows it.
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// How many turns there were since the beginning, or since a `/clear`.
+    pub fn turns(&self) -> usize {
+        self.items.iter().filter(|item| matches!(item, Item::Prompt { .. })).count()
     }
 
     /// The line that gives a session another title.

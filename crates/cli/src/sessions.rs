@@ -16,6 +16,7 @@ use headstart_providers::Scrubber;
 use serde_json::Value;
 
 use crate::error::CliError;
+use crate::output::one_line;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
 
@@ -104,6 +105,14 @@ impl From<SessionsError> for CliError {
 /// The time since a session was last written, in milliseconds.
 pub(crate) fn age_ms(listed: &ListedSession) -> u64 {
     listed.modified.elapsed().map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The title of a session on one line.
+pub(crate) fn title_of(session: &Session) -> String {
+    if session.title.is_empty() {
+        return "(nothing said since /clear)".to_owned();
+    }
+    one_line(&session.title)
 }
 
 /// A session to which this process writes.

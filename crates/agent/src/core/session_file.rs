@@ -24,7 +24,7 @@ pub(super) struct SessionFileState {
 /// Whether a model is to give the conversation a title.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TitleQuery {
-    /// It is not time for one yet, because nothing is kept.
+    /// It is not time for one yet, because nothing was said, or nothing since the conversation was cleared.
     #[default]
     NotYet,
     /// So far the title is the beginning of the first prompt, and a model is to give another one.
@@ -58,7 +58,8 @@ impl Core {
         let Some(session) = &self.options.restore else { return };
         self.log.restore(session.items.clone());
         self.session_file.header = HeaderState::Written;
-        self.session_file.title = TitleQuery::Done;
+        let is_titled = !session.title.is_empty();
+        self.session_file.title = if is_titled { TitleQuery::Done } else { TitleQuery::NotYet };
         self.session_file.note.clone_from(&session.note);
         if !session.note.is_empty() {
             self.conversation.add_note(&session.note);
@@ -90,15 +91,20 @@ impl Core {
         let at = self.session_file.sent_at;
         self.session_file.note.clear();
         let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
-        if let HeaderState::Pending { title } =
-            std::mem::replace(&mut self.session_file.header, HeaderState::Written)
-        {
-            if title.is_none() && self.session_file.title == TitleQuery::NotYet && self.session_file.is_kept {
-                self.session_file.title = TitleQuery::Wanted;
+        let header = std::mem::replace(&mut self.session_file.header, HeaderState::Written);
+        let is_untitled = self.session_file.title == TitleQuery::NotYet;
+        if is_untitled {
+            self.session_file.title =
+                if self.session_file.is_kept { TitleQuery::Wanted } else { TitleQuery::Done };
+        }
+        match header {
+            HeaderState::Pending { title } => {
+                let title = title.unwrap_or_else(|| prompt.to_owned());
+                let named = (self.options.id.as_str(), self.session_file.workspace.as_str());
+                lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
             }
-            let title = title.unwrap_or_else(|| prompt.to_owned());
-            let named = (self.options.id.as_str(), self.session_file.workspace.as_str());
-            lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
+            HeaderState::Written if is_untitled => lines.insert_str(0, &Session::title_line(prompt)),
+            HeaderState::Written => {}
         }
         self.effects.push_back(Effect::KeepSession(lines));
     }
@@ -116,9 +122,16 @@ impl Core {
         }
     }
 
-    /// Forgets the kept note together with everything that was said.
-    pub(super) fn clear_note(&mut self) {
+    /// Forgets what was kept together with everything that was said: the note, and the title, for which the next prompt
+    /// is asked anew.
+    pub(super) fn clear_session(&mut self) {
+        self.drop_title();
+        self.session_file.title = TitleQuery::NotYet;
         self.session_file.note.clear();
+        match &mut self.session_file.header {
+            HeaderState::Written => self.effects.push_back(Effect::KeepSession(session::cleared())),
+            HeaderState::Pending { title } => *title = None,
+        }
     }
 
     /// If the conversation was made shorter and that is not kept yet, keeps it, behind the turns that came before.

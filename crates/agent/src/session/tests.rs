@@ -34,7 +34,10 @@ fn what_was_kept_is_what_is_read() {
     let told =
         (session.id.as_str(), session.title.as_str(), session.model.as_str(), session.created, session.last);
     assert_eq!(told, ("k3v9", "hello", "m", 5, 8));
-    assert_eq!(session.prompts, ["hello", "look"]);
+    assert_eq!(
+        (session.prompts.as_slice(), session.turns()),
+        (&["hello".to_owned(), "look".to_owned()][..], 2)
+    );
     let [
         Item::Prompt { text },
         Item::Answer { .. },
@@ -92,6 +95,7 @@ fn what_was_forgotten_is_not_there_and_its_prompts_can_be_called_back() {
     let (text, _) = kept();
     let session = Session::read((text + &cleared()).as_bytes()).unwrap();
     assert!(session.history.is_empty() && session.items.is_empty());
+    assert_eq!((session.title.as_str(), session.turns()), ("", 0), "both were of what is forgotten");
     assert_eq!(session.prompts, ["hello", "look"]);
 }
 

@@ -144,3 +144,44 @@ fn nobody_waits_for_a_title_and_one_of_the_users_own_or_an_end_gives_it_up() {
         harness.close();
     }
 }
+
+/// A title belongs to what was said. When that is forgotten, the next prompt is the title until the model gives
+/// another one.
+#[test]
+fn a_conversation_that_begins_anew_gets_a_title_of_its_own() {
+    for by_user in [true, false] {
+        let (mut harness, titler) = harness(&with_fast_model(), "The parser");
+        harness.say("talk of the parser");
+        if by_user {
+            harness.agent.set_title("mine");
+        }
+        harness.agent.clear().unwrap();
+        harness.settle();
+        assert_eq!(title(&harness), "");
+        "The printer".clone_into(&mut lock(&titler.title));
+        harness.say("talk of the printer");
+        assert_eq!((title(&harness).as_str(), lock(&titler.asked).len()), ("The printer", 2));
+        let prompt_as_title = Session::title_line("talk of the printer");
+        assert!(lock(&harness.store.kept).contains(&prompt_as_title));
+        harness.say("talk more");
+        assert_eq!((title(&harness).as_str(), lock(&titler.asked).len()), ("The printer", 2), "once");
+    }
+}
+
+/// A title that was asked for before does not arrive in the conversation that begins then.
+#[test]
+fn a_title_of_what_is_forgotten_does_not_come_later() {
+    let (mut harness, titler) = harness(&with_fast_model(), "The parser");
+    let (release, wait) = oneshot::channel();
+    *lock(&titler.wait) = Some(wait);
+    harness.say("talk of the parser");
+    harness.agent.clear().unwrap();
+    harness.settle();
+    let _ = release.send(());
+    harness.settle();
+    assert_eq!(title(&harness), "");
+    // What the user calls it counts, although nothing was said yet.
+    harness.agent.set_title("mine");
+    harness.say("talk of the printer");
+    assert_eq!((title(&harness).as_str(), lock(&titler.asked).len()), ("mine", 1));
+}

@@ -213,10 +213,7 @@ impl Chat {
             }
             SlashCommand::Background(mode) => self.change_background(*mode),
             SlashCommand::More => self.grant_one_start(),
-            SlashCommand::Clear => match self.agent.clear() {
-                Ok(()) => self.display.say("the conversation is forgotten", Style::Dim),
-                Err(_) => self.say_busy("/clear"),
-            },
+            SlashCommand::Clear => self.clear(),
             SlashCommand::Compact => match self.agent.compact() {
                 Ok(()) => Ok(()),
                 Err(ActionError::Busy) => self.say_busy("/compact"),
@@ -228,6 +225,17 @@ impl Chat {
                 self.display.say(&format!("this conversation is called {title} from now on"), Style::Dim)
             }
         }
+    }
+
+    /// Begins a new conversation. What was spent, allowed or set stays as it is.
+    fn clear(&mut self) -> Result<(), CliError> {
+        if self.agent.clear().is_err() {
+            return self.say_busy("/clear");
+        }
+        self.skip_notice.clear_row();
+        self.restart_status();
+        let text = format!("the conversation is forgotten{}", self.when_suggested());
+        self.display.say(&text, Style::Dim)
     }
 
     /// Says that a command has no effect while a turn runs.

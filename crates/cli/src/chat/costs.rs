@@ -15,7 +15,12 @@ impl Chat {
         let (costs, is_free) = self
             .agent
             .metering(|metering| (Costs::of(metering.session()), metering.experience().tariff().is_free()));
-        let text = format!("{}\n{}", table(&costs, is_free), self.remaining_allowance());
+        let mut text = table(&costs, is_free);
+        if self.has_forgotten() {
+            let cost = self.cost_of_conversation().unwrap_or_else(|| "nothing".to_owned());
+            let _ = write!(text, "\n{:<12} {cost:>48}", "since /clear");
+        }
+        let text = format!("{text}\n{}", self.remaining_allowance());
         self.display.say(&text, Style::Plain)
     }
 

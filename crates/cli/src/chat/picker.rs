@@ -10,8 +10,8 @@ use headstart_toolbox::edited_file;
 use super::completion::best;
 use super::display::Display;
 use crate::error::CliError;
-use crate::output::{age, one_line, shortened};
-use crate::sessions::{Sessions, age_ms};
+use crate::output::{age, shortened};
+use crate::sessions::{Sessions, age_ms, title_of};
 use crate::terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
 
 /// The columns of a row besides the title.
@@ -87,7 +87,7 @@ impl SessionRow {
     /// The row of a session; `None` if the session cannot be read.
     fn of(listed: &ListedSession, sessions: &Sessions) -> Option<Self> {
         let session = listed.session.as_ref().ok()?;
-        let turns = session.prompts.len();
+        let turns = session.turns();
         let files = files_of(session);
         let mut words = format!("{turns} turn{}", if turns == 1 { "" } else { "s" });
         if 0 < files {
@@ -96,7 +96,7 @@ impl SessionRow {
         if !sessions.is_free(&listed.id) {
             words.push_str(", open elsewhere");
         }
-        Some(Self { id: listed.id.clone(), title: one_line(&session.title), age: age(age_ms(listed)), words })
+        Some(Self { id: listed.id.clone(), title: title_of(session), age: age(age_ms(listed)), words })
     }
 }
 

@@ -36,7 +36,9 @@ impl Chat {
 
     /// How to resume this conversation later.
     pub(super) fn how_to_resume(&self) -> Option<String> {
-        let is_kept = self.is_kept && 0 < self.tally.turns;
+        let items = &self.agent.view().items;
+        let has_prompt = items.iter().any(|item| matches!(**item, Item::Prompt { .. }));
+        let is_kept = self.is_kept && has_prompt && 0 < self.tally.turns;
         is_kept.then(|| format!("headstart chat --resume {} goes on with it", self.id))
     }
 }

@@ -38,10 +38,14 @@ impl Chat {
         }
         let folder = self.parts.workspace.file_name().unwrap_or_default().to_string_lossy();
         let what = format!("headstart: {model} · {mode} · {folder}");
-        let is_on = self.settings.suggestions && self.agent.metering(Metering::mode) != Mode::Off;
-        let suggests = if is_on { " · suggestions from the second answer on" } else { "" };
         self.display.say(&what, Style::Dim)?;
-        self.display.say(&format!("? keys · /help{suggests}"), Style::Dim)
+        self.display.say(&format!("? keys · /help{}", self.when_suggested()), Style::Dim)
+    }
+
+    /// When suggestions begin in a new conversation, to be read behind something else; empty if there are none.
+    pub(super) fn when_suggested(&self) -> &'static str {
+        let is_on = self.settings.suggestions && self.agent.metering(Metering::mode) != Mode::Off;
+        if is_on && self.display.has_person() { " · suggestions from the second answer on" } else { "" }
     }
 
     pub(super) fn open(&mut self) -> Result<(), CliError> {

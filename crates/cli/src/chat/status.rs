@@ -33,6 +33,8 @@ pub(super) struct Status {
     branch_query: Option<JoinHandle<Option<String>>>,
     context: WindowUse,
     spending: SpendingToday,
+    /// How many entries of the ledger belong to a conversation that was forgotten.
+    forgotten_entries: usize,
 }
 
 impl Status {
@@ -129,13 +131,34 @@ impl Chat {
         Some(both.into_iter().chain([takes]).collect())
     }
 
-    /// What the conversation has cost; `None` if it has cost nothing yet.
+    /// What the chat has cost, including conversations that were forgotten; `None` if it has cost nothing yet.
     pub(super) fn cost_so_far(&self) -> Option<String> {
+        self.cost_from(0)
+    }
+
+    /// What the conversation has cost since it began, or since `/clear`; `None` if it has cost nothing yet.
+    pub(super) fn cost_of_conversation(&self) -> Option<String> {
+        self.cost_from(self.status.forgotten_entries)
+    }
+
+    /// Whether an earlier conversation of this chat was forgotten that has cost something.
+    pub(super) fn has_forgotten(&self) -> bool {
+        0 < self.status.forgotten_entries
+    }
+
+    /// What the entries of the ledger from this one on have cost.
+    fn cost_from(&self, first: usize) -> Option<String> {
         self.agent.metering(|metering| {
-            let costs = Costs::of(metering.session());
+            let costs = Costs::of(metering.session().get(first..).unwrap_or_default());
             let is_spent = costs != Costs::default();
             is_spent.then(|| cost_words(costs.total(), metering.experience().tariff().is_free()))
         })
+    }
+
+    /// Lets the row begin anew with a new conversation. What was spent today stays.
+    pub(super) fn restart_status(&mut self) {
+        self.status.forgotten_entries = self.agent.metering(|metering| metering.session().len());
+        self.refresh_status();
     }
 
     /// How much is done ahead.
@@ -168,7 +191,7 @@ impl Chat {
             StatusPart::Cost => {
                 let spent = &self.status.spending;
                 let today = self.agent.metering(|metering| spent.words(metering.session()));
-                let costs = self.cost_so_far().into_iter().chain(today.filter(|_| WIDE <= columns));
+                let costs = self.cost_of_conversation().into_iter().chain(today.filter(|_| WIDE <= columns));
                 plain(Some(costs.collect::<Vec<_>>().join(" ")).filter(|costs| !costs.is_empty())?)
             }
             StatusPart::Saved => {

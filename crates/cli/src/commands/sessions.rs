@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
-use crate::sessions::{Sessions, age_ms};
+use crate::sessions::{Sessions, age_ms, title_of};
 use crate::terminal::sanitize;
 use crate::workspace;
 
@@ -73,7 +73,7 @@ fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> 
             output::print_json(&row(listed, session))?;
             continue;
         }
-        let prompts = session.prompts.len();
+        let prompts = session.turns();
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -82,7 +82,7 @@ fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> 
             output::age(age_ms(listed)),
             prompts,
             if prompts == 1 { " " } else { "s" },
-            output::one_line(&session.title)
+            title_of(session)
         );
     }
     if listed.is_empty() {
@@ -99,7 +99,7 @@ fn row<'a>(listed: &'a ListedSession, session: &'a Session) -> SessionRow<'a> {
         model: &session.model,
         created_at: session.created,
         last_at: session.last,
-        prompts: session.prompts.len(),
+        prompts: session.turns(),
         bytes: listed.bytes,
     }
 }

@@ -97,6 +97,72 @@ fn a_wide_last_row_says_what_was_spent_today_in_all_projects() {
     chat.leave();
 }
 
+/// The last row of the screen.
+fn last_row(chat: &Chat) -> String {
+    chat.contents().trim_end().lines().last().unwrap_or_default().to_owned()
+}
+
+/// What belongs to a conversation begins anew with `/clear`: its size, its cost and its title. What was spent today and
+/// in this chat stays.
+#[test]
+fn a_conversation_that_begins_anew_has_counts_of_its_own() {
+    let long = "word ".repeat(8_000);
+    let server = Server::start(vec![says(&long), says("It is short.")]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    let settings = "status = [\"mode\", \"context\", \"cost\"]\n[models.\"openai:m\"]\nfree = false\n\
+                    [models.\"openai:m\".prices]\ninput = 100\noutput = 100\n";
+    project.session.write("home/.config/headstart/config.toml", settings);
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "plan"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 120, 30);
+    chat.wait_for("\nplan · ");
+    let begun = last_row(&chat);
+    chat.send("begin\r");
+    chat.wait_for("today $");
+    let spent = last_row(&chat);
+    let today = spent.split(" today ").nth(1).expect("what was spent").trim_end_matches("   ? keys").trim();
+    assert_ne!(begun.split(" · ").nth(1), spent.split(" · ").nth(1), "{begun}\n{spent}");
+    chat.send("/clear\r");
+    chat.wait_for("the conversation is forgotten · suggestions from the second answer on");
+    let (size, _) = begun.trim_start_matches("plan · ").split_once("  ").expect("a gap before the keys");
+    chat.wait_for(&format!("\nplan · {size} · today {today} "));
+    chat.send("/cost\r");
+    chat.wait_for("since /clear                                          nothing");
+    chat.wait_for("turns           1  ");
+    chat.send("again\r");
+    chat.wait_for("It is short.");
+    chat.wait_until("the cost of this conversation", |screen| {
+        let text = screen.contents();
+        text.lines().any(|row| row.starts_with("plan · ") && row.contains(" · $0.01 today $"))
+    });
+    let project = leave_for_list(chat);
+    let listed = project.session.run(&["sessions", "--json"]).json();
+    let [row] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!((row["title"].as_str(), row["prompts"].as_u64()), (Some("again"), Some(1)));
+}
+
+/// A conversation that was forgotten and in which nothing was said since is not one to go on with.
+#[test]
+fn nobody_is_told_how_to_go_on_with_nothing() {
+    let mut chat = project().says(0, "It is.").chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("It is.");
+    chat.send("/clear\r");
+    chat.wait_for("the conversation is forgotten");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    chat.wait_for("1 turn · free");
+    assert_eq!(chat.count("goes on with it"), 0, "{}", chat.contents());
+    let listed = chat.project.session.run(&["sessions"]).stdout;
+    assert!(listed.contains("  0 prompts  (nothing said since /clear)\n"), "{listed}");
+}
+
+fn leave_for_list(mut chat: Chat) -> Project {
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    chat.project
+}
+
 const TAKES: &str = "Tab takes it · → edits it";
 
 fn project_with_work() -> Project {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::output::one_line;
 use crate::terminal::{Palette, Size, View, render};
 
 fn row(place: usize, title: &str) -> SessionRow {

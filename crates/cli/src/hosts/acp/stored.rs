@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v1::{Error, ListSessionsResponse, SessionInfo}
 use super::opening::{folder, refused};
 use super::rpc;
 use crate::conversation::conversation_id;
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, title_of};
 
 /// The sessions of a folder, or those of all known folders. The one that was written last comes first.
 pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsResponse, Error> {
@@ -24,7 +24,7 @@ pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsRespo
             let Ok(session) = &listed.session else { continue };
             let written = listed.modified_ms();
             let info = SessionInfo::new(listed.id.clone(), sessions.workspace())
-                .title(session.title.clone())
+                .title(title_of(session))
                 .updated_at(rfc3339(written));
             found.push((written, info));
         }
