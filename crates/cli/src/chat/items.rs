@@ -306,7 +306,7 @@ impl Chat {
     }
 
     /// Where a change of one file is, if the screen is wide enough to show it.
-    fn place_of_change(&mut self, written: Option<&Diff>) -> Result<Option<String>, CliError> {
+    pub(super) fn place_of_change(&mut self, written: Option<&Diff>) -> Result<Option<String>, CliError> {
         let columns = self.display.columns()?;
         Ok(written.and_then(|diff| diff.place(columns)))
     }

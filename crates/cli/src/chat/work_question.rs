@@ -38,10 +38,16 @@ impl Chat {
         let changes = asks.changes();
         let counts = words::counts_with(&changes.summary(), asks.git());
         self.display.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
-        self.display.say(&words::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
+        let (diff, is_one) = (self.diff(changes), changes.changes.len() == 1);
+        let place = self.place_of_change(Some(&diff).filter(|_| is_one && asks.git().is_none()))?;
+        let place = place.map(|place| format!("   {place}")).unwrap_or_default();
+        let names = words::changes(&changes.summary(), &[], asks.git());
+        self.display.say(&format!("{names}{place}"), Style::Plain)?;
         let room = self.display.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
         if self.settings.screen.diff != DiffForm::Names {
-            self.say_diff(changes, room.max(MIN_DIFF_ROWS), D_SHOWS_ALL)?;
+            // The row above has named a single file.
+            let diff = if is_one { diff.unnamed() } else { diff };
+            self.display.say_diff(&diff, room.max(MIN_DIFF_ROWS), D_SHOWS_ALL)?;
         }
         if let Some(call) = asks.pending_call() {
             self.display.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;

@@ -54,6 +54,25 @@ fn yes_writes_all_that_was_shown() {
 }
 
 #[test]
+fn a_question_about_one_file_names_it_once() {
+    for columns in [80, 120] {
+        let edit = json!({ "file_path": "notes.txt", "old_string": "one\n", "new_string": "two\nthree\n" });
+        let project = project_with_suggestion().calls(0, "edit", edit).says(0, "It is edited.");
+        let mut chat = project.chat_with_ghost_in("default", columns);
+        chat.wait_for("ahead ✓ ready · 1 file +2 -1");
+        chat.take();
+        chat.wait_for(QUESTION);
+        let screen = chat.contents();
+        let (_, asked) = screen.split_once("Take what ran ahead?  1 file +2 -1\n").unwrap();
+        assert!(asked.starts_with("edit  notes.txt  +2 -1\n    1 - one\n    1 + two\n"), "{screen}");
+        assert_eq!(asked.matches("notes.txt").count(), 1, "{screen}");
+        chat.answer_about_changes("y");
+        chat.wait_for("It is edited.");
+        chat.leave();
+    }
+}
+
+#[test]
 fn no_drops_the_work_and_leaves_the_prompt_to_its_user() {
     for key in ["n", "\x1b", "\x03", "\x04"] {
         let mut chat = chat_with_question(project().says(0, "Asked anew."));
