@@ -283,6 +283,21 @@ impl Verdict {
         Self::new(Decision::Boundary, reason, detail)
     }
 
+    /// Every reason for the verdict, for people: [`detail`](Self::detail), and behind it what else a command would do
+    /// that makes it a boundary, in the order of its text and each once.
+    pub fn reasons(&self) -> Vec<&str> {
+        // What a file tool would do has no place in a text, and `detail` says it already.
+        let of_command = self.effects.iter().filter(|effect| effect.span.is_some());
+        let others = of_command.filter(|effect| effect.kind != EffectKind::ReadOnly);
+        let mut reasons = vec![self.detail.as_str()];
+        for other in others {
+            if !reasons.contains(&other.detail.as_str()) {
+                reasons.push(&other.detail);
+            }
+        }
+        reasons
+    }
+
     pub(crate) fn with_effect(mut self, kind: EffectKind, detail: impl Into<String>) -> Self {
         self.effects.push(Effect { kind, detail: detail.into(), span: None });
         self

@@ -376,7 +376,7 @@ impl Chat {
             Some(changes) => self.say_diff(changes, usize::MAX, "")?,
             None => self.display.say(&show::whole_call(&judged.call), Style::Strong)?,
         }
-        self.display.say(&format!("  {}", judged.verdict.detail), Style::Dim)?;
+        self.display.say(&show::reasons(&judged.verdict), Style::Dim)?;
         Ok(changes.is_some())
     }
 

@@ -101,7 +101,7 @@ impl Chat {
     /// screen the question is below its last line, so the first ones would have scrolled away.
     fn read_if_long(&mut self, judged: &JudgedCall) -> Result<(), CliError> {
         let call = Passage::Text(show::whole_call(&judged.call), Style::Strong);
-        let why = Passage::Text(format!("  {}", judged.verdict.detail), Style::Dim);
+        let why = Passage::Text(show::reasons(&judged.verdict), Style::Dim);
         self.display.read_if_long("what is asked about", vec![call, why])
     }
 

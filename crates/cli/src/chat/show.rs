@@ -1,11 +1,14 @@
 use headstart_code_intel::edit_diagnostics_summary;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_speculation::{CheckResult, Event};
-use headstart_tool_gate::Declaration;
+use headstart_tool_gate::{Declaration, Verdict};
 use headstart_toolbox::edited_file;
 
 use crate::output::{call_in_full, checked_line, shadow_outcome, shortened};
 use crate::terminal::Style;
+
+/// The most reasons that are shown of a question about a call.
+const MAX_REASONS: usize = 3;
 
 /// A line and its style.
 pub(super) type StyledLine = (String, Style);
@@ -66,6 +69,16 @@ pub(super) fn whole_call(call: &ToolCall) -> String {
         let mut lines = value.lines();
         rows.push(format!("  {name}: {}", lines.next().unwrap_or_default()));
         rows.extend(lines.map(|line| format!("    {line}")));
+    }
+    rows.join("\n")
+}
+
+/// Why a call needs consent: a row for each of the first reasons, and how many more there are.
+pub(super) fn reasons(verdict: &Verdict) -> String {
+    let reasons = verdict.reasons();
+    let mut rows: Vec<_> = reasons.iter().take(MAX_REASONS).map(|reason| format!("  {reason}")).collect();
+    if let Some(more @ 1..) = reasons.len().checked_sub(MAX_REASONS) {
+        rows.push(format!("  and {more} more"));
     }
     rows.join("\n")
 }

@@ -38,6 +38,32 @@ fn yes_runs_the_call_and_goes_on() {
     chat.leave();
 }
 
+/// A question about several commands says why each of them needs an answer, each reason once.
+#[test]
+fn a_question_about_several_commands_has_every_reason() {
+    for (command, why) in [
+        (
+            "touch a && curl example.org; rm b && touch c",
+            "\n  touch writes, moves or removes files\n  curl opens a connection\n  rm writes, moves or removes files\nrun this?",
+        ),
+        (
+            "curl a.example && git push origin main && touch a && make && ls /etc",
+            "\n  touch writes, moves or removes files\n  curl opens a connection\n  git push opens a connection\n  and 2 more\nrun this?",
+        ),
+        ("touch a && echo done", "\n  touch writes, moves or removes files\nrun this?"),
+    ] {
+        for columns in [80, 120] {
+            let mut chat =
+                project().shell(0, command).says(0, "It is not run.").chat_in("default", columns, 40);
+            chat.send("begin\r");
+            chat.wait_for(&format!("  command: {command}{why}"));
+            chat.answer("n");
+            chat.wait_for("It is not run.");
+            chat.leave();
+        }
+    }
+}
+
 // Row: S4
 #[test]
 fn no_tells_the_model() {
