@@ -231,8 +231,9 @@ impl CallTools {
         self.gate.deciding_policy(called, &self.host.gate_context(), is_ahead)
     }
 
-    /// The error for a tool name that nobody offers, so that the model can act on it.
-    fn unknown_tool_error(&self, call: &ToolCall) -> Option<String> {
+    /// The error for a call that cannot run whatever anybody says, so that the model can act on it: nobody offers the
+    /// tool, or it can do nothing with the arguments.
+    fn refusal(&self, call: &ToolCall) -> Option<String> {
         if !self.host.gate_context().mode.offers_tools() {
             return Some(format!(
                 "{} is not run: no tools are offered in chat mode; answer in words",
@@ -240,8 +241,10 @@ impl CallTools {
             ));
         }
         let offered = self.offered.iter().any(|schema| schema.name == call.name);
-        (!offered && !self.toolbox.offers(&call.name))
-            .then(|| self.toolbox.unknown_tool(&call.name).to_string())
+        if !offered && !self.toolbox.offers(&call.name) {
+            return Some(self.toolbox.unknown_tool(&call.name).to_string());
+        }
+        self.toolbox.check_arguments(call).err().map(|error| error.to_string())
     }
 
     async fn run(

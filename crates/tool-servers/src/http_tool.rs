@@ -40,6 +40,12 @@ pub struct HttpTool {
 }
 
 impl HttpTool {
+    /// The arguments to send.
+    fn checked(&self, args: &Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
+        let checked = self.arguments.checked(args);
+        checked.map_err(|message| ToolError::InvalidArgument { tool: self.schema.name.clone(), message })
+    }
+
     /// Makes the tool. The error says what is wrong with its configuration.
     pub fn new(config: &HttpToolConfig) -> Result<Self, String> {
         let parameters = clean_schema(&config.parameters)?;
@@ -105,16 +111,17 @@ impl Tool for HttpTool {
         Wording::of_title(&self.schema.name)
     }
 
+    fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
+        self.checked(args).map(|_| ())
+    }
+
     async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
         let name = &self.schema.name;
-        let args = self
-            .arguments
-            .checked(args)
-            .map_err(|message| ToolError::InvalidArgument { tool: name.clone(), message })?;
+        let args = self.checked(args)?;
         let failed =
             |cause: RequestFailure| cause.map_message(|why| format!("http tool {name}: {why}")).into_error();
         if !context.attended {

@@ -55,6 +55,12 @@ impl ServerTool {
         config.trust == Trust::ReadOnlyHints && self.listed.claims_read_only && reaches
     }
 
+    /// The arguments to send.
+    fn checked(&self, args: &Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
+        let checked = self.listed.arguments.checked(args);
+        checked.map_err(|message| ToolError::InvalidArgument { tool: self.name().to_owned(), message })
+    }
+
     fn failed(&self, cause: &str) -> ToolError {
         ToolError::failed(format!("tool server {}: {cause}", self.server()))
     }
@@ -70,16 +76,16 @@ impl Tool for ServerTool {
         Wording::of_title(&format!("{} of the server {}", self.title(), self.server()))
     }
 
+    fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
+        self.checked(args).map(|_| ())
+    }
+
     async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
-        let args = self
-            .listed
-            .arguments
-            .checked(args)
-            .map_err(|message| ToolError::InvalidArgument { tool: self.name().to_owned(), message })?;
+        let args = self.checked(args)?;
         let connection = if context.attended {
             self.server.turn_connection().await
         } else {

@@ -16,6 +16,7 @@ use headstart_tool_gate::{Declaration, ours};
 use headstart_toolbox::{Arguments, ContextItem, ItemUri, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
+use self::address::parse_address;
 #[cfg(feature = "oauth")]
 pub(crate) use self::address::{Resolver, SystemResolver, is_public, permitted_addresses};
 use self::fetch::Fetcher;
@@ -64,13 +65,18 @@ impl Tool for FetchUrl {
         )
     }
 
+    fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
+        let url = required_url(args)?;
+        let checked = parse_address(url, self.fetcher.http);
+        checked.map(|_| ()).map_err(|why| failed(format!("{url}: {why}").into()))
+    }
+
     async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
-        let arguments = Arguments::new(&ours::FETCH_URL, args, &["url"])?;
-        let url = arguments.required_text("url")?;
+        let url = required_url(args)?;
         attended(&ours::FETCH_URL.name, context)?;
         let page = self
             .fetcher
@@ -82,6 +88,10 @@ impl Tool for FetchUrl {
         let uri = Some(ItemUri::Url(address.clone()));
         Ok(ToolOutput::of([ContextItem { name: address, content: told, uri, ..ContextItem::default() }]))
     }
+}
+
+fn required_url(args: &Map<String, Value>) -> Result<&str, ToolError> {
+    Arguments::new(&ours::FETCH_URL, args, &["url"])?.required_text("url")
 }
 
 struct SearchWeb {
@@ -99,19 +109,28 @@ impl Tool for SearchWeb {
         )
     }
 
+    fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
+        required_query(args).map(|_| ())
+    }
+
     async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
-        let arguments = Arguments::new(&ours::SEARCH_WEB, args, &["query"])?;
-        let query = arguments.required_text("query")?;
-        if query.trim().is_empty() {
-            return Err(arguments.invalid("the argument query is empty"));
-        }
+        let query = required_query(args)?;
         attended(&ours::SEARCH_WEB.name, context)?;
         self.search.ask(query).await.map_err(failed)
     }
+}
+
+fn required_query(args: &Map<String, Value>) -> Result<&str, ToolError> {
+    let arguments = Arguments::new(&ours::SEARCH_WEB, args, &["query"])?;
+    let query = arguments.required_text("query")?;
+    if query.trim().is_empty() {
+        return Err(arguments.invalid("the argument query is empty"));
+    }
+    Ok(query)
 }
 
 /// Refuses work ahead, which has no network whatever was judged before.

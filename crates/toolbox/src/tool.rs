@@ -77,6 +77,12 @@ pub trait Tool: Send + Sync {
         Wording::of(&self.schema().name)
     }
 
+    /// Whether a call with these arguments can run at all. This reads nothing but the arguments. If it fails, the model
+    /// gets the error, and nobody is asked about a call that would fail whatever the answer.
+    fn check_arguments(&self, _args: &Map<String, Value>) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Runs it. Everything it writes goes to `context.view`. A tool that only has a text returns `text.into()`; one
     /// whose answer consists of things with names and places returns them as items.
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>)

@@ -117,6 +117,14 @@ impl Toolbox {
         ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
     }
 
+    /// Whether a call can run at all, by its arguments alone. A call for which this fails needs no question.
+    pub fn check_arguments(&self, call: &ToolCall) -> Result<(), ToolError> {
+        match self.find(&call.name) {
+            Some(registered) => registered.tool.check_arguments(&call.args),
+            None => Ok(()),
+        }
+    }
+
     /// How the user is told of the tool of this name and its calls. It need not be offered any more.
     pub fn wording(&self, name: &str) -> Wording {
         self.find(name).map_or_else(|| Wording::of(name), |registered| registered.tool.wording())

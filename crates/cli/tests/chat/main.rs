@@ -38,6 +38,7 @@ mod parallel;
 mod pipe;
 mod prepared_views;
 mod provider;
+mod refused_calls;
 mod resource_usage;
 mod screen_reader;
 #[cfg(feature = "mcp")]

@@ -53,7 +53,7 @@ impl CallExecutor for ForegroundExecutor {
     }
 
     async fn decide(&self, call: &ToolCall) -> CallDecision {
-        if let Some(message) = self.tools.unknown_tool_error(call) {
+        if let Some(message) = self.tools.refusal(call) {
             return CallDecision::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge);

@@ -9,7 +9,7 @@ use headstart_tool_gate::{ConditionalCommand, ours};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
-use crate::tools::in_folder;
+use crate::tools::{in_folder, required_command};
 use crate::{CommandEnvironment, CommandRequest, SecretAccess, Tool, ToolContext, ToolError, ToolOutput};
 
 /// The longest time that a call may wait for output, and the default.
@@ -92,16 +92,17 @@ impl Tool for RunInBackground {
         )
     }
 
+    fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
+        command_line(args).map(|_| ())
+    }
+
     async fn run(
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
-        let arguments =
-            Arguments::new(&ours::RUN_IN_BACKGROUND, args, &["command", "directory", "description"])?;
-        let command = arguments.required_text("command")?;
-        arguments.text("description")?;
-        let directory = in_folder(&arguments, command, arguments.text("directory")?, context).await?;
+        let (command, directory) = command_line(args)?;
+        let directory = in_folder(directory, context).await?;
         if !context.consented {
             let message = "a command runs in the background only where its user agreed to it".to_owned();
             return Err(ToolError::failed(message));
@@ -118,6 +119,14 @@ impl Tool for RunInBackground {
         let output = self.0.output(number, FIRST_WAIT).await.ok_or_else(|| unknown(number))?;
         Ok(format!("command {number} is started\n{}", render_output(&output, context)).into())
     }
+}
+
+/// The command line of a call that starts a command, and its folder as it is written.
+fn command_line(args: &Map<String, Value>) -> Result<(&str, Option<&str>), ToolError> {
+    let arguments = Arguments::new(&ours::RUN_IN_BACKGROUND, args, &["command", "directory", "description"])?;
+    let command = required_command(&arguments)?;
+    arguments.text("description")?;
+    Ok((command, arguments.text("directory")?))
 }
 
 struct CommandOutputTool(Arc<dyn BackgroundRunner>);

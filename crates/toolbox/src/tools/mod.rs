@@ -15,7 +15,7 @@ pub(crate) use ls::Ls;
 pub(crate) use read_file::ReadFile;
 pub(crate) use shell::Shell;
 #[cfg(feature = "more")]
-pub(crate) use shell::in_folder;
+pub(crate) use shell::{in_folder, required_command};
 pub(crate) use write_file::WriteFile;
 
 use headstart_forked_query::ToolSchema;

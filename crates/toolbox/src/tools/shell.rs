@@ -146,6 +146,10 @@ impl Tool for Shell {
         )
     }
 
+    fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
+        command_line(args).map(|_| ())
+    }
+
     async fn run(
         &self,
         args: &Map<String, Value>,
@@ -165,26 +169,36 @@ async fn parse_arguments<'a>(
     args: &'a Map<String, Value>,
     context: ToolContext<'_>,
 ) -> Result<(&'a str, WorkspacePath), ToolError> {
-    let arguments = Arguments::new(&built_in::SHELL, args, &["command", "directory", "description"])?;
-    let command = arguments.required_text("command")?;
-    let directory = arguments.path()?;
-    arguments.text("description")?;
-    Ok((command, in_folder(&arguments, command, directory, context).await?))
+    let (command, directory) = command_line(args)?;
+    Ok((command, in_folder(directory, context).await?))
 }
 
-/// Checks the command and its folder, and returns the folder.
-pub(crate) async fn in_folder(
-    arguments: &Arguments<'_>,
-    command: &str,
-    directory: Option<&str>,
-    context: ToolContext<'_>,
-) -> Result<WorkspacePath, ToolError> {
+/// The command line of a call, and its folder as it is written.
+fn command_line(args: &Map<String, Value>) -> Result<(&str, Option<&str>), ToolError> {
+    let arguments = Arguments::new(&built_in::SHELL, args, &["command", "directory", "description"])?;
+    let command = required_command(&arguments)?;
+    let directory = arguments.path()?;
+    arguments.text("description")?;
+    Ok((command, directory))
+}
+
+/// The argument that is the command line.
+pub(crate) fn required_command<'a>(arguments: &Arguments<'a>) -> Result<&'a str, ToolError> {
+    let command = arguments.required_text("command")?;
     if command.trim().is_empty() {
         return Err(arguments.invalid("the argument command is empty; give a command line"));
     }
     if command.contains('\0') {
         return Err(arguments.invalid("the argument command contains a NUL byte"));
     }
+    Ok(command)
+}
+
+/// The folder in which a command runs. It must exist.
+pub(crate) async fn in_folder(
+    directory: Option<&str>,
+    context: ToolContext<'_>,
+) -> Result<WorkspacePath, ToolError> {
     let directory = locate(directory.unwrap_or("."), context).await?;
     if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
         return Err(ToolError::failed(format!("{directory} is not a directory")));
