@@ -132,6 +132,17 @@ pub struct ToolCall {
     pub args: Map<String, Value>,
 }
 
+impl ToolCall {
+    /// The name of the only argument of a call whose arguments were not a JSON object; its value is what the model
+    /// wrote.
+    pub const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
+
+    /// Whether the model wrote arguments that are not a JSON object, so that no tool can run the call.
+    pub fn is_malformed(&self) -> bool {
+        self.args.len() == 1 && self.args.contains_key(Self::MALFORMED_ARGUMENTS)
+    }
+}
+
 /// The answer to one call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolResult {

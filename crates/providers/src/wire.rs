@@ -14,7 +14,6 @@ mod preamble;
 mod refusal;
 
 pub(crate) use answer_builder::{AnswerBuilder, EventError};
-pub(crate) use arguments::MALFORMED_ARGUMENTS;
 pub(crate) use calls::CallFragment;
 #[cfg(feature = "bedrock")]
 pub(crate) use calls::FragmentArguments;

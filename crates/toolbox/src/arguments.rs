@@ -1,7 +1,11 @@
+use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::Declaration;
 use serde_json::{Map, Value};
 
 use crate::ToolError;
+
+/// The most arguments that one error names.
+const MAX_NAMED: usize = 20;
 
 /// The arguments of one call, read by name and type, with errors that say what was expected.
 ///
@@ -117,6 +121,23 @@ impl<'a> Arguments<'a> {
         };
         self.invalid(&format!("the argument {name} must be {expected}, not {found}"))
     }
+}
+
+/// The error for arguments that are not a JSON object. It says which ones the tool takes.
+pub(crate) fn malformed_arguments(schema: &ToolSchema) -> ToolError {
+    let required = schema.parameters["required"].as_array();
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|required| required == name));
+    let argument = |(name, property): (&String, &Value)| {
+        let words = [property["type"].as_str(), is_required(name).then_some("required")];
+        let words: Vec<_> = words.into_iter().flatten().collect();
+        if words.is_empty() { name.clone() } else { format!("{name} ({})", words.join(", ")) }
+    };
+    let properties = schema.parameters["properties"].as_object().into_iter().flatten();
+    let takes: Vec<_> = properties.take(MAX_NAMED).map(argument).collect();
+    let takes = if takes.is_empty() { "none".to_owned() } else { takes.join(", ") };
+    let message = format!("the arguments are not a JSON object, so nothing ran; it takes {takes}");
+    ToolError::InvalidArgument { tool: schema.name.clone(), message }
 }
 
 /// A float with a whole value, as an integer.

@@ -6,6 +6,7 @@ use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_tool_gate::{Behaviour, Declaration};
 use tracing::debug;
 
+use crate::arguments::malformed_arguments;
 use crate::output::{truncate_error, truncate_output};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{
@@ -120,6 +121,7 @@ impl Toolbox {
     /// Whether a call can run at all, by its arguments alone. A call for which this fails needs no question.
     pub fn check_arguments(&self, call: &ToolCall) -> Result<(), ToolError> {
         match self.find(&call.name) {
+            Some(registered) if call.is_malformed() => Err(malformed_arguments(&registered.schema)),
             Some(registered) => registered.tool.check_arguments(&call.args),
             None => Ok(()),
         }

@@ -3,7 +3,6 @@
 use headstart_forked_query::ToolCall;
 use serde_json::{Map, Value};
 
-use crate::wire::MALFORMED_ARGUMENTS;
 use crate::wire::arguments;
 
 /// The word behind the fence of a call.
@@ -217,7 +216,10 @@ fn parse(body: &str) -> Vec<TextCall> {
         .collect();
     let calls: Option<Vec<TextCall>> = flat.into_iter().map(parse_call).collect();
     calls.filter(|calls| !calls.is_empty()).unwrap_or_else(|| {
-        let args = Map::from_iter([(MALFORMED_ARGUMENTS.to_owned(), Value::String(body.trim().to_owned()))]);
+        let args = Map::from_iter([(
+            ToolCall::MALFORMED_ARGUMENTS.to_owned(),
+            Value::String(body.trim().to_owned()),
+        )]);
         vec![TextCall { name: CALL.to_owned(), args }]
     })
 }

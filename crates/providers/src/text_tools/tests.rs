@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::*;
 use crate::testing::{Script, call, legal_history, message, request, result, text};
-use crate::wire::MALFORMED_ARGUMENTS;
 
 fn answer(pieces: &[&str], reason: FinishReason) -> Vec<ModelEvent> {
     let words = pieces.iter().map(|piece| Ok(ModelEvent::Text((*piece).to_owned())));
@@ -68,7 +67,7 @@ fn blocks_of_an_answer_are_calls() {
         ),
         (
             "```tool_call\nls src\n```\n".into(),
-            vec![call_event("call", "tool_call", json!({ MALFORMED_ARGUMENTS: "ls src" }))],
+            vec![call_event("call", "tool_call", json!({ ToolCall::MALFORMED_ARGUMENTS: "ls src" }))],
         ),
     ];
     for (said, expected) in rows {

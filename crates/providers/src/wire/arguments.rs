@@ -1,12 +1,9 @@
+use headstart_forked_query::ToolCall;
 use serde_json::{Map, Value};
 
-/// The name of the only argument of a call whose arguments were not a JSON object; its value is what the model wrote.
-///
-/// A tool that checks its arguments answers with an error that names it, and the model can try again, which is better
-/// than losing the answer. A host with tools that ignore unknown arguments should refuse such calls.
-pub(crate) const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
-
-/// Parses the arguments that the model wrote.
+/// Parses the arguments that the model wrote. Arguments that are no JSON object become a call that is
+/// [malformed](ToolCall::is_malformed): it is answered with an error, and the model can try again, which is better than
+/// losing the answer.
 pub(crate) fn parse(text: &str) -> Map<String, Value> {
     if text.trim().is_empty() {
         return Map::new();
@@ -24,7 +21,7 @@ pub(crate) fn parse(text: &str) -> Map<String, Value> {
 }
 
 fn malformed(text: &str) -> Map<String, Value> {
-    Map::from_iter([(MALFORMED_ARGUMENTS.to_owned(), Value::String(text.to_owned()))])
+    Map::from_iter([(ToolCall::MALFORMED_ARGUMENTS.to_owned(), Value::String(text.to_owned()))])
 }
 
 #[cfg(test)]

@@ -135,7 +135,11 @@ fn events_that_come_twice() {
         // half-right runs.
         if matches!(provider.name.as_str(), "anthropic" | "dashscope") {
             assert_eq!(calls(&events).len(), calls(&decode(&provider, [stream.as_bytes()])).len());
-            assert!(calls(&events)[0].1.contains_key(crate::wire::MALFORMED_ARGUMENTS), "{}", provider.name);
+            assert!(
+                calls(&events)[0].1.contains_key(headstart_forked_query::ToolCall::MALFORMED_ARGUMENTS),
+                "{}",
+                provider.name
+            );
         }
     }
 }
