@@ -313,7 +313,8 @@ impl RunningCalls {
             }
             ClientMessage::Tree { id, .. }
             | ClientMessage::Content { id, .. }
-            | ClientMessage::Gone { id } => *id,
+            | ClientMessage::Gone { id }
+            | ClientMessage::ChangedSince { id, .. } => *id,
             ClientMessage::Run(run) => run.id,
             ClientMessage::RunLocal(run) => run.id,
             ClientMessage::Warm(warm) => warm.id,

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
-use headstart_overlay_fs::{CommitOptions, Tree};
+use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{AtBoundary, Attachments, Consent, Host, PromptOrigin};
 use headstart_tool_gate::{ApprovalMode, GateContext, Verdict};
 
@@ -57,6 +57,10 @@ impl Host for PortHost {
 
     fn commit_options(&self) -> CommitOptions {
         self.commit
+    }
+
+    async fn changed_since(&self, unix_ms: u64) -> Vec<WorkspacePath> {
+        views::changed_since(&self.callbacks, unix_ms).await
     }
 
     fn at_boundary(&self) -> AtBoundary {

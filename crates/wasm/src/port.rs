@@ -48,6 +48,10 @@ extern "C" {
     #[wasm_bindgen(method, js_name = endView)]
     fn end_view(this: &HostPort, view: &str);
 
+    /// Asks for the paths that changed on disk since a moment: one answer, a list in JSON.
+    #[wasm_bindgen(method, js_name = changedSince)]
+    fn changed_since(this: &HostPort, unix_ms: f64) -> AnswersPort;
+
     /// Looks at something on the machine, a `Probe`: one answer, a `Probed`.
     #[wasm_bindgen(method)]
     fn look(this: &HostPort, probe: &str) -> AnswersPort;
@@ -110,6 +114,10 @@ impl Callbacks {
 
     pub(crate) fn end_view(&self, view: &str) {
         self.0.end_view(view);
+    }
+
+    pub(crate) fn changed_since(&self, unix_ms: f64) -> Answers {
+        Answers::new(self.0.changed_since(unix_ms))
     }
 
     pub(crate) fn look(&self, probe: &str) -> Answers {

@@ -193,6 +193,7 @@ enum AcceptanceFields<'a> {
         changes: &'a [ChangeSummary],
         merged: &'a [WorkspacePath],
         stale_reads: &'a [Conflict],
+        changed_since_view: &'a [WorkspacePath],
         transcript: &'a Transcript,
         ending: &'a Ending,
         time_saved_ms: u64,
@@ -222,12 +223,21 @@ impl<'a> AcceptanceFields<'a> {
         match acceptance {
             Acceptance::Accepted(accepted) => {
                 let Accepted {
-                    changes, merged, stale_reads, transcript, ending, next, time_saved_ms, ..
+                    changes,
+                    merged,
+                    stale_reads,
+                    changed_since_view,
+                    transcript,
+                    ending,
+                    next,
+                    time_saved_ms,
+                    ..
                 } = accepted;
                 Self::Accepted {
                     changes,
                     merged,
                     stale_reads,
+                    changed_since_view,
                     transcript,
                     ending,
                     time_saved_ms: *time_saved_ms,

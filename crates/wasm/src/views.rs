@@ -53,6 +53,8 @@ struct ViewAnswer {
     notes: Vec<String>,
     git_refused: Option<String>,
     #[serde(default)]
+    began_ms: u64,
+    #[serde(default)]
     time_ms: f64,
 }
 
@@ -98,10 +100,18 @@ pub(crate) async fn run(callbacks: &Callbacks, request: ViewRequest) -> Result<V
         changed_meanwhile: answer.changed_meanwhile,
         notes: answer.notes,
         git_refused: answer.git_refused,
+        began_ms: answer.began_ms,
         cost: ViewCost {
             time: Duration::try_from_secs_f64(answer.time_ms / 1000.0).unwrap_or_default(),
             ..ViewCost::default()
         },
         ..ViewOutput::of(ran, changes)
     })
+}
+
+/// The files that changed on disk since a moment. Without an answer none are known.
+pub(crate) async fn changed_since(callbacks: &Callbacks, unix_ms: u64) -> Vec<WorkspacePath> {
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript's numbers hold all moments in milliseconds")]
+    let answers = callbacks.changed_since(unix_ms as f64);
+    answers.single().await.and_then(|answer| parse("changedSince", &answer)).unwrap_or_default()
 }

@@ -170,7 +170,7 @@ export class App implements vscode.Disposable {
     const { binary } = settings();
     this.#binary = binary;
     try {
-      return await this.#openShell({ root: root.fsPath, folders, binary, unsaved: () => unsavedIn(root) });
+      return await this.#openShell({ root: root.fsPath, folders, binary, unsaved: () => unsavedIn(root), textOf: (path) => textIn(root, path) });
     } catch (error) {
       return { missing: messageOf(error) };
     }
@@ -540,6 +540,11 @@ async function insertIntoEditor(text: string): Promise<void> {
 /** The paths of the documents in this folder that are not saved. */
 function unsavedIn(root: vscode.Uri): string[] {
   return vscode.workspace.textDocuments.flatMap(({ isDirty, uri }) => (isDirty ? (pathIn(root, uri) ?? []) : []));
+}
+
+/** The text of an open document of the folder. */
+function textIn(root: vscode.Uri, path: string): string | undefined {
+  return vscode.workspace.textDocuments.find(({ uri }) => pathIn(root, uri) === path)?.getText();
 }
 
 async function openFirst(root: vscode.Uri, paths: string[]): Promise<void> {

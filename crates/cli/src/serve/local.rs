@@ -10,16 +10,14 @@ use headstart_toolbox::exchange::{
 };
 use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewRequest};
 
+use super::ServeSession;
 use super::calls::{CallFailure, ServedCall};
+use crate::views::changed_since;
 
 impl ServedCall {
     /// Runs a command and answers with what it changed, whose base is what is on this disk and below it.
     pub(super) async fn run_local(&self, run: LocalRunRequest) -> Result<(), CallFailure> {
-        let session = &self.session;
-        if session.copy.is_some() {
-            let why = "the views are over a copy, because no folder was named when this was started";
-            return Err(CallFailure(Failure::NoView, why.to_owned()));
-        }
+        let session = self.session_here()?;
         let rules = session.deny.rules().iter().cloned().chain(run.deny);
         let deny = DenyRules::new(rules).map_err(|error| CallFailure(Failure::Call, error.to_string()))?;
         // What an editor has not saved of a file that rules close is not shown either.
@@ -53,6 +51,25 @@ impl ServedCall {
         // If this fails, the client has disconnected, and the stream of its messages ends too.
         let _ = session.out.send(line).await;
         Ok(())
+    }
+
+    /// Answers with the files that changed since a moment.
+    pub(super) async fn changed_since(&self, since_ms: u64) -> Result<(), CallFailure> {
+        let session = self.session_here()?;
+        let tree = session.tree.clone();
+        let changed = tokio::task::spawn_blocking(move || changed_since(&tree, since_ms)).await;
+        let paths = changed.map_err(|error| CallFailure(Failure::Call, error.to_string()))?;
+        session.send(&ServerMessage::Changed { id: self.id, paths }).await;
+        Ok(())
+    }
+
+    /// The session, if its views are over the workspace itself.
+    fn session_here(&self) -> Result<&ServeSession, CallFailure> {
+        if self.session.copy.is_some() {
+            let why = "the views are over a copy, because no folder was named when this was started";
+            return Err(CallFailure(Failure::NoView, why.to_owned()));
+        }
+        Ok(&self.session)
     }
 }
 

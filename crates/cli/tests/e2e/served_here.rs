@@ -152,6 +152,29 @@ fn a_command_sees_what_is_staged_and_what_it_writes_is_in_the_answer_only() {
 }
 
 #[test]
+fn files_that_changed_since_a_command_are_named() {
+    let session = session();
+    session.write("project/a.txt", "a\n").write("project/.gitignore", "out\n");
+    let mut served = Served::here(&session);
+    std::thread::sleep(Duration::from_millis(20));
+    let began = served.run("cat a.txt", &json!({}))["beganMs"].as_u64().unwrap();
+    let mut changed = |since: u64| {
+        served.send(&json!({"type": "changedSince", "id": 2, "sinceMs": since}));
+        served.next().unwrap()
+    };
+    assert_eq!(changed(began), json!({"type": "changed", "id": 2, "paths": []}));
+    session.write("project/a.txt", "b\n").write("project/out", "ignored\n");
+    assert_eq!(changed(began)["paths"], json!(["a.txt"]));
+    assert_eq!(changed(u64::MAX)["paths"], json!([]));
+    served.close();
+    // Over a copy nobody knows.
+    let mut served = Served::start(&session, &["shadow", "serve"]);
+    served.send(&json!({"type": "changedSince", "id": 2, "sinceMs": 0}));
+    assert_eq!(served.next().unwrap()["failure"], "noView");
+    served.close();
+}
+
+#[test]
 fn a_folder_itself_is_given_only_where_the_command_line_names_it() {
     let session = session();
     session.write("project/a.txt", "a\n");

@@ -43,6 +43,8 @@ pub struct LocalRunResult {
     pub result: RunResult,
     /// [`ViewOutput::changes`](crate::ViewOutput::changes).
     pub staged: ChangeSet,
+    /// [`ViewOutput::began_ms`](crate::ViewOutput::began_ms).
+    pub began_ms: u64,
 }
 
 impl LocalRunResult {
@@ -56,6 +58,10 @@ impl LocalRunResult {
             made => format!("{made}, which can only be accepted in a terminal"),
         });
         let git_refused = result.git_refused.clone().or(made);
-        Self { result: RunResult { git_refused, ..result }, staged: ran.changes.clone() }
+        Self {
+            result: RunResult { git_refused, ..result },
+            staged: ran.changes.clone(),
+            began_ms: ran.began_ms,
+        }
     }
 }

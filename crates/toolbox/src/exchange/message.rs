@@ -66,6 +66,13 @@ pub enum ClientMessage {
     /// Runs a command in a view over the workspace itself, if the other side was started for it. The answer is
     /// `ranLocal` or `failed`.
     RunLocal(Box<LocalRunRequest>),
+    /// Asks which files of the workspace itself changed since a moment. The answer is `changed` or `failed`.
+    ChangedSince {
+        /// The call.
+        id: u64,
+        /// The moment, in milliseconds since the Unix epoch.
+        since_ms: u64,
+    },
     /// Builds in advance what all views start with. The answer is `warmed` or `failed`.
     Warm(WarmRequest),
     /// The view is not needed any more. A command in it is ended.
@@ -129,6 +136,13 @@ pub enum ServerMessage {
     Ran(Box<RunResult>),
     /// The result of a command in a view over the workspace itself.
     RanLocal(Box<LocalRunResult>),
+    /// The files that changed since a moment, without those that git ignores.
+    Changed {
+        /// The call.
+        id: u64,
+        /// Their paths.
+        paths: Vec<WorkspacePath>,
+    },
     /// The result of building in advance.
     Warmed(WarmResult),
     /// A call failed.

@@ -156,6 +156,10 @@ export class HostPort {
     }
   }
 
+  changedSince(unixMs: number): Answers {
+    return single(async () => toJson("changedSince", (await this.#options.views?.changedSince?.(unixMs)) ?? []), "internal");
+  }
+
   /** Without a `look` nothing is known of the machine. */
   look(probe: string): Answers {
     const { look } = this.#options;

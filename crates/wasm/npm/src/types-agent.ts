@@ -188,7 +188,7 @@ export type ViewItem = { readonly key: number } & (
       changes: ChangeSummary[];
       /** Those of the files that also contain an edit of the user. */
       merged: string[];
-      /** Those of the files that were changed since a command of the work saw them. */
+      /** Files of the project that were changed since the last command of the work ran in a view. */
       stale: string[];
       /** Those of the files that the user has put back as they were. */
       undone: string[];

@@ -354,6 +354,8 @@ export type Acceptance =
       merged: string[];
       /** What the work read and what has changed since, if `commit.staleReads` allows it. */
       staleReads: Conflict[];
+      /** Files of the project that were changed since the last command of the work ran in a view. */
+      changedSinceView: string[];
       /** What is added to the conversation. If the work was not completed, `engine.turn` goes on with it. */
       transcript: Transcript;
       /** The call that needs consent; `engine.turn` asks about it. */

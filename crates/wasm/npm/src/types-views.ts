@@ -2,6 +2,7 @@
 import type { ChangeSet } from "./change-set.js";
 import type { Overlay } from "./files.js";
 import type { CommandOutput } from "./types-engine.js";
+import type { MaybePromise } from "./types-files.js";
 
 /**
  * Makes views: copy-on-write copies of the workspace in which commands of work ahead may write. A view must be kept
@@ -22,6 +23,12 @@ export interface Views {
   run(request: ViewRequest, changes: Overlay, signal: AbortSignal): Promise<ViewOutput>;
   /** A view is not needed any more, and what runs in it has to end. The view may never have been made. */
   end(view: string): void;
+  /**
+   * The files of the workspace that changed since a moment (in milliseconds since the Unix epoch), as far as a command
+   * may have read them. It is called when the user takes work that ran commands in views, so that they are told of files
+   * that the last one has not seen. Without it none are known.
+   */
+  changedSince?(unixMs: number): MaybePromise<string[]>;
 }
 
 /** A command for a view. */
@@ -58,6 +65,11 @@ export interface ViewOutput extends CommandOutput {
   notes?: string[] | undefined;
   /** Why what it did to a repository cannot be kept, if it did something. The work stops before such a command. */
   gitRefused?: string | null | undefined;
+  /**
+   * A moment, in milliseconds since the Unix epoch, at its beginning or before: it may not have seen what changed from
+   * then on.
+   */
+  beganMs?: number | undefined;
   /** How long it ran. */
   timeMs?: number | undefined;
 }

@@ -54,6 +54,18 @@ test("a command that writes runs in a view, what it changed is staged, and an ac
   assert.ok(ended.includes("one"));
 });
 
+test("an accept names the files that changed since the last command in a view, as far as the host knows", async () => {
+  const asked = [];
+  const knows = async (ms) => (asked.push(ms), ["a.txt", "src/b.txt"]);
+  for (const [changedSince, named] of [[knows, ["a.txt", "src/b.txt"]], [undefined, []], [async () => { throw new Error("no"); }, []], [async () => "a.txt", []]]) {
+    const { engine, views } = setup(calls(shell("make")), async (changes) => (await changes.write("made.txt", "x"), { output: "", beganMs: 1_700_000_000_123 }));
+    Object.assign(views, { changedSince });
+    const accepted = await engine.speculate(conversation, "go").accept();
+    assert.deepEqual([accepted.type, accepted.changedSinceView], ["accepted", named]);
+  }
+  assert.deepEqual(asked, [1_700_000_000_123]);
+});
+
 test("what is staged and not in the view any more is not staged any more", async () => {
   const { engine } = setup(calls(edit, shell("git checkout a.txt")), async () => ({ output: "" }));
   const finished = await engine.speculate(conversation, "go").finished;

@@ -6,6 +6,8 @@ type CallItem = Item & { kind: "call" };
 
 /** How many characters of a command's output are shown at most; its end is shown. */
 const MOST_OUTPUT = 4_096;
+/** How many files that changed are named. */
+const MOST_STALE = 5;
 
 let keys = 0;
 
@@ -46,6 +48,16 @@ export function callItem(told: ViewCall): CallItem {
 export function changesItem({ id, changes, merged, undone }: ViewItem & { type: "applied" }): Item & { kind: "changes" } {
   const title = 0 < merged.length ? "Applied, merged with your edits" : "Applied";
   return { key: "", kind: "changes", title, files: fileLines(changes, id, merged, undone) };
+}
+
+/** The warning that files have changed since the last command of accepted work; `undefined` if none has. */
+export function staleNote(stale: string[]): Item | undefined {
+  const [first] = stale;
+  if (first === undefined) return undefined;
+  const shown = stale.slice(0, MOST_STALE);
+  const more = shown.length < stale.length ? ` and ${stale.length - shown.length} more` : "";
+  const words = stale.length === 1 ? "1 file changed since the last command ran ahead, which has not seen it" : `${stale.length} files changed since the last command ran ahead, which has not seen them`;
+  return note("warning", `${words}: ${shown.join(", ")}${more}.`);
 }
 
 /** The subject of a call, in one line. */

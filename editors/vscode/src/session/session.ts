@@ -2,7 +2,7 @@ import type { Agent, AgentOptions, ChangeSet, Completion, ModelFacts, RulesTold,
 import type { Answer, Item, ItemAction, ViewState } from "../view/protocol.js";
 import { type AheadWork, aheadWork } from "./ahead.js";
 import { type Costs, noCosts, sum } from "./costs.js";
-import { callItem, changesItem, endingNote, newKey, note, planned, rulesNotes } from "./items.js";
+import { callItem, changesItem, endingNote, newKey, note, planned, rulesNotes, staleNote } from "./items.js";
 import type { SessionOptions } from "./options.js";
 import { revived, titleOf } from "./saved.js";
 import { conflictLine, messageOf, ofSettings, offered, questionOf } from "./words.js";
@@ -336,13 +336,17 @@ export class Session {
 
   #rulesTold(told: RulesTold): void {
     if (this.#disposed) return;
-    for (const item of rulesNotes(told, this.#problems)) {
-      this.items.push(item);
-      this.#options.changed(item);
-    }
+    for (const item of rulesNotes(told, this.#problems)) this.#add(item);
   }
 
-  #applied({ changes }: ViewItem & { type: "applied" }): void {
+  #add(item: Item): void {
+    this.items.push(item);
+    this.#options.changed(item);
+  }
+
+  #applied({ changes, stale }: ViewItem & { type: "applied" }): void {
+    const news = staleNote(stale);
+    if (news) this.#add(news);
     if (0 < changes.length) this.#options.applied?.(changes.filter(({ type }) => type !== "delete").map(({ path }) => path));
     this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
   }

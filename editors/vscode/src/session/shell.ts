@@ -27,6 +27,8 @@ export interface ShellOptions {
   binary: string;
   /** The documents of the folder with unsaved changes. */
   unsaved: () => string[];
+  /** The text of a document of the folder that is open. */
+  textOf: (path: string) => string | undefined;
 }
 
 /** How a host opens a shell. If something is missing, the answer completes the sentence "there is no shell here: ". */

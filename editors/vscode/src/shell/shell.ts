@@ -54,7 +54,7 @@ class DesktopShell implements Shell {
     this.#options = options;
     this.#environment = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined || OF_THE_EDITOR.test(name) ? [] : [[name, value]])));
     this.#bash = bash;
-    this.#views = new WorkspaceViews(options.unsaved);
+    this.#views = new WorkspaceViews(options);
   }
 
   get withoutViews(): string | undefined {

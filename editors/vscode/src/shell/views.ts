@@ -5,28 +5,40 @@ import { ViewProcess, type ViewProcessOptions } from "./view-process.js";
 
 /** How long the answer to a command may come after its time is up. */
 const GRACE_MS = 30_000;
+/** How many of the last commands are known with the documents that they saw. */
+const MOST_SEEN = 200;
 
 /** The answer of the program to a command. */
 interface Ran extends ViewOutput {
   staged: { changes: ViewChange[] };
+  beganMs: number;
   timeUs: number;
+}
+
+/** What views need to know of the editor's documents. */
+export interface Documents {
+  /** The documents of the folder with unsaved changes. */
+  unsaved: () => string[];
+  /** The text of a document that is open. */
+  textOf: (path: string) => string | undefined;
 }
 
 /** The views of a workspace folder. */
 export class WorkspaceViews {
   /** Why there are no views; `undefined` if there are. */
   missing: string | undefined = "they were not tried yet";
-  readonly #unsaved: () => string[];
+  readonly #documents: Documents;
   #options: ViewProcessOptions | undefined;
   #process: Promise<ViewProcess> | undefined;
   #tier: Views["tier"];
   #conversations = 0;
   /** What ends the command that runs in a view. */
   readonly #stops = new Map<string, (why: Error) => void>();
+  /** By the moments at which commands began, the texts of the unsaved documents that they saw. */
+  readonly #seen = new Map<number, Map<string, string | undefined>>();
 
-  /** `unsaved` gives the documents of the folder with unsaved changes. */
-  constructor(unsaved: () => string[]) {
-    this.#unsaved = unsaved;
+  constructor(documents: Documents) {
+    this.#documents = documents;
   }
 
   /** Has this program make the views from now on, or none without a program. */
@@ -52,6 +64,7 @@ export class WorkspaceViews {
       },
       run: (request, changes, signal) => this.#run({ ...request, view: prefix + request.view }, changes, signal),
       end: (view) => this.#end(prefix + view),
+      changedSince: (unixMs) => this.#changedSince(unixMs),
     };
   }
 
@@ -70,6 +83,7 @@ export class WorkspaceViews {
   async #run(request: ViewRequest, changes: Overlay, signal: AbortSignal): Promise<ViewOutput> {
     signal.throwIfAborted();
     const process = await this.#running();
+    const texts = new Map(this.#documents.unsaved().map((path) => [path, this.#documents.textOf(path)]));
     const { below, staged, secrets, timeLimitMs, outputLimit, ...fields } = request;
     const call = process.call({
       type: "runLocal",
@@ -87,6 +101,7 @@ export class WorkspaceViews {
     try {
       const stopped = new Promise<never>((_, reject) => this.#stops.set(request.view, reject));
       const { staged: { changes: changed }, timeUs, ...ran } = (await Promise.race([call, stopped])) as unknown as Ran;
+      this.#remember(ran.beganMs, texts);
       const { changedMeanwhile, notes } = await stage(changed, changes);
       return {
         ...ran,
@@ -105,12 +120,34 @@ export class WorkspaceViews {
     }
   }
 
+  /** Notes the documents that a command has seen. */
+  #remember(beganMs: number, texts: Map<string, string | undefined>): void {
+    // Of two commands in the same view at the same moment the first one counts, because more may have changed since.
+    if (!this.#seen.has(beganMs)) this.#seen.set(beganMs, texts);
+    const [oldest] = this.#seen.keys();
+    if (oldest !== undefined && MOST_SEEN < this.#seen.size) this.#seen.delete(oldest);
+  }
+
+  /**
+   * The files that changed since a command began: those on disk, and documents that have another text than the one that
+   * it saw. A document that was saved as it was then has not changed.
+   */
+  async #changedSince(beganMs: number): Promise<string[]> {
+    const seen = this.#seen.get(beganMs) ?? new Map<string, string>();
+    const { unsaved, textOf } = this.#documents;
+    const process = await this.#running();
+    const { paths } = (await process.call({ type: "changedSince", sinceMs: beganMs } as { type: string })) as unknown as { paths: unknown[] };
+    const onDisk = paths.filter((path) => typeof path === "string");
+    const changed = new Set([...onDisk, ...unsaved(), ...seen.keys()].filter((path) => !seen.has(path) || seen.get(path) !== textOf(path)));
+    return [...changed].sort();
+  }
+
   /**
    * The changes with the documents that are not saved, because work ahead sees them in the editor. `seen` shows the
    * workspace with these changes.
    */
   async #withUnsaved(below: ChangesOnly, seen: Overlay): Promise<ChangesOnly> {
-    const paths = this.#unsaved().filter((path) => !below.changes.some((change) => change.path === path));
+    const paths = this.#documents.unsaved().filter((path) => !below.changes.some((change) => change.path === path));
     const shown = await Promise.all(paths.map(async (path) => {
       const content = Buffer.from(await seen.read(path)).toString("base64");
       return { path, base: null, kind: { type: "write", content: { base64: content }, executable: false } };

@@ -35,8 +35,8 @@ export function program(file: string, text: string): string {
   return file;
 }
 
-export async function open(root: string, given: { binary?: string; environment?: Record<string, string>; unsaved?: string[] } = {}): Promise<Shell> {
-  const options = { root, folders: [root], binary: given.binary ?? BINARY, unsaved: () => given.unsaved ?? [] };
+export async function open(root: string, given: { binary?: string; environment?: Record<string, string>; unsaved?: string[]; textOf?: (path: string) => string | undefined } = {}): Promise<Shell> {
+  const options = { root, folders: [root], binary: given.binary ?? BINARY, unsaved: () => given.unsaved ?? [], textOf: given.textOf ?? (() => undefined) };
   const shell = await openShell(options, { ...USUAL, ...given.environment });
   assert.ok("root" in shell, JSON.stringify(shell));
   return shell;

@@ -17,7 +17,7 @@ import { BINARY, alone, isAlive, machine, open, program, ran, says, talk, until,
 const NOTHING = headstart.ChangeSet.fromJSON({ changes: [], reads: [] });
 
 /** A shell with views, whose user has a home of their own. */
-function openWithViews(here: { home: string; root: string }, given: { binary?: string; unsaved?: string[] } = {}): Promise<Shell> {
+function openWithViews(here: { home: string; root: string }, given: Parameters<typeof open>[1] = {}): Promise<Shell> {
   return open(here.root, { ...given, environment: { HOME: here.home, HEADSTART_SHADOW: "", KEY_OF_THE_USER: "secret" } });
 }
 
@@ -334,6 +334,57 @@ test("in a conversation tests and formatters run ahead in a view, nothing is wri
   assert.deepEqual([readFileSync(join(root, "notes.md"), "utf8"), readFileSync(join(root, "log.txt"), "utf8")], ["ours\n", "checked\n"]);
   session.dispose();
   shell.dispose();
+});
+
+test("at the accept files are named that changed since the last command of the work ran, and no others", async () => {
+  using here = machine();
+  const { root } = here;
+  // Two documents have unsaved changes while the tests run.
+  const texts: Record<string, string> = { "kept.ts": "kept\n", "saved.ts": "saved\n" };
+  const unsaved = Object.keys(texts);
+  for (const path of unsaved) writeFileSync(join(root, path), "old\n");
+  writeFileSync(join(root, ".gitignore"), "out\n");
+  writeFileSync(join(root, "check.sh"), "grep -q mine notes.md && mkdir -p out && touch out/x && echo '1 passed'\n");
+  const shell = await openWithViews(here, { unsaved, textOf: (path) => texts[path] });
+  const { session } = await talk(root, shell, {
+    turns: [says("cat notes.md"), { text: "Looked." }, says("bash check.sh > log.txt; cat log.txt"), { text: "Done." }], suggestions: ["check it", ""],
+  });
+  await session.submit("begin");
+  await until("it is ready", () => session.view.ahead?.state === "ready");
+  await delay(420);
+  // The user saves a file that the tests read, one document as the tests saw it, and goes on in another document.
+  writeFileSync(join(root, "notes.md"), "ours\n");
+  writeFileSync(join(root, "saved.ts"), "saved\n");
+  writeFileSync(join(root, ".git-not"), "new\n");
+  mkdirSync(join(root, "out"));
+  writeFileSync(join(root, "out/x"), "ignored\n");
+  unsaved.splice(1, 1);
+  texts["kept.ts"] = "kept on\n";
+  session.accept("tab");
+  await until("it is accepted", () => session.view.busy === "idle" && session.view.ahead === undefined);
+  assert.equal(readFileSync(join(root, "log.txt"), "utf8"), "1 passed\n");
+  const warnings = session.items.flatMap((item) => (item.kind === "note" && item.tone === "warning" ? [item.text] : []));
+  assert.deepEqual(warnings, ["3 files changed since the last command ran ahead, which has not seen them: .git-not, kept.ts, notes.md."]);
+  session.dispose();
+  shell.dispose();
+});
+
+test("where nothing changed since, an accept says nothing of it, and nor does one of work that ran no command in a view", async () => {
+  for (const command of ["bash check.sh > log.txt", "cat check.sh"]) {
+    using here = machine();
+    writeFileSync(join(here.root, "check.sh"), "echo '1 passed'\n");
+    const shell = await openWithViews(here);
+    const { session } = await talk(here.root, shell, { turns: [says("cat notes.md"), { text: "Looked." }, says(command), { text: "Done." }], suggestions: ["check it", ""] });
+    await session.submit("begin");
+    await until("it is ready", () => session.view.ahead?.state === "ready");
+    await delay(420);
+    if (command === "cat check.sh") writeFileSync(join(here.root, "new.md"), "new\n");
+    session.accept("tab");
+    await until("it is accepted", () => session.view.busy === "idle" && session.view.ahead === undefined);
+    assert.deepEqual(session.items.filter((item) => item.kind === "note" && item.tone === "warning"), [], command);
+    session.dispose();
+    shell.dispose();
+  }
 });
 
 test("what is typed instead drops all of it, and the gate still stops what no view is for", async () => {
