@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_forked_query::ToolCall;
+use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_speculation::{CallStage, CallState, Event, Origin};
 use headstart_toolbox::Toolbox;
 
@@ -210,6 +210,23 @@ impl Log {
             });
         }
         self.close_call();
+    }
+
+    /// The end of what the command of a call has printed, if the call runs and has printed something.
+    pub(crate) fn printed_by(&self, id: &str) -> Option<&str> {
+        let place = self.find_open(id)?.checked_sub(self.first)?;
+        let Item::Call(call) = &**self.items.get(place)? else { return None };
+        call.printed.as_deref().filter(|printed| !printed.trim().is_empty())
+    }
+
+    /// A call was interrupted, and this is what the model reads of it.
+    pub(crate) fn interrupt_call(&mut self, id: &str, outcome: ToolOutcome) {
+        let (known, toolbox, now_ms) = (self.find_open(id), self.toolbox.clone(), self.now_ms);
+        self.change_call(known, |item| {
+            (item.stage, item.waiting, item.printed) = (CallStage::Canceled, false, None);
+            (item.outcome, item.took) = (Some(outcome), time_since(item.began_ms, now_ms));
+            item.update_sentence(&toolbox);
+        });
     }
 
     /// Calls `change` for the lists of applied files, the newest first, until it returns that it has changed one.

@@ -19,8 +19,8 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Confinement;
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, ToolError,
-    ViewId, ViewOutput, ViewRequest, ViewSupport,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PARTIAL_OUTPUT_BYTES, PartialOutput,
+    SecretAccess, ToolError, ViewId, ViewOutput, ViewRequest, ViewSupport,
 };
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -41,10 +41,8 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// How long a command has time to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// A listener is told of new output no more often than this; below it the most bytes of the output's end that it is
-/// told.
+/// A listener is told of new output no more often than this.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
-const TOLD_BYTES: usize = 4 * 1024;
 
 /// There is no terminal, even if a person approved the command, so no program may start a pager or ask a question.
 const WITHOUT_TERMINAL: [(&str, &str); 4] =
@@ -442,7 +440,7 @@ impl<'a> OutputListener<'a> {
     fn notify(&mut self, kept: &BoundedOutput) {
         (self.due, self.last) = (None, Some(Instant::now()));
         if let Some(output_sink) = self.output_sink {
-            output_sink.on_output(&kept.end(TOLD_BYTES));
+            output_sink.on_output(&kept.end(PARTIAL_OUTPUT_BYTES));
         }
     }
 }

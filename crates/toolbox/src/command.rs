@@ -54,9 +54,12 @@ impl SecretAccess {
     }
 }
 
+/// The most bytes of the end of an output that a [`PartialOutput`] is told.
+pub const PARTIAL_OUTPUT_BYTES: usize = 4 * 1024;
+
 /// Receives what a command prints while it runs.
 pub trait PartialOutput: Send + Sync {
-    /// The end of the output so far, at most 4 KiB. It must return at once.
+    /// The end of the output so far, at most [`PARTIAL_OUTPUT_BYTES`]. It must return at once.
     fn on_output(&self, end: &str);
 }
 

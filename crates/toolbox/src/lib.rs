@@ -114,7 +114,8 @@ pub use codebase::{
     codebase_tools, english_words,
 };
 pub use command::{
-    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PARTIAL_OUTPUT_BYTES, PartialOutput,
+    SecretAccess,
 };
 pub use items::{ContextItem, ItemUri, ToolOutput};
 pub use limits::ToolLimits;

@@ -10,9 +10,9 @@ use headstart_forked_query::ToolSchema;
 use headstart_speculation::task_tool;
 use headstart_tool_gate::{Declaration, Probed, Probes, ProvenCommand, Unproven, clean_environment};
 use headstart_toolbox::{
-    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput,
-    SecretAccess, Tool, ToolContext, ToolError, ToolOutput, Toolbox, ViewId, ViewOutput, ViewRequest,
-    ViewSupport, more_tools,
+    CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, ContextItem, PARTIAL_OUTPUT_BYTES,
+    PartialOutput, SecretAccess, Tool, ToolContext, ToolError, ToolOutput, Toolbox, ViewId, ViewOutput,
+    ViewRequest, ViewSupport, more_tools,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,9 +25,6 @@ use crate::{tool_rules, views};
 
 /// The character before a text that a command has printed; no JSON begins with it.
 const OUTPUT_PREFIX: char = '+';
-
-/// How much of the end of a command's output is told, in bytes.
-const TAIL_BYTES: usize = 4 * 1024;
 
 /// The developer's runner for commands.
 pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
@@ -154,7 +151,7 @@ async fn final_answer(
 
 /// The end of a text, as much as is told.
 fn tail(printed: &str) -> &str {
-    let least = printed.len().saturating_sub(TAIL_BYTES);
+    let least = printed.len().saturating_sub(PARTIAL_OUTPUT_BYTES);
     let from = (least..printed.len()).find(|&at| printed.is_char_boundary(at)).unwrap_or(printed.len());
     &printed[from..]
 }

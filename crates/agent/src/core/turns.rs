@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
 use headstart_forked_query::{Role, ToolOutcome};
-use headstart_speculation::{Attachments, Cost, Ending, Limits, Transcript, UndoReport};
+use headstart_speculation::{Attachments, Cost, Ending, Limits, Origin, Transcript, UndoReport};
+use headstart_toolbox::PARTIAL_OUTPUT_BYTES;
 
 use super::suggestions::Offer;
 use super::{Activity, Core, Effect};
@@ -15,6 +16,18 @@ use crate::work::WorkAhead;
 
 /// What the model reads as the result of a call that its user declined and with which the turn ended.
 const DECLINED: &str = "the user declined this call";
+
+/// What the model reads of a call that its user interrupted.
+const INTERRUPTED: &str = "interrupted by the user";
+/// The most bytes of a character.
+const CHARACTER_BYTES: usize = 4;
+
+/// What the model reads of a command that its user interrupted. Only the end of a longer output is known.
+fn interrupted_output(printed: &str) -> String {
+    let is_whole = printed.len() + CHARACTER_BYTES <= PARTIAL_OUTPUT_BYTES;
+    let before = if is_whole { "" } else { "[… what it printed before is left out …]\n" };
+    format!("{before}{}\n[{INTERRUPTED}]", printed.trim_end())
+}
 
 impl Core {
     /// Runs a prompt: the work ahead for it is taken, or a turn begins. All other suggestions are dropped.
@@ -128,6 +141,8 @@ impl Core {
                 transcript.resolve(&id, ToolOutcome::Error(DECLINED.to_owned()));
             }
             ending = Ending::Aborted;
+        } else if ending == Ending::Aborted {
+            self.keep_printed(&mut transcript);
         }
         self.options.metering.record_turn(self.now.unix_ms, cost, ending == Ending::Aborted);
         let Some((transcript, ending)) = self.continue_compacted(&prompt, transcript, ending) else { return };
@@ -135,6 +150,22 @@ impl Core {
         self.end(prompt, transcript, ending);
         if asks && !self.is_over {
             self.ask_for_suggestion();
+        }
+    }
+
+    /// Keeps what commands had printed when the turn was interrupted: it becomes the result of their calls. The calls
+    /// before them in the same answer get a result as well, because the results are in the order of the calls.
+    fn keep_printed(&mut self, transcript: &mut Transcript) {
+        self.log.set_source(self.now.ms, Origin::Turn);
+        let pending: Vec<_> = transcript.pending_calls().map(|call| call.id.clone()).collect();
+        let Some(last) = pending.iter().rposition(|id| self.log.printed_by(id).is_some()) else { return };
+        for id in &pending[..=last] {
+            let outcome = match self.log.printed_by(id) {
+                Some(printed) => ToolOutcome::Output(interrupted_output(printed).into()),
+                None => ToolOutcome::Error(INTERRUPTED.to_owned()),
+            };
+            transcript.resolve(id, outcome.clone());
+            self.log.interrupt_call(id, outcome);
         }
     }
 

@@ -161,6 +161,12 @@ impl ResultDisplay {
     fn of(item: &CallItem, hint: &str) -> Self {
         let failed = item.stage == CallStage::Errored;
         match &item.outcome {
+            // What a command had printed when the user stopped it stays.
+            Some(ToolOutcome::Output(output))
+                if item.stage == CallStage::Canceled && Declaration::is_shell(&item.call.name) =>
+            {
+                Self { failed: false, ..Self::of_command(output.as_str().unwrap_or_default(), hint) }
+            }
             // There is nothing to say, because the user has declined or stopped the call and knows it.
             _ if matches!(item.stage, CallStage::Canceled | CallStage::Boundary) => {
                 Self { failed: false, end: None, rows: Vec::new() }
@@ -210,8 +216,8 @@ impl CommandDisplay {
         while let Some(note) = lines.last().and_then(|line| line.strip_prefix('[')?.strip_suffix(']')) {
             if let Some(code) = note.strip_prefix("exit code ") {
                 end = Some(format!("exit {code}"));
-            } else if note.starts_with("ended ") {
-                end = Some(note.to_owned());
+            } else if note.starts_with("ended ") || note.starts_with("interrupted ") {
+                end = Some(note.trim_end_matches(" by the user").to_owned());
             } else if note != "no output" {
                 notes.push(format!("[{note}]"));
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::fixture::{Chat, project};
-use crate::support::server::{ScriptedResponse, Server, StreamStep, says};
+use crate::support::server::{ScriptedResponse, Server, StreamStep, calls, says};
 
 // Row: S10
 #[test]
@@ -28,6 +28,51 @@ fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {
     chat.wait_for("\n  one\n  two\n  three\n  four\n  five\n  90 %\nIt failed.");
     chat.wait_until_gone("●");
     chat.leave();
+}
+
+/// What a command had printed stays on the screen when its user interrupts it, and the model reads it with the next
+/// prompt. Only the end of a long output is known then.
+#[test]
+fn what_an_interrupted_command_had_printed_is_not_lost() {
+    let whole = "\n  1\n  2\n  … 10 more lines (Ctrl-T)\n  13\n  14\n  15\n  16\n  17\n  18\n  19\n  20\n";
+    let cases = [
+        ("\x1b", 20, whole, "1\n2\n3\n"),
+        (
+            "\x03",
+            5_000,
+            "\n  [… what it printed before is left out …]\n",
+            "[… what it printed before is left out …]\n",
+        ),
+    ];
+    for (key, last, shown, told) in cases {
+        let command = format!("seq 1 {last}; sleep 60");
+        let server =
+            Server::start(vec![calls(&[("shell", json!({ "command": command }))]), says("I go on.")]);
+        let project = project().variable("OPENAI_API_KEY", "key").variable("HEADSTART_BACKGROUND", "off");
+        let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "yolo"];
+        let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 80, 40);
+        chat.send("begin\r");
+        chat.wait_for(&format!("\n  {last}\nworking"));
+        chat.send(key);
+        chat.wait_for(&format!("– shell {command}  interrupted"));
+        chat.wait_for(shown);
+        // The prompt has an answer by now, so it is not called back.
+        chat.wait_for(&format!("\n  {last}\ninterrupted\n>"));
+        chat.wait_for_row(">");
+        chat.wait_for_processes(1);
+        chat.send("go on\r");
+        chat.wait_for("I go on.");
+        let request = server.requests()[1].json();
+        let messages = request["messages"].as_array().expect("messages");
+        let roles: Vec<_> = messages.iter().filter_map(|message| message["role"].as_str()).collect();
+        assert_eq!(roles[roles.len() - 4..], ["user", "assistant", "tool", "user"]);
+        let result = messages[messages.len() - 2]["content"].as_str().unwrap_or_default();
+        assert!(
+            result.starts_with(told) && result.ends_with(&format!("\n{last}\n[interrupted by the user]")),
+            "{result}"
+        );
+        chat.leave();
+    }
 }
 
 #[test]
