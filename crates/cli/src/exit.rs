@@ -9,7 +9,8 @@ pub(crate) enum ExitStatus {
     Failed,
     /// 2: the command line or the environment asks for something that does not exist.
     Usage,
-    /// 3: a speculation stopped at a call that needs the user's consent.
+    /// 3: a speculation stopped at a call that needs the user's consent, or a chat declined one because it had no
+    /// terminal to ask on.
     Boundary,
     /// 4: the workspace had changed meanwhile, so nothing was written.
     Conflict,

@@ -23,7 +23,8 @@ Exit codes:
   1  failed; standard error says why
   2  usage: the command line or the environment asks for what does not exist (a mistake in a
      configuration file is 1)
-  3  a speculation stopped at a boundary: a call that needs your consent
+  3  a speculation stopped at a boundary, a call that needs your consent; or a chat on a pipe
+     declined one, because nobody could be asked
   4  conflict: the workspace changed meanwhile, and nothing was written
 Ctrl-C (SIGINT), SIGTERM or SIGHUP: what is at work is given up, and the command ends by that
 signal; a shell says 130, 143 or 129.

@@ -176,8 +176,10 @@ impl Chat {
             Item::NotApplied { why, anew, .. } => self.show_not_taken(why, *anew)?,
             Item::Declined(judged) => {
                 self.say_judged(judged)?;
-                let why = "  declined: there is no terminal to ask on; --mode says what may run";
-                self.display.say(why, Style::Removed)?;
+                self.tally.declined += 1;
+                let how = self.how_to_allow(judged);
+                let why = format!("  declined: there is no terminal to ask on; {how}");
+                self.display.say(&why, Style::Removed)?;
             }
             Item::Undone { text } => self.display.say(text, Style::Dim)?,
             Item::NoSuggestion(NoSuggestion::Skipped(hold)) => self.say_skip_reason(*hold)?,

@@ -234,10 +234,10 @@ impl Chat {
         };
         let _ = tokio::time::timeout(STOP_TIMEOUT, ends).await;
         let closed = self.models.close().await;
-        let items = &self.agent.view().items;
+        let (items, status) = (&self.agent.view().items, self.status_at_end());
         let is_begun = items.iter().any(|item| matches!(**item, Item::Prompt { .. }));
         let id = (self.is_kept && is_begun).then_some(self.id);
-        let left = ChatEnd { status: self.exit_status, resumes: self.resumes, id };
+        let left = ChatEnd { status, resumes: self.resumes, id };
         ended.and(closed).map(|()| left)
     }
 

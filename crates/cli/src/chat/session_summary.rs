@@ -1,8 +1,12 @@
 use std::time::Duration;
 
+use headstart_agent::JudgedCall;
+use headstart_tool_gate::{CallRef, Reason, StandingConsent};
+
 use super::Chat;
 use crate::conversation::costs::duration_words;
 use crate::error::CliError;
+use crate::exit::ExitStatus;
 use crate::output::{one_line, shortened};
 use crate::terminal::Style;
 
@@ -12,9 +16,37 @@ pub(super) struct SessionTally {
     pub(super) turns: u32,
     /// How long the accepted work had taken when it ran ahead.
     pub(super) ahead: Duration,
+    /// How many calls were declined because nobody could be asked.
+    pub(super) declined: u32,
 }
 
 impl Chat {
+    /// How the chat ended for a script: a call that was declined for want of somebody to ask counts if nothing failed.
+    pub(super) fn status_at_end(&self) -> ExitStatus {
+        match self.exit_status {
+            ExitStatus::Done if 0 < self.tally.declined => ExitStatus::Boundary,
+            status => status,
+        }
+    }
+
+    /// What would let a call run without a question.
+    pub(super) fn how_to_allow(&self, judged: &JudgedCall) -> &'static str {
+        let JudgedCall { call, verdict, .. } = judged;
+        let called = CallRef { name: &call.name, args: &call.args };
+        let context = self.parts.gate_context();
+        let consent = self.parts.engine.gate.standing_consent(verdict, called, &context);
+        match verdict.reason {
+            _ if consent == StandingConsent::Asks => {
+                "a policy of your configuration asks about it in every mode, and `headstart tools` names it"
+            }
+            Reason::WriteToolNoAuto => "--mode auto-edit allows edits",
+            Reason::SecretPath => "--mode yolo allows it, and asks about nothing",
+            _ => {
+                "--mode yolo allows it, and asks about nothing; a policy in [tools] of your own file allows single tools"
+            }
+        }
+    }
+
     /// Tells a user who leaves what the chat did, and which work ahead they leave behind.
     pub(super) fn say_session_summary(&mut self) -> Result<(), CliError> {
         if !self.display.has_person() || self.tally.turns == 0 {

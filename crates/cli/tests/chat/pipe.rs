@@ -38,9 +38,37 @@ fn nobody_is_asked() {
     let outcome = pipe(&project, "default", "begin\n", &[]);
     assert_eq!(outcome.stdout, "I write it.\nI tried.\n");
     assert!(outcome.stderr.contains("write_file wants to run\n"), "{outcome}");
-    assert!(outcome.stderr.contains("declined: there is no terminal to ask on; --mode says"), "{outcome}");
-    assert_eq!(outcome.code, Some(0));
+    let why = "  declined: there is no terminal to ask on; --mode auto-edit allows edits\n";
+    assert!(outcome.stderr.contains(why), "{outcome}");
+    assert_eq!(outcome.code, Some(3), "a script learns that something was not done");
     assert_eq!(project.session.tree(), before);
+}
+
+/// What would let a call run depends on what keeps it from running; a later prompt does not make up for it.
+#[test]
+fn a_declined_call_says_what_would_allow_it_and_is_not_forgotten() {
+    let commands = || project().shell(0, "touch made.txt").says(0, "I tried.").says(0, "It is.");
+    let outcome = pipe(&commands(), "auto-edit", "begin\nis it?\n", &[]);
+    assert!(
+        outcome.stderr.contains("; --mode yolo allows it, and asks about nothing; a policy in"),
+        "{outcome}"
+    );
+    assert_eq!((outcome.stdout.as_str(), outcome.code), ("I tried.\nIt is.\n", Some(3)), "{outcome}");
+    let outcome = pipe(&commands(), "yolo", "begin\nis it?\n", &[]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+
+    let asked = commands();
+    asked.session.write("home/.config/headstart/config.toml", "[tools]\nshell = 'ask'\n");
+    let outcome = pipe(&asked, "yolo", "begin\nis it?\n", &[]);
+    assert!(
+        outcome.stderr.contains("; a policy of your configuration asks about it in every mode"),
+        "{outcome}"
+    );
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+
+    // A turn that failed counts more.
+    let outcome = pipe(&project().shell(0, "touch made.txt"), "auto-edit", "begin\n", &[]);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
 }
 
 #[test]
