@@ -95,6 +95,7 @@ impl DetectedModels {
             Hint::new("headstart chat --model ollama:NAME", "once Ollama runs on this machine"),
             Hint::new("headstart chat --model anthropic:NAME", "once ANTHROPIC_API_KEY is set"),
             Hint::new("headstart chat --model openai:NAME", "once OPENAI_API_KEY is set"),
+            Hint::new("headstart chat --model gemini:NAME", "once GEMINI_API_KEY is set"),
         ]
     }
 

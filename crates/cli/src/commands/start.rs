@@ -11,8 +11,8 @@ use crate::workspace;
 /// The most rows of the page in a terminal of 80 columns.
 const ROWS: usize = 10;
 
-const HEAD: &str = "headstart predicts your next prompt to a coding agent and runs it while you read. \
-    Tab hands the finished work over; typing something else drops it.";
+/// One row, so that the page has room for a way to begin with each provider.
+const HEAD: &str = "headstart runs your next prompt while you read: Tab takes it, typing drops it.";
 const CLOSING: &str = "Nothing is sent to a model before you send a prompt.";
 
 /// Tells the user what headstart is and where to begin.
@@ -51,10 +51,7 @@ fn text(hints: &[Hint], columns: usize, style: ColorMode) -> String {
     };
     let closing = wrapped(CLOSING).iter().map(|row| style.dim(row)).collect();
     let blank = || vec![String::new()];
-    [wrapped(HEAD), blank(), model_detection::rows(&all, columns, style), blank(), closing]
-        .concat()
-        .join("\n")
-        + "\n"
+    [wrapped(HEAD), blank(), model_detection::rows(&all, columns, style), closing].concat().join("\n") + "\n"
 }
 
 #[cfg(test)]
@@ -74,8 +71,9 @@ mod tests {
         ));
         for (hints, told) in [
             (vec![short.clone()], 1),
-            (vec![short.clone(), short.clone(), short.clone(), short.clone()], 2),
-            (vec![short, long.clone()], 1),
+            (vec![short.clone(); 4], 4),
+            (vec![short.clone(); 5], 4),
+            (vec![short, long.clone()], 2),
             (vec![long], 1),
         ] {
             let page = page(hints, 80, ColorMode::Plain);

@@ -44,6 +44,9 @@ fn headstart_alone_shows_where_to_begin_and_touches_nothing() {
         for word in ["headstart demo", "--model replay:demo", "headstart help", "once Ollama runs"] {
             assert!(page.contains(word), "{columns}: {page}");
         }
+        for key in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+            assert!(columns < 80 || page.contains(&format!("once {key} is set")), "{columns}: {page}");
+        }
         let rows = page.trim_end().lines().count();
         assert!(columns < 80 || rows <= 10, "{columns}: {rows} rows\n{page}");
     }
