@@ -6,6 +6,7 @@
 //! the folder that the command line names. When its side of the stream ends, or it sends nothing for too long,
 //! everything that runs is ended.
 
+mod accept;
 mod calls;
 mod copy;
 mod disk;
@@ -64,6 +65,10 @@ struct ServeSession {
     deny: DenyRules,
     views: Arc<Views>,
     settings: ShadowConfig,
+    /// The state folder, if there is one.
+    state: Option<PathBuf>,
+    /// What can be taken back.
+    last_accept: Mutex<Option<accept::LastAccept>>,
     quota: headstart_overlay_fs::Quota,
     out: mpsc::Sender<Vec<u8>>,
     contents: Mutex<ContentCache>,
@@ -186,6 +191,8 @@ impl ServeSession {
             deny: DenyRules::default(),
             views,
             settings,
+            state: Some(state.to_owned()),
+            last_accept: Mutex::default(),
             quota,
             out,
             contents: Mutex::default(),
@@ -215,6 +222,8 @@ impl ServeSession {
             views,
             quota: config.limits.staged,
             settings: config.shadow,
+            state: state.map(Path::to_owned),
+            last_accept: Mutex::default(),
             out,
             contents: Mutex::default(),
             view_bases: Mutex::default(),
@@ -314,7 +323,9 @@ impl RunningCalls {
             ClientMessage::Tree { id, .. }
             | ClientMessage::Content { id, .. }
             | ClientMessage::Gone { id }
-            | ClientMessage::ChangedSince { id, .. } => *id,
+            | ClientMessage::ChangedSince { id, .. }
+            | ClientMessage::TakeBack { id, .. } => *id,
+            ClientMessage::Accept(accept) => accept.id,
             ClientMessage::Run(run) => run.id,
             ClientMessage::RunLocal(run) => run.id,
             ClientMessage::Warm(warm) => warm.id,

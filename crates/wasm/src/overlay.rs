@@ -108,6 +108,15 @@ impl OverlayHandle {
         })))
     }
 
+    /// Stages a new link.
+    pub fn symlink(&self, text: &str, target: String) -> Result<Promise, Failure> {
+        let (overlay, path) = (self.0.clone(), path(text)?);
+        Ok(promise(Box::pin(async move {
+            overlay.symlink(&path, target.as_bytes()).await?;
+            Ok(JsValue::UNDEFINED)
+        })))
+    }
+
     /// Stages the removal of a file, link or whole folder.
     pub fn remove(&self, text: &str) -> Result<Promise, Failure> {
         let (overlay, path) = (self.0.clone(), path(text)?);

@@ -118,7 +118,7 @@ export class App implements vscode.Disposable {
     const isSample = this.#isSample;
     this.#shell = await this.#shellOf(root);
     const shell = "missing" in this.#shell ? undefined : this.#shell;
-    const tree = new WorkspaceFiles(root, treeError);
+    const tree = this.#files(root);
     await this.#openSearch(root, tree);
     this.#changes = onPathsChanged(root, () => void this.#session?.filesChanged());
     const ledger = isSample ? undefined : await openLedger(this.#storage.workspace, this.#storage.user);
@@ -176,6 +176,11 @@ export class App implements vscode.Disposable {
     }
   }
 
+  /** The files of the folder. What only a disk has is known while the shell has one. */
+  #files(root: vscode.Uri): WorkspaceFiles {
+    return new WorkspaceFiles(root, treeError, () => (this.#shell && "root" in this.#shell ? this.#shell.disk : undefined));
+  }
+
   #closeShell(): void {
     if (this.#shell && "root" in this.#shell) this.#shell.dispose();
     this.#shell = undefined;
@@ -216,11 +221,11 @@ export class App implements vscode.Disposable {
       this.#binary = binary;
       await this.#shell.confineBy(binary);
     }
-    if (this.#session && root && index !== (this.#search !== undefined)) await this.#openSearch(root, new WorkspaceFiles(root, treeError));
+    if (this.#session && root && index !== (this.#search !== undefined)) await this.#openSearch(root, this.#files(root));
     this.#search?.useRules(deny);
     const session = this.#session;
     try {
-      if (session && root) await this.#tellSystem(await load(this.#extension), root, new WorkspaceFiles(root, treeError));
+      if (session && root) await this.#tellSystem(await load(this.#extension), root, this.#files(root));
     } catch {
       // The error is ignored here, because the session reports what is wrong with the settings.
     }

@@ -48,6 +48,8 @@ impl ServedCall {
             }
             Some(ClientMessage::Run(run)) => self.run(*run).await,
             Some(ClientMessage::RunLocal(run)) => self.run_local(*run).await,
+            Some(ClientMessage::Accept(accept)) => self.accept(*accept).await,
+            Some(ClientMessage::TakeBack { accept, .. }) => self.take_back(accept).await,
             Some(ClientMessage::ChangedSince { since_ms, .. }) => self.changed_since(since_ms).await,
             Some(ClientMessage::Warm(warm)) => self.warm(warm).await,
             _ => return,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_overlay_fs::{ChangeKind, ChangeSet, OsTree, Overlay, Tree, TreeError};
+use headstart_overlay_fs::{OsTree, Overlay, Tree, TreeError};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::exchange::{
     Failure, LocalRunRequest, LocalRunResult, MAX_LINE_BYTES, ServerMessage, encode_line, with_base,
@@ -25,10 +25,10 @@ impl ServedCall {
         below.changes.retain(|change| !deny.closes(&change.path, run.secrets_open));
         let no_view = |error: TreeError| CallFailure(Failure::NoView, error.to_string());
         let tree = OsTree::open(&session.tree).map_err(no_view)?;
-        let below = with_base(&tree, with_modes(&tree, below).await).await.map_err(no_view)?;
+        let below = with_base(&tree, below).await.map_err(no_view)?;
         let base = Arc::new(Overlay::new(Arc::new(tree), session.quota));
         base.replace(&below).map_err(ToolError::from)?;
-        let staged = with_base(&*base, with_modes(&*base, run.staged).await).await.map_err(no_view)?;
+        let staged = with_base(&*base, run.staged).await.map_err(no_view)?;
         let ran = session.views.run(ViewRequest {
             command: run.command,
             directory: run.directory,
@@ -64,23 +64,11 @@ impl ServedCall {
     }
 
     /// The session, if its views are over the workspace itself.
-    fn session_here(&self) -> Result<&ServeSession, CallFailure> {
+    pub(super) fn session_here(&self) -> Result<&ServeSession, CallFailure> {
         if self.session.copy.is_some() {
             let why = "the views are over a copy, because no folder was named when this was started";
             return Err(CallFailure(Failure::NoView, why.to_owned()));
         }
         Ok(&self.session)
     }
-}
-
-/// The same changes, in which a file that may be executed on disk stays so: an editor does not see that of a file, and
-/// so cannot say it of what is staged.
-async fn with_modes(tree: &dyn Tree, mut shown: ChangeSet) -> ChangeSet {
-    for change in &mut shown.changes {
-        if let ChangeKind::Write { executable, moved_from, .. } = &mut change.kind {
-            let source = moved_from.as_ref().unwrap_or(&change.path);
-            *executable |= tree.metadata(source).await.is_ok_and(|found| found.executable);
-        }
-    }
-    shown
 }

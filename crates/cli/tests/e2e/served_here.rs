@@ -106,11 +106,12 @@ fn a_command_sees_what_is_staged_and_what_it_writes_is_in_the_answer_only() {
     let mut served = Served::here(&session);
     assert_eq!((&served.greeting["type"], &served.greeting["tier"]), (&json!("hello"), &json!("kernel")));
 
-    let shown = json!({
+    let mut shown = json!({
         "below": changes(&[("below.txt", "below\n"), (".env.local", "KEY=2\n"), ("private/y", "closed\n")]),
         "staged": changes(&[("staged.txt", "staged\n"), ("run.sh", "#!/bin/sh\necho new\n")]),
         "deny": ["private"],
     });
+    shown["staged"]["changes"][1]["kind"]["executable"] = json!(true);
     let command = "cat below.txt staged.txt .env .env.local private/* users/x; ./run.sh; ls -A private users; \
                    echo more >> a.txt; mkdir out; echo built > out/x; rm staged.txt";
     let ran = served.run(command, &shown);
@@ -236,4 +237,115 @@ fn a_command_ends_with_the_input() {
     wait_until(true);
     served.close();
     wait_until(false);
+}
+
+/// A change of an accept: a path, what is there before, and what is there afterwards.
+fn change(path: &str, before: &Value, after: &Value) -> Value {
+    json!({"path": path, "before": before, "after": after})
+}
+
+fn file(content: &str, executable: bool) -> Value {
+    json!({"type": "file", "content": content, "executable": executable})
+}
+
+fn link(target: &str) -> Value {
+    json!({"type": "link", "target": target})
+}
+
+#[test]
+fn links_and_executable_bits_are_written_as_a_whole_and_taken_back() {
+    let session = session();
+    session.write("project/run.sh", "#!/bin/sh\n").write("project/folder/a", "a\n");
+    std::os::unix::fs::symlink("run.sh", session.workspace().join("old")).unwrap();
+    let before = session.hash();
+    let mut served = Served::here(&session);
+    let changes = json!([
+        change("new/link", &Value::Null, &link("../run.sh")),
+        change("old", &link("run.sh"), &Value::Null),
+        change("run.sh", &file("#!/bin/sh\n", false), &file("#!/bin/sh\n", true)),
+        change("folder/a", &file("a\n", false), &Value::Null),
+        change("folder", &json!({"type": "folder"}), &link("new")),
+    ]);
+    served.send(&json!({"type": "accept", "id": 3, "changes": changes}));
+    assert_eq!(served.next().unwrap(), json!({"type": "accepted", "id": 3, "conflicts": []}));
+    let leads_to = |name: &str| std::fs::read_link(session.workspace().join(name)).unwrap();
+    assert_eq!((leads_to("new/link"), leads_to("folder")), ("../run.sh".into(), "new".into()));
+    let mode = || session.workspace().join("run.sh").metadata().unwrap().permissions().mode();
+    assert_eq!(mode() & 0o100, 0o100);
+    assert!(!session.workspace().join("old").is_symlink());
+
+    served.send(&json!({"type": "takeBack", "id": 4, "accept": 2}));
+    assert_eq!(served.next().unwrap()["type"], "failed", "another accept");
+    served.send(&json!({"type": "takeBack", "id": 5, "accept": 3}));
+    assert_eq!(served.next().unwrap(), json!({"type": "accepted", "id": 5, "conflicts": []}));
+    assert_eq!(session.hash(), before);
+    served.send(&json!({"type": "takeBack", "id": 6, "accept": 3}));
+    assert_eq!(served.next().unwrap()["type"], "failed", "it was taken back");
+    served.close();
+}
+
+#[test]
+fn an_accept_that_does_not_fit_or_leads_out_writes_nothing() {
+    let session = session();
+    session
+        .write("project/a.txt", "a\n")
+        .write("project/full/a", "a\n")
+        .write("project/full/of-its-user", "b\n")
+        .write("project/users/x", "x\n")
+        .write("beside/file", "beside\n")
+        .write("home/.config/headstart/config.toml", "deny = [\"users\"]\n");
+    std::os::unix::fs::symlink("../beside", session.workspace().join("out")).unwrap();
+    let before = session.hash();
+    let mut served = Served::here(&session);
+    let good = change("fits", &Value::Null, &link("a.txt"));
+    let mut answer = |changes: Vec<Value>| {
+        let changes: Vec<Value> = std::iter::once(good.clone()).chain(changes).collect();
+        served.send(&json!({"type": "accept", "id": 3, "changes": changes}));
+        let answer = served.next().unwrap();
+        assert_eq!(session.hash(), before, "{answer}");
+        answer
+    };
+    for (path, was, is) in [
+        ("a.txt", Value::Null, link("x")),
+        ("a.txt", file("other\n", false), link("x")),
+        ("a.txt", link("x"), Value::Null),
+        ("gone", file("x", false), Value::Null),
+        ("full", json!({"type": "folder"}), link("a.txt")),
+    ] {
+        assert_eq!(answer(vec![change(path, &was, &is)])["conflicts"], json!([path]));
+    }
+    // Someone else's file in a folder that becomes a link stays.
+    let emptied = vec![
+        change("full/a", &file("a\n", false), &Value::Null),
+        change("full", &json!({"type": "folder"}), &link("a.txt")),
+    ];
+    assert_eq!(answer(emptied)["conflicts"], json!(["full"]));
+    // Through a link of the user's nothing is written.
+    assert_ne!(
+        answer(vec![change("out/file", &file("beside\n", false), &file("x", true))])["conflicts"],
+        json!([])
+    );
+    assert_ne!(answer(vec![change("out/new", &Value::Null, &link("file"))])["conflicts"], json!([]));
+    for (path, is) in [
+        ("l", link("/etc/passwd")),
+        ("l", link("../beside")),
+        ("l", link("fits/../../beside")),
+        (".git/hooks/pre-commit", file("#!/bin/sh\n", true)),
+        ("sub/.git/config", file("x", false)),
+        ("users/x", link("../a.txt")),
+    ] {
+        let answer = answer(vec![change(path, &Value::Null, &is)]);
+        assert_eq!(answer["type"], "failed", "{path}: {answer}");
+    }
+    served.close();
+    // Nothing of an accept is for a copy.
+    let mut served = Served::start(&session, &["shadow", "serve"]);
+    for message in [
+        json!({"type": "accept", "id": 3, "changes": [good]}),
+        json!({"type": "takeBack", "id": 3, "accept": 2}),
+    ] {
+        served.send(&message);
+        assert_eq!(served.next().unwrap()["failure"], "noView");
+    }
+    served.close();
 }

@@ -6,7 +6,7 @@ use headstart_overlay_fs::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{LocalRunRequest, LocalRunResult, TreeEdit};
+use super::{AcceptRequest, LocalRunRequest, LocalRunResult, TreeEdit};
 use crate::{Tier, ViewOutput, ViewRefusals, ViewRequest};
 
 /// The version of the protocol. A new field that an older side may ignore does not change it; anything else does.
@@ -73,6 +73,16 @@ pub enum ClientMessage {
         /// The moment, in milliseconds since the Unix epoch.
         since_ms: u64,
     },
+    /// Makes changes of the workspace itself that an editor cannot make, because its user took them. The answer is
+    /// `accepted` or `failed`.
+    Accept(Box<AcceptRequest>),
+    /// Takes the last accept back, because the editor could not make its own part. The answer is the same.
+    TakeBack {
+        /// The call.
+        id: u64,
+        /// The call that made the changes.
+        accept: u64,
+    },
     /// Builds in advance what all views start with. The answer is `warmed` or `failed`.
     Warm(WarmRequest),
     /// The view is not needed any more. A command in it is ended.
@@ -136,6 +146,13 @@ pub enum ServerMessage {
     Ran(Box<RunResult>),
     /// The result of a command in a view over the workspace itself.
     RanLocal(Box<LocalRunResult>),
+    /// The changes are made, or taken back, unless there are conflicts.
+    Accepted {
+        /// The call.
+        id: u64,
+        /// The paths that are not as they have to be. Then nothing was changed.
+        conflicts: Vec<WorkspacePath>,
+    },
     /// The files that changed since a moment, without those that git ignores.
     Changed {
         /// The call.

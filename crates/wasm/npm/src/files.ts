@@ -59,6 +59,11 @@ export class Overlay implements Tree, Disposable {
     await this.#ask((handle) => handle.createDir(pathText(path)));
   }
 
+  /** Stages a new link, and the folders above it. One that leads out of the tree is refused. */
+  async symlink(path: string, target: string): Promise<void> {
+    await this.#ask((handle) => handle.symlink(pathText(path), pathText(target, "target")));
+  }
+
   /** Stages the removal of a file, a link or a whole folder. */
   async remove(path: string): Promise<void> {
     await this.#ask((handle) => handle.remove(pathText(path)));

@@ -287,3 +287,16 @@ test("a tree that never answers holds up nobody else", async () => {
   assert.equal(outcome, "waits");
   overlay.dispose();
 });
+
+test("a link is staged as a link, and one that leads out is refused", async () => {
+  const base = new MemoryTree({ "a.txt": "a" });
+  const overlay = new Overlay(base);
+  await overlay.symlink("deep/link", "../a.txt");
+  assert.deepEqual([await overlay.readLink("deep/link"), await overlay.readText("deep/link")], ["../a.txt", "a"]);
+  for (const target of ["/etc/passwd", "../out", "deep/../../out"]) {
+    await assert.rejects(overlay.symlink("out", target), failsWith(TreeError, "escapes"));
+  }
+  await assert.rejects(overlay.symlink("a.txt", "b"), failsWith(TreeError, "already_exists"));
+  await commit(base, overlay.changeSet());
+  assert.equal(await base.readLink("deep/link"), "../a.txt");
+});

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import type { AtomicTree, CommitStep, DirEntry, EntryKind, Metadata } from "headstart";
+import { type Disk, type DiskAccept, divide } from "./disk.js";
 import { bytesOf, changedStretch, sameBytes, sameText, textOf } from "./text.js";
 
 /** A modification time is not reported if it is this recent, because two changes in a row could show the same time. */
@@ -13,29 +14,34 @@ export type Fail = (code: "not_found" | "io" | "unsupported" | "is_a_directory" 
 /**
  * The files of a workspace folder, wherever VS Code has them: on a disk, behind a server, or in memory.
  *
- * A file is read as the user sees it: if its document has unsaved changes, they are its content.
+ * A file is read as the user sees it: if its document has unsaved changes, they are its content. Links and executable
+ * bits are known only of a folder on a disk.
  */
 export class WorkspaceFiles implements AtomicTree {
   readonly #root: vscode.Uri;
   readonly #fail: Fail;
+  readonly #disk: () => Disk | undefined;
   readonly #folders = new Map<string, number>();
 
-  constructor(root: vscode.Uri, fail: Fail) {
+  /** `disk` gives the disk on which the folder is, while a program is there that can write to it. */
+  constructor(root: vscode.Uri, fail: Fail, disk: () => Disk | undefined = () => undefined) {
     this.#root = root;
     this.#fail = fail;
+    this.#disk = disk;
   }
 
   async metadata(path: string): Promise<Metadata | undefined> {
     const uri = await this.#inside(path);
     const unsaved = await unsavedIn(uri);
-    if (unsaved !== undefined) return { kind: "file", size: unsaved.length };
+    const executable = async () => (await this.#disk()?.isExecutable(path)) ?? false;
+    if (unsaved !== undefined) return { kind: "file", size: unsaved.length, executable: await executable() };
     try {
       const { type, size, mtime } = await vscode.workspace.fs.stat(uri);
-      const kind = kindOf(type);
+      const kind = this.#kindOf(type);
       if (kind !== "file") return { kind, size: 0 };
       // Providers that have no times give 0 or the present time, so such a time is not reported.
       const shows = 0 < mtime && mtime < Date.now() - YOUNG_MS;
-      return { kind, size, ...(shows && { modified: mtime }) };
+      return { kind, size, executable: await executable(), ...(shows && { modified: mtime }) };
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw this.#told(error, path);
@@ -47,7 +53,7 @@ export class WorkspaceFiles implements AtomicTree {
     const unsaved = await unsavedIn(uri);
     if (unsaved !== undefined) return unsaved;
     try {
-      if (kindOf((await vscode.workspace.fs.stat(uri)).type) === "other") {
+      if (isNoFile((await vscode.workspace.fs.stat(uri)).type)) {
         throw this.#fail("unsupported", `${path} is no regular file`, path);
       }
       return await vscode.workspace.fs.readFile(uri);
@@ -60,14 +66,26 @@ export class WorkspaceFiles implements AtomicTree {
     const uri = await this.#inside(path);
     try {
       const entries = await vscode.workspace.fs.readDirectory(uri);
-      return entries.filter(([name]) => isPlainName(name)).map(([name, type]) => ({ name, kind: kindOf(type) }));
+      return entries.filter(([name]) => isPlainName(name)).map(([name, type]) => ({ name, kind: this.#kindOf(type) }));
     } catch (error) {
       throw this.#told(error, path);
     }
   }
 
-  /** Makes all steps of a commit one edit of VS Code, so that one undo takes the whole commit back. */
-  async commitAll(steps: CommitStep[]): Promise<{ conflicts: string[] }> {
+  async readLink(path: string): Promise<string> {
+    const disk = this.#disk();
+    if (disk === undefined) throw this.#fail("unsupported", `${path} is a link; links are not followed here`, path);
+    await this.#inside(path);
+    return disk.readLink(path);
+  }
+
+  /**
+   * Makes all steps of a commit one edit of VS Code, so that one undo takes the whole commit back. Links and executable
+   * bits are written to the disk before the edit, and taken back if the edit fails.
+   */
+  async commitAll(all: CommitStep[]): Promise<{ conflicts: string[] }> {
+    const disk = this.#disk();
+    const { editor: steps, disk: changes, bits } = disk === undefined ? { editor: all, disk: [], bits: [] } : await divide(all, disk, async (path) => bytesAt(await this.#inside(path)));
     const edit = new vscode.WorkspaceEdit();
     const whole: CommitStep[] = [];
     const texts: (() => void)[] = [];
@@ -100,18 +118,42 @@ export class WorkspaceFiles implements AtomicTree {
       }
     }
     if (0 < conflicts.length) return { conflicts };
+    let written: DiskAccept | undefined;
+    if (disk !== undefined && 0 < changes.length) {
+      written = await disk.accept(changes);
+      if (0 < written.conflicts.length) return { conflicts: written.conflicts };
+    }
     // Whole files come before texts. If the edit fails halfway, only whole files have been changed then, and those are
     // easily restored. If a document has changed since it was read, the whole edit fails, because VS Code compares the
     // versions.
     for (const text of texts) text();
     // `edit.size` counts only texts, so the whole files are counted here.
-    if (0 < whole.length + texts.length && !(await vscode.workspace.applyEdit(edit))) {
+    if (0 < whole.length + texts.length && !(await vscode.workspace.applyEdit(edit).then((done) => done, () => false))) {
       await this.#takeBack(whole);
+      await written?.takeBack().catch((error: unknown) => {
+        throw this.#fail("io", `the editor refused the edit, and what was written before it stays: ${error instanceof Error ? error.message : String(error)}`, "");
+      });
       return this.#refused(steps);
     }
     for (const step of steps) if (step.type === "createDir") await this.#makeDir(step.path);
     await Promise.all(toSave.map((document) => document.save()));
+    if (disk !== undefined && 0 < bits.length) await this.#setBits(disk, bits);
     return { conflicts };
+  }
+
+  /** Sets executable bits after the edit. A failure does not undo the edit, so the user is told. */
+  async #setBits(disk: Disk, bits: { path: string; executable: boolean }[]): Promise<void> {
+    const told = (why: string) => void vscode.window.showWarningMessage(`headstart: whether ${bits.map(({ path }) => path).join(", ")} may be executed was not written: ${why}`);
+    try {
+      const changes = await Promise.all(bits.map(async ({ path, executable }) => {
+        const content = (await bytesAt(await this.#inside(path))) ?? new Uint8Array();
+        return { path, before: { type: "file" as const, content, executable: !executable }, after: { type: "file" as const, content, executable } };
+      }));
+      const { conflicts } = await disk.accept(changes);
+      if (0 < conflicts.length) told("it changed at that moment");
+    } catch (error) {
+      told(error instanceof Error ? error.message : String(error));
+    }
   }
 
   /** Finds out why VS Code refused an edit: the paths that have changed, or an error if a file cannot be written. */
@@ -160,7 +202,7 @@ export class WorkspaceFiles implements AtomicTree {
         return found?.kind === "file" && sameBytes(await this.read(step.path), step.before);
       case "symlink":
       case "removeSymlink":
-        // VS Code has no call that makes a link, and links are never reported by this tree, so none can be removed.
+        // VS Code has no call that makes a link, and without a disk this tree reports none, so none can be removed.
         throw this.#fail("unsupported", `${step.path}: links are not made here`, step.path);
     }
   }
@@ -176,12 +218,18 @@ export class WorkspaceFiles implements AtomicTree {
     return names.length === 0 ? this.#root : vscode.Uri.joinPath(this.#root, ...names);
   }
 
+  /** VS Code does not tell where a link leads to, so without a disk links are not followed. */
+  #kindOf(type: vscode.FileType): EntryKind {
+    if (isLink(type)) return this.#disk() === undefined ? "other" : "symlink";
+    return kindOf(type);
+  }
+
   async #folder(folder: string, path: string): Promise<void> {
     const now = Date.now();
     if (now < (this.#folders.get(folder) ?? 0)) return;
     try {
       const { type } = await vscode.workspace.fs.stat(vscode.Uri.joinPath(this.#root, folder));
-      if (kindOf(type) === "other") throw this.#fail("unsupported", `${folder} is a link; links are not followed here`, path);
+      if (isNoFile(type)) throw this.#fail("unsupported", `${folder} is a link; links are not followed here`, path);
       this.#folders.set(folder, now + KNOWN_MS);
     } catch (error) {
       // A folder that does not exist yet cannot lead out of the root.
@@ -250,9 +298,16 @@ async function bytesAt(uri: vscode.Uri): Promise<Uint8Array | undefined> {
   }
 }
 
+function isLink(type: vscode.FileType): boolean {
+  return (type & vscode.FileType.SymbolicLink) !== 0;
+}
+
+/** Whether it is neither a file nor a folder itself. */
+function isNoFile(type: vscode.FileType): boolean {
+  return isLink(type) || kindOf(type) === "other";
+}
+
 function kindOf(type: vscode.FileType): EntryKind {
-  // VS Code cannot tell where a link leads to, so links are not followed.
-  if (type & vscode.FileType.SymbolicLink) return "other";
   if (type & vscode.FileType.Directory) return "directory";
   return type & vscode.FileType.File ? "file" : "other";
 }

@@ -1,4 +1,5 @@
 import type { AgentOptions, ToolPolicies, Views } from "headstart";
+import type { Disk } from "../files/disk.js";
 import type { Settings } from "../settings.js";
 
 /** Runs the commands of a conversation on this machine. */
@@ -9,6 +10,8 @@ export interface Shell extends Required<Pick<Defined, "runCommand" | "look">> {
   readonly unconfined: string | undefined;
   /** Why there are no views, so that a command that writes stops work ahead; `undefined` if there are some. */
   readonly withoutViews: string | undefined;
+  /** The disk of the folder, which has links and executable bits; `undefined` while there are no views. */
+  readonly disk: Disk | undefined;
   /** The views of a new conversation. They know at each moment whether there are any. */
   viewsForConversation(): Views;
   /** Looks for the program that confines commands and makes views, and tests it. An empty name means the one on the PATH. */

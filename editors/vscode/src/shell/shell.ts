@@ -61,6 +61,10 @@ class DesktopShell implements Shell {
     return this.#views.missing;
   }
 
+  get disk(): Shell["disk"] {
+    return this.#views.disk;
+  }
+
   readonly viewsForConversation: Shell["viewsForConversation"] = () => this.#views.forConversation();
 
   async confineBy(binary: string): Promise<void> {

@@ -11,59 +11,62 @@ export interface ViewChange {
   /** What was there on disk, or in what the view showed over it. */
   base: { kind: "file" | "directory" | "symlink" | "other"; mode: number } | null;
   baseContent?: Content;
-  kind: { type: "write"; content: Content; executable: boolean } | { type: "link" } | { type: "createDirectory" } | { type: "delete" };
-}
-
-export interface Staged {
-  /** Paths at which the editor has something else than the command found. */
-  changedMeanwhile: string[];
-  /** What could not be staged as it was. */
-  notes: string[];
+  kind: { type: "write"; content: Content; executable: boolean } | { type: "link"; target: Content } | { type: "createDirectory" } | { type: "delete" };
 }
 
 /**
- * Stages the changes of a view in an overlay, which is empty. A change that VS Code cannot make is an error; then
- * nothing of the command may be kept.
+ * Stages the changes of a view in an overlay, which is empty, and gives the paths at which the editor has something else
+ * than the command found. A change that an accept cannot make is an error; then nothing of the command may be kept. One
+ * is a link that leads out of the workspace, also by another link.
  */
-export async function stage(changes: ViewChange[], overlay: Overlay): Promise<Staged> {
-  const staged: Staged = { changedMeanwhile: [], notes: [] };
+export async function stage(changes: ViewChange[], overlay: Overlay): Promise<string[]> {
+  const changedMeanwhile: string[] = [];
   for (const change of changes) {
     const { path, base, baseContent, kind } = change;
     if (typeof path !== "string") throw new Error("it changes a path that is not UTF-8, and the editor has no such paths");
-    if (kind.type === "link" || base?.kind === "symlink") throw new Error(`it changes ${path}, which is a link, and the editor makes and removes none`);
     const found = await overlay.metadata(path);
-    const content = found?.kind === "file" ? await overlay.read(path) : undefined;
+    const content = found?.kind === "file" ? await overlay.read(path) : found?.kind === "symlink" ? bytes(await overlay.readLink(path)) : undefined;
     const before = baseContent === undefined ? undefined : bytes(baseContent);
     if (found?.kind !== base?.kind || !same(content, before)) {
-      staged.changedMeanwhile.push(path);
+      changedMeanwhile.push(path);
       continue;
     }
     if (kind.type === "createDirectory") {
+      // What is written into the folder must not go through a link that was there.
+      if (base !== null) await overlay.remove(path);
       // A folder with something in it is made with that, so that an undo removes both.
       if (!changes.some((other) => typeof other.path === "string" && other.path.startsWith(`${path}/`))) await overlay.createDir(path);
       continue;
     }
     if (base?.kind === "directory" && 0 < (await overlay.list(path)).length) {
       // Something is in it that the command has not seen, because a rule closes it or it is new.
-      staged.changedMeanwhile.push(path);
+      changedMeanwhile.push(path);
       continue;
     }
     if (kind.type === "delete") {
       await overlay.remove(path);
       continue;
     }
+    if (base !== null && base.kind !== (kind.type === "link" ? undefined : "file")) await overlay.remove(path);
+    if (kind.type === "link") {
+      await overlay.symlink(path, text(kind.target));
+      continue;
+    }
     const after = bytes(kind.content);
-    const wasExecutable = base?.kind === "file" && (base.mode & 0o100) !== 0;
-    if (kind.executable !== wasExecutable) staged.notes.push(`${path}: whether it may be executed is not kept`);
-    if (base?.kind === "directory") await overlay.remove(path);
-    // A new file keeps the bit for the commands that follow, although the editor does not write it.
-    if (!same(after, before)) await overlay.write(path, after, base === null ? { executable: kind.executable } : {});
+    const isSame = found?.kind === "file" && same(after, before) && kind.executable === (found.executable ?? false);
+    if (!isSame) await overlay.write(path, after, { executable: kind.executable });
   }
-  return staged;
+  return changedMeanwhile;
 }
 
 function bytes(content: Content): Uint8Array {
   return typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(Buffer.from(content.base64, "base64"));
+}
+
+/** The target of a link. */
+function text(content: Content): string {
+  if (typeof content === "string") return content;
+  throw new Error("it makes a link to a path that is not UTF-8, and the editor has no such paths");
 }
 
 function same(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {

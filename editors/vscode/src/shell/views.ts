@@ -1,5 +1,7 @@
 // Views for commands of work ahead. The native program makes them, and what a command changed in one is staged.
 import type { Overlay, ViewOutput, ViewRequest, Views } from "headstart";
+import type { Disk } from "../files/disk.js";
+import { WorkspaceDisk } from "./disk.js";
 import { type ViewChange, stage } from "./stage.js";
 import { ViewProcess, type ViewProcessOptions } from "./view-process.js";
 
@@ -30,6 +32,7 @@ export class WorkspaceViews {
   readonly #documents: Documents;
   #options: ViewProcessOptions | undefined;
   #process: Promise<ViewProcess> | undefined;
+  #disk: WorkspaceDisk | undefined;
   #tier: Views["tier"];
   #conversations = 0;
   /** What ends the command that runs in a view. */
@@ -46,11 +49,17 @@ export class WorkspaceViews {
     this.dispose();
     if ("missing" in options) return void (this.missing = options.missing);
     this.#options = options;
+    this.#disk = new WorkspaceDisk(options.root, () => this.#running());
     try {
       await this.#running();
     } catch {
       // The reason is in `missing`.
     }
+  }
+
+  /** The disk of the folder, to which the program writes. There is none without views. */
+  get disk(): Disk | undefined {
+    return this.missing === undefined ? this.#disk : undefined;
   }
 
   /** The views of a conversation. */
@@ -102,13 +111,8 @@ export class WorkspaceViews {
       const stopped = new Promise<never>((_, reject) => this.#stops.set(request.view, reject));
       const { staged: { changes: changed }, timeUs, ...ran } = (await Promise.race([call, stopped])) as unknown as Ran;
       this.#remember(ran.beganMs, texts);
-      const { changedMeanwhile, notes } = await stage(changed, changes);
-      return {
-        ...ran,
-        changedMeanwhile: [...(ran.changedMeanwhile ?? []), ...changedMeanwhile],
-        notes: [...(ran.notes ?? []), ...notes],
-        timeMs: timeUs / 1_000,
-      };
+      const changedMeanwhile = [...(ran.changedMeanwhile ?? []), ...(await stage(changed, changes))];
+      return { ...ran, changedMeanwhile, timeMs: timeUs / 1_000 };
     } catch (error) {
       process.end(request.view);
       throw error;
@@ -150,7 +154,8 @@ export class WorkspaceViews {
     const paths = this.#documents.unsaved().filter((path) => !below.changes.some((change) => change.path === path));
     const shown = await Promise.all(paths.map(async (path) => {
       const content = Buffer.from(await seen.read(path)).toString("base64");
-      return { path, base: null, kind: { type: "write", content: { base64: content }, executable: false } };
+      const { executable = false } = (await seen.metadata(path)) ?? {};
+      return { path, base: null, kind: { type: "write", content: { base64: content }, executable } };
     }));
     return { changes: [...below.changes, ...shown], reads: [] };
   }

@@ -1,9 +1,9 @@
 // A host for one of the extension's bundles in Node: the part of VS Code's interface that a conversation needs, over a
 // folder on disk.
 import { readFileSync } from "node:fs";
-import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { FromPage, Item, ToPage, ViewState } from "../../src/view/protocol.js";
 
 const EXTENSION = resolve(".");
@@ -45,6 +45,46 @@ class EventEmitter<Event> {
   dispose(): void {}
 }
 
+/** A place in a document. */
+class Position {
+  constructor(readonly offset: number) {}
+}
+
+class Range {
+  constructor(readonly start: Position, readonly end: Position) {}
+}
+
+/** An edit over several files. Each step is made when the edit is applied. */
+class WorkspaceEdit {
+  readonly steps: (() => Promise<void>)[] = [];
+  createFile(uri: Uri, { contents, overwrite }: { contents: Uint8Array; overwrite?: boolean }): void {
+    this.steps.push(async () => {
+      await mkdir(dirname(uri.path), { recursive: true });
+      await writeFile(uri.path, contents, { flag: overwrite === true ? "w" : "wx" });
+    });
+  }
+  deleteFile(uri: Uri): void {
+    this.steps.push(async () => {
+      const { isDirectory } = await lstat(uri.path).then((found) => ({ isDirectory: found.isDirectory() }));
+      await rm(uri.path, { recursive: isDirectory });
+    });
+  }
+  replace(uri: Uri, { start, end }: Range, text: string): void {
+    this.steps.push(async () => {
+      const before = await readFile(uri.path, "utf8");
+      await writeFile(uri.path, before.slice(0, start.offset) + text + before.slice(end.offset));
+    });
+  }
+}
+
+/** What the editor says of a path: a link is told along with what it leads to. */
+async function statOf(path: string): Promise<{ type: number; size: number; mtime: number }> {
+  const found = await lstat(path).catch(absent);
+  const target = found.isSymbolicLink() ? await stat(path).catch(() => undefined) : found;
+  const type = target === undefined ? 0 : target.isDirectory() ? 2 : target.isFile() ? 1 : 0;
+  return { type: type | (found.isSymbolicLink() ? 64 : 0), size: found.size, mtime: found.mtimeMs };
+}
+
 const nothing = () => new Disposable(() => {});
 const absent = (error: NodeJS.ErrnoException) => {
   throw new FileSystemError(error.code === "ENOENT" ? "FileNotFound" : error.code === "ENOTDIR" ? "FileNotADirectory" : "Unavailable");
@@ -68,6 +108,9 @@ export class DesktopHost {
   readonly #heard = new EventEmitter<FromPage>();
   readonly #settingsChanged = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
   #isClosed = false;
+  /** Called before an edit is made; with `false` the editor refuses it. */
+  beforeEdit: () => boolean = () => true;
+  readonly warnings: string[] = [];
   readonly #subscriptions: { dispose(): void }[] = [];
 
   constructor(readonly options: HostOptions) {
@@ -125,7 +168,8 @@ export class DesktopHost {
       postMessage: (message: ToPage) => this.#told(message),
     };
     return {
-      Uri, FileSystemError, Disposable, EventEmitter,
+      Uri, FileSystemError, Disposable, EventEmitter, WorkspaceEdit, Range,
+      EndOfLine: { LF: 1, CRLF: 2 },
       RelativePattern: class {}, MarkdownString: class {}, ThemeColor: class {},
       FileType: { File: 1, Directory: 2, SymbolicLink: 64 },
       FileChangeType: { Changed: 1, Created: 2, Deleted: 3 },
@@ -139,6 +183,7 @@ export class DesktopHost {
       commands: { registerCommand: nothing, executeCommand: () => Promise.resolve(), getCommands: () => Promise.resolve([]) },
       window: {
         visibleTextEditors: [],
+        showWarningMessage: (text: string) => Promise.resolve(void this.warnings.push(text)),
         activeTextEditor: undefined,
         createStatusBarItem: () => ({ show() {}, dispose() {} }),
         createTextEditorDecorationType: nothing,
@@ -153,6 +198,15 @@ export class DesktopHost {
         isTrusted,
         workspaceFolders: [{ uri: new Uri(scheme, root), name: "project" }],
         textDocuments: [],
+        openTextDocument: async (uri: Uri) => {
+          const text = await readFile(uri.path, "utf8");
+          return { uri, isDirty: false, eol: 1, getText: () => text, positionAt: (offset: number) => new Position(offset), save: () => Promise.resolve(true) };
+        },
+        applyEdit: async (edit: WorkspaceEdit) => {
+          if (!this.beforeEdit()) return false;
+          for (const step of edit.steps) await step();
+          return true;
+        },
         getConfiguration: () => ({
           inspect,
           get: (name: string, otherwise: unknown) => inspect(name).workspaceValue ?? inspect(name).globalValue ?? otherwise,
@@ -169,7 +223,7 @@ export class DesktopHost {
           createDirectory: async (uri: Uri) => this.#isClosed || mkdir(uri.path, { recursive: true }),
           rename: (from: Uri, to: Uri) => rename(from.path, to.path),
           delete: (uri: Uri) => rm(uri.path, { recursive: true }),
-          stat: (uri: Uri) => stat(uri.path).then((found) => ({ type: found.isDirectory() ? 2 : 1, size: found.size, mtime: found.mtimeMs }), absent),
+          stat: (uri: Uri) => statOf(uri.path),
           readDirectory: (uri: Uri) =>
             readdir(uri.path, { withFileTypes: true }).then((all) => all.map((one) => [one.name, one.isSymbolicLink() ? 64 : one.isDirectory() ? 2 : 1]), absent),
         },

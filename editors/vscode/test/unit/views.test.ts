@@ -137,16 +137,41 @@ test("nothing that a command does in a view is seen outside of it", async () => 
   shell.dispose();
 });
 
-test("what a command does outside of the workspace, to its links and to the repository is told, so that the work stops there", async () => {
-  using here = machine();
-  execFileSync("git", ["init", "-q", "-b", "main", here.root]);
+test("what a command does outside of the workspace, to links that lead there and to the repository is told, so that the work stops there", async () => {
+  using here = wholeMachine();
   const shell = await openWithViews(here);
   assert.deepEqual((await inView(shell, "echo x > ~/made")).ran.outside, ["~/made"]);
   assert.equal((await inView(shell, "exec 3<>/dev/udp/10.255.255.1/53 && echo x >&3; exit 3")).ran.refused?.network, 1);
   assert.match((await inView(shell, "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x")).ran.gitRefused ?? "", /1 commit on main, which can only be accepted in a terminal/);
   const out = await inView(shell, "ln -s /etc/passwd link; mkfifo pipe");
   assert.deepEqual([out.staged, out.ran.notes?.sort()], [{}, ["link is a link that leads out of the workspace, and not kept", "pipe is a FIFO, and not kept"]]);
-  await assert.rejects(inView(shell, "ln -s notes.md link"), /changes link, which is a link, and the editor makes and removes none/);
+  // Through a link of the user's it leads out, too.
+  await assert.rejects(inView(shell, "ln -s out/file link"), /link/);
+  const stepsUp = await inView(shell, "ln -s src first; ln -s first/../out second");
+  assert.deepEqual([stepsUp.staged, stepsUp.ran.notes], [{ first: "src" }, ["second is a link that leads out of the workspace, and not kept"]]);
+  shell.dispose();
+});
+
+test("links and executable bits that a command makes are staged, and are there for the next command", async () => {
+  using here = machine();
+  const { root } = here;
+  symlinkSync("notes.md", join(root, "old-link"));
+  program(join(root, "was.sh"), "#!/bin/sh\n");
+  const shell = await openWithViews(here);
+  using overlay = new headstart.Overlay(await nodeFolder(root));
+  const request: ViewRequest = {
+    view: "v", directory: ".", below: NOTHING, staged: NOTHING, deny: [], secrets: "closed", timeLimitMs: 60_000, outputLimit: 32 * 1024,
+    command: "ln -s notes.md link; ln -s nowhere dangling; rm old-link; printf '#!/bin/sh\\necho ran\\n' > new.sh; chmod +x new.sh; chmod -x was.sh; ln -s ../notes.md src/up",
+  };
+  const views = shell.viewsForConversation();
+  assert.deepEqual((await views.run(request, overlay, alone())).notes ?? [], []);
+  assert.deepEqual([await overlay.readLink("link"), await overlay.readLink("dangling"), await overlay.readLink("src/up")], ["notes.md", "nowhere", "../notes.md"]);
+  assert.deepEqual(await Promise.all(["new.sh", "was.sh", "old-link"].map(async (path) => (await overlay.metadata(path))?.executable)), [true, false, undefined]);
+  using next = new headstart.Overlay(await nodeFolder(root));
+  // Another view shows what is staged.
+  const again = await views.run({ ...request, view: "w", staged: overlay.changeSet(), command: "readlink link dangling src/up; cat src/up; ./new.sh; test -x was.sh || echo no; test -L old-link || echo gone" }, next, alone());
+  assert.equal(again.output, "notes.md\nnowhere\n../notes.md\nmine\nran\nno\ngone\n");
+  assert.deepEqual(next.changeSet().toJSON(), overlay.changeSet().toJSON());
   shell.dispose();
 });
 
@@ -198,18 +223,15 @@ test("a view shows what is staged and what is not saved, and hides what rules cl
   const unsaved = ["src/open.ts", "private/y", ".env.local"];
   const shell = await openWithViews(here, { unsaved });
   const disk = await nodeFolder(root);
-  // The tree shows an editor's documents over the disk, as the tree of VS Code does, and no executable bits.
+  // The tree shows an editor's documents over the disk, as the tree of VS Code does.
   const documents: Record<string, string> = { "src/open.ts": "not saved\n", "private/y": "closed\n", ".env.local": "KEY=2\n" };
   const tree: headstart.Tree = {
-    metadata: async (path) => {
-      const found = path in documents ? { kind: "file" as const, size: documents[path]!.length } : await disk.metadata(path);
-      return found && { ...found, executable: false };
-    },
+    metadata: (path) => (path in documents ? { kind: "file" as const, size: documents[path]!.length } : disk.metadata(path)),
     read: (path) => (path in documents ? Buffer.from(documents[path]!) : disk.read(path)),
     list: (path) => disk.list(path),
   };
-  const change = (path: string, content: string) => ({ path, base: null, kind: { type: "write", content, executable: false } });
-  const [below, staged] = [[change("below.txt", "below\n")], [change("staged.txt", "staged\n"), change("run.sh", "#!/bin/sh\necho new\n")]].map((changes) => headstart.ChangeSet.fromJSON({ changes, reads: [] }));
+  const change = (path: string, content: string, executable = false) => ({ path, base: null, kind: { type: "write", content, executable } });
+  const [below, staged] = [[change("below.txt", "below\n")], [change("staged.txt", "staged\n"), change("run.sh", "#!/bin/sh\necho new\n", true)]].map((changes) => headstart.ChangeSet.fromJSON({ changes, reads: [] }));
   const under = new headstart.Overlay(tree);
   await under.write("below.txt", "below\n");
   const { ran, staged: all } = await inView(
@@ -222,13 +244,16 @@ test("a view shows what is staged and what is not saved, and hides what rules cl
   shell.dispose();
 });
 
-test("only what the editor can make, and what is in it as the command found it, is staged", async () => {
+test("only what an accept can make, and what is in the editor as the command found it, is staged", async () => {
   const tree = new headstart.MemoryTree({ "a.txt": "a\n", "src/b.txt": "b\n", "src/new.txt": "new\n" });
+  await tree.symlink("ln", "src");
   const file = (content: string, mode = 0o644) => ({ base: { kind: "file" as const, mode }, baseContent: content });
   const folder = { base: { kind: "directory" as const, mode: 0o755 } };
   const write = (content: ViewChange["kind"] & { type: "write" } extends { content: infer Of } ? Of : never, executable = false) => ({ type: "write" as const, content, executable });
   const remove = { type: "delete" as const };
-  const rows: [changes: ViewChange[], staged: Record<string, string>, changedMeanwhile: string[], notes?: string[]][] = [
+  const link = (target: string) => ({ base: { kind: "symlink" as const, mode: 0o777 }, baseContent: target });
+  const leadsTo = (target: string) => ({ type: "link" as const, target });
+  const rows: [changes: ViewChange[], staged: Record<string, string>, changedMeanwhile: string[]][] = [
     [[{ path: "a.txt", ...file("a\n"), kind: write("x") }, { path: "c", base: null, kind: write({ base64: "AP8=" }) }], { "a.txt": "x", c: "\0\ufffd" }, []],
     [[{ path: "a.txt", ...file("other\n"), kind: write("x") }], {}, ["a.txt"]],
     [[{ path: "a.txt", base: null, kind: write("x") }, { path: "gone", ...file("x"), kind: remove }], {}, ["a.txt", "gone"]],
@@ -236,18 +261,29 @@ test("only what the editor can make, and what is in it as the command found it, 
     // The folder has a file that the command has not seen.
     [[{ path: "src/b.txt", ...file("b\n"), kind: remove }, { path: "src", ...folder, kind: remove }], { "src/b.txt": "(deleted)" }, ["src"]],
     [[{ path: "src/b.txt", ...file("b\n"), kind: remove }, { path: "src/new.txt", ...file("new\n"), kind: remove }, { path: "src", ...folder, kind: write("x") }], { src: "x", "src/b.txt": "(deleted)", "src/new.txt": "(deleted)" }, []],
-    [[{ path: "a.txt", ...file("a\n"), kind: write("a\n", true) }], {}, [], ["a.txt: whether it may be executed is not kept"]],
+    [[{ path: "a.txt", ...file("a\n"), kind: write("a\n", true) }], { "a.txt": "a\n" }, []],
+    [[{ path: "a.txt", ...file("a\n", 0o755), kind: write("a\n") }], {}, []],
     [[{ path: "a.txt", ...file("a\n", 0o755), kind: write("x", true) }], { "a.txt": "x" }, []],
+    [[{ path: "l", base: null, kind: leadsTo("a.txt") }, { path: "new/up", base: null, kind: leadsTo("../a.txt") }], { l: "a.txt", "new/up": "../a.txt" }, []],
+    [[{ path: "ln", ...link("src"), kind: remove }], { ln: "(deleted)" }, []],
+    [[{ path: "ln", ...link("a.txt"), kind: remove }], {}, ["ln"]],
+    [[{ path: "ln", ...link("src"), kind: leadsTo("a.txt") }], { ln: "a.txt" }, []],
+    [[{ path: "ln", ...link("src"), kind: write("x") }], { ln: "x" }, []],
+    [[{ path: "a.txt", ...file("a\n"), kind: leadsTo("src") }], { "a.txt": "src" }, []],
+    // What is written into a folder that takes the place of a link does not go through the link.
+    [[{ path: "ln", ...link("src"), kind: { type: "createDirectory" } }, { path: "ln/b.txt", base: null, kind: write("x") }], { "ln/b.txt": "x", ln: "" }, []],
   ];
-  for (const [changes, expected, changedMeanwhile, notes = []] of rows) {
+  for (const [changes, expected, changedMeanwhile] of rows) {
     using overlay = new headstart.Overlay(tree);
-    assert.deepEqual(await stage(changes, overlay), { changedMeanwhile, notes }, JSON.stringify(changes));
+    assert.deepEqual(await stage(changes, overlay), changedMeanwhile, JSON.stringify(changes));
     const set = overlay.changeSet();
     assert.deepEqual(Object.fromEntries(set.summary().map(({ path, type }) => [path, type === "delete" ? "(deleted)" : Buffer.from(set.sides(path).after ?? "").toString()])), expected, JSON.stringify(changes));
   }
   for (const [change, why] of [
-    [{ path: "l", base: null, kind: { type: "link" } }, /makes and removes none/],
-    [{ path: "l", base: { kind: "symlink", mode: 0 }, kind: remove }, /makes and removes none/],
+    [{ path: "l", base: null, kind: leadsTo("/etc/passwd") }, /l\b/],
+    [{ path: "l", base: null, kind: leadsTo("../out") }, /l\b/],
+    [{ path: "src/l", base: null, kind: leadsTo("../ln/../../out") }, /l\b/],
+    [{ path: "l", base: null, kind: { type: "link", target: { base64: "/w==" } } }, /not UTF-8/],
     [{ path: [255], base: null, kind: remove }, /not UTF-8/],
     [{ path: "../out", base: null, kind: write("x") }, /\.\./],
     [{ path: "/etc/x", base: null, kind: write("x") }, /etc/],
