@@ -118,13 +118,18 @@ fn a_conversation_that_begins_anew_has_counts_of_its_own() {
     chat.wait_for("\nplan · ");
     let begun = last_row(&chat);
     chat.send("begin\r");
-    chat.wait_for("today $");
+    let size_of =
+        |row: &str| row.split(" · ").nth(1).map(|size| size.trim_end_matches("? keys").trim().to_owned());
+    chat.wait_until("another size, and a cost", |screen| {
+        let text = screen.contents();
+        let row = text.trim_end().lines().last().unwrap_or_default();
+        row.contains("today $") && size_of(row) != size_of(&begun)
+    });
     let spent = last_row(&chat);
     let today = spent.split(" today ").nth(1).expect("what was spent").trim_end_matches("   ? keys").trim();
-    assert_ne!(begun.split(" · ").nth(1), spent.split(" · ").nth(1), "{begun}\n{spent}");
     chat.send("/clear\r");
     chat.wait_for("the conversation is forgotten · suggestions from the second answer on");
-    let (size, _) = begun.trim_start_matches("plan · ").split_once("  ").expect("a gap before the keys");
+    let size = size_of(&begun).expect("a size");
     chat.wait_for(&format!("\nplan · {size} · today {today} "));
     chat.send("/cost\r");
     chat.wait_for("since /clear                                          nothing");
