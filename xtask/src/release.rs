@@ -64,6 +64,8 @@ pub(crate) enum ReleaseError {
     Repository { url: String },
     #[error("{file}: {problem}")]
     Version { file: String, problem: String },
+    #[error("{path} has {bytes} bytes; a binary of a release has at most {most}")]
+    Size { path: PathBuf, bytes: usize, most: usize },
     #[error("{program} could not be started: {source}")]
     Start { program: String, source: std::io::Error },
     #[error("{command} failed")]

@@ -12,6 +12,10 @@ use crate::notices::{Compiled, FILE, notices};
 /// The files of the repository that are packed beside the binary.
 const EXTRA_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
+/// The most bytes that a binary may have. Some 41 MB are the parsers of fourteen languages, a database, the syntaxes by
+/// which code is coloured, and the protocols; what would add a tenth is to be noticed before it is released.
+const MAX_BINARY_BYTES: usize = 45_000_000;
+
 /// Packs a binary for a target into an archive in `folder`. Returns the archive. The same files always give the same
 /// bytes.
 pub(crate) fn archive(
@@ -23,15 +27,21 @@ pub(crate) fn archive(
     let version = version::of_workspace(repository)?;
     let name = target.archive_name(&version);
     let archive = folder.join(&name);
+    let program = at(binary, std::fs::read(binary))?;
+    if MAX_BINARY_BYTES < program.len() {
+        let (path, bytes) = (binary.to_owned(), program.len());
+        return Err(ReleaseError::Size { path, bytes, most: MAX_BINARY_BYTES });
+    }
+    let mut files = vec![(licences(repository, target)?.into_bytes(), FILE, 0o644)];
+    for name in EXTRA_FILES {
+        let path = repository.join(name);
+        files.push((at(&path, std::fs::read(&path))?, name, 0o644));
+    }
+    files.push((program, target.binary_name(), 0o755));
     at(folder, std::fs::create_dir_all(folder))?;
     let file = at(&archive, File::create(&archive))?;
     let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
     let top = name.trim_end_matches(".tar.gz");
-    let mut files = vec![(licences(repository, target)?.into_bytes(), FILE, 0o644)];
-    let read = EXTRA_FILES.iter().map(|file| (repository.join(file), *file, 0o644));
-    for (path, name, mode) in read.chain([(binary.to_owned(), target.binary_name(), 0o755)]) {
-        files.push((at(&path, std::fs::read(&path))?, name, mode));
-    }
     for (content, name, mode) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);

@@ -157,6 +157,15 @@ fn an_installer_that_breaks_off_does_nothing() {
 }
 
 #[test]
+fn a_binary_that_is_too_large_is_not_released() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = fake_binary(folder.path());
+    fs::OpenOptions::new().write(true).open(&binary).unwrap().set_len(45_000_001).unwrap();
+    let refused = archive(&repository(), here(), &binary, &folder.path().join("files"));
+    assert!(matches!(refused, Err(ReleaseError::Size { bytes: 45_000_001, .. })), "{refused:?}");
+}
+
+#[test]
 fn the_same_files_make_the_same_archive() {
     let folder = tempfile::tempdir().unwrap();
     let binary = fake_binary(folder.path());
