@@ -2,6 +2,7 @@
 //! reader must ignore those that it does not know.
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{CallStage, CheckResult, Ending, Finished, Origin};
 use headstart_tool_gate::Verdict;
@@ -58,6 +59,9 @@ struct AheadFields<'a> {
     calls: Vec<CallFields<'a>>,
     said: &'a str,
     staged: &'a [ChangeSummary],
+    /// What the work did to the repository, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ending: Option<&'a Ending>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +91,8 @@ enum SubjectFields<'a> {
     },
     Changes {
         changes: Vec<ChangeSummary>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        git: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pending_call: Option<&'a ToolCall>,
     },
@@ -133,6 +139,8 @@ enum ItemFields<'a> {
         id: &'a str,
         changes: &'a [ChangeSummary],
         merged: &'a [WorkspacePath],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        git: Option<String>,
         stale: &'a [WorkspacePath],
         undone: &'a [WorkspacePath],
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,6 +242,7 @@ impl<'a> AheadFields<'a> {
             calls: ahead.progress.calls.iter().map(|item| CallFields::of(item)).collect(),
             said: &ahead.progress.said,
             staged: &ahead.progress.staged,
+            git: finished.and_then(|finished| finished.git.as_ref()).map(GitChange::summary),
             ending,
             pending_call: finished.and_then(Finished::pending_call),
             above: ahead.above,
@@ -251,6 +260,7 @@ impl<'a> QuestionFields<'a> {
                 always: question.always.as_ref().map(ToString::to_string),
             },
             Subject::Changes(asks) => SubjectFields::Changes {
+                git: asks.git().map(GitChange::summary),
                 changes: asks.changes().summary(),
                 pending_call: asks.pending_call(),
             },
@@ -291,6 +301,7 @@ impl Serialize for Item {
                 id: &applied.id,
                 changes: &applied.changes,
                 merged: &applied.merged,
+                git: applied.git.as_ref().map(|git| git.summary()),
                 stale: &applied.stale,
                 undone: &applied.undone,
                 saved_ms: applied.saved.map(|saved| u64::try_from(saved.as_millis()).unwrap_or(u64::MAX)),

@@ -18,7 +18,10 @@ pub trait AtomicWriter: Tree {
     ///
     /// If a path is not what its step expects, it makes none and returns these paths; an empty list means that all
     /// steps are made. After an error, too, everything is as before.
-    async fn make(&self, steps: Vec<Step>) -> Result<Vec<WorkspacePath>, TreeError>;
+    ///
+    /// `beside` is what another participant commits together with the steps, of which there may be none then. A path
+    /// that no step has is what the participant found changed. A host without one returns an error.
+    async fn make(&self, steps: Vec<Step>, beside: Option<&str>) -> Result<Vec<WorkspacePath>, TreeError>;
 }
 
 /// One path of a commit. Each path has at most one step.
@@ -50,13 +53,15 @@ pub enum Entry {
     Directory,
 }
 
-/// Commits all changes in one call of the host, by the rules of [`resolve`].
+/// Commits all changes in one call of the host, by the rules of [`resolve`]; together with what another participant
+/// commits, if there is something `beside` them.
 ///
 /// A path that the host finds changed during its call is a conflict. If the future is dropped before that call,
 /// nothing has changed; what happens to the call itself is up to the host.
 pub async fn commit_atomically(
     writer: &dyn AtomicWriter,
     changes: &ChangeSet,
+    beside: Option<&str>,
     options: CommitOptions,
 ) -> Result<CommitOutcome, TreeError> {
     let (changes, committed) = match resolve(writer, changes, options).await? {
@@ -76,15 +81,20 @@ pub async fn commit_atomically(
             refused.push(change.path.clone());
         }
     }
-    if refused.is_empty() && !plan.steps.is_empty() {
-        refused = writer.make(plan.steps).await?;
+    if refused.is_empty() && (!plan.steps.is_empty() || beside.is_some()) {
+        refused = writer.make(plan.steps, beside).await?;
     }
     if refused.is_empty() {
         return Ok(CommitOutcome::Committed(committed));
     }
     let mut conflicts = Vec::with_capacity(refused.len());
     for path in refused {
-        conflicts.push(conflict(writer, &changes, path).await?);
+        let is_step = plan.made.contains(&path) || changes.changes.iter().any(|change| change.path == path);
+        conflicts.push(if beside.is_some() && !is_step {
+            Conflict::new(path, ConflictKind::Ref)
+        } else {
+            conflict(writer, &changes, path).await?
+        });
     }
     Ok(CommitOutcome::Conflict(conflicts))
 }

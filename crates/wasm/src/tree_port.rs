@@ -46,10 +46,10 @@ extern "C" {
         moved_from: &str,
     );
 
-    /// Commits. The answer is the JSON text of a list of paths that are not as they have to be. It rejects as `ask`
+    /// Commits, together with what is `beside` the files. The answer is the JSON text of a list of paths that are not as they have to be. It rejects as `ask`
     /// does.
     #[wasm_bindgen(method)]
-    fn commit(this: &Batch) -> Promise;
+    fn commit(this: &Batch, beside: Option<&str>) -> Promise;
 
     /// A place in the queue of commits to the host's tree.
     #[wasm_bindgen(method)]
@@ -238,7 +238,7 @@ impl Writer for PortTree {
 
 #[async_trait]
 impl AtomicWriter for PortTree {
-    async fn make(&self, steps: Vec<Step>) -> Result<Vec<WorkspacePath>, TreeError> {
+    async fn make(&self, steps: Vec<Step>, beside: Option<&str>) -> Result<Vec<WorkspacePath>, TreeError> {
         let batch = SendWrapper::new(self.port.batch());
         for Step { path, before, after, moved_from } in steps {
             let (kind_before, before, _) = entry_to_js(&path, before)?;
@@ -248,7 +248,7 @@ impl AtomicWriter for PortTree {
             batch.add(text, kind_before, before.take(), kind_after, after.take(), executable, moved_from);
         }
         let root = WorkspacePath::root();
-        let promise = batch.commit();
+        let promise = batch.commit(beside);
         match SendWrapper::new(async move { promise.await }).await {
             Ok(answer) => parse(&root, &PortAnswer::Text(answer.as_string().unwrap_or_default())),
             Err(rejected) => Err(port_error(&root, &rejected)),
@@ -285,14 +285,37 @@ impl Drop for QueueSlot {
 #[async_trait]
 impl Workspace for PortTree {
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
+        self.commit_both(changes, None, options).await
+    }
+
+    async fn commit_with(
+        &self,
+        changes: &ChangeSet,
+        beside: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        self.commit_both(changes, Some(beside), options).await
+    }
+}
+
+impl PortTree {
+    async fn commit_both(
+        &self,
+        changes: &ChangeSet,
+        beside: Option<&str>,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
         let slot = QueueSlot(SendWrapper::new(self.port.turn()));
         let ready = SendWrapper::new(js_sys::futures::JsFuture::from(slot.0.ready()));
         // This promise never rejects.
         let _ = SendWrapper::new(async move { ready.take().await.is_ok() }).await;
-        if self.port.is_atomic() {
-            commit_atomically(self, changes, options).await
-        } else {
-            commit_through(self, changes, options).await
+        match beside {
+            _ if self.port.is_atomic() => commit_atomically(self, changes, beside, options).await,
+            None => commit_through(self, changes, options).await,
+            Some(_) => {
+                let reason = "a tree without `commitAll` commits files alone".to_owned();
+                Err(TreeError::Unsupported { path: WorkspacePath::root(), reason })
+            }
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, Quota, WorkspacePath};
 use headstart_tool_gate::DenyRule;
 use headstart_toolbox::{
-    CommandOutput, SecretAccess, Tier, ToolError, ViewCost, ViewOutput, ViewRefusals, ViewRequest,
-    ViewSupport,
+    CommandOutput, PriorGitChanges, SecretAccess, Tier, ToolError, ViewCost, ViewOutput, ViewRefusals,
+    ViewRequest, ViewSupport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ struct ViewFields<'a> {
     below: &'a ChangeSet,
     staged: &'a ChangeSet,
     deny: &'a [DenyRule],
+    #[serde(skip_serializing_if = "PriorGitChanges::is_empty")]
+    git: &'a PriorGitChanges,
     secrets: &'static str,
     time_limit_ms: u64,
     output_limit: usize,
@@ -51,6 +54,7 @@ struct ViewAnswer {
     changed_meanwhile: Vec<WorkspacePath>,
     #[serde(default)]
     notes: Vec<String>,
+    git: Option<GitChange>,
     git_refused: Option<String>,
     #[serde(default)]
     began_ms: u64,
@@ -78,6 +82,7 @@ pub(crate) async fn run(callbacks: &Callbacks, request: ViewRequest) -> Result<V
         below: &request.below,
         staged: &request.staged,
         deny: request.deny.rules(),
+        git: &request.git,
         secrets: match request.secrets {
             SecretAccess::Closed => "closed",
             SecretAccess::Open => "open",
@@ -99,6 +104,7 @@ pub(crate) async fn run(callbacks: &Callbacks, request: ViewRequest) -> Result<V
         refused: answer.refused,
         changed_meanwhile: answer.changed_meanwhile,
         notes: answer.notes,
+        git: answer.git,
         git_refused: answer.git_refused,
         began_ms: answer.began_ms,
         cost: ViewCost {

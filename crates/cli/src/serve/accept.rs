@@ -1,10 +1,12 @@
-//! What an editor cannot do itself when its user takes work: links and executable bits. It is one commit to the folder
-//! with a journal, as the terminal makes it, so that it is made as a whole and can be taken back.
+//! What an editor cannot do itself when its user takes work: links, executable bits, and what the work did to the
+//! repository. It is one commit to the folder with a journal, as the terminal makes it, so that it is made as a whole and
+//! can be taken back.
 
 use std::sync::Arc;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOptions, CommitOutcome, UndoOutcome, Workspace as _, WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, TreeError, UndoOutcome, Workspace as _, WorkspacePath,
 };
 use headstart_toolbox::exchange::{AcceptRequest, Failure, ServerMessage};
 use tokio::runtime::Handle;
@@ -17,6 +19,7 @@ use crate::setup::{self, AcceptingProcess};
 pub(super) struct LastAccept {
     id: u64,
     changes: ChangeSet,
+    beside: Option<String>,
 }
 
 impl ServedCall {
@@ -48,12 +51,16 @@ impl ServedCall {
 impl ServeSession {
     fn accept(&self, accept: AcceptRequest) -> Result<Vec<WorkspacePath>, CallFailure> {
         let id = accept.id;
-        let closed = accept.changes.iter().map(|change| &change.path);
-        let closed =
-            closed.filter(|path| path.names().any(|name| name == b".git") || self.deny.closes(path, true));
-        if let Some(path) = closed.into_iter().next() {
+        let git = accept.beside.as_deref().map(GitChange::try_from).transpose().map_err(failed)?;
+        let paths = accept.changes.iter().map(|change| &change.path);
+        let committed = git.iter().flat_map(|git| &git.paths);
+        let is_of_git = |path: &WorkspacePath| path.names().any(|name| name == b".git");
+        let mut paths = paths.chain(committed);
+        if let Some(path) = paths.find(|path| is_of_git(path) || self.deny.closes(path, true)) {
             return Err(CallFailure(Failure::Call, format!("{path} is closed, and nothing was changed")));
         }
+        // Only what is known of a change of the repository reaches the journal.
+        let beside = git.as_ref().map(GitChange::beside);
         let tree =
             setup::tree(&self.tree, self.state.as_deref(), AcceptingProcess::Another).map_err(failed)?;
         let commit = async {
@@ -61,26 +68,30 @@ impl ServeSession {
                 Ok(changes) => changes,
                 Err(conflicts) => return Ok((conflicts, None)),
             };
-            match tree.commit(&changes, CommitOptions::default()).await? {
+            let options = CommitOptions::default();
+            let outcome = match &beside {
+                Some(beside) => tree.commit_with(&changes, beside, options).await?,
+                None => tree.commit(&changes, options).await?,
+            };
+            match outcome {
                 CommitOutcome::Committed(_) => Ok((Vec::new(), Some(changes))),
                 CommitOutcome::Conflict(conflicts) => {
                     Ok((conflicts.into_iter().map(|conflict| conflict.path).collect(), None))
                 }
             }
         };
-        let (conflicts, made) = Handle::current()
-            .block_on(commit)
-            .map_err(|error: headstart_overlay_fs::TreeError| failed(error))?;
-        *lock(&self.last_accept) = made.map(|changes| LastAccept { id, changes });
+        let (conflicts, made) =
+            Handle::current().block_on(commit).map_err(|error: TreeError| failed(error))?;
+        *lock(&self.last_accept) = made.map(|changes| LastAccept { id, changes, beside });
         Ok(conflicts)
     }
 
     fn take_back(&self, accept: u64) -> Result<Vec<WorkspacePath>, CallFailure> {
         let last = lock(&self.last_accept).take_if(|last| last.id == accept);
-        let LastAccept { changes, .. } = last.ok_or_else(|| failed("there is no such accept"))?;
+        let LastAccept { changes, beside, .. } = last.ok_or_else(|| failed("there is no such accept"))?;
         let tree =
             setup::tree(&self.tree, self.state.as_deref(), AcceptingProcess::Another).map_err(failed)?;
-        match tree.undo(&changes).map_err(failed)? {
+        match tree.undo_with(&changes, beside.as_deref()).map_err(failed)? {
             UndoOutcome::Undone { .. } => Ok(Vec::new()),
             UndoOutcome::Conflict(conflicts) => {
                 Ok(conflicts.into_iter().map(|conflict| conflict.path).collect())

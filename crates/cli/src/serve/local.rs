@@ -8,7 +8,7 @@ use headstart_tool_gate::DenyRules;
 use headstart_toolbox::exchange::{
     Failure, LocalRunRequest, LocalRunResult, MAX_LINE_BYTES, ServerMessage, encode_line, with_base,
 };
-use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewRequest};
+use headstart_toolbox::{SecretAccess, ToolError, ViewId, ViewRequest};
 
 use super::ServeSession;
 use super::calls::{CallFailure, ServedCall};
@@ -35,7 +35,7 @@ impl ServedCall {
             view: ViewId::new(&run.view),
             below: Arc::new(below),
             staged: Arc::new(staged),
-            git: PriorGitChanges::default(),
+            git: run.git,
             base: base as Arc<dyn Tree>,
             deny,
             secrets: if run.secrets_open { SecretAccess::Open } else { SecretAccess::Closed },

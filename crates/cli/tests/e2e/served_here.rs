@@ -145,7 +145,7 @@ fn a_command_sees_what_is_staged_and_what_it_writes_is_in_the_answer_only() {
         "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
         &json!({}),
     );
-    assert!(ran["gitRefused"].as_str().unwrap().contains("can only be accepted in a terminal"), "{ran}");
+    assert_eq!(ran["git"]["other"], json!([".git"]), "{ran}");
     let failed = served.run("true", &json!({"deny": ["!x"]}));
     assert_eq!((&failed["type"], &failed["failure"]), (&json!("failed"), &json!("call")), "{failed}");
     served.close();
@@ -347,5 +347,70 @@ fn an_accept_that_does_not_fit_or_leads_out_writes_nothing() {
         served.send(&message);
         assert_eq!(served.next().unwrap()["failure"], "noView");
     }
+    served.close();
+}
+
+#[test]
+fn a_commit_is_accepted_with_the_files_or_not_at_all_and_taken_back() {
+    let session = session();
+    session
+        .write("project/a.txt", "a\n")
+        .write("project/users/x", "x\n")
+        .write("home/.config/headstart/config.toml", "deny = [\"users\"]\n");
+    let git = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=u", "-c", "user.email=u@v"]).args(words).current_dir(session.workspace());
+        let output = git.env("HOME", session.workspace().join("../home")).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    git(&["init", "-q", "-b", "main", "."]);
+    git(&["add", "a.txt"]);
+    git(&["commit", "-q", "-m", "first"]);
+    let mut served = Served::here(&session);
+    let commit = "echo b > b.txt; git add -A; git -c user.name=a -c user.email=a@b commit -q -m second";
+    let change = served.run(commit, &json!({}))["git"].take();
+    assert_eq!(change["refs"][0]["name"], "refs/heads/main", "{change}");
+    // Another view shows what was done before.
+    let shown = served.run("git log --format=%s", &json!({"view": "two", "git": {"step": change}}));
+    assert_eq!(shown["output"], "second\nfirst\n", "{shown}");
+
+    let beside = |change: &Value| json!({"change": change}).to_string();
+    let mut forged = change.clone();
+    forged["other"] = json!([".git/config"]);
+    let mut closed = change.clone();
+    closed["paths"] = json!(["users/x"]);
+    let mut elsewhere = change.clone();
+    elsewhere["refs"][0]["name"] = json!("refs/heads/../../config");
+    let mut accept = |id: u64, changes: Vec<Value>, beside: String| {
+        served.send(&json!({"type": "accept", "id": id, "changes": changes, "beside": beside}));
+        served.next().unwrap()
+    };
+    for beside in [beside(&forged), beside(&closed), beside(&elsewhere), "{}".to_owned()] {
+        let answer = accept(3, Vec::new(), beside);
+        assert_eq!(answer["type"], "failed", "{answer}");
+        assert_eq!(git(&["log", "--format=%s", "--all"]), "first");
+    }
+    // A link that does not fit is as good a reason as a ref that moved.
+    let misfit = vec![self::change("a.txt", &Value::Null, &link("b.txt"))];
+    assert_eq!(accept(4, misfit, beside(&change))["conflicts"], json!(["a.txt"]));
+    assert_eq!(git(&["log", "--format=%s", "--all"]), "first");
+
+    let fits = || vec![self::change("link", &Value::Null, &link("a.txt"))];
+    assert_eq!(accept(5, fits(), beside(&change))["conflicts"], json!([]));
+    assert_eq!(git(&["log", "--format=%s"]), "second\nfirst");
+    served.send(&json!({"type": "takeBack", "id": 6, "accept": 5}));
+    assert_eq!(served.next().unwrap()["conflicts"], json!([]));
+    assert_eq!(
+        (git(&["log", "--format=%s"]), git(&["status", "--porcelain"])),
+        ("first".into(), "?? users/".into())
+    );
+    assert!(!session.workspace().join("link").is_symlink());
+
+    git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
+    served.send(&json!({"type": "accept", "id": 7, "changes": fits(), "beside": beside(&change)}));
+    assert_eq!(served.next().unwrap()["conflicts"], json!([".git/refs/heads/main"]));
+    assert_eq!(git(&["log", "--format=%s"]), "theirs\nfirst");
+    assert!(!session.workspace().join("link").is_symlink());
     served.close();
 }

@@ -23,6 +23,9 @@ pub(crate) struct AtOnce {
     calls: Mutex<Vec<Vec<Step>>>,
 }
 
+/// What the participant of this host commits. Of any other text it says that the path of that name has changed.
+const AGREES: &str = "agrees";
+
 impl AtOnce {
     fn now<T>(answer: impl Future<Output = Result<T, TreeError>>) -> Option<T> {
         answer.now_or_never().unwrap().ok()
@@ -51,7 +54,10 @@ impl AtOnce {
 
 #[async_trait]
 impl AtomicWriter for AtOnce {
-    async fn make(&self, steps: Vec<Step>) -> Result<Vec<WorkspacePath>, TreeError> {
+    async fn make(&self, steps: Vec<Step>, beside: Option<&str>) -> Result<Vec<WorkspacePath>, TreeError> {
+        if let Some(beside) = beside.filter(|beside| *beside != AGREES) {
+            return Ok(vec![WorkspacePath::parse(beside).unwrap()]);
+        }
         self.calls.lock().unwrap().push(steps.clone());
         if let Some(meanwhile) = &self.meanwhile {
             meanwhile(&self.tree);
@@ -118,7 +124,16 @@ impl Tree for AtOnce {
 #[async_trait]
 impl Workspace for AtOnce {
     async fn commit(&self, set: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        commit_atomically(self, set, options).await
+        commit_atomically(self, set, None, options).await
+    }
+
+    async fn commit_with(
+        &self,
+        set: &ChangeSet,
+        beside: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        commit_atomically(self, set, Some(beside), options).await
     }
 }
 
@@ -219,4 +234,26 @@ fn a_host_that_fails_is_an_error() {
     let changes = changes(&world);
     let failed = block_on(world.commit(&changes, CommitOptions::default()));
     assert!(matches!(failed, Err(TreeError::Io { .. })), "{failed:?}");
+}
+
+#[test]
+fn what_is_beside_the_files_is_part_of_the_call() {
+    let world = Arc::new(AtOnce::of(&start()));
+    let (set, none) = (changes(&world), ChangeSet::default());
+    let commit = |set: &ChangeSet, beside: &str| {
+        let options = CommitOptions::default();
+        world.commit_with(set, beside, options).now_or_never().unwrap().unwrap()
+    };
+    let before = snapshot(&*world);
+    for set in [&set, &none] {
+        let CommitOutcome::Conflict(conflicts) = commit(set, ".git/refs/heads/main") else {
+            panic!("it fits")
+        };
+        let expected = WorkspacePath::parse(".git/refs/heads/main").unwrap();
+        assert_eq!(conflicts, [headstart_overlay_fs::Conflict::new(expected, ConflictKind::Ref)]);
+    }
+    assert_eq!(snapshot(&*world), before);
+    assert!(matches!(commit(&none, AGREES), CommitOutcome::Committed(_)));
+    assert!(matches!(commit(&set, AGREES), CommitOutcome::Committed(_)));
+    assert_ne!(snapshot(&*world), before);
 }

@@ -16,6 +16,10 @@ pub struct AcceptRequest {
     pub id: u64,
     /// The changes, each path once.
     pub changes: Vec<PathChange>,
+    /// What the work did to the repository of the workspace
+    /// ([`GitChange::beside`](headstart_git_ahead::GitChange::beside)), which is committed together with the changes.
+    #[serde(default)]
+    pub beside: Option<String>,
 }
 
 /// A path, with what is there before and after.

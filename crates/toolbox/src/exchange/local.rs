@@ -1,11 +1,12 @@
 //! Commands in views over the workspace itself, for a side that is on the same machine.
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_tool_gate::DenyRule;
 use serde::{Deserialize, Serialize};
 
 use super::RunResult;
-use crate::ViewOutput;
+use crate::{PriorGitChanges, ViewOutput};
 
 /// A [`ViewRequest`](crate::ViewRequest) for a view over the workspace itself. It has the contents in it, because no
 /// network is between the two sides, and the rules, because the view is over files that they close.
@@ -24,6 +25,9 @@ pub struct LocalRunRequest {
     pub below: ChangeSet,
     /// [`ViewRequest::staged`](crate::ViewRequest::staged), read in the same way.
     pub staged: ChangeSet,
+    /// [`ViewRequest::git`](crate::ViewRequest::git).
+    #[serde(default)]
+    pub git: PriorGitChanges,
     /// The rules of [`ViewRequest::deny`](crate::ViewRequest::deny), which count besides those of this side.
     pub deny: Vec<DenyRule>,
     /// Whether the view may show files whose names say that they hold a secret.
@@ -43,25 +47,18 @@ pub struct LocalRunResult {
     pub result: RunResult,
     /// [`ViewOutput::changes`](crate::ViewOutput::changes).
     pub staged: ChangeSet,
+    /// [`ViewOutput::git`](crate::ViewOutput::git).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitChange>,
     /// [`ViewOutput::began_ms`](crate::ViewOutput::began_ms).
     pub began_ms: u64,
 }
 
 impl LocalRunResult {
-    /// The result of a view as the answer to a call. What commands did to the repository is not in it, because only
-    /// this side could accept that.
+    /// The result of a view as the answer to a call.
     pub fn of(id: u64, ran: &ViewOutput) -> Self {
         let result =
             RunResult::of(id, &ViewOutput { changes: ChangeSet::default(), git: None, ..ran.clone() });
-        let made = ran.git.as_ref().map(|git| match git.summary() {
-            made if made.is_empty() => "that can only be accepted in a terminal".to_owned(),
-            made => format!("{made}, which can only be accepted in a terminal"),
-        });
-        let git_refused = result.git_refused.clone().or(made);
-        Self {
-            result: RunResult { git_refused, ..result },
-            staged: ran.changes.clone(),
-            began_ms: ran.began_ms,
-        }
+        Self { result, staged: ran.changes.clone(), git: ran.git.clone(), began_ms: ran.began_ms }
     }
 }

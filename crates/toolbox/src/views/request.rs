@@ -5,6 +5,7 @@ use std::time::Duration;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Tree, WorkspacePath};
 use headstart_tool_gate::DenyRules;
+use serde::{Deserialize, Serialize};
 
 use crate::SecretAccess;
 
@@ -41,11 +42,13 @@ pub struct ViewRequest {
 }
 
 /// What work ahead did to a git repository before a command runs in a view of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorGitChanges {
     /// The changes of the work below this one, as far as it is not accepted, the lowest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<GitChange>,
     /// The changes of the commands in this view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<GitChange>,
 }
 

@@ -114,10 +114,10 @@ class Batch {
   }
 
   /** The JSON text of the paths that changed; rejects with the JSON text of a refusal. */
-  async commit(): Promise<string> {
+  async commit(beside: string | undefined): Promise<string> {
     const paths = new Set(this.#steps.map(({ path }) => path));
     try {
-      return JSON.stringify(conflicts(await this.#tree.commitAll?.(this.#steps)));
+      return JSON.stringify(conflicts(await this.#tree.commitAll?.(this.#steps, beside)));
     } catch (error) {
       const path = named(error);
       throw JSON.stringify({ ...refusal("commitAll", error), ...(paths.has(path) && { path }) });

@@ -188,6 +188,8 @@ export type ViewItem = { readonly key: number } & (
       changes: ChangeSummary[];
       /** Those of the files that also contain an edit of the user. */
       merged: string[];
+      /** What the work did to the git repository, in words: `1 commit on main`. */
+      git?: string;
       /** Files of the project that were changed since the last command of the work ran in a view. */
       stale: string[];
       /** Those of the files that the user has put back as they were. */
@@ -237,7 +239,7 @@ export type ViewQuestion = { id: string } & (
       always?: string;
     }
   /** May this work ahead, which the user took, be written? `changes` of the view's `taken` has all of it. */
-  | { type: "changes"; changes: ChangeSummary[]; pendingCall?: ToolCall }
+  | { type: "changes"; changes: ChangeSummary[]; /** What the work would do to the git repository, in words. */ git?: string; pendingCall?: ToolCall }
   /**
    * The user changed what the work builds on: one choice for each conflict, `anew` or no. To do the work anew costs
    * about this many tokens.
@@ -280,6 +282,8 @@ export interface View {
     /** What its model has said since the last call. */
     said: string;
     staged: ChangeSummary[];
+    /** What the work did to the git repository, in words, once it has ended. */
+    git?: string;
     ending?: Ending;
     pendingCall?: ToolCall;
     /** How many further steps run on top of the work. */

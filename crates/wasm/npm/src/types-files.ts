@@ -66,8 +66,12 @@ export interface AtomicTree extends Tree {
    * them. Nothing, or an empty list, says that everything is done. If this throws, the commit ends with a `TreeError`,
    * at the error's `path` if that is the path of a step; then, too, everything must be as before. The tree may keep the
    * bytes.
+   *
+   * `beside` is there if commands of the work changed a git repository in your views ({@link ViewOutput.git}): make that
+   * change together with the steps, of which there may be none then, both or neither. Paths that prevent it, such as
+   * `.git/refs/heads/main`, are conflicts of the kind `ref`.
    */
-  commitAll(steps: CommitStep[]): MaybePromise<{ conflicts: string[] } | void>;
+  commitAll(steps: CommitStep[], beside?: string): MaybePromise<{ conflicts: string[] } | void>;
 }
 
 /**

@@ -43,6 +43,8 @@ export interface ViewRequest {
   below: ChangeSet;
   /** What the view shows over both, because this work staged it. */
   staged: ChangeSet;
+  /** What the work did to a git repository before, as your own `git` said it; the view shows that, too. */
+  git?: { below?: GitChange[]; step?: GitChange };
   /** The paths that the view must not show, as in `.gitignore`. */
   deny: string[];
   /** `closed`: the view must not show files whose names suggest a secret (`.env`, `*.pem`, …). */
@@ -52,6 +54,9 @@ export interface ViewRequest {
   /** Keep at most this many bytes of output. */
   outputLimit: number;
 }
+
+/** What work did to a git repository, as the program `headstart` tells it. It is passed on as it is. */
+export type GitChange = Record<string, unknown>;
 
 /** The result of a command in a view, without its changes. */
 export interface ViewOutput extends CommandOutput {
@@ -63,6 +68,11 @@ export interface ViewOutput extends CommandOutput {
   changedMeanwhile?: string[] | undefined;
   /** What could not be staged as it was, in words for the model. */
   notes?: string[] | undefined;
+  /**
+   * What all commands in this view did to the git repository of the workspace, if your tree can make that change
+   * ({@link AtomicTree.commitAll}).
+   */
+  git?: GitChange | undefined;
   /** Why what it did to a repository cannot be kept, if it did something. The work stops before such a command. */
   gitRefused?: string | null | undefined;
   /**

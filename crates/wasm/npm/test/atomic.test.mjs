@@ -178,3 +178,33 @@ test("a commit that changes nothing any more is no call", async () => {
   assert.deepEqual(tree.commits, []);
   assert.ok(!("commitAll" in MemoryTree.prototype));
 });
+
+test("what a view did to a repository is given to the call with the steps, and later views show it", async () => {
+  const git = { format: "sha1", refs: [{ name: "refs/heads/main", old: null, new: "1".repeat(40), commits: 1, subjects: ["x"] }], head: { type: "unchanged", branch: "refs/heads/main" } };
+  const seen = [];
+  const setup = (make, change) => {
+    const tree = make({ "a.txt": "a\n" });
+    const views = { tier: "kernel", run: async (request, changes) => (seen.push(request.git), await change(changes), { output: "", git }), end: () => {} };
+    const shell = (command) => ({ toolCalls: [{ name: "shell", args: { command } }] });
+    const model = recordedModel({ turns: [shell("git commit -m x"), shell("make"), { text: "Done." }] }, { speed: Infinity });
+    const engine = new Engine({ model, tree, views, runCommand: async () => ({ output: "" }), mode: "auto-edit" });
+    return { tree, speculation: engine.speculate({ messages: [] }, "go") };
+  };
+  for (const change of [async () => {}, (changes) => changes.write("b.txt", "b\n")]) {
+    const calls = [];
+    const refused = { conflicts: [".git/refs/heads/main"] };
+    const { tree, speculation } = setup((files) => Object.assign(atomicTree(files), { commitAll: async (steps, beside) => (calls.push([steps.length, JSON.parse(beside)]), calls.length === 1 ? refused : undefined) }), change);
+    const before = tree.snapshot();
+    const conflict = await speculation.accept();
+    assert.deepEqual([conflict.type, conflict.conflicts.map(({ path, kind }) => [path, kind])], ["conflict", [[".git/refs/heads/main", "ref"]]]);
+    assert.deepEqual(tree.snapshot(), before);
+    assert.equal((await speculation.accept()).type, "accepted");
+    const steps = calls[0][0];
+    assert.deepEqual(calls.map(([count, { change }]) => [count, change.refs[0].name]), [[steps, "refs/heads/main"], [steps, "refs/heads/main"]]);
+  }
+  assert.deepEqual(seen.slice(0, 2).map((given) => given?.step?.refs[0].subjects), [undefined, ["x"]]);
+
+  // A tree that takes files one by one commits files alone.
+  const { speculation } = setup((files) => hostTree(files), (changes) => changes.write("b.txt", "b\n"));
+  await assert.rejects(speculation.accept(), failsWith(TreeError, "unsupported", /commits files alone/));
+});

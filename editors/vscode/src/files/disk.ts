@@ -1,4 +1,5 @@
-// The part of a commit that VS Code has no call for: links and executable bits. A program on the machine makes it.
+// The part of a commit that VS Code has no call for: links, executable bits, and what work did to the git repository. A
+// program on the machine makes it.
 import type { CommitStep } from "headstart";
 import { sameBytes } from "./text.js";
 
@@ -21,8 +22,11 @@ export interface Disk {
   readLink(path: string): Promise<string>;
   /** Whether the owner of a file may execute it. */
   isExecutable(path: string): Promise<boolean>;
-  /** Makes all changes, or none if a path is not as its change says: then these paths are the conflicts. */
-  accept(changes: DiskChange[]): Promise<DiskAccept>;
+  /**
+   * Makes all changes, or none if a path is not as its change says: then these paths are the conflicts. `beside` is what
+   * the work did to the git repository, which is changed as well; a ref that has moved is a conflict, too.
+   */
+  accept(changes: DiskChange[], beside?: string): Promise<DiskAccept>;
 }
 
 export interface DiskAccept {

@@ -80,11 +80,13 @@ export class WorkspaceFiles implements AtomicTree {
   }
 
   /**
-   * Makes all steps of a commit one edit of VS Code, so that one undo takes the whole commit back. Links and executable
-   * bits are written to the disk before the edit, and taken back if the edit fails.
+   * Makes all steps of a commit one edit of VS Code, so that one undo takes the whole commit back. Links, executable bits
+   * and changes of the git repository, which are `beside` the steps, are written to the disk before the edit, and taken
+   * back if the edit fails.
    */
-  async commitAll(all: CommitStep[]): Promise<{ conflicts: string[] }> {
+  async commitAll(all: CommitStep[], beside?: string): Promise<{ conflicts: string[] }> {
     const disk = this.#disk();
+    if (disk === undefined && beside !== undefined) throw this.#fail("unsupported", "the program that accepts commits has ended", "");
     const { editor: steps, disk: changes, bits } = disk === undefined ? { editor: all, disk: [], bits: [] } : await divide(all, disk, async (path) => bytesAt(await this.#inside(path)));
     const edit = new vscode.WorkspaceEdit();
     const whole: CommitStep[] = [];
@@ -119,8 +121,8 @@ export class WorkspaceFiles implements AtomicTree {
     }
     if (0 < conflicts.length) return { conflicts };
     let written: DiskAccept | undefined;
-    if (disk !== undefined && 0 < changes.length) {
-      written = await disk.accept(changes);
+    if (disk !== undefined && (0 < changes.length || beside !== undefined)) {
+      written = await disk.accept(changes, beside);
       if (0 < written.conflicts.length) return { conflicts: written.conflicts };
     }
     // Whole files come before texts. If the edit fails halfway, only whole files have been changed then, and those are

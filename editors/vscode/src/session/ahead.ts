@@ -14,12 +14,13 @@ export interface AheadWork {
 const WORDS: Record<Work["state"], string> = { running: "Working ahead", ready: "Ready", waits: "Waits for your consent", stopped: "Stopped early" };
 
 /** `hasViews` says whether commands that write run ahead. */
-export function aheadWork({ id, state, calls, staged, ending, pendingCall }: Work, hasViews: boolean): AheadWork {
+export function aheadWork({ id, state, calls, staged, git, ending, pendingCall }: Work, hasViews: boolean): AheadWork {
   const done = calls.filter(({ state }) => state === "done" || state === "errored").length;
   const files = fileLines(staged, id);
   const facts = [
     ...(done === 0 ? [] : [counted(done, "call")]),
     ...(files.length === 0 ? [] : [`${counted(files.length, "file")} staged`]),
+    ...(git === undefined ? [] : [git]),
   ].join(", ");
   const lines = calls.map((call, index) => ({ ...callItem(call), key: `${id}-${index}` }));
   const waitsFor = ending?.status === "boundary" && pendingCall ? `${pendingCall.name} ${subjectOf(pendingCall)}: ${ending.verdict.detail}` : undefined;

@@ -344,7 +344,8 @@ export class Session {
     this.#options.changed(item);
   }
 
-  #applied({ changes, stale }: ViewItem & { type: "applied" }): void {
+  #applied({ changes, git, stale }: ViewItem & { type: "applied" }): void {
+    if (git !== undefined) this.#add(note("info", `In the git repository: ${git}.`));
     const news = staleNote(stale);
     if (news) this.#add(news);
     if (0 < changes.length) this.#options.applied?.(changes.filter(({ type }) => type !== "delete").map(({ path }) => path));

@@ -39,7 +39,7 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
         id,
         title: "Write what ran ahead?",
         tool: "",
-        subject: `${counted(question.changes.length, "file")} +${added} −${removed}`,
+        subject: `${counted(question.changes.length, "file")} +${added} −${removed}${question.git === undefined ? "" : `, ${question.git}`}`,
         reason: `The mode asks before edits.${then}`,
         choices: WRITE,
         ...(changes && { content: changes.diff() }),
@@ -48,7 +48,7 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
     default:
       return {
         id,
-        title: "Your edits and the work do not fit.",
+        title: question.type === "commits" ? "Git was used since the work began." : "Your edits and the work do not fit.",
         tool: "",
         subject: "",
         reason: `Nothing was changed. ${question.conflicts.map(conflictLine).join(" ")}`,
@@ -83,8 +83,17 @@ export function conflictLine({ path, kind }: Conflict): string {
     case "staleRead":
       return `${path}, which the work read, has changed meanwhile.`;
     case "ref":
-      return `${path} has commits that the work does not rest on.`;
+      return refLine(path.replace(/^\.git\//, ""));
   }
+}
+
+/** A conflict in the git repository. */
+function refLine(name: string): string {
+  if (name === "HEAD") return "Another branch or commit is checked out than when the work began.";
+  if (name === "index") return "Another git is at work on the index.";
+  const [, kind, rest = name] = /^refs\/(heads|tags)\/(.*)$/.exec(name) ?? [];
+  const word = kind === "heads" ? "The branch " : kind === "tags" ? "The tag " : "";
+  return `${word}${rest} has moved since the work began: git was used meanwhile.`;
 }
 
 /** The settings and tools that decide what a model is offered. If this text changes, another agent is needed. */

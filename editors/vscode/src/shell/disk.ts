@@ -26,10 +26,10 @@ export class WorkspaceDisk implements Disk {
     return found !== undefined && found.isFile() && (found.mode & 0o100) !== 0;
   }
 
-  async accept(changes: DiskChange[]): Promise<DiskAccept> {
+  async accept(changes: DiskChange[], beside?: string): Promise<DiskAccept> {
     const process = await this.#running();
     const shown = changes.map(({ path, before, after }) => ({ path, before: entry(before), after: entry(after) }));
-    const { id, conflicts } = (await process.call({ type: "accept", changes: shown } as { type: string })) as unknown as { id: number; conflicts: string[] };
+    const { id, conflicts } = (await process.call({ type: "accept", changes: shown, ...(beside !== undefined && { beside }) } as { type: string })) as unknown as { id: number; conflicts: string[] };
     const takeBack = async (): Promise<void> => {
       const { conflicts } = (await process.call({ type: "takeBack", accept: id } as { type: string })) as unknown as { conflicts: string[] };
       if (0 < conflicts.length) throw new Error(`${conflicts.join(", ")} changed meanwhile`);
