@@ -9,11 +9,11 @@ import { join } from "node:path";
  */
 const BUDGETS = {
   "to begin a conversation": { goal: 480, limit: 457 },
-  "both parts": { goal: 860, limit: 1239 },
-  "whole module": { limit: 1201 },
+  "both parts": { goal: 860, limit: 1251 },
+  "whole module": { limit: 1214 },
   "grammar and its parser": {},
-  "everything else": { limit: 991 },
-  core: { limit: 795 },
+  "everything else": { limit: 1003 },
+  core: { limit: 808 },
   gate: { limit: 491 },
   controller: { goal: 30, limit: 30 },
   "code index": { limit: 260 },
