@@ -16,9 +16,9 @@ use headstart_tool_gate::{Declaration, ours};
 use headstart_toolbox::{Arguments, ContextItem, ItemUri, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use self::address::parse_address;
 #[cfg(feature = "oauth")]
 pub(crate) use self::address::{Resolver, SystemResolver, is_public, permitted_addresses};
+use self::address::{check_open, literal_address, parse_address};
 use self::fetch::Fetcher;
 #[cfg(feature = "oauth")]
 pub(crate) use self::fetch::{client as client_to, connection_failure};
@@ -67,8 +67,12 @@ impl Tool for FetchUrl {
 
     fn check_arguments(&self, args: &Map<String, Value>) -> Result<(), ToolError> {
         let url = required_url(args)?;
-        let checked = parse_address(url, self.fetcher.http);
-        checked.map(|_| ()).map_err(|why| failed(format!("{url}: {why}").into()))
+        let checked = parse_address(url, self.fetcher.http).and_then(|parsed| {
+            // A host that has a name is looked up only after the user's yes.
+            let literal = literal_address(&parsed);
+            literal.map_or(Ok(()), |address| check_open(&address, self.fetcher.is_open))
+        });
+        checked.map_err(|why| failed(format!("{url}: {why}").into()))
     }
 
     async fn run(

@@ -12,14 +12,16 @@ fn an_address_that_is_never_fetched_is_refused_without_a_question() {
     let url = |url: &str| json!({ "url": url });
     let mut chat = project()
         .calls(0, "fetch_url", url("http://example.org/x"))
+        .calls(0, "fetch_url", url("https://[::ffff:169.254.169.254]/latest"))
         .calls(0, "fetch_url", url("https://example.org/x"))
         .says(0, "It is not fetched.")
         .chat_in("default", 120, 40);
     chat.send("begin\r");
-    // The first call is answered, so the model makes the second one, about which the user is asked.
+    // The first two calls are answered, so the model makes the third one, about which the user is asked.
     chat.wait_for(&format!("✗ fetch_url\n  {NOT_ENCRYPTED}"));
+    chat.wait_for("its host is at ::ffff:169.254.169.254, which is this machine");
     chat.wait_for("  url: https://example.org/x\n  fetch_url opens a connection\n");
-    assert_eq!(chat.count("url: http:"), 0, "{}", chat.contents());
+    assert_eq!(chat.count("url: http:") + chat.count("url: https://["), 0, "{}", chat.contents());
     chat.answer("n");
     chat.wait_for("It is not fetched.");
     chat.leave();

@@ -59,25 +59,39 @@ pub(crate) async fn permitted_addresses(
     resolver: &dyn Resolver,
     is_open: fn(&IpAddr) -> bool,
 ) -> Result<Vec<IpAddr>, String> {
-    let found = match url.host() {
-        Some(Host::Ipv4(address)) => vec![address.into()],
-        Some(Host::Ipv6(address)) => vec![address.into()],
-        Some(Host::Domain(name)) => {
+    let found = match (literal_address(url), url.domain()) {
+        (Some(address), _) => vec![address],
+        (None, Some(name)) => {
             let found = resolver.resolve(name).await;
             found.map_err(|_| format!("there is no host {name}, or its name cannot be looked up now"))?
         }
-        None => Vec::new(),
+        (None, None) => Vec::new(),
     };
     if found.is_empty() {
         return Err("its host has no address".to_owned());
     }
     // A name with both public and closed addresses was made to deceive.
-    match found.iter().find(|address| !is_open(address)) {
-        None => Ok(found),
-        Some(closed) => Err(format!(
-            "its host is at {closed}, which is this machine, a private network or none of the web's; that is not fetched"
-        )),
+    found.iter().try_for_each(|address| check_open(address, is_open))?;
+    Ok(found)
+}
+
+/// The address of a host that is written as one, for which no name has to be looked up.
+pub(super) fn literal_address(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(_) => None,
     }
+}
+
+/// Refuses an address that does not satisfy `is_open`.
+pub(super) fn check_open(address: &IpAddr, is_open: fn(&IpAddr) -> bool) -> Result<(), String> {
+    if is_open(address) {
+        return Ok(());
+    }
+    Err(format!(
+        "its host is at {address}, which is this machine, a private network or none of the web's; that is not fetched"
+    ))
 }
 
 /// Whether an address belongs to the public network.
