@@ -46,8 +46,8 @@ extern "C" {
         moved_from: &str,
     );
 
-    /// Commits, together with what is `beside` the files. The answer is the JSON text of a list of paths that are not as they have to be. It rejects as `ask`
-    /// does.
+    /// Commits, together with what is `beside` the files. The answer is the JSON text of a list of paths that are not as
+    /// they have to be. It rejects as `ask` does.
     #[wasm_bindgen(method)]
     fn commit(this: &Batch, beside: Option<&str>) -> Promise;
 

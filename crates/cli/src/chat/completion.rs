@@ -126,9 +126,8 @@ impl Chat {
 
     /// Waits until the list fits what is typed, before a key that could choose from it.
     pub(super) async fn finish_completion(&mut self) {
-        while let Some(found) = self.completion.search.as_mut() {
-            self.completion.found = found.await.unwrap_or_default();
-            self.completion.search = None;
+        while self.completion.search.is_some() {
+            self.completion.found = finished(&mut self.completion.search).await.unwrap_or_default();
             self.complete_with_news();
         }
     }
