@@ -162,8 +162,3 @@ pub use speculation::Speculation;
 pub use task::{task_declaration, task_title, task_tool};
 pub use transcript::{Attachments, Transcript};
 pub use undo_watch::{RestoredFile, UndoReport, UndoWatch};
-
-/// The examples in the README, compiled and run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -110,7 +110,7 @@ fn crates(repository: &Path) -> Result<Vec<PathBuf>, ReleaseError> {
 
 /// The pages that tell a reader where to download something.
 fn pages(repository: &Path) -> Result<Vec<PathBuf>, ReleaseError> {
-    let mut pages = vec![repository.join("README.md"), repository.join("action.yml")];
+    let mut pages = vec![repository.join("release/install.md"), repository.join("action.yml")];
     pages.extend(
         files(&repository.join("docs"))?
             .into_iter()

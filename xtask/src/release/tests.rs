@@ -401,7 +401,7 @@ fn one_command_writes_where_the_repository_is() {
         assert_eq!(address::of(copy.path()).unwrap().as_deref(), Some(url));
         assert_eq!(check(copy.path(), &tag).unwrap(), &tag[1..]);
         assert!(address::set(copy.path(), url).unwrap().is_empty(), "a second time changes nothing");
-        let readme = fs::read_to_string(copy.path().join("README.md")).unwrap();
+        let readme = fs::read_to_string(copy.path().join("release/install.md")).unwrap();
         assert!(readme.contains(&format!("{url}/releases/latest/download/install.sh")), "{readme}");
     }
     // Cargo reads the address, too, in every crate that is published.

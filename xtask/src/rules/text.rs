@@ -6,7 +6,7 @@ use ignore::WalkBuilder;
 
 use super::violations::{RuleError, Violation};
 
-const README_LINES: usize = 140;
+const README_LINES: usize = 90;
 const COMFORTABLE_LINES: usize = 300;
 const MAX_LINES: usize = 600;
 const SOURCE_ENDINGS: [&str; 5] = [".rs", ".ts", ".js", ".mjs", ".sh"];
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn lengths_are_limited() {
-        assert!(violations("README.md", &"line\n".repeat(140)).is_empty());
-        assert_eq!(violations("README.md", &"line\n".repeat(141)), ["README.md"]);
+        assert!(violations("README.md", &"line\n".repeat(90)).is_empty());
+        assert_eq!(violations("README.md", &"line\n".repeat(91)), ["README.md"]);
         assert!(violations("crates/a/src/lib.rs", &"line\n".repeat(600)).is_empty());
         assert_eq!(violations("crates/a/src/lib.rs", &"line\n".repeat(601)), ["crates/a/src/lib.rs"]);
         assert!(violations("Cargo.lock", &"line\n".repeat(5_000)).is_empty());

@@ -8,16 +8,15 @@ use headstart_providers::Recording;
 
 use crate::error::CliError;
 
-/// The bundled files of the sample project.
-const FILES: [(&str, &str); 8] = [
-    (".gitignore", include_str!("../../assets/demo/project/gitignore")),
+/// The bundled files of the sample project. Its tests need only bash and the base system, because the demo has to show
+/// the same on a machine that has nothing else.
+const FILES: [(&str, &str); 6] = [
     ("CHANGELOG.md", include_str!("../../assets/demo/project/CHANGELOG.md")),
     ("README.md", include_str!("../../assets/demo/project/README.md")),
-    ("pyproject.toml", include_str!("../../assets/demo/project/pyproject.toml")),
-    ("tests/__init__.py", ""),
-    ("tests/test_counter.py", include_str!("../../assets/demo/project/tests/test_counter.py")),
-    ("wordcount/__init__.py", include_str!("../../assets/demo/project/wordcount/__init__.py")),
-    ("wordcount/counter.py", include_str!("../../assets/demo/project/wordcount/counter.py")),
+    ("VERSION", include_str!("../../assets/demo/project/VERSION")),
+    ("test.sh", include_str!("../../assets/demo/project/test.sh")),
+    ("tests/count.sh", include_str!("../../assets/demo/project/tests/count.sh")),
+    ("wordcount.sh", include_str!("../../assets/demo/project/wordcount.sh")),
 ];
 
 /// The recording that takes the place of the model.

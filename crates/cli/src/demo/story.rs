@@ -21,6 +21,8 @@ pub(crate) struct Story {
 struct RecordedPrompt {
     prompt: String,
     turns: Vec<RecordedTurn>,
+    /// What takes the place of the last answer if the last call did not run.
+    cut_short: String,
 }
 
 /// The end of the last answer, which the recording itself does not contain.
@@ -42,18 +44,26 @@ impl Story {
                 {
                     answers.push(turn);
                 }
-                RecordedPrompt { prompt, turns: answers }
+                let cut_short = format!("The last call did not run, so \"{prompt}\" ends here.");
+                RecordedPrompt { prompt, turns: answers, cut_short }
             })
             .collect();
-        if let Some(last) = scenes.last_mut().and_then(|scene| scene.turns.last_mut()) {
-            last.text = format!("{} {LAST_WORDS}", last.text);
+        if let Some(last) = scenes.last_mut() {
+            for text in [last.turns.last_mut().map(|turn| &mut turn.text), Some(&mut last.cut_short)]
+                .into_iter()
+                .flatten()
+            {
+                *text = format!("{text} {LAST_WORDS}");
+            }
         }
         Self { scenes, speed }
     }
 
-    /// The first scene that the conversation does not contain yet.
+    /// The first scene that the conversation does not contain yet. There is none once two parts were stopped by a call
+    /// that did not run, because a suggestion that can only fail would come back without end.
     fn next(&self, messages: &[Message]) -> Option<&RecordedPrompt> {
-        self.scenes.iter().find(|scene| !scene.is_told(messages))
+        let refused = model_texts(messages).filter(|text| *text == REFUSED).count();
+        self.scenes.iter().find(|scene| !scene.is_told(messages)).filter(|_| refused < 2)
     }
 
     /// The next answer in a conversation.
@@ -63,9 +73,11 @@ impl Story {
         let answers = turn.iter().filter(|message| message.role == Role::Model).count();
         let next = self.next(before);
         let scene = next.filter(|scene| turn.first().is_some_and(|asked| scene.matches_message(asked)));
-        match scene.and_then(|scene| scene.turns.get(answers)) {
-            Some(_) if ends_in_failure(turn) => says(REFUSED),
-            Some(recorded) => recorded.clone(),
+        match scene.and_then(|scene| Some((scene, scene.turns.get(answers)?))) {
+            Some((scene, recorded)) if ends_in_failure(turn) => {
+                says(if recorded.tool_calls.is_empty() { &scene.cut_short } else { REFUSED })
+            }
+            Some((_, recorded)) => recorded.clone(),
             // Suggestions begin with the second answer, so the first one only reads files.
             None if answers == 0 => looking_turn(),
             None => says(&off_the_path(next)),
@@ -99,7 +111,7 @@ impl RecordedPrompt {
     /// Whether the conversation contains this scene completely.
     fn is_told(&self, messages: &[Message]) -> bool {
         let end = self.turns.last().map_or("", |turn| turn.text.as_str());
-        messages.iter().filter(|message| message.role == Role::Model).flat_map(texts).any(|text| text == end)
+        model_texts(messages).any(|text| text == end || text == self.cut_short)
     }
 }
 
@@ -133,6 +145,10 @@ fn texts(message: &Message) -> impl Iterator<Item = &str> {
         Part::Text { text } => Some(text.as_str()),
         _ => None,
     })
+}
+
+fn model_texts(messages: &[Message]) -> impl Iterator<Item = &str> {
+    messages.iter().filter(|message| message.role == Role::Model).flat_map(texts)
 }
 
 /// Whether a call of the last answer was declined or failed.

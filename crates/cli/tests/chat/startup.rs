@@ -206,7 +206,7 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     let mut git = std::process::Command::new("git");
     let log = git.args(["log", "--stat", "--format=%s", "-1"]).current_dir(&sample).output().unwrap();
     let log = String::from_utf8_lossy(&log.stdout).into_owned();
-    for word in ["Add top", "tests/test_top.py", "CHANGELOG.md", "wordcount/counter.py"] {
+    for word in ["Add top", "tests/top.sh", "CHANGELOG.md", "wordcount.sh"] {
         assert!(log.contains(word), "{log}");
     }
     pty.send("\x04");

@@ -10,11 +10,12 @@ pub struct TestSummary {
 }
 
 impl TestSummary {
-    /// Reads the output of cargo, pytest, unittest, vitest, jest or `go test -v`; `None` if it is none of these, was
-    /// cut in between, or mentions no test (the last part of cargo's output, about examples in the documentation, is
+    /// Reads the output of cargo, pytest, unittest, vitest, jest, `go test -v` or any runner that prints TAP (the Test
+    /// Anything Protocol); `None` if it is none of these, was cut in between, or mentions no test (the last part of cargo's output, about examples in the documentation, is
     /// often all that `tail` leaves).
     pub fn of(output: &str) -> Option<Self> {
-        let found = [cargo, pytest, unittest, vitest, jest, go].into_iter().find_map(|read| read(output));
+        let found =
+            [cargo, pytest, unittest, vitest, jest, go, tap].into_iter().find_map(|read| read(output));
         found.filter(|found| *found != Self::default())
     }
 
@@ -80,6 +81,32 @@ fn go(output: &str) -> Option<TestSummary> {
     (found != TestSummary::default()).then_some(found)
 }
 
+/// `1..3` before or after a line for each test: `ok 1 - name`, `not ok 2 - name`. Tests that are skipped or still to be
+/// written count as neither. An indented line belongs to a test whose own line follows it.
+fn tap(output: &str) -> Option<TestSummary> {
+    let planned =
+        output.lines().find_map(|line| line.strip_prefix("1..")?.split(' ').next()?.parse::<u64>().ok())?;
+    let (mut found, mut said) = (TestSummary::default(), 0);
+    for line in output.lines() {
+        let (count, rest) = match (line.strip_prefix("ok"), line.strip_prefix("not ok")) {
+            (Some(rest), _) => (&mut found.passed, rest),
+            (_, Some(rest)) => (&mut found.failed, rest),
+            _ => continue,
+        };
+        if !(rest.is_empty() || rest.starts_with(' ')) {
+            continue;
+        }
+        said += 1;
+        let directive = rest.rsplit_once("# ").map(|(_, directive)| directive.to_ascii_uppercase());
+        if !directive.is_some_and(|words| words.starts_with("SKIP") || words.starts_with("TODO")) {
+            *count += 1;
+        }
+    }
+    // A test that was planned and has no line could not run.
+    found.failed += planned.saturating_sub(said);
+    Some(found)
+}
+
 /// The numbers before `passed` and `failed` (or `error`, `errors`) among parts of a line.
 fn counts(line: &str, apart: char) -> TestSummary {
     let mut found = TestSummary::default();
@@ -127,6 +154,13 @@ mod tests {
             ("Ran 0 tests in 0.000s\n\nOK\n", None),
             ("Ran away\n\nOK\n", None),
             ("running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored", None),
+            ("ok 1 - a\nnot ok 2 - b # ok\nok 3\n1..3\n", Some("1 failed, 2 passed")),
+            (
+                "TAP version 13\n1..4\nok 1\n    ok 1 - inner\nok 2 # SKIP no disk\nnot ok 3 # TODO\n",
+                Some("1 failed, 1 passed"),
+            ),
+            ("1..0 # SKIP nothing to do\n", None),
+            ("okay\n1..\n", None),
             ("ok  \texample.org/a\t0.002s\n", None),
             ("Finished in 3 s", None),
             ("", None),

@@ -34,6 +34,8 @@ impl TestConversation {
     }
 
     /// Returns the names of the calls and the last text.
+    ///
+    /// `declines` is the name of a tool, or a part of a command, that is declined.
     async fn ask(&mut self, prompt: &str, declines: Option<&str>) -> (Vec<String>, String) {
         let text = |text: &str| Part::Text { text: text.to_owned() };
         self.messages.push(Message { role: Role::User, parts: vec![text(prompt)] });
@@ -55,7 +57,9 @@ impl TestConversation {
             }
             for call in calls {
                 let outcome = match declines {
-                    Some(name) if call.name == name => ToolOutcome::Error("declined".to_owned()),
+                    Some(what) if call.name == what || json!(call.args).to_string().contains(what) => {
+                        ToolOutcome::Error("declined".to_owned())
+                    }
                     _ => ToolOutcome::Output(json!("done")),
                 };
                 let result = ToolResult { id: call.id, name: call.name.clone(), outcome };
@@ -128,5 +132,28 @@ async fn a_call_that_is_declined_is_not_said_to_have_run() {
     assert_eq!(said, REFUSED);
     assert_eq!(talk.suggestion().await, REQUEST);
     let (_, said) = talk.ask(REQUEST, None).await;
-    assert!(said.starts_with("`top(text, number)` is in"), "{said}");
+    assert!(said.starts_with("`top NUMBER` is in"), "{said}");
+}
+
+#[tokio::test]
+async fn a_part_whose_last_call_is_declined_ends_and_the_next_one_is_suggested() {
+    let mut talk = TestConversation::new();
+    talk.ask(REQUEST, None).await;
+    let (_, said) = talk.ask("add tests for top", Some("test.sh")).await;
+    assert!(said.starts_with("The last call did not run"), "{said}");
+    assert_eq!(talk.suggestion().await, "update the changelog");
+    talk.ask("update the changelog", None).await;
+    let (_, said) = talk.ask("commit and push", Some("git push")).await;
+    assert!(said.starts_with("The last call did not run") && said.ends_with(LAST_WORDS), "{said}");
+    assert_eq!(talk.suggestion().await, "");
+}
+
+#[tokio::test]
+async fn what_fails_twice_is_not_suggested_again() {
+    let mut talk = TestConversation::new();
+    for next in [REQUEST, ""] {
+        let (_, said) = talk.ask(REQUEST, Some("edit")).await;
+        assert_eq!(said, REFUSED);
+        assert_eq!(talk.suggestion().await, next);
+    }
 }

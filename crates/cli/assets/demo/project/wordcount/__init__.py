@@ -1,3 +1,0 @@
-from .counter import count
-
-__all__ = ["count"]
