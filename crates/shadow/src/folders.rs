@@ -172,17 +172,22 @@ pub(crate) const MASKED: [&str; 27] = [
     "/proc/scsi",
 ];
 
-/// Parts of paths that mark a folder in which tools keep what they can make again, or write on every run. In a folder
-/// that belongs to a tool as a whole, only its programs count as more than that: `~/.cargo/bin`, `~/go/bin`.
+/// Parts of paths at which tools keep what they can make again, or write on every run. In a folder that belongs to a
+/// tool as a whole, its programs and settings count as more than that: `~/.cargo/bin`, `~/.rustup/settings.toml`.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
-const CACHES: [&str; 27] = [
+const CACHES: [&str; 70] = [
     "/.cache/",
+    "/__pycache__/",
     "/.cargo/registry/",
     "/.cargo/git/",
-    "/.cargo/.package-cache/",
-    "/.cargo/.global-cache/",
-    "/.rustup/",
+    // And what it adds to these names: `.package-cache-mutate`, `.global-cache-journal`.
+    "/.cargo/.package-cache",
+    "/.cargo/.global-cache",
+    "/.rustup/tmp/",
+    "/.rustup/downloads/",
+    "/.rustup/update-hashes/",
     "/.npm/",
+    "/.node-gyp/",
     "/.yarn/",
     "/.local/share/pnpm/",
     "/.local/share/uv/",
@@ -190,19 +195,58 @@ const CACHES: [&str; 27] = [
     "/.config/",
     "/.gradle/",
     "/.m2/",
+    "/.ivy2/",
+    "/.sbt/",
+    "/.konan/",
+    "/.android/",
+    "/.java/",
     "/.deno/",
     "/.bun/install/",
     "/go/pkg/",
     "/.nvm/.cache/",
+    "/.volta/cache/",
+    "/.volta/log/",
+    "/.volta/tmp/",
+    "/.volta/volta.lock/",
     "/.pyenv/shims/",
     "/.rbenv/shims/",
+    "/.asdf/downloads/",
+    "/.asdf/tmp/",
+    "/.sdkman/tmp/",
     "/.gem/",
-    "/.node_repl_history/",
-    "/.python_history/",
-    "/.lesshst/",
-    "/.wget-hsts/",
+    "/.bundle/cache/",
+    "/.composer/cache/",
+    "/.ccache/",
+    "/.nuget/",
+    "/.dotnet/",
+    "/.templateengine/",
+    "/.pub-cache/",
+    "/.dart-tool/",
+    "/.dartServer/",
+    "/.hex/",
+    "/.mix/",
+    "/.cabal/logs/",
+    "/.cabal/packages/",
+    "/.cabal/store/",
+    "/.stack/",
+    "/.julia/",
+    "/.swiftpm/",
+    "/.ipython/",
+    "/.hypothesis/",
+    "/.matplotlib/",
+    "/.nv/",
     "/.pki/",
-    "/.java/",
+    "/.rnd/",
+    "/.bash_history/",
+    "/.irb_history/",
+    "/.node_repl_history/",
+    "/.psql_history/",
+    "/.python_history/",
+    "/.sqlite_history/",
+    "/.lesshst/",
+    "/.viminfo/",
+    "/.wget-hsts/",
+    "/.electron-gyp/",
 ];
 
 /// Whether a path outside the workspace is one to which tools write without anybody expecting to find it.
@@ -243,18 +287,32 @@ mod tests {
 
     #[test]
     fn a_program_that_is_installed_is_no_cache() {
-        for path in
-            ["/home/ada/bin/tool", "/home/ada/.cargo/bin/tool", "/home/ada/go/bin/tool", "/home/ada/notes"]
-        {
-            assert!(!is_cache(std::path::Path::new(path)), "{path}");
+        for path in [
+            "bin/tool",
+            ".cargo/bin/tool",
+            ".cargo/config.toml",
+            ".rustup/settings.toml",
+            "go/bin/tool",
+            "notes",
+            ".ccache-notes",
+        ] {
+            let path = format!("/home/ada/{path}");
+            assert!(!is_cache(std::path::Path::new(&path)), "{path}");
         }
         for path in [
-            "/home/ada/.cache/x",
-            "/home/ada/.cargo/registry/index/a",
-            "/home/ada/go/pkg/mod/a",
-            "/home/ada/.cargo/.package-cache",
+            ".cache/x",
+            ".cargo/registry/index/a",
+            ".cargo/.package-cache",
+            ".cargo/.package-cache-mutate",
+            ".cargo/.global-cache-journal",
+            ".rustup/tmp/a",
+            "go/pkg/mod/a",
+            ".npm/_logs/a.log",
+            ".volta/volta.lock",
+            ".local/lib/python3.11/site-packages/a/__pycache__/b.pyc",
         ] {
-            assert!(is_cache(std::path::Path::new(path)), "{path}");
+            let path = format!("/home/ada/{path}");
+            assert!(is_cache(std::path::Path::new(&path)), "{path}");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use headstart_shadow::{Network, Options, Prepared, View};
@@ -19,6 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_mount_over_which_nothing_is_shown_is_closed_all_the_same", || mounted("covered")),
     ("a_workspace_reached_through_a_link_is_where_the_link_leads", a_workspace_reached_through_a_link),
     ("tools_of_the_home_are_there_without_credentials", tools_of_the_home),
+    ("what_is_opened_outside_and_left_as_it_was_is_no_write", what_is_left_as_it_was),
     ("what_is_shared_is_written_and_what_is_beside_it_is_not", what_is_shared),
     ("the_machines_network_brings_no_socket_of_its_programs", the_machines_network),
 ];
@@ -152,6 +154,50 @@ fn tools_of_the_home() {
     outside.sort();
     assert_eq!(outside, [".cargo/bin/new", ".cargo/bin/tool", "bin/mine"]);
     assert_eq!(crate::state::state(&home), before);
+}
+
+/// Programs open files of their tools for writing to lock them, and touch them; the kernel copies such a file although it
+/// is as it was. Whatever differs at the end is a write.
+fn what_is_left_as_it_was() {
+    if tier().copies() {
+        // The folders of tools are read-only.
+        return;
+    }
+    let place = Place::with(&[]);
+    let home = place.home();
+    let tool = home.join("go");
+    fs::create_dir_all(tool.join("bin")).unwrap();
+    let large = "x".repeat(100_000);
+    for (file, content) in
+        [("lock", ""), ("bin/go", "program"), ("settings", large.as_str()), ("other", "other")]
+    {
+        fs::write(tool.join(file), content).unwrap();
+        fs::set_permissions(tool.join(file), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    std::os::unix::fs::symlink("bin/go", tool.join("link")).unwrap();
+    let mut view = place.view();
+    let inside = |line: &str| format!("cd '{}' && {line}", tool.display());
+    for (line, expected) in [
+        (
+            "for file in lock bin/go settings; do exec 3<>$file; touch $file; chmod 600 $file; chmod 644 $file; done",
+            vec![],
+        ),
+        ("cp settings again && mv again settings; ln -sf bin/go link; rm lock; touch lock", vec![]),
+        ("chmod 755 lock", vec!["lock"]),
+        ("printf y | dd of=settings bs=1 seek=99999 conv=notrunc 2> /dev/null", vec!["lock", "settings"]),
+        ("printf programs > bin/go; ln -sf lock link", vec!["bin/go", "link", "lock", "settings"]),
+        ("rm other && ln -s settings other", vec!["bin/go", "link", "lock", "other", "settings"]),
+        (
+            "chmod 644 lock; printf x | dd of=settings bs=1 seek=99999 conv=notrunc 2> /dev/null",
+            vec!["bin/go", "link", "other"],
+        ),
+    ] {
+        let output = crate::place::sh(&mut view, &inside(line));
+        let mut found = output.refused.outside;
+        found.sort();
+        let expected: Vec<_> = expected.into_iter().map(|path| tool.join(path)).collect();
+        assert_eq!(found, expected, "{line}");
+    }
 }
 
 /// A name, a line of the shell that mounts something, and a test. The test is given processes that were prepared before
