@@ -13,6 +13,7 @@ mod filter;
 mod ignored;
 mod init;
 mod mountinfo;
+mod no_namespaces;
 mod outer;
 mod outside;
 mod read;

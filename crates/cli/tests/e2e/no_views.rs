@@ -41,10 +41,11 @@ fn where_the_system_refuses_views_a_command_that_writes_is_a_boundary_and_nothin
     let line = check.json().pop().unwrap();
     assert_eq!((check.code, &line["view"], &line["trials"]), (Some(1), &json!(null), &json!([])), "{check}");
     let why = line["why"].as_str().unwrap();
-    assert!(why.contains("unshare") && why.contains("No space left on device"), "{why}");
+    assert!(why.contains("sudo sysctl -w user.max_user_namespaces=") && !why.contains("No space"), "{why}");
 
     let run = ["shadow", "run", "--", "touch", "made.txt"];
-    refused_views(&session, &run).assert_refused(125, &["there is no view here", "unshare"]);
+    refused_views(&session, &run)
+        .assert_refused(125, &["this system gives no view", "user.max_user_namespaces is 0"]);
 
     let recording = json!({"turns": [
         {"toolCalls": [shell("cat Cargo.toml"), shell("echo x > made.txt; cargo test")]}, {"text": "never said"},

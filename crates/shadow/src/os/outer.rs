@@ -14,7 +14,7 @@ use rustix::process::{
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::channel::Channel;
-use super::{again, init, refused};
+use super::{again, init, no_namespaces, refused};
 use crate::{Network, Refusal};
 
 /// The capabilities that the first process needs to build the root folder and to restrict itself. It keeps none of
@@ -66,7 +66,7 @@ fn start(network: Network) -> Result<(Fork, OwnedFd), Refusal> {
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWUTS
         | CloneFlags::CLONE_NEWCGROUP;
-    unshare(namespaces).map_err(|error| refused("unshare", "user namespace and the others", error))?;
+    unshare(namespaces).map_err(no_namespaces::refusal)?;
     let write =
         |path: &str, text: String| fs::write(path, text).map_err(|error| refused("write", path, error));
     write("/proc/self/setgroups", "deny".to_owned())?;

@@ -84,9 +84,17 @@ impl Parts {
         let options = [("ptmxmode", Some("0666")), ("mode", Some("0620"))];
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let terminals = mounted("devpts", &options, attributes)?;
-        let processes = mounted("proc", &[], own_attributes() | MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
+        let processes = mounted("proc", &[], own_attributes() | MountAttrFlags::MOUNT_ATTR_NOEXEC)
+            .map_err(|refusal| Refusal { message: covered(&refusal.message), ..refusal })?;
         Ok(Self { devices, terminals, processes })
     }
+}
+
+/// The kernel gives no new `/proc` where parts of the machine's are covered.
+fn covered(message: &str) -> String {
+    format!(
+        "{message}; a container that covers parts of /proc forbids it: start it with `--security-opt systempaths=unconfined` (podman: `unmask=ALL`)"
+    )
 }
 
 /// Builds the root and enters it.
