@@ -74,10 +74,12 @@ impl Story {
         let next = self.next(before);
         let scene = next.filter(|scene| turn.first().is_some_and(|asked| scene.matches_message(asked)));
         match scene.and_then(|scene| Some((scene, scene.turns.get(answers)?))) {
-            Some((scene, recorded)) if ends_in_failure(turn) => {
-                says(if recorded.tool_calls.is_empty() { &scene.cut_short } else { REFUSED })
-            }
-            Some((_, recorded)) => recorded.clone(),
+            Some((scene, recorded)) => match failed_call(turn) {
+                // The parts that follow rest on edits, but on no command.
+                Some("shell") if recorded.tool_calls.is_empty() => says(&scene.cut_short),
+                Some(_) => says(REFUSED),
+                None => recorded.clone(),
+            },
             // Suggestions begin with the second answer, so the first one only reads files.
             None if answers == 0 => looking_turn(),
             None => says(&off_the_path(next)),
@@ -151,12 +153,15 @@ fn model_texts(messages: &[Message]) -> impl Iterator<Item = &str> {
     messages.iter().filter(|message| message.role == Role::Model).flat_map(texts)
 }
 
-/// Whether a call of the last answer was declined or failed.
-fn ends_in_failure(turn: &[Message]) -> bool {
+/// The tool of a call of the last answer that was declined or failed.
+fn failed_call(turn: &[Message]) -> Option<&str> {
     let results = turn.iter().rev().take_while(|message| message.role == Role::Tool);
-    results.flat_map(|message| &message.parts).any(
-        |part| matches!(part, Part::ToolResult(result) if matches!(result.outcome, ToolOutcome::Error(_))),
-    )
+    results.flat_map(|message| &message.parts).find_map(|part| match part {
+        Part::ToolResult(result) if matches!(result.outcome, ToolOutcome::Error(_)) => {
+            Some(result.name.as_str())
+        }
+        _ => None,
+    })
 }
 
 #[cfg(test)]
