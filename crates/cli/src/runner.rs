@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use headstart_agent::native::real_path;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Confinement;
-use headstart_tool_gate::DenyRules;
+use headstart_tool_gate::{ConditionalCommand, DenyRules};
 use headstart_toolbox::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PARTIAL_OUTPUT_BYTES, PartialOutput,
     SecretAccess, ToolError, ViewId, ViewOutput, ViewRequest, ViewSupport,
@@ -160,6 +160,12 @@ impl BashRunner {
         };
         process.current_dir(directory).env_clear().envs(environment);
         Ok(PreparedCommand { process, is_confined, scratch })
+    }
+
+    /// Why a command that nobody is asked about would not run on this machine; `None` if nothing speaks against it.
+    pub(crate) async fn objection(&self, command: &ConditionalCommand) -> Option<String> {
+        let proven = machine::prove(command, &self.root, &self.git, &self.clean).await;
+        proven.err().map(|need| need.reason())
     }
 
     /// Runs a command. A signal that asks this process to end is passed on to all processes of the command; those that

@@ -35,6 +35,11 @@ impl Git {
         Err(why())
     }
 
+    /// Its version, major and minor.
+    pub fn version(&self) -> (u32, u32) {
+        match *self {}
+    }
+
     /// All settings that apply in a work tree.
     pub fn settings(
         &self,

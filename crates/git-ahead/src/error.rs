@@ -49,7 +49,7 @@ pub enum GitError {
         reason: String,
     },
     /// There is no git, or it is too old.
-    #[error("{reason}; install git 2.45 or later")]
+    #[error("{reason}; install git 2.34 or later")]
     NoGit {
         /// What was found.
         reason: String,

@@ -8,7 +8,8 @@ const SETTINGS: [(&str, &str); 17] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.bigFileThreshold", "64m"),
-    ("core.fsmonitor", "false"),
+    // Before git 2.36, any other value is the name of a program.
+    ("core.fsmonitor", ""),
     ("core.hooksPath", "/dev/null"),
     ("core.logAllRefUpdates", "true"),
     ("core.sharedRepository", "umask"),
@@ -39,7 +40,12 @@ pub fn no_programs() -> impl Iterator<Item = (String, String)> {
         [(format!("GIT_CONFIG_KEY_{place}"), key), (format!("GIT_CONFIG_VALUE_{place}"), value)]
     });
     let count = ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string());
-    settings.chain([count, ("GIT_NO_LAZY_FETCH".to_owned(), "1".to_owned())])
+    let fetch_nothing = [
+        ("GIT_NO_LAZY_FETCH", "1"),
+        // For a git before 2.45, which does not know the other: no transport has an empty name, so none is allowed.
+        ("GIT_ALLOW_PROTOCOL", ""),
+    ];
+    settings.chain([count]).chain(fetch_nothing.map(|(name, value)| (name.to_owned(), value.to_owned())))
 }
 
 /// One setting of git.

@@ -1,6 +1,7 @@
 //! A command line that is handed out only after a look at the facts of the machine on which the gate's verdict
 //! depends.
 
+mod old_git;
 mod repository;
 
 use std::collections::BTreeMap;
@@ -70,6 +71,8 @@ pub struct ConditionalCommand {
     line: String,
     environment: Arc<BTreeMap<String, String>>,
     git: Option<GitNeeds>,
+    /// The environment for a git that cannot be kept from reading attributes.
+    of_old_git: BTreeMap<String, String>,
 }
 
 /// A command that may run now, because [`Probes`] showed a moment ago what it needs.
@@ -149,16 +152,19 @@ impl ConditionalCommand {
     /// run it.
     pub fn allowed(written: &str, hardened: Option<&Hardened>) -> Self {
         let Some(hardened) = hardened else { return Self::approved(written) };
+        let of_old_git = hardened.git.as_ref().map(|_| old_git::environment(&hardened.environment));
         Self {
             line: hardened.command.as_deref().unwrap_or(written).to_owned(),
             environment: Arc::clone(&hardened.environment),
             git: hardened.git.clone(),
+            of_old_git: of_old_git.unwrap_or_default(),
         }
     }
 
     /// A command that the user approved as it is written, for which nothing has to be checked.
     pub fn approved(written: &str) -> Self {
-        Self { line: written.to_owned(), environment: Arc::default(), git: None }
+        let (environment, of_old_git) = (Arc::default(), BTreeMap::new());
+        Self { line: written.to_owned(), environment, git: None, of_old_git }
     }
 
     /// Hands out the command once `probes` show all that it needs.
@@ -167,10 +173,14 @@ impl ConditionalCommand {
     ///
     /// What has to be looked up next, or why the command must not run.
     pub fn prove(&self, probes: &Probes) -> Result<ProvenCommand<'_>, Unproven> {
+        let mut environment = &*self.environment;
         if let Some(git) = &self.git {
-            repository::check(git, probes)?;
+            let version = repository::check(git, probes)?;
+            if old_git::reads_attributes(version) {
+                environment = &self.of_old_git;
+            }
         }
-        Ok(ProvenCommand { line: &self.line, environment: &self.environment })
+        Ok(ProvenCommand { line: &self.line, environment })
     }
 
     /// As [`prove`](Self::prove), for an executor that can answer each probe at once.

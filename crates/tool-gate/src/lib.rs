@@ -27,7 +27,7 @@
 //!
 //! - The gate knows text only. A symbolic link inside the workspace that leads out of it has to be refused by the
 //!   tree that opens the path, and for a command by the executor.
-//! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.45 or later), and the
+//! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.34 or later), and the
 //!   executor to run a command in [`clean_environment`] plus the verdict's [`Hardened`] form, under a time limit.
 //! - What no option of git rules out (`.git/info/attributes`, a `core.worktree` outside) the executor has to check
 //!   before it runs a command. A [`ConditionalCommand`] asks for it, and hands out its line only to an executor that

@@ -227,8 +227,10 @@ impl Hardened {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GitNeeds {
-    /// `git version` must be at least this, major and minor, because older ones do not know all variables of the
-    /// [hardened form](Hardened::environment).
+    /// From this version on, major and minor, git knows all variables of the
+    /// [hardened form](Hardened::environment). With an older one, from 2.34 on, `prove` demands more: the
+    /// repository's configuration must define no filter, no diff or merge program, no promisor remote and no
+    /// include, as far as that version could not be kept from heeding them.
     pub version: (u32, u32),
     /// Folders of the workspace from which git looks for a repository; `.` is the workspace itself.
     pub folders: Vec<String>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use headstart_git_ahead::GitError;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::ConditionalCommand;
+use headstart_tool_gate::{ConditionalCommand, Gate, GateContext};
 use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, ViewSupport};
 use serde::Serialize;
 use tokio::net::TcpStream;
@@ -95,7 +95,7 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
     };
     checks.push(model(&config, context).await);
     checks.push(state(context));
-    checks.push(git(place));
+    checks.push(git(place).await);
     checks.push(commands(place).await);
     checks.extend(views_and_servers(&config, &workspace, context));
     checks.extend(agents(context).await);
@@ -174,16 +174,29 @@ fn state(context: &Context) -> DoctorCheck {
     DoctorCheck::ok("state", format!("{}{is_new}", folder.display()))
 }
 
-fn git(workspace: &Path) -> DoctorCheck {
+async fn git(workspace: &Path) -> DoctorCheck {
     match git::find(workspace) {
-        Ok(_) if workspace.join(".git").is_dir() => {
-            DoctorCheck::ok("git", "new enough that commits can run ahead")
+        Ok(git) if workspace.join(".git").is_dir() => {
+            if let Some(why) = why_git_does_not_read(workspace).await {
+                return DoctorCheck::limited("git", why)
+                    .help("until then git commands stop work ahead and ask");
+            }
+            let (major, minor) = git.version();
+            DoctorCheck::ok("git", format!("{major}.{minor}, new enough that commits can run ahead"))
         }
         Ok(_) => DoctorCheck::ok("git", "there is no repository in this folder"),
         Err(error @ GitError::Unsupported { .. }) => DoctorCheck::limited("git", error.to_string()),
         Err(error) => DoctorCheck::limited("git", error.to_string())
-            .help("without it commits do not run ahead: they stop it and ask"),
+            .help("without it git commands do not run ahead: they stop it and ask; all else works"),
     }
+}
+
+/// Why git would not run in a command that nobody is asked about; `None` if nothing speaks against it.
+async fn why_git_does_not_read(workspace: &Path) -> Option<String> {
+    let rules = GateContext { workspace: workspace.to_str()?.to_owned(), ..GateContext::default() };
+    let verdict = Gate::new().judge_command("git status", &rules);
+    let command = ConditionalCommand::allowed("git status", verdict.hardened.as_ref());
+    BashRunner::new(workspace.to_owned()).objection(&command).await
 }
 
 /// Runs a command as work ahead does, without asking anybody.

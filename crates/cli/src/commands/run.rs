@@ -45,7 +45,11 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
     };
     let is_json = context.output.is_json();
     let kept = if is_json { AttachedOutput::Kept { most: MOST_TOLD } } else { AttachedOutput::Inherited };
-    let ended = match BashRunner::new(workspace.into()).run_attached(&request, kept).await {
+    let runner = BashRunner::new(workspace.into());
+    if let Some(why) = runner.objection(&request.command).await {
+        return not_run(&why, context);
+    }
+    let ended = match runner.run_attached(&request, kept).await {
         Ok(ended) => ended,
         Err(error) => return not_run(&error.to_string(), context),
     };

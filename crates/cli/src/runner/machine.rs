@@ -101,3 +101,6 @@ async fn ask(environment: &BTreeMap<OsString, OsString>) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(test, unix))]
+mod attacks;

@@ -162,6 +162,27 @@ fn git_runs_hardened() {
     assert_eq!(alias.stdout, "", "{alias}");
 }
 
+/// The product would run a command that fails although the plain one, about which it asks, works.
+#[test]
+fn the_hook_is_silent_where_git_would_not_run_hardened() {
+    let session = session();
+    session.write("project/a.txt", "one\n").make_repository(&["init", "-q"]);
+    let silent = |expected: &str| {
+        let answer = hook(&session, &["claude-code"], &asks(&session, "git log -1"));
+        assert_eq!((answer.stdout.as_str(), answer.code), ("", Some(0)), "{answer}");
+        let check = session.run(&["hook", "claude-code", "--check", "git log -1"]);
+        assert!(check.stdout.contains("no answer") && check.stdout.contains(expected), "{check}");
+        // Commands without git are not concerned.
+        let other = hook(&session, &["claude-code"], &asks(&session, "cat a.txt"));
+        assert!(line_of(&other).is_some(), "{other}");
+    };
+    session.write("project/.git/info/attributes", "* filter=x\n");
+    silent(".git/info/attributes may name programs for git to run");
+    session.write("project/.git/info/attributes", "");
+    session.git(&["config", "core.worktree", "/"]);
+    silent("sets core.worktree");
+}
+
 fn in_users_shell_without_files(session: &Session, line: &str) -> std::process::Output {
     session.write("home/.bashrc", "");
     in_users_shell(session, line)

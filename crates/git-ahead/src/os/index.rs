@@ -9,6 +9,7 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::folder;
+use super::private::Layout;
 use super::program::{Git, RepositoryPaths};
 use crate::{GitError, Index, IndexEntry, ObjectName, Staged};
 
@@ -69,13 +70,26 @@ pub(super) fn apply(
     if !write_draft(git, at, &folder, index, direction, draft)? {
         return remove_if_there(&folder, draft);
     }
-    if !folder.exists("info/attributes") {
-        // Refreshing notes that the files are as they were written, so that git need not read them later. That some
-        // differ is not a failure.
-        let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
-        let _ = git.try_ask(&at.with_index(at.folder.join(draft)), "update-index", &options, b"")?;
-    }
+    // Without this note git reads the files again later, and nothing is lost.
+    let _ = refresh(git, at, draft);
     folder.rename(draft, &folder, "index").map_err(folder::io_error("index"))
+}
+
+/// Notes in the draft which files are as they were written, so that git need not read them later. That some differ is
+/// not a failure.
+///
+/// For this git reads the files of the work tree, through the filters that their attributes name. So it works from a
+/// repository whose configuration we wrote and which defines none; only a git from 2.41 on could be kept from the
+/// attributes.
+fn refresh(git: &Git, at: &RepositoryPaths, draft: &str) -> Result<(), GitError> {
+    let io = |source| GitError::Io { path: std::env::temp_dir().display().to_string(), source };
+    let home = tempfile::Builder::new().prefix("git-").tempdir().map_err(io)?;
+    super::private::write(&folder::open(home.path())?, "HEAD", b"ref: refs/heads/main\n")?;
+    let layout = Layout { format: at.format, is_reftable: false };
+    let own = super::private::make(home.path(), layout, &at.folder.join("objects"))?;
+    let own = RepositoryPaths { work_tree: at.work_tree.clone(), ..own };
+    let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
+    git.try_ask(&own.with_index(at.folder.join(draft)), "update-index", &options, b"").map(drop)
 }
 
 /// Has git check the paths: it refuses those that lead into `.git` or out of the work tree.

@@ -6,6 +6,9 @@ use super::{Repository, Snapshot, folder, objects};
 use crate::{GitChange, GitError, MergeCheck, ObjectName, Offer, RefChange, RefName};
 use headstart_overlay_fs::Direction;
 
+/// The first version whose `merge-tree` merges two commits, with `--write-tree`.
+const MERGES_TREES: (u32, u32) = (2, 38);
+
 impl Repository {
     /// Finds out what can be done with the commits of a change whose accept was a conflict; `None` if it has no
     /// commits. Nothing is written to the repository.
@@ -34,6 +37,9 @@ impl Repository {
         }
         let options = ["rev-parse", "--verify", "-q", "HEAD^{commit}"];
         if self.git.try_ask(at, "rev-parse", &options, b"")?.is_err() {
+            return Ok(MergeCheck::Unknown);
+        }
+        if self.git.version() < MERGES_TREES {
             return Ok(MergeCheck::Unknown);
         }
         let options = ["merge-tree", "--write-tree", "--no-messages", "HEAD", tip.as_str()];

@@ -17,18 +17,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{GitError, ObjectFormat, Setting, no_programs, version_in};
 
-/// The first version that can be told to fetch no missing objects.
-const LEAST: (u32, u32) = (2, 45);
+/// The oldest version with which all of this was tried. It needs settings in variables (2.31) and a user's own that can
+/// be left out (2.32).
+const LEAST: (u32, u32) = (2, 34);
 /// The longest time for one git command, before it is ended.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest answer that is held in memory, in bytes.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
-/// The system's git, 2.45 or later.
+/// The system's git, 2.34 or later.
 #[derive(Debug, Clone)]
 pub struct Git {
     program: PathBuf,
     path: OsString,
+    version: (u32, u32),
 }
 
 /// The repository that a git command works on.
@@ -58,17 +60,22 @@ impl Git {
         let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
         let none = || GitError::NoGit { reason: "there is no git".to_owned() };
         let found = folders.map(|folder| folder.join("git")).find(|file| is_file(file));
-        let git = Self { program: found.ok_or_else(none)?, path: path.to_owned() };
-        git.check_version()?;
+        let mut git = Self { program: found.ok_or_else(none)?, path: path.to_owned(), version: LEAST };
+        git.version = git.checked_version()?;
         Ok(git)
     }
 
-    fn check_version(&self) -> Result<(), GitError> {
+    /// Its version, major and minor.
+    pub const fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    fn checked_version(&self) -> Result<(u32, u32), GitError> {
         let at = RepositoryPaths::new(PathBuf::from("/"), PathBuf::from("/"), ObjectFormat::Sha1);
         let told = self.ask(&at, "version", &["version"], b"")?;
         let told = String::from_utf8_lossy(&told);
         match version_in(&told) {
-            Some(version) if LEAST <= version => Ok(()),
+            Some(version) if LEAST <= version => Ok(version),
             _ => Err(GitError::NoGit { reason: format!("this is {}", told.trim()) }),
         }
     }

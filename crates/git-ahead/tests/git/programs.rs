@@ -15,6 +15,8 @@ fn neither_hooks_nor_configuration_nor_attributes_start_a_program() {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let program = program.to_str().unwrap();
     world.write(".gitattributes", "* filter=x merge=x diff=x\n");
+    fs::create_dir_all(world.user().join(".git/info")).unwrap();
+    fs::write(world.user().join(".git/info/attributes"), "* filter=x merge=x diff=x\n").unwrap();
     world.git(&["add", "."]);
     world.git(&["commit", "-qm", "attributes"]);
     let work = world.work("echo more >> a.txt; git commit -qam second; git tag v1");
@@ -103,4 +105,36 @@ fn hooks_of_the_project_run_in_the_view_only() {
     world.accepted(&work);
     assert_eq!(world.git(&["show", "HEAD:formatted.txt"]), "formatted\n");
     assert_eq!(world.status(), "");
+}
+
+/// Git fetches a missing object from a promisor remote, and the repository says by which program.
+#[test]
+fn nothing_that_is_missing_is_fetched() {
+    let world = World::new();
+    let ran = world.path.join("ran");
+    let program = world.path.join("program");
+    fs::write(&program, format!("#!/bin/sh\necho \"$0 $@\" >> {}\n", ran.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let work = world.work("echo more >> a.txt; git commit -qam second");
+    // A tree on which the new commit is built is gone from the user's repository.
+    let tree = world.git(&["rev-parse", "HEAD^{tree}"]);
+    let (first, rest) = tree.trim().split_at(2);
+    fs::remove_file(world.user().join(".git/objects").join(first).join(rest)).unwrap();
+    let plain = fs::read_to_string(world.user().join(".git/config")).unwrap();
+    let program = program.to_str().unwrap();
+    let urls =
+        [format!("ext::{program}"), "ssh://host/x".to_owned(), world.user().to_str().unwrap().to_owned()];
+    for url in urls {
+        let remote = format!(
+            "{plain}\tsshCommand = {program}\n[remote \"x\"]\n\turl = {url}\n\tpromisor = true\n\tuploadpack = {program}\n\
+             [protocol]\n\tallow = always\n[fetch]\n\tbundleURI = http://127.0.0.1:1/\n"
+        );
+        fs::write(world.user().join(".git/config"), remote).unwrap();
+        let _ = world.accept(&work);
+        let _ = world.repository().offer(work.git.as_ref().unwrap(), "1");
+        let _ = world.repository().keep(work.git.as_ref().unwrap(), "1");
+        assert!(!ran.exists(), "{url}: {}", fs::read_to_string(&ran).unwrap_or_default());
+    }
+    let git = crate::world::git_command(&world.user()).args(["cat-file", "-p", tree.trim()]).output();
+    assert!(ran.exists(), "the user's own git runs it: {git:?}");
 }

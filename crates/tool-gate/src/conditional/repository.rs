@@ -3,6 +3,9 @@
 //! A repository whose own folder lies outside the workspace (a linked worktree, an alternate object store) is checked
 //! as far as the executor answers; a command that runs below a confinement cannot read it anyway.
 
+use std::fmt;
+
+use super::old_git::{self, Version};
 use super::{Probe, Probed, Probes, Unproven};
 use crate::GitNeeds;
 
@@ -12,125 +15,183 @@ const MAX_PROBES: usize = 512;
 /// Words that make an attribute name a program, and `[attr]`, which defines an attribute that may stand for one.
 const NAMES_PROGRAMS: [&[u8]; 4] = [b"filter", b"diff", b"merge", b"[attr]"];
 
-/// Why a command must not run, in words that the model is told.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why a command must not run. Its text is for the model; [`reason`](Self::reason) is a part of it, for a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnmetNeed {
     /// This git is older than the first version that can be kept from starting programs.
-    #[error(
-        "the command was not run: git here is {}.{}, and only from {}.{} on can it be kept from running programs that a repository \
-         names; use other tools than git until the user has answered", found.0, found.1, least.0, least.1
-    )]
     OldGit {
         /// The version of this git.
         found: (u32, u32),
         /// The first version that will do.
         least: (u32, u32),
     },
+    /// A configuration may make this git start a program or open a connection, which a newer one can be kept from.
+    OldGitWithPrograms {
+        /// The file, as the model knows it.
+        path: String,
+        /// The version of this git.
+        found: (u32, u32),
+        /// The first version that can be kept from it.
+        least: (u32, u32),
+    },
     /// The executor found no version of git.
-    #[error("the command was not run: there is no git here that tells its version")]
     NoGit,
     /// A file may make git start a program.
-    #[error(
-        "the command was not run: {path} may name programs for git to run; use other tools than git until the user has answered"
-    )]
     NamesPrograms {
         /// The file, as the model knows it.
         path: String,
     },
     /// A configuration sets `core.worktree` outside the workspace, or to something that cannot be read.
-    #[error(
-        "the command was not run: {path} sets core.worktree, and git may read outside the workspace; use other tools than git until \
-         the user has answered"
-    )]
     WorkTreeOutside {
         /// The file, as the model knows it.
         path: String,
     },
     /// The executor cannot tell what a path holds.
-    #[error(
-        "the command was not run: it cannot be told what git finds at {path}; use other tools than git until the user has answered"
-    )]
     Unknown {
         /// What was looked for.
         path: String,
     },
 }
 
-/// Whether `probes` show all of `needs`.
-pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
-    match seen(probes, Probe::GitVersion)? {
-        Probed::Version(major, minor) if needs.version <= (*major, *minor) => {}
+impl UnmetNeed {
+    /// What stands in the way, and what to install if that helps.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::OldGit { found, least } => format!(
+                "git here is {}.{}, and only from {}.{} on can it be kept from running programs that a repository names; install a newer one",
+                found.0, found.1, least.0, least.1
+            ),
+            Self::OldGitWithPrograms { path, found, least } => format!(
+                "{path} may have git run a program or fetch something, and git here is {}.{}, which cannot be kept from that; git {}.{} can",
+                found.0, found.1, least.0, least.1
+            ),
+            Self::NoGit => {
+                let (major, minor) = old_git::OLDEST;
+                format!("there is no git here that tells its version; install git {major}.{minor} or later")
+            }
+            Self::NamesPrograms { path } => format!("{path} may name programs for git to run"),
+            Self::WorkTreeOutside { path } => {
+                format!("{path} sets core.worktree, and git may read outside the workspace")
+            }
+            Self::Unknown { path } => format!("it cannot be told what git finds at {path}"),
+        }
+    }
+}
+
+impl fmt::Display for UnmetNeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = self.reason();
+        write!(f, "the command was not run: {reason}; use other tools than git until the user has answered")
+    }
+}
+
+impl std::error::Error for UnmetNeed {}
+
+/// Whether `probes` show all of `needs`. The answer is the version of git.
+pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<Version, Unproven> {
+    let version = match seen(probes, Probe::GitVersion)? {
+        Probed::Version(major, minor) if old_git::OLDEST <= (*major, *minor) => (*major, *minor),
         Probed::Version(major, minor) => {
-            return Err(unmet(UnmetNeed::OldGit { found: (*major, *minor), least: needs.version }));
+            return Err(unmet(UnmetNeed::OldGit { found: (*major, *minor), least: old_git::OLDEST }));
         }
         _ => return Err(unmet(UnmetNeed::NoGit)),
-    }
+    };
+    let check = Check { needs, probes, version };
     for folder in &needs.folders {
         match seen(probes, Probe::Folder(folder.clone()))? {
             // Git follows a link, so the repository is looked for where it leads.
-            Probed::Folder(real) => {
-                let kept = real.split('/').any(|name| name.eq_ignore_ascii_case(".git"));
-                for above in ancestors(real) {
-                    if kept {
-                        // A folder within `.git` may be a repository itself, as that of a submodule is.
-                        check_repository(above, needs, probes)?;
-                    }
-                    check_dot_git(&join(above, ".git"), needs, probes)?;
-                }
-            }
+            Probed::Folder(real) => check.folder(real)?,
             // Git starts in none of these: the command fails there, or the executor refuses the folder.
             Probed::Absent | Probed::Outside => {}
             _ => return Err(unknown(folder)),
         }
     }
-    Ok(())
+    Ok(version)
 }
 
-/// Checks a repository by its `.git`, which is a folder, or a file that names one. A linked worktree also has a
-/// common folder.
-fn check_dot_git(dot_git: &str, needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
-    let mut own = dot_git.to_owned();
-    if let Some(text) = text_of(dot_git, probes)?
-        && let Some(target) = text.trim_end_matches(['\n', '\r']).strip_prefix("gitdir: ")
-    {
-        own = join(parent(dot_git), target);
-    }
-    check_repository(&own, needs, probes)?;
-    match text_of(&join(&own, "commondir"), probes)? {
-        Some(text) => check_repository(&join(&own, text.trim_end_matches(['\n', '\r'])), needs, probes),
-        None => Ok(()),
-    }
+struct Check<'a> {
+    needs: &'a GitNeeds,
+    probes: &'a Probes,
+    version: Version,
 }
 
-fn check_repository(own: &str, needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
-    for name in &needs.hides {
-        let path = join(own, name);
-        match seen(probes, Probe::File(path.clone()))? {
-            Probed::Absent => {}
-            Probed::File(content) if !names_programs(content) => {}
-            _ => return Err(unmet(UnmetNeed::NamesPrograms { path: shown(&path) })),
+impl Check<'_> {
+    /// Checks every repository that git may find from a folder, whose path has no links.
+    fn folder(&self, folder: &str) -> Result<(), Unproven> {
+        // A folder within `.git` may be a repository itself, as that of a submodule is.
+        let is_kept = folder.split('/').any(|name| name.eq_ignore_ascii_case(".git"));
+        for above in ancestors(folder) {
+            if is_kept || old_git::finds_bare(self.version) && self.may_be_repository(above)? {
+                self.repository(above)?;
+            }
+            self.dot_git(&join(above, ".git"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a folder has what git looks for in a repository's own folder.
+    fn may_be_repository(&self, folder: &str) -> Result<bool, Unproven> {
+        let lacks = |name: &str| -> Result<bool, Unproven> {
+            Ok(*seen(self.probes, Probe::Folder(join(folder, name)))? == Probed::Absent)
+        };
+        let has_common = *seen(self.probes, Probe::File(join(folder, "commondir")))? != Probed::Absent;
+        Ok(has_common || !lacks("objects")? && !lacks("refs")?)
+    }
+
+    /// Checks a repository by its `.git`, which is a folder, or a file that names one.
+    fn dot_git(&self, dot_git: &str) -> Result<(), Unproven> {
+        let mut own = dot_git.to_owned();
+        if let Some(text) = text_of(dot_git, self.probes)?
+            && let Some(target) = text.trim_end_matches(['\n', '\r']).strip_prefix("gitdir: ")
+        {
+            own = join(parent(dot_git), target);
+        }
+        self.repository(&own)
+    }
+
+    /// Checks a repository's own folder, and the common one that a linked worktree has besides.
+    fn repository(&self, own: &str) -> Result<(), Unproven> {
+        self.settings(own)?;
+        match text_of(&join(own, "commondir"), self.probes)? {
+            Some(text) => self.settings(&join(own, text.trim_end_matches(['\n', '\r']))),
+            None => Ok(()),
         }
     }
-    for name in ["config", "config.worktree"] {
-        let path = join(own, name);
-        let refused = || unmet(UnmetNeed::WorkTreeOutside { path: shown(&path) });
-        let content = match seen(probes, Probe::File(path.clone()))? {
-            Probed::Absent => continue,
-            Probed::File(content) => String::from_utf8_lossy(content),
-            _ => return Err(refused()),
-        };
-        for tree in work_trees(&content) {
-            let tree = tree.ok_or_else(refused)?;
-            let inside = seen(probes, Probe::Folder(join(own, &tree)))?;
-            // A host may answer with an absolute path for a folder of its workspace; only a relative one shows that
-            // it is inside.
-            if !matches!(inside, Probed::Folder(path) if !path.starts_with('/')) {
-                return Err(refused());
+
+    fn settings(&self, own: &str) -> Result<(), Unproven> {
+        for name in &self.needs.hides {
+            let path = join(own, name);
+            match seen(self.probes, Probe::File(path.clone()))? {
+                Probed::Absent => {}
+                Probed::File(content) if !names_programs(content) => {}
+                _ => return Err(unmet(UnmetNeed::NamesPrograms { path: shown(&path) })),
             }
         }
+        for name in ["config", "config.worktree"] {
+            let path = join(own, name);
+            let refused = || unmet(UnmetNeed::WorkTreeOutside { path: shown(&path) });
+            let content = match seen(self.probes, Probe::File(path.clone()))? {
+                Probed::Absent => continue,
+                Probed::File(content) => String::from_utf8_lossy(content),
+                _ => return Err(refused()),
+            };
+            for tree in work_trees(&content) {
+                let tree = tree.ok_or_else(refused)?;
+                let inside = seen(self.probes, Probe::Folder(join(own, &tree)))?;
+                // A host may answer with an absolute path for a folder of its workspace; only a relative one shows
+                // that it is inside.
+                if !matches!(inside, Probed::Folder(path) if !path.starts_with('/')) {
+                    return Err(refused());
+                }
+            }
+            if let Some(least) = old_git::first_closed(self.version, &content) {
+                let (path, found) = (shown(&path), self.version);
+                return Err(unmet(UnmetNeed::OldGitWithPrograms { path, found, least }));
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Whether attributes could name a filter, text conversion, diff or merge program of the repository's configuration.

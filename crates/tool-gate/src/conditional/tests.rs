@@ -2,25 +2,44 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// What becomes of a command in `folder` over a machine with these files.
+/// What becomes of a command in `folder` over a machine with a new git and these files.
 fn proven(folder: &str, files: &[(&str, &str)]) -> Result<(), UnmetNeed> {
+    proven_by((2, 45), folder, files).map(drop)
+}
+
+/// The variables of a command in `folder` over a machine with this git and these files.
+fn proven_by(
+    version: (u32, u32),
+    folder: &str,
+    files: &[(&str, &str)],
+) -> Result<BTreeMap<String, String>, UnmetNeed> {
     let files: BTreeMap<&str, &str> = files.iter().copied().collect();
     let git = GitNeeds {
         version: (2, 45),
         folders: vec![folder.to_owned()],
         hides: vec!["info/attributes".to_owned()],
     };
-    let command =
-        ConditionalCommand { line: "git log".to_owned(), environment: Arc::default(), git: Some(git) };
+    let form = Hardened {
+        environment: Arc::new(BTreeMap::from([("A".to_owned(), "1".to_owned())])),
+        git: Some(git),
+        ..Hardened::default()
+    };
     let look = |probe: &Probe| match probe {
-        Probe::GitVersion => Probed::Version(2, 45),
+        Probe::GitVersion => Probed::Version(version.0, version.1),
         Probe::Folder(path) if path.starts_with('/') => Probed::Outside,
+        // Only these two are asked for that need not exist.
+        Probe::Folder(path) if path.ends_with("objects") || path.ends_with("refs") => {
+            let is_there = files.keys().any(|file| file.starts_with(&format!("{path}/")));
+            if is_there { Probed::Folder(path.clone()) } else { Probed::Absent }
+        }
         Probe::Folder(path) => Probed::Folder(path.clone()),
         Probe::File(path) => {
             files.get(path.as_str()).map_or(Probed::Absent, |text| Probed::File(text.as_bytes().to_vec()))
         }
     };
-    command.prove_by(look).map(drop)
+    ConditionalCommand::allowed("git log", Some(&form))
+        .prove_by(look)
+        .map(|proven| proven.environment.clone())
 }
 
 #[test]
@@ -61,7 +80,8 @@ fn what_leads_round_for_ever_or_cannot_be_told_is_refused() {
     assert!(matches!(proven(&deep, &[]), Err(UnmetNeed::Unknown { .. })));
     let command = |answer: Probed| {
         let git = GitNeeds { version: (2, 45), folders: vec![".".to_owned()], hides: Vec::new() };
-        let command = ConditionalCommand { line: String::new(), environment: Arc::default(), git: Some(git) };
+        let form = Hardened { git: Some(git), ..Hardened::default() };
+        let command = ConditionalCommand::allowed("", Some(&form));
         let look =
             |probe: &Probe| if *probe == Probe::GitVersion { Probed::Version(3, 0) } else { answer.clone() };
         command.prove_by(look).map(drop)
@@ -69,4 +89,48 @@ fn what_leads_round_for_ever_or_cannot_be_told_is_refused() {
     assert!(command(Probed::Unknown).is_err());
     assert!(command(Probed::Version(1, 1)).is_err());
     assert_eq!(command(Probed::Absent), Ok(()));
+}
+
+/// A newer git is told by variables what an older one does not know, so the configuration must be harmless by itself.
+#[test]
+fn what_an_old_git_cannot_be_kept_from_is_refused_by_the_configuration() {
+    let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = x\n";
+    let filter = "[filter \"x\"]\n\tclean = ./x\n";
+    let promisor = "[remote \"x\"]\n\tpromisor = true\n";
+    let refused =
+        |path: &str, found, least| Err(UnmetNeed::OldGitWithPrograms { path: path.to_owned(), found, least });
+    for minor in [34, 39, 40, 41, 43, 44, 45, 47] {
+        let version = (2, minor);
+        assert!(proven_by(version, "sub", &[(".git/config", plain)]).is_ok(), "{minor}");
+        for path in [".git/config", "sub/.git/config", ".git/config.worktree"] {
+            let of_filter = proven_by(version, "sub", &[(path, filter)]).map(drop);
+            let of_promisor = proven_by(version, "sub", &[(path, promisor)]).map(drop);
+            assert_eq!(of_filter, if minor < 41 { refused(path, version, (2, 41)) } else { Ok(()) });
+            assert_eq!(of_promisor, if minor < 45 { refused(path, version, (2, 45)) } else { Ok(()) });
+        }
+    }
+    assert_eq!(proven_by((2, 33), ".", &[]), Err(UnmetNeed::OldGit { found: (2, 33), least: (2, 34) }));
+}
+
+/// Attributes of the work tree could name a filter that the user or the system has defined.
+#[test]
+fn an_old_git_reads_no_configuration_but_the_repositorys() {
+    let names =
+        |minor| proven_by((2, minor), ".", &[]).map(|variables| variables.into_keys().collect::<Vec<_>>());
+    assert_eq!(names(40), Ok(["A", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"].map(str::to_owned).to_vec()));
+    assert_eq!(names(41), Ok(vec!["A".to_owned()]));
+}
+
+/// Before `safe.bareRepository`, git takes a folder for a repository that looks like one, as committed files may.
+#[test]
+fn a_folder_that_looks_like_a_repository_is_looked_at_where_git_would_take_it_for_one() {
+    let filter = "[filter \"x\"]\n\tclean = ./x\n";
+    let own = [("a/objects/x", ""), ("a/refs/x", ""), ("a/config", filter)];
+    let behind = [("a/commondir", "../b\n"), ("a/../b/config", filter)];
+    for files in [&own[..], &behind] {
+        assert!(proven_by((2, 37), "a/sub", files).is_err(), "{files:?}");
+        assert!(proven_by((2, 38), "a/sub", files).is_ok(), "{files:?}");
+        assert!(proven_by((2, 37), "c", files).is_ok(), "{files:?}");
+    }
+    assert!(proven_by((2, 37), "a", &own[1..]).is_ok());
 }

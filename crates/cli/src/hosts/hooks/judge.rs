@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headstart_budget::policy::Mode;
-use headstart_tool_gate::{ElsewhereVerdict, Gate};
+use headstart_tool_gate::{ConditionalCommand, ElsewhereVerdict, Gate};
 
 use super::answer::{CommandForm, HookAnswer, decide};
 use super::contract::Contract;
@@ -12,6 +12,7 @@ use super::message::HookCall;
 use crate::config::{Flags, LedgerDetail};
 use crate::context::Context;
 use crate::error::CliError;
+use crate::runner::BashRunner;
 use crate::shell_words::shell_line;
 
 /// The flags of a hook.
@@ -56,7 +57,9 @@ pub(crate) fn judge(
         is_off.or_else(asks_nothing).or_else(|| execution_context::of_folder(directory, &workspace));
     let (form, objection) = if confines {
         let program = program();
-        let objection = objection.or_else(|| of_confined(&program, &workspace, context));
+        let objection = objection
+            .or_else(|| of_confined(&program, &workspace, context))
+            .or_else(|| of_git(&elsewhere, call.command(), &workspace));
         (CommandForm::Confined { line: confined_line(&program, call, &workspace) }, objection)
     } else {
         let of_text =
@@ -85,6 +88,17 @@ fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<St
         ));
     }
     execution_context::of_confined(&context.environment, workspace, program)
+}
+
+/// Why git would not run in the confined command: it is too old, say, or the repository names programs.
+fn of_git(judged: &ElsewhereVerdict, command: &str, workspace: &Path) -> Option<String> {
+    let hardened = judged.verdict.hardened.as_ref().filter(|hardened| hardened.git().is_some())?;
+    let command = ConditionalCommand::allowed(command, Some(hardened));
+    // Only a command with git waits for a process, so the hook starts no runtime for others.
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(BashRunner::new(workspace.to_owned()).objection(&command)),
+        Err(error) => Some(format!("the version of git cannot be asked for: {error}")),
+    }
 }
 
 /// The path of this program, so that no alias and no search path can replace it.

@@ -119,7 +119,7 @@ async fn a_git_that_is_too_old_or_missing_runs_nothing() {
     let git = scratch.path().join("git");
     // Another process writes the file. Otherwise a child that another test starts meanwhile could hold it open for
     // writing, and it could not be run.
-    let writes = r"printf '#!/bin/sh\necho git version 2.44.1\n' > git && chmod +x git";
+    let writes = r"printf '#!/bin/sh\necho git version 2.33.1\n' > git && chmod +x git";
     let written =
         std::process::Command::new("sh").args(["-c", writes]).current_dir(&scratch).status().unwrap();
     assert!(written.success());
@@ -129,10 +129,10 @@ async fn a_git_that_is_too_old_or_missing_runs_nothing() {
     let command = ConditionalCommand::allowed("git log", verdict.hardened.as_ref());
     let old = InstalledGit::default();
     let error = prove(&command, scratch.path(), &old, &here).await.unwrap_err().to_string();
-    assert!(error.contains("git here is 2.44"), "{error}");
+    assert!(error.contains("git here is 2.33"), "{error}");
     // The version is asked for only once.
     fs::remove_file(&git).unwrap();
-    assert_eq!(old.version(&here).await, Probed::Version(2, 44));
+    assert_eq!(old.version(&here).await, Probed::Version(2, 33));
     let none = prove(&command, scratch.path(), &InstalledGit::default(), &environment("/nowhere")).await;
     assert!(none.is_err_and(|error| error.to_string().contains("no git here")));
 }

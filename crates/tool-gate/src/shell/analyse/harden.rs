@@ -14,8 +14,9 @@ use crate::{GitNeeds, Hardened};
 /// The most insertions that a value may depend on; a [`Shape`] has a bit for each.
 const MAX_FIXES: usize = 32;
 
-/// The first version of git with `GIT_NO_LAZY_FETCH`, which keeps it from starting a program to fetch missing
-/// objects. Reading the attributes from the empty tree (`GIT_ATTR_SOURCE`) is older.
+/// The first version of git that knows all variables of the hardened form. `GIT_NO_LAZY_FETCH`, which keeps it from
+/// starting a program to fetch missing objects, is the newest of them. What older ones need instead is checked by
+/// [`ConditionalCommand`](crate::ConditionalCommand).
 const GIT_VERSION: (u32, u32) = (2, 45);
 
 #[derive(Default)]

@@ -7,7 +7,12 @@ use std::sync::{Arc, LazyLock};
 
 /// The attributes are read from the empty tree, so that no file of the work tree can name a filter, a diff driver or
 /// a text conversion.
-const ENVIRONMENT: [(&str, &str); 6] = [
+///
+/// What an older git does not know of these is made up for by a look at the configuration
+/// (`conditional/old_git.rs`).
+const ENVIRONMENT: [(&str, &str); 7] = [
+    // No transport has an empty name, so none is allowed, whatever the configuration says.
+    ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -20,7 +25,8 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 const SETTINGS: [(&str, &str); 20] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
-    ("core.fsmonitor", "false"),
+    // Before git 2.36, any other value is the name of a program.
+    ("core.fsmonitor", ""),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
     // Without this setting `git diff` writes the index, even if git is told to take no optional locks.
