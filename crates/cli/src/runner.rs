@@ -136,13 +136,13 @@ impl BashRunner {
     async fn prepare(&self, request: &CommandRequest) -> Result<PreparedCommand, ToolError> {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.environment);
-        let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean).await;
+        let unasked = request.environment == CommandEnvironment::Clean;
+        let is_confined = self.confiner.is_some() && unasked;
+        let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean, is_confined).await;
         let proven = proven.map_err(ToolError::of)?;
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
-        let unasked = request.environment == CommandEnvironment::Clean;
         let bash = self.bash(&environment).map_err(not_started)?;
-        let is_confined = self.confiner.is_some() && unasked;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
@@ -164,8 +164,9 @@ impl BashRunner {
 
     /// Why a command that nobody is asked about would not run on this machine; `None` if nothing speaks against it.
     pub(crate) async fn objection(&self, command: &ConditionalCommand) -> Option<String> {
-        let proven = machine::prove(command, &self.root, &self.git, &self.clean).await;
-        proven.err().map(|need| need.reason())
+        let is_confined = self.confiner.is_some();
+        let proven = machine::prove(command, &self.root, &self.git, &self.clean, is_confined).await;
+        proven.err().map(|objection| objection.reason())
     }
 
     /// Runs a command. A signal that asks this process to end is passed on to all processes of the command; those that

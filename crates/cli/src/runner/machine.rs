@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -30,20 +31,64 @@ impl InstalledGit {
     }
 }
 
-/// The command as it may run in the workspace `root`, a path without links, or why it must not run.
+/// Why a command must not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Objection {
+    /// The gate's verdict rests on something that is not so here.
+    Unmet(UnmetNeed),
+    /// It would be confined, and git would find no repository although there is one.
+    OutOfReach(&'static str),
+}
+
+impl Objection {
+    /// The reason, for a user.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Unmet(need) => need.reason(),
+            Self::OutOfReach(why) => (*why).to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unmet(need) => need.fmt(f),
+            Self::OutOfReach(why) => {
+                write!(
+                    f,
+                    "the command was not run: {why}; use other tools than git until the user has answered"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Objection {}
+
+/// The command as it may run in the workspace `root`, a path without links, or why it must not run. One that is
+/// confined reads nothing outside the workspace.
 pub(super) async fn prove<'a>(
     command: &'a ConditionalCommand,
     root: &Path,
     git: &InstalledGit,
     environment: &BTreeMap<OsString, OsString>,
-) -> Result<ProvenCommand<'a>, UnmetNeed> {
+    is_confined: bool,
+) -> Result<ProvenCommand<'a>, Objection> {
     let mut probes = Probes::default();
     loop {
         let probe = match command.prove(&probes) {
             Ok(proven) => return Ok(proven),
-            Err(Unproven::Unmet(need)) => return Err(need),
+            Err(Unproven::Unmet(need)) => return Err(Objection::Unmet(need)),
             Err(Unproven::Look(probe)) => probe,
         };
+        // Only a command that starts git asks for this.
+        if is_confined
+            && probe == Probe::GitVersion
+            && let Some(why) = repository_out_of_reach(root)
+        {
+            return Err(Objection::OutOfReach(why));
+        }
         let result = match &probe {
             Probe::GitVersion => git.version(environment).await,
             Probe::Folder(path) => folder(&root.join(path), root),
@@ -52,6 +97,35 @@ pub(super) async fn prove<'a>(
         };
         probes.add(probe, result);
     }
+}
+
+/// Why git would not find the repository of a workspace, or not all of it, if it can read nothing outside; `None` if it
+/// finds it, or there is none.
+fn repository_out_of_reach(root: &Path) -> Option<&'static str> {
+    let is_outside = |path: &Path| !path.canonicalize().is_ok_and(|real| real.starts_with(root));
+    let dot_git = root.join(".git");
+    if dot_git.symlink_metadata().is_err() {
+        let is_below = root.ancestors().skip(1).any(|above| above.join(".git").exists());
+        return is_below.then_some(
+            "the repository is in a folder above the workspace, which a confined git cannot read",
+        );
+    }
+    let target_in = |file: &Path, before: &str| {
+        let text = fs::read_to_string(file).ok()?;
+        let target = text.strip_prefix(before)?.trim_end_matches(['\n', '\r']);
+        Some(file.parent().unwrap_or(root).join(target))
+    };
+    let own = target_in(&dot_git, "gitdir: ").unwrap_or(dot_git);
+    let common = target_in(&own.join("commondir"), "").unwrap_or_else(|| own.clone());
+    if is_outside(&own) || is_outside(&common) {
+        return Some(
+            "the repository lies outside the workspace (a linked worktree, a submodule or a link), where a confined git cannot read",
+        );
+    }
+    let objects = common.join("objects");
+    let others = fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
+    let is_shared = others.lines().any(|line| !line.starts_with('#') && is_outside(&objects.join(line)));
+    is_shared.then_some("the repository takes objects from another one outside the workspace, where a confined git cannot read")
 }
 
 fn folder(path: &Path, root: &Path) -> Probed {

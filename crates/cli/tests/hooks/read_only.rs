@@ -181,6 +181,18 @@ fn the_hook_is_silent_where_git_would_not_run_hardened() {
     session.write("project/.git/info/attributes", "");
     session.git(&["config", "core.worktree", "/"]);
     silent("sets core.worktree");
+    session.git(&["config", "--unset", "core.worktree"]);
+    // As `git init --separate-git-dir` leaves it.
+    let project = session.workspace();
+    std::fs::rename(project.join(".git"), session.home().join("apart")).unwrap();
+    session.write("project/.git", &format!("gitdir: {}\n", session.home().join("apart").display()));
+    silent("lies outside the workspace");
+    let run = session.run(&["run", "--read-only", "--", "git log -1"]);
+    assert_eq!(run.code, Some(125), "{run}");
+    assert!(
+        run.stderr.contains("lies outside the workspace") && !run.stderr.contains("not a git repository"),
+        "{run}"
+    );
 }
 
 fn in_users_shell_without_files(session: &Session, line: &str) -> std::process::Output {

@@ -49,10 +49,10 @@ pub(super) fn first_closed(version: Version, configuration: &str) -> Option<Vers
     let text = configuration.to_ascii_lowercase();
     let has_key = |key: &&str| has_word(&text, key);
     // What an included file says is not looked at.
-    let fetches = text.contains("[include")
-        || ["promisor", "partialclone", "partialclonefilter"].iter().any(|key| has_key(key));
+    let fetches =
+        text.contains("[include") || ["promisor", "partialclone", "partialclonefilter"].iter().any(has_key);
     let runs = reads_attributes(version)
-        && (text.contains("[filter") || ["textconv", "command", "driver"].iter().any(|key| has_key(key)));
+        && (text.contains("[filter") || ["textconv", "command", "driver"].iter().any(has_key));
     match (fetches, runs) {
         (true, _) => Some(FETCH_CLOSED),
         (false, true) => Some(ATTRIBUTES_CLOSED),
