@@ -140,7 +140,7 @@ impl Place {
         fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >>'{}'\nexit 1\n", mark.display())).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         place.shell(
-            "git init -q -b main .; git config user.name a; git config user.email a@example.org; echo one >a.txt; \
+            "git init -q -b main .; echo one >a.txt; \
              echo one >sub/a.txt; git add .; git commit -qm one; echo two >a.txt",
         );
         place
@@ -171,6 +171,9 @@ impl Place {
     fn shell(&self, script: &str) -> Output {
         let mut shell = Command::new("bash");
         shell.args(["-c", script]).current_dir(self.work()).env_clear().envs(self.variables());
+        for role in ["AUTHOR", "COMMITTER"] {
+            shell.env(format!("GIT_{role}_NAME"), "a").env(format!("GIT_{role}_EMAIL"), "a@example.org");
+        }
         shell.output().unwrap()
     }
 

@@ -146,7 +146,7 @@ async fn a_repository_that_a_confined_git_would_not_find_is_told_and_never_denie
     let script = "set -eu; export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org \
         GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org; \
         git init -q main; cd main; mkdir pkg; git commit -q --allow-empty -m a; git worktree add -q ../linked; \
-        git worktree add -q inner/linked; git clone -q --shared . ../shared; git clone -q . ../plain; cd ..; \
+        git worktree add -q inner/other; git clone -q --shared . ../shared; git clone -q . ../plain; cd ..; \
         git init -q --separate-git-dir=apart separate; cp -r plain link; mv link/.git other; ln -s ../other link/.git; mkdir none";
     let made = std::process::Command::new("bash").args(["-c", script]).current_dir(&place).output().unwrap();
     assert!(made.status.success(), "{made:?}");
@@ -156,7 +156,7 @@ async fn a_repository_that_a_confined_git_would_not_find_is_told_and_never_denie
         ("none", None),
         ("main/pkg", Some("in a folder above")),
         ("linked", Some("lies outside the workspace")),
-        ("main/inner/linked", Some("lies outside the workspace")),
+        ("main/inner/other", Some("lies outside the workspace")),
         ("separate", Some("lies outside the workspace")),
         ("link", Some("lies outside the workspace")),
         ("shared", Some("from another one outside")),
