@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use headstart_git_ahead::Git;
 use serde_json::{Value, json};
 
 use crate::support::project::call;
@@ -148,6 +149,7 @@ fn all_git_commands_of_a_step_are_one_change() {
 
 #[test]
 fn a_detached_head_packed_refs_and_tables_of_refs_are_all_the_same() {
+    let (major, minor) = Git::find(&std::env::var_os("PATH").unwrap()).unwrap().version();
     let tables = ["init", "-q", "-b", "main", "--ref-format=reftable"];
     for (kind, init, then) in [
         ("detached", &["init", "-q", "-b", "main"][..], &["checkout", "-q", "--detach"][..]),
@@ -155,6 +157,10 @@ fn a_detached_head_packed_refs_and_tables_of_refs_are_all_the_same() {
         ("reftable", &tables, &["pack-refs", "--all"]),
         ("sha256", &["init", "-q", "-b", "main", "--object-format=sha256"], &["gc", "-q"]),
     ] {
+        if kind == "reftable" && (major, minor) < (2, 45) {
+            eprintln!("refs in tables are left out: git here is {major}.{minor}, which does not know them");
+            continue;
+        }
         let mut session = repository_of(init);
         session.git(then);
         let before = session.hash();
