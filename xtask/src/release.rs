@@ -102,5 +102,7 @@ fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ReleaseError> {
     at(path, std::fs::write(path, content))
 }
 
+// They pack with npm.
 #[cfg(test)]
+#[cfg(feature = "programs")]
 mod tests;

@@ -260,7 +260,7 @@ fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<Vec<u8>> {
         fs::write(folder.path().join(name), content).unwrap();
     }
     let output = Command::new("git")
-        .args(["merge-file", "--stdout", "--diff-algorithm=myers"])
+        .args(["merge-file", "--stdout"])
         .args(names)
         .current_dir(folder.path())
         .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap())

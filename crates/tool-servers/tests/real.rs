@@ -1,4 +1,4 @@
-//! The protocol's reference servers from npm, over standard input and output. `.ci/install servers` installs them.
+//! The protocol's reference servers from npm, over standard input and output. `.ci/install programs` installs them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -16,7 +16,7 @@ fn program(name: &str) -> String {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
     let program = target.join("tool-servers/node_modules/.bin").join(format!("mcp-server-{name}"));
-    assert!(program.exists(), "{} is not there: `.ci/install servers` installs it", program.display());
+    assert!(program.exists(), "{} is not there: `.ci/install programs` installs it", program.display());
     program.to_str().unwrap().to_owned()
 }
 

@@ -339,7 +339,7 @@ fn rust_analyzer_tells_the_errors_of_work_ahead() {
     });
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     let read = read(&outcome);
-    let needs = "this test needs rust-analyzer: .ci/install servers installs it";
+    let needs = "this test needs rust-analyzer: .ci/install programs installs it";
     assert!(!read[0].contains("there is no tool"), "{needs}");
     assert!(
         read[2].contains("[rust-analyzer: 1 new error in src/lib.rs]") && read[2].contains("E0308"),
@@ -356,7 +356,7 @@ fn pyright_tells_the_errors_of_work_ahead_and_renames() {
     let servers = build.join("servers/node_modules/.bin").canonicalize().unwrap_or_default();
     assert!(
         servers.join("pyright-langserver").exists(),
-        "this test needs pyright-langserver: .ci/install servers installs it"
+        "this test needs pyright-langserver: .ci/install programs installs it"
     );
     let path = format!("{}:{}", servers.display(), std::env::var("PATH").unwrap());
     let mut session = Session::new().variable("HEADSTART_SHADOW", "").variable("PATH", &path);

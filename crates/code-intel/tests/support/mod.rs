@@ -254,7 +254,7 @@ fn resident(group: i32) -> u64 {
     pages.sum::<u64>() * 4096
 }
 
-/// The folder of the servers that `.ci/install servers` installs beside the build.
+/// The folder of the servers that `.ci/install programs` installs beside the build.
 pub(crate) fn servers_folder() -> PathBuf {
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     std::env::var_os("CARGO_TARGET_DIR").map_or(build, PathBuf::from).join("servers")
@@ -273,5 +273,5 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 
 /// Fails if a program is missing, and says what installs it.
 pub(crate) fn require(program: &str) {
-    assert!(find(program).is_some(), "this test needs {program}: .ci/install servers installs it");
+    assert!(find(program).is_some(), "this test needs {program}: .ci/install programs installs it");
 }

@@ -171,7 +171,7 @@ fn time_that_is_up_ends_the_view() {
         let started = Instant::now();
         let output = view.run(&Command::shell(line, Duration::from_millis(300))).unwrap();
         assert_eq!(output.end, End::TimeUp, "{line}");
-        assert!(started.elapsed() < Duration::from_secs(20), "{line}");
+        assert!(started.elapsed() < PATIENCE, "{line}");
         assert!(view.has_ended());
         assert_eq!(view.run(&Command::shell("true", PATIENCE)).unwrap_err(), ShadowError::Ended);
     }
@@ -245,11 +245,10 @@ fn room_is_bounded() {
 
 /// The time and memory of a process that its parent did not wait for count, too.
 fn what_a_command_took() {
-    let burn = "import time\nx = bytearray(100 << 20)\nwhile time.process_time() < 0.3: pass\n";
-    let place = Place::with(&[("burn.py", burn)]);
+    let burn = "$n = 100 << 20; $x = 'x' x $n; 1 while (times)[0] + (times)[1] < 0.3;\n";
+    let place = Place::with(&[("burn.pl", burn)]);
     let mut view = place.view();
-    let line =
-        "python3 burn.py & (setsid python3 burn.py; echo > done) & wait; while ! test -e done; do :; done";
+    let line = "perl burn.pl & (setsid perl burn.pl; echo > done) & wait; while ! test -e done; do :; done";
     let spent = sh(&mut view, line).spent;
     let millis = spent.processor.as_millis();
     assert!((600..20_000).contains(&millis), "{spent:?}");

@@ -41,15 +41,24 @@ fn nothing_done_is_no_change() {
     assert!(!back.git && back.changed_meanwhile.is_empty());
 }
 
+/// Compiles this program outside the workspace and runs it in it.
+fn run_c(view: &mut View, source: &str) {
+    ok(view, &format!("cc -x c -o /tmp/program - <<'END' && /tmp/program\n{source}\nEND"));
+}
+
 fn marks_of_an_overlay_mean_nothing() {
     let place = Place::with(&[("b", ""), ("sub/c", "c"), ("d", "d")]);
     let mut view = place.view();
-    let script = "
-import os
-for path, name in [('b', 'whiteout'), ('sub', 'opaque'), ('d', 'redirect'), ('d', 'metacopy')]:
-    os.setxattr(path, 'user.overlay.' + name, b'y')
-";
-    ok(&mut view, &format!("python3 -c \"{script}\""));
+    run_c(
+        &mut view,
+        "#include <sys/xattr.h>
+        int main(void) {
+            return setxattr(\"b\", \"user.overlay.whiteout\", \"y\", 1, 0)
+                || setxattr(\"sub\", \"user.overlay.opaque\", \"y\", 1, 0)
+                || setxattr(\"d\", \"user.overlay.redirect\", \"y\", 1, 0)
+                || setxattr(\"d\", \"user.overlay.metacopy\", \"y\", 1, 0);
+        }",
+    );
     let back = place.read_back(&mut view);
     assert_eq!((lines(&back.changes), back.not_staged.len()), (vec![], 0));
 }
@@ -57,12 +66,17 @@ for path, name in [('b', 'whiteout'), ('sub', 'opaque'), ('d', 'redirect'), ('d'
 fn what_is_written_through_a_mapping() {
     let place = Place::with(&[("a", "before"), ("b", "b")]);
     let mut view = place.view();
-    let script = "
-import mmap, os
-file = os.open('a', os.O_RDWR)
-mmap.mmap(file, 6)[:] = b'AFTER!'
-";
-    ok(&mut view, &format!("python3 -c \"{script}\""));
+    run_c(
+        &mut view,
+        "#include <fcntl.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        int main(void) {
+            void *mapped = mmap(0, 6, PROT_READ | PROT_WRITE, MAP_SHARED, open(\"a\", O_RDWR), 0);
+            if (mapped == MAP_FAILED) return 1;
+            memcpy(mapped, \"AFTER!\", 6);
+        }",
+    );
     assert_eq!(changes(&place, &mut view), ["write a - \"AFTER!\", was File"]);
 }
 

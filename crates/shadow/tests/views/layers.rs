@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headstart_overlay_fs::{ChangeSet, Quota};
 use headstart_shadow::{
@@ -23,10 +23,13 @@ pub(crate) const TESTS: &[Test] = &[
     ("too_much_build_output_ends_the_command", too_much),
     ("too_much_build_output_ends_the_program", too_much_of_a_program),
     ("folders_of_build_output_are_found_and_no_links", found_folders),
-    ("make_over_a_finished_layer_sees_every_content", make_over_a_layer),
     ("a_tool_that_compares_seconds_over_a_finished_layer_sees_every_content", seconds_over_a_layer),
     ("cargo_over_a_finished_layer_sees_every_content", cargo_over_a_layer),
 ];
+
+/// A test that needs make.
+pub(crate) const WITH_PROGRAMS: &[Test] =
+    &[("make_over_a_finished_layer_sees_every_content", make_over_a_layer)];
 
 /// A temporary folder for rooms, outside the workspace.
 pub(crate) struct Rooms(TempDir);
@@ -159,12 +162,10 @@ fn too_much() {
     let rooms = Rooms::new();
     let room = BuildRoom { bytes: 4 << 20, ..rooms.room("one", &[]) };
     let mut view = view(&place.options(), room);
-    let began = Instant::now();
-    let line = "for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero > target/$i; done; sleep 60";
+    let line = "for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero > target/$i; done; sleep 1000";
     let output = view.run(&Command::shell(line, PATIENCE)).unwrap();
     assert_eq!(output.end, End::Disk);
     assert!(output.refused.quota && view.has_ended());
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 fn too_much_of_a_program() {
@@ -176,11 +177,9 @@ fn too_much_of_a_program() {
     let within = view.start_program(&command("head -c 1000000 /dev/zero > target/1; sleep 3; echo done"));
     assert_eq!(std::io::read_to_string(within.unwrap().stdout).unwrap(), "done\n");
     view.running().unwrap();
-    let began = Instant::now();
-    let line = "for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero > target/$i; done; sleep 60";
+    let line = "for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero > target/$i; done; sleep 1000";
     let program = view.start_program(&command(line)).unwrap();
     assert_eq!(std::io::read_to_string(program.stdout).unwrap(), "");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(view.running().unwrap_err(), ShadowError::Disk);
     assert_eq!(view.show(&ChangeSet::default()).unwrap_err(), ShadowError::Disk);
     assert!(view.has_ended());

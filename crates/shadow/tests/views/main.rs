@@ -36,6 +36,9 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::place::Test;
 
+/// Whether the tests that need other programs than a small Debian has are ignored.
+const LACKS_PROGRAMS: bool = !cfg!(feature = "programs");
+
 fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
@@ -67,13 +70,21 @@ fn main() -> ExitCode {
     .concat();
     let in_copies = [histories::FEW, copies::TESTS, every_tier.concat().as_slice()].concat();
     let copy = [commands::MEMORY, in_copies.as_slice()].concat();
-    let clone = [reading::IGNORED, copies::CLONE, in_copies.as_slice()].concat();
+    let clone =
+        [reading::IGNORED, copies::CLONE, builds::WITH_PROGRAMS, given::WITH_PROGRAMS, in_copies.as_slice()]
+            .concat();
     let trials = [
         of_tier(Tier::Kernel, &overlay, false),
         of_tier(Tier::Kernel, histories::LONG, true),
         of_tier(Tier::Kernel, commands::FIGURES, true),
         of_tier(Tier::Copy, &copy, false),
         of_tier(Tier::Copy, histories::LONG, true),
+        of_tier(
+            Tier::Kernel,
+            &[builds::WITH_PROGRAMS, given::WITH_PROGRAMS, layers::WITH_PROGRAMS].concat(),
+            LACKS_PROGRAMS,
+        ),
+        of_tier(Tier::Copy, &[builds::WITH_PROGRAMS, given::WITH_PROGRAMS].concat(), LACKS_PROGRAMS),
         // These need root, and a file system that is made for them.
         of_tier(Tier::Clone, &clone, true),
     ];

@@ -127,7 +127,7 @@ fn what_cannot_be_staged_is_named() {
     let mut view = place.view();
     ok(
         &mut view,
-        "mkfifo fifo; echo s > setuid; chmod 6755 setuid; ln -s /etc/passwd out; ln -s ../.. up; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'",
+        "mkfifo fifo; echo s > setuid; chmod 6755 setuid; ln -s /etc/passwd out; ln -s ../.. up; perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => \"socket\") or die $!'",
     );
     let back = place.read_back(&mut view);
     let named: Vec<(String, NotStagedReason)> =
