@@ -112,8 +112,9 @@ fn an_accept_that_is_killed_leaves_files_and_refs_together() {
     let session = Session::new();
     store_finished_work(&session);
     let user = session.workspace();
-    let (mut before, mut after) = (0, 0);
-    for millis in (0..60).map(|step| step * 3) {
+    let (mut before, mut after, mut millis) = (0, 0, 0);
+    // How long an accept takes depends on the machine, so it gets more and more time until it is through.
+    while after < 10 {
         let mut child = session.command(&["accept", ID, "--mode", "auto-edit"]).spawn().unwrap();
         let started = Instant::now();
         while started.elapsed() < Duration::from_millis(millis) && child.try_wait().unwrap().is_none() {
@@ -135,8 +136,9 @@ fn an_accept_that_is_killed_leaves_files_and_refs_together() {
         git(&user, &["fsck", "--strict", "--no-dangling", "--no-progress"]);
         git(&user, &["commit", "-q", "--allow-empty", "-m", "no lock is left"]);
         git(&user, &["reset", "-q", "--soft", "HEAD~1"]);
+        millis += 3 + millis / 20;
     }
-    assert!(0 < before && 0 < after, "killed before {before} times, after {after} times");
+    assert!(0 < before, "never killed before it was through");
     let accepted = session.run(&["accept", ID, "--mode", "auto-edit"]);
     assert_eq!(accepted.code, Some(0), "{accepted}");
     assert_eq!(git(&user, &["log", "--format=%s"]), "second\nfirst\n");
