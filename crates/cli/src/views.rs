@@ -42,6 +42,7 @@ use crate::environment::Environment;
 use change_watch::ChangeWatch;
 pub(crate) use changed_files::changed_since;
 use closed_paths::ClosedPathCache;
+pub(crate) use environment::OfflineListener;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
 pub(crate) use opening::{BuildOutput, OpenedView, ViewFiles};

@@ -30,11 +30,13 @@ use crate::remote::{Remote, names_git};
 use crate::setup::{self, AcceptingProcess};
 use crate::shell_words::shell_line;
 use crate::store::Store;
-use crate::views::{BuildOutput, OpenedView, RepositoryRead, Views, commits_output};
+use crate::views::{BuildOutput, OfflineListener, OpenedView, RepositoryRead, Views, commits_output};
 use crate::{intel, output, serve, workspace};
 
 /// The exit code if there is no view, which is the one of other programs that start a command.
 const NO_VIEW: u8 = 125;
+/// The most paths outside the workspace that are named.
+const MOST_NAMED: usize = 10;
 
 /// The result of a command, with `--json`.
 #[derive(Serialize)]
@@ -155,6 +157,10 @@ async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliEr
         })?;
     } else {
         let head = match (&tier, why) {
+            _ if elsewhere.is_some() && !is_given => {
+                "no views: the other machine gives none, and no command runs here in its place; one that writes stops work ahead".to_owned()
+            }
+            _ if elsewhere.is_some() => "views: on another machine; commands of work ahead may write in them".to_owned(),
             (Some(tier), _) => format!("views: {tier}; commands of work ahead may write in them"),
             (None, why) => {
                 format!("no views: {}; a command that writes stops work ahead", why.unwrap_or_default())
@@ -233,7 +239,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
             let views = views(&workspace, &config, state.as_ref(), context);
             let views = &*held.insert(if args.network { views.on_network() } else { views });
             if let ViewSupport::None { why } = views.support() {
-                output::note(&format!("headstart: there is no view here: {why}"));
+                output::note(&format!("headstart: {why}"));
                 return Ok(ExitStatus::Of(NO_VIEW));
             }
             let rules = config.gate_context(workspace.clone())?;
@@ -337,9 +343,15 @@ fn run_in_local_view(
     let json = context.output.is_json();
     let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
     let started = Instant::now();
-    let mut said = OutputSink::new(json);
-    let ran = view.run_into(&command, &mut |stream, piece| said.take(stream, piece));
-    let (end, refused) = ran.map_err(|error| failed(error.to_string()))?;
+    let (mut said, mut offline) =
+        (OutputSink::new(json), [OfflineListener::default(), OfflineListener::default()]);
+    let ran = view.run_into(&command, &mut |stream, piece| {
+        offline[usize::from(stream == Stream::Err)].take(piece);
+        said.take(stream, piece);
+    });
+    let (end, mut refused) = ran.map_err(|error| failed(error.to_string()))?;
+    let stayed_offline = offline.iter().any(|listener| listener.heard);
+    refused.network = refused.network.max(u64::from(stayed_offline));
     let said = said.whole()?;
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let view_ended = view.has_ended();
@@ -401,6 +413,15 @@ impl OutputSink {
             Some(error) => Err(CliError::Output(error)),
             None => Ok(String::from_utf8_lossy(&self.kept.unwrap_or_default()).into_owned()),
         }
+    }
+}
+
+/// The first paths, and how many there are besides.
+fn list(mut paths: impl Iterator<Item = String>) -> String {
+    let shown: Vec<_> = paths.by_ref().take(MOST_NAMED).collect();
+    match paths.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -473,7 +494,7 @@ impl RunSummary<'_> {
             output::note(&format!("what it did to the repository is not applied: {}", output::one_line(why)));
         }
         if 0 < refused.network {
-            output::note("it looked for a network, and a view has none");
+            output::note("it needs a network, and a view has none; --network gives it this machine's");
         }
         if refused.privileges {
             output::note("it asked for more privileges, and a view gives none");
@@ -486,13 +507,21 @@ impl RunSummary<'_> {
                 "it wanted to rename a folder as a whole, or across file systems, which a view cannot",
             );
         }
+        if !refused.outside.is_empty() {
+            let paths = refused.outside.iter().map(|path| output::one_line(&path.to_string_lossy()));
+            output::note(&format!("written outside the workspace, and gone with the view: {}", list(paths)));
+        }
         for conflict in conflicts {
             output::note(&format!("conflict: {}", output::conflict_line(conflict)));
         }
-        output::note(match (applied, back.changes.is_empty() && git.is_none()) {
-            (true, _) => "applied; headstart undo takes it back",
-            (false, true) => "no file was changed in the view",
-            (false, false) => "nothing was written to the workspace",
+        output::note(&match (applied, back.changes.is_empty() && git.is_none()) {
+            (true, _) => "applied; headstart undo takes it back".to_owned(),
+            (false, true) if !back.ignored.is_empty() => {
+                let paths = back.ignored.iter().map(|path| output::one_line(&path.to_string()));
+                format!("no file was changed in the view, except below what is not kept: {}", list(paths))
+            }
+            (false, true) => "no file was changed in the view".to_owned(),
+            (false, false) => "nothing was written to the workspace".to_owned(),
         });
     }
 }

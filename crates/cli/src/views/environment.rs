@@ -71,6 +71,25 @@ pub(super) fn stayed_offline(output: &[u8]) -> bool {
     STAYED_OFFLINE.iter().any(|message| output.contains(message))
 }
 
+/// Hears in the output of a command, piece by piece, that a program [stayed offline](stayed_offline).
+#[derive(Default)]
+pub(crate) struct OfflineListener {
+    /// The end of what was printed so far, because a message may come in two pieces.
+    end: Vec<u8>,
+    pub(crate) heard: bool,
+}
+
+impl OfflineListener {
+    /// The most bytes of a message.
+    const LONGEST: usize = 64;
+
+    pub(crate) fn take(&mut self, piece: &[u8]) {
+        self.end.extend_from_slice(piece);
+        self.heard |= stayed_offline(&self.end);
+        self.end.drain(..self.end.len().saturating_sub(Self::LONGEST));
+    }
+}
+
 /// All variables of a command in a view.
 pub(super) fn of_views(users: &Environment, workspace: &Path) -> Vec<(OsString, OsString)> {
     let mut variables = runner::clean_environment(&users.all(), workspace);
@@ -116,4 +135,25 @@ fn known_in(home: &Path, folder: &Path) -> bool {
         let known = |tool: &headstart_shadow::ToolFolder| below.starts_with(OsStr::new(tool.path));
         headstart_shadow::TOOL_FOLDERS.iter().any(known)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_stayed_offline_is_heard_in_whatever_pieces_it_says_so() {
+        for message in STAYED_OFFLINE {
+            assert!(message.len() <= OfflineListener::LONGEST, "{message}");
+            for size in [1, 7, 1000] {
+                let mut listener = OfflineListener::default();
+                let text = format!("{}{message}\n", "\u{e9} before ".repeat(20));
+                text.as_bytes().chunks(size).for_each(|piece| listener.take(piece));
+                assert!(listener.heard, "{message} in pieces of {size}");
+            }
+        }
+        let mut listener = OfflineListener::default();
+        listener.take(b"offline, but by choice");
+        assert!(!listener.heard);
+    }
 }

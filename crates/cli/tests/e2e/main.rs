@@ -40,6 +40,7 @@ mod recording;
 mod recording_formats;
 mod remote;
 mod rules;
+mod rust_home;
 mod scope;
 mod served_here;
 mod server_mentions;
