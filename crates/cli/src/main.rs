@@ -139,10 +139,10 @@ mod workspace;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
 
-use crate::args::{Cli, Global};
+use crate::args::{Cli, Global, with_nearest};
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
@@ -168,7 +168,11 @@ fn main() -> ExitCode {
     let (command, global) = match Cli::try_parse() {
         Ok(cli) => (Some(cli.command), cli.global),
         Err(error) if is_start(&error) => (None, Global::default()),
-        Err(error) => return usage(&error).into(),
+        Err(error) => {
+            let words: Vec<_> =
+                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+            return usage(&with_nearest(error, &Cli::command(), &words)).into();
+        }
     };
     let output = Output::new(global.json, &environment);
     let logged = global.log.begin(|| secrets::scrubber(&environment));

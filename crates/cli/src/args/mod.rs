@@ -3,6 +3,7 @@
 #[cfg(feature = "acp")]
 mod editors;
 mod help;
+mod nearest;
 mod shadow;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use headstart_tool_gate::ApprovalMode;
 
 #[cfg(feature = "acp")]
 pub(crate) use self::editors::{Acp, AcpProxy};
+pub(crate) use self::nearest::with_nearest;
 pub(crate) use self::shadow::{Shadow, ShadowDiagnostics, ShadowRun, ShadowWarm};
 use crate::config::{self, Flags};
 use crate::hosts::hooks::contract::CONTRACTS;
