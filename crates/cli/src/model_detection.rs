@@ -105,9 +105,14 @@ impl DetectedModels {
         self.servers.iter().map(DetectedServer::offer).chain(of_keys).collect()
     }
 
+    /// Whether there is neither a key nor a server.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.servers.is_empty() && self.keys.is_empty()
+    }
+
     /// The text before the ways.
     pub(crate) fn head(&self) -> &'static str {
-        if self.servers.is_empty() && self.keys.is_empty() {
+        if self.is_empty() {
             "No key is set and no model server answers on this machine. One of them is enough:"
         } else {
             "What there is here:"

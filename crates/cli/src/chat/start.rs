@@ -45,7 +45,11 @@ impl Chat {
     /// When suggestions begin in a new conversation, to be read behind something else; empty if there are none.
     pub(super) fn when_suggested(&self) -> &'static str {
         let is_on = self.settings.suggestions && self.agent.metering(Metering::mode) != Mode::Off;
-        if is_on && self.display.has_person() { " · suggestions from the second answer on" } else { "" }
+        if is_on && self.display.has_person() {
+            " · suggestions after a tool call or the second answer"
+        } else {
+            ""
+        }
     }
 
     pub(super) fn open(&mut self) -> Result<(), CliError> {

@@ -32,6 +32,13 @@ const CONNECTS_WITHIN: Duration = Duration::from_millis(300);
 /// The time limit for a command that does nothing, which takes milliseconds.
 const RUNS_WITHIN: Duration = Duration::from_secs(10);
 
+/// The advice where there is neither a key nor a server. A command that lacks a model names its forms, which is no help
+/// to somebody who has none.
+const GET_A_MODEL: &str = "\
+on this machine: install Ollama (https://ollama.com/download), then `ollama pull qwen3-coder`
+at a provider: make a key (at https://platform.claude.com, for example), then `export ANTHROPIC_API_KEY=…`
+`headstart chat` then offers it";
+
 /// The number of columns before a result.
 const MARGIN: usize = 24;
 
@@ -89,7 +96,8 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
             config
         }
         Err(error) => {
-            checks.push(DoctorCheck::failed("configuration", error.to_string()));
+            let help = "until that is corrected no command begins; without the file the defaults hold";
+            checks.push(DoctorCheck::failed("configuration", error.to_string()).help(help));
             Config::default()
         }
     };
@@ -133,17 +141,12 @@ fn configuration(context: &Context, workspace: &Path) -> DoctorCheck {
 
 async fn model(config: &Config, context: &Context) -> DoctorCheck {
     let Some(spec) = &config.model else {
-        let seen = DetectedModels::detect(&context.environment).await;
-        let columns = context.output.columns().saturating_sub(MARGIN);
-        let hints = model_detection::rows(&seen.hints(), columns, ColorMode::Plain);
-        return DoctorCheck::limited("model", "none is chosen").help(format!(
-            "{}\n{}",
-            seen.head(),
-            hints.join("\n")
-        ));
+        return DoctorCheck::limited("model", "none is chosen").help(models_here(context).await);
     };
     if let Err(error) = Models::open(config, &context.environment, None) {
-        return DoctorCheck::failed("model", format!("{spec}: {error}"));
+        let error = error.to_string();
+        let about = if error.contains(&spec.to_string()) { error } else { format!("{spec}: {error}") };
+        return DoctorCheck::failed("model", about).help(models_here(context).await);
     }
     let Some((host, port)) = config.local_server() else {
         return DoctorCheck::ok("model", format!("{spec}; its key is set, and it was not asked"));
@@ -153,6 +156,17 @@ async fn model(config: &Config, context: &Context) -> DoctorCheck {
         _ => DoctorCheck::failed("model", format!("{spec}: nothing listens on {host}:{port}"))
             .help("start the model server, or name another address with --base-url"),
     }
+}
+
+/// What to do for a model: how to begin with what there is here, or how to get one.
+async fn models_here(context: &Context) -> String {
+    let seen = DetectedModels::detect(&context.environment).await;
+    if seen.is_empty() {
+        return GET_A_MODEL.to_owned();
+    }
+    let columns = context.output.columns().saturating_sub(MARGIN);
+    let hints = model_detection::rows(&seen.hints(), columns, ColorMode::Plain);
+    format!("{}\n{}", seen.head(), hints.join("\n"))
 }
 
 /// Checks the folder that stores speculations, the ledger and the index.
@@ -213,6 +227,11 @@ async fn commands(workspace: &Path) -> DoctorCheck {
         Ok(done) if done.exit_code == Some(0) => {
             DoctorCheck::ok("commands", "those that only read run ahead, confined by the kernel")
         }
+        Ok(done) if done.timed_out => DoctorCheck::limited(
+            "commands",
+            format!("a command that does nothing took more than {} s", RUNS_WITHIN.as_secs()),
+        )
+        .help("the machine is busy, or the folder is very large: open one of the projects in it"),
         Ok(done) => DoctorCheck::limited(
             "commands",
             format!("a command that does nothing failed: {}", done.output.trim()),
@@ -231,11 +250,18 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let all = setup::any_views(config, workspace, &context.environment, state.as_deref());
     let views = match all.support() {
+        _ if !config.shadow.remote.is_empty() => {
+            let command = config.shadow.remote.join(" ");
+            DoctorCheck::ok(
+                "views",
+                format!("on another machine, by {command}; `headstart shadow check` tries it"),
+            )
+        }
         ViewSupport::Views { tier } => {
             DoctorCheck::ok("views", format!("{tier}; tests, builds and formatters run ahead"))
         }
         ViewSupport::None { why } => DoctorCheck::limited("views", why.clone())
-            .help("work ahead stops at a command that writes; `headstart shadow check` tells more"),
+            .help("until then work ahead stops at a command that writes"),
     };
     let mut checks = vec![views];
     if config.intel.mode() == IntelMode::Off {
@@ -303,7 +329,10 @@ fn background(config: &Config, context: &Context) -> DoctorCheck {
     match minds_machine.then(|| Machine::of(&context.environment)).and_then(|machine| machine.trouble()) {
         Some(hold) => DoctorCheck::limited("background", hold.to_string())
             .help("`/background always` in a chat goes on all the same"),
-        None => DoctorCheck::ok("background", "suggestions come after the second answer, and run ahead"),
+        None => DoctorCheck::ok(
+            "background",
+            "suggestions come after a tool call or the second answer, and run ahead",
+        ),
     }
 }
 

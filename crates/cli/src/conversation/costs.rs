@@ -10,8 +10,7 @@ use headstart_forked_query::Money;
 use headstart_forked_query::Usage;
 
 /// When suggestions come, if nothing holds them back.
-pub(crate) const WHEN_SUGGESTED: &str =
-    "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
+pub(crate) const WHEN_SUGGESTED: &str = "a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode";
 
 /// What work ahead has achieved in a conversation.
 pub(crate) fn statistics_line(agent: &AgentHandle) -> String {

@@ -207,8 +207,8 @@ fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
     chat.wait_until_gone("✓ ready");
     assert_eq!(chat.count("add tests"), 0);
     chat.send("/background\r/background auto\r");
-    chat.wait_for("background work is on auto: a turn is followed by a suggestion, from the");
-    chat.wait_for("second answer on and not in plan mode");
+    chat.wait_for("background work is on auto: a turn is followed by a suggestion, once the");
+    chat.wait_for("or answered twice, and not in plan mode");
     chat.leave();
 }
 

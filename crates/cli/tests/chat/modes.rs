@@ -220,7 +220,7 @@ fn why_plan_mode_suggests_nothing_is_said_once_in_the_row_of_the_work_ahead() {
     const ROW: &str = "ahead – held back · plan mode · /mode changes it";
     let mut chat = project().says(0, "One.").says(0, "Two.").says(0, "Three.").chat("plan");
     chat.wait_for("headstart: ");
-    chat.wait_for("? keys · /help · suggestions from the second answer on\n");
+    chat.wait_for("? keys · /help · suggestions after a tool call or the second answer\n");
     for (prompt, answer, rows) in [("first", "One.", 1), ("second", "Two.", 0), ("third", "Three.", 0)] {
         chat.send(&format!("{prompt}\r"));
         chat.wait_for(answer);

@@ -128,7 +128,7 @@ fn a_conversation_that_begins_anew_has_counts_of_its_own() {
     let spent = last_row(&chat);
     let today = spent.split(" today ").nth(1).expect("what was spent").trim_end_matches("   ? keys").trim();
     chat.send("/clear\r");
-    chat.wait_for("the conversation is forgotten · suggestions from the second answer on");
+    chat.wait_for("the conversation is forgotten · suggestions after a tool call or the second answer");
     let size = size_of(&begun).expect("a size");
     chat.wait_for(&format!("\nplan · {size} · today {today} "));
     chat.send("/cost\r");

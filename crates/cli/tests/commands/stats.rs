@@ -85,7 +85,7 @@ fn a_user_reads_what_it_was_good_for() {
     2026-01-02   0.0 s, 0 of 1 hit, 32,164 wasted
     2026-01-03  ############## 3.0 s, 1 of 2 hit, 42,300 wasted
 
-    background work is on auto: a turn is followed by a suggestion, from the model's second answer on and not in plan mode
+    background work is on auto: a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode
     a session that begins now may lose 150k tokens of 150k tokens, and all of today's together 3.0 times that
     nothing is known yet of what you take: 35 % of the suggestions are assumed to be right, and each to save 10.0 s
 
@@ -128,7 +128,7 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
 
     nothing was done ahead in this project yet
 
-    background work is on auto: a turn is followed by a suggestion, from the model's second answer on and not in plan mode
+    background work is on auto: a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode
     a session that begins now may lose 150k tokens of 150k tokens, and all of today's together 3.0 times that
     nothing is known yet of what you take: 35 % of the suggestions are assumed to be right, and each to save 10.0 s
     [exit 0]
