@@ -15,7 +15,7 @@ use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
 use headstart_providers::{
     ApiKey, HttpModel, KeyRequirement, PendingRetrySender, PrefixCachingModel, Priority, Provider as Service,
     RateLimiter, Recorder, Recording, Replay, RetryingModel, Scrubber, TextOnlyModel, TextTools, ToolRefusal,
-    ToolRefusals,
+    ToolRefusals, proxy_problem,
 };
 
 use crate::config::{self, Config};
@@ -334,6 +334,11 @@ fn open(
         }),
         ModelSpec::Remote { provider, .. } => {
             let base_url = own_base_url(*provider, main, config.base_url.as_deref());
+            let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
+            if let Some((variable, message)) = proxy_problem(&service(*provider, base_url).base_url, variable)
+            {
+                return Err(CliError::Environment { variable: variable.to_owned(), message });
+            }
             remote(spec, *provider, base_url, config, environment).map(Box::new).map(OpenedModel::Remote)
         }
     }

@@ -7,6 +7,7 @@ mod key;
 mod limiter;
 mod prefix;
 mod prefix_caching_model;
+mod proxy;
 mod refused_parameters;
 mod response_stream;
 mod retry_after;
@@ -29,6 +30,7 @@ pub use extra_fields::{ExtraFields, FieldScope};
 pub use key::ApiKey;
 pub use limiter::RateLimiter;
 pub use prefix_caching_model::{PrefixCacheReader, PrefixCachingModel};
+pub use proxy::proxy_problem;
 pub use retrying_model::{PendingRetry, PendingRetrySender, RetryingModel, WaitCause};
 #[cfg(feature = "bedrock")]
 pub use signing::AwsKeys;
@@ -324,12 +326,26 @@ impl HttpModel {
         } else {
             innermost_error(&error)
         };
-        self.provider.connection_error(
-            &url::displayable(url),
-            &why,
-            self.redactor.cause(error),
-            &self.redactor,
-        )
+        let why = self.redactor.shorten(&why);
+        let message = match proxy::in_use(url) {
+            _ if is_unknown_authority(&why) => format!(
+                "{why}; to trust whoever signed its certificate, name their file (PEM) in SSL_CERT_FILE, or add it to those of the system"
+            ),
+            Some(proxy) => {
+                let names = proxy::variables(url).map(|[name, _]| name).join(" or ");
+                format!("through the proxy {proxy}: {why}; check that it runs, or unset {names}")
+            }
+            None => {
+                return self.provider.connection_error(
+                    &url::displayable(url),
+                    &why,
+                    self.redactor.cause(error),
+                    &self.redactor,
+                );
+            }
+        };
+        let source = self.redactor.cause(error);
+        ModelError::Unreachable { url: self.redactor.redact(&url::displayable(url)), message, source }
     }
 
     fn dropped_error(&self, error: reqwest::Error) -> ModelError {
@@ -447,6 +463,11 @@ fn innermost_error(error: &reqwest::Error) -> String {
         cause = inner;
     }
     shorten(&cause.to_string())
+}
+
+/// Whether a certificate was refused because nobody here knows who signed it, as of the proxy of a company.
+fn is_unknown_authority(why: &str) -> bool {
+    why.contains("UnknownIssuer") || why.contains("CaUsedAsEndEntity")
 }
 
 /// The error if a request cannot even be made.

@@ -89,7 +89,7 @@ pub use http::AwsKeys;
 #[cfg(feature = "http")]
 pub use http::{
     ApiKey, ExtraFields, FieldScope, HttpModel, PendingRetry, PendingRetrySender, PrefixCacheReader,
-    PrefixCachingModel, RateLimiter, RetryingModel, Timeouts, WaitCause, install_tls_provider,
+    PrefixCachingModel, RateLimiter, RetryingModel, Timeouts, WaitCause, install_tls_provider, proxy_problem,
 };
 pub use provider::{Header, KeyRequirement, Provider};
 pub use recorder::{Clock, Recorder};

@@ -1,6 +1,7 @@
 //! Holds that whatever is wrong, the error names it, nothing is lost, and nothing is changed.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
@@ -468,4 +469,22 @@ fn what_a_prompt_mentions_is_bounded_on_a_real_disk() {
         "{} bytes, all about the project included",
         requests[0].body.len()
     );
+}
+
+/// The variables that name a proxy are often set for other programs, so an error names them.
+#[test]
+fn a_proxy_that_does_not_work_is_named_with_its_variable() {
+    let with_proxy = |proxy: &str| {
+        let session =
+            Session::with_project().variable("OPENAI_API_KEY", "key").variable("HTTPS_PROXY", proxy);
+        session.run(&["speculate", "--model", "openai:test", "go"])
+    };
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let outcome = with_proxy(&format!("http://me:secret@{unused}"));
+    let told = format!("through the proxy http://{unused}: ");
+    assert!(outcome.to_string().contains(&told), "{outcome}");
+    let words = outcome.to_string();
+    assert!(words.contains("unset HTTPS_PROXY") && !words.contains("secret"), "{outcome}");
+    assert!(!words.contains("openai runs there"), "{outcome}");
+    with_proxy("::::").assert_refused(2, &["HTTPS_PROXY: \"::::\" is no address of a proxy"]);
 }
