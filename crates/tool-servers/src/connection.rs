@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::config::{Connect, ServerConfig, ServerName};
 use crate::login::{self, CredentialFile};
-use crate::process::Process;
+use crate::process::{MAX_ANSWER, Process};
 use crate::untrusted::clean;
 
 /// The most bytes of an error.
@@ -302,8 +302,9 @@ impl Connection {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.describe_cause(&error).await),
             Err(_) => Err(format!(
-                "it did not answer within {} s, and the call is cancelled",
-                self.timeout.as_secs()
+                "it did not answer within {} s, or with more than {} MiB, and the call is cancelled",
+                self.timeout.as_secs(),
+                MAX_ANSWER >> 20
             )),
         }
     }
@@ -383,7 +384,10 @@ pub(crate) fn client() -> Result<reqwest::Client, String> {
 }
 
 fn http(url: &str, bearer: Option<&str>) -> StreamableHttpClientTransportConfig {
-    let config = StreamableHttpClientTransportConfig::with_uri(url);
+    // The library takes a larger event for a lost connection, and asks for it again and again.
+    let config = StreamableHttpClientTransportConfig::with_uri(url)
+        .max_sse_event_size(MAX_ANSWER)
+        .max_json_response_size(MAX_ANSWER);
     match bearer {
         Some(token) => config.auth_header(token),
         None => config,

@@ -22,8 +22,8 @@ use group::Group;
 
 /// The most bytes of a program's last output that are kept.
 const MAX_STDERR_TAIL: usize = 2 * 1024;
-/// The most bytes that a program may send without being asked.
-const MAX_UNSOLICITED: u64 = 64 * 1024 * 1024;
+/// The most bytes of an answer, and of what a program may send without being asked.
+pub(crate) const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// How long a program may take to end after its input has ended, and again after a signal.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait for its end, and then for its last output, if its connection broke.
@@ -144,7 +144,7 @@ impl AsyncRead for LimitedOutput {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.output).poll_read(context, buffer);
         let length = (buffer.filled().len() - before) as u64;
-        if MAX_UNSOLICITED < self.unsolicited_bytes.fetch_add(length, Ordering::Relaxed) + length {
+        if (MAX_ANSWER as u64) < self.unsolicited_bytes.fetch_add(length, Ordering::Relaxed) + length {
             return Poll::Ready(Err(io::Error::other("it says more than anybody asked for")));
         }
         read

@@ -36,6 +36,9 @@ enum ServerBehaviour {
     Redirects,
     /// The server never answers a call.
     Silent,
+    /// The server answers a call with 18 MB, as JSON or as an event.
+    Much,
+    MuchAsEvent,
 }
 
 /// The method, the body and the token of each request.
@@ -156,6 +159,9 @@ async fn serve(
                 out.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"json").await.ok()?;
                 return None;
             }
+            "tools/call" if matches!(behaves, ServerBehaviour::Much | ServerBehaviour::MuchAsEvent) => {
+                json!({ "content": [{ "type": "text", "text": "much ".repeat(3_600_000) }] })
+            }
             _ => json!({ "content": [{ "type": "text", "text": "seen" }] }),
         };
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
@@ -170,6 +176,11 @@ async fn serve(
                 tokio::time::sleep(Duration::from_micros(200)).await;
             }
             return None;
+        }
+        if behaves == ServerBehaviour::MuchAsEvent {
+            let event = format!("event: message\ndata: {answer}\n\n");
+            plain(out, "200 OK", &format!("Content-Type: text/event-stream\r\n{header}"), &event).await?;
+            continue;
         }
         plain(out, "200 OK", &format!("Content-Type: application/json\r\n{header}"), &answer).await?;
     }
@@ -214,6 +225,19 @@ async fn a_call_goes_there_and_back_whole_or_byte_by_byte() {
         let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
         assert_eq!(servers.start_reports()[0].tools, Ok(1));
         assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
+        servers.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_large_answer_is_cut_and_no_silence() {
+    for behaves in [ServerBehaviour::Much, ServerBehaviour::MuchAsEvent] {
+        let server = Server::start(behaves).await;
+        let config =
+            ServerConfig { timeout: Duration::from_secs(60), ..config(&server.address, None, false) };
+        let servers = ToolServers::start(vec![config]).await;
+        let said = call(&*servers.tools()[0], true, json!({})).await.unwrap();
+        assert!(said.starts_with("much much") && said.ends_with("[cut]"), "{}", said.len());
         servers.close().await;
     }
 }
