@@ -11,6 +11,7 @@ mod stored_scan;
 mod view_hosts;
 
 use std::collections::BTreeMap;
+use std::fs::{OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,12 +28,17 @@ use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest};
 use crate::clock;
 use crate::config::ShadowConfig;
 use crate::environment::Environment;
+use crate::file_lock::FileLock;
 use crate::program::program;
 use crate::views::says_no_repository;
 use connection::{Connection, RemoteCall};
 use scan::{ScanRules, WorkspaceScan};
 pub(crate) use view_hosts::{ViewHosts, names_git};
 
+/// The file in the state folder that is locked while a connection is made.
+const TURN: &str = "connecting.lock";
+/// The time limit for the connections of other processes.
+const TURN_PATIENCE: Duration = Duration::from_secs(60);
 /// How long no connection is tried after one has failed.
 const PAUSE: Duration = Duration::from_secs(30);
 /// How much longer than the time of its command an answer may take.
@@ -335,7 +341,10 @@ impl Remote {
         {
             return Err(why.clone());
         }
-        match Connection::open(&self.command, &self.workspace, &self.environment, &self.hello).await {
+        let turn = self.turn().await;
+        let opened = Connection::open(&self.command, &self.workspace, &self.environment, &self.hello).await;
+        drop(turn);
+        match opened {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 *known = ConnectionState { connection: Some(Arc::clone(&connection)), failed: None };
@@ -344,6 +353,24 @@ impl Remote {
             Err(why) => {
                 known.failed = Some((Instant::now(), why.clone()));
                 Err(why)
+            }
+        }
+    }
+
+    /// Waits until no other process of this user is making a connection: an SSH server refuses some of those that come
+    /// at the same time. Whoever waits too long goes ahead.
+    async fn turn(&self) -> Option<FileLock> {
+        let folder = self.state.as_ref()?;
+        crate::store::create_private_folder(folder).ok()?;
+        let file = OpenOptions::new().create(true).append(true).open(folder.join(TURN)).ok()?;
+        let started = Instant::now();
+        loop {
+            match FileLock::exclusive(file.try_clone().ok()?) {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::WouldBlock) if started.elapsed() < TURN_PATIENCE => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(_) => return None,
             }
         }
     }

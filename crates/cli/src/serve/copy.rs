@@ -50,10 +50,8 @@ impl WorkspaceCopy {
         let hash = ContentHash::of(key.as_bytes());
         let name = state_name(Path::new(&hello.workspace));
         let folder = copies.join(format!("{name}-{hash}"));
-        for below in ["", TREE, INCOMING] {
-            fs::create_dir_all(folder.join(below))?;
-        }
-        let used = FileLock::shared(File::create(folder.join("used"))?)?;
+        let used = stored::make_used(&folder)?;
+        fs::create_dir_all(folder.join(TREE))?;
         let lock = File::create(folder.join(LOCK))?;
         let copy = Self {
             disk: CopyFolder::open(&folder.join(TREE))?,
@@ -75,12 +73,24 @@ impl WorkspaceCopy {
     /// Locks the copy, so that no other process changes it.
     pub(super) fn lock(&mut self) -> io::Result<LockedCopy<'_>> {
         self.lock.lock()?;
+        match self.begin() {
+            Ok(incoming) => Ok(LockedCopy { copy: self, incoming }),
+            Err(error) => {
+                self.lock.unlock()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads what other processes did, and makes an empty folder for contents. The copy must be locked.
+    fn begin(&mut self) -> io::Result<OwnedFd> {
         let incoming = self.folder.join(INCOMING);
-        remove_folder(&incoming)?;
+        if incoming.exists() {
+            remove_folder(&incoming)?;
+        }
         fs::create_dir(&incoming)?;
-        let incoming = File::open(&incoming)?.into();
         self.log.refresh(&mut self.disk)?;
-        Ok(LockedCopy { copy: self, incoming })
+        Ok(File::open(&incoming)?.into())
     }
 
     /// Updates the description, which says how large the copy is.
@@ -320,6 +330,29 @@ mod tests {
         assert_eq!(copy.lock().unwrap().digest(), manifest(steps[0]).digest());
         let other = WorkspaceCopy::open(state.path(), &hello("b"), u64::MAX).unwrap();
         assert_ne!(other.tree(), copy.tree(), "nobody has the copy of another");
+    }
+
+    /// Processes that come at the same time wait for one another, also for one that removes the copy.
+    #[test]
+    fn many_may_open_and_change_a_copy_at_the_same_time() {
+        let state = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..6 {
+                let state = state.path();
+                scope.spawn(move || {
+                    for round in 0..20 {
+                        let content = format!("{thread} in round {round}");
+                        let target = manifest(&[("a", file(&content))]);
+                        let mut copy = WorkspaceCopy::open(state, &hello("a"), u64::MAX).unwrap();
+                        bring(&mut copy, &target, &[&content]).unwrap();
+                        drop(copy);
+                        if thread == 0 {
+                            stored::all(state).iter().for_each(|(folder, _)| drop(stored::remove(folder)));
+                        }
+                    }
+                });
+            }
+        });
     }
 
     #[test]

@@ -406,6 +406,29 @@ fn what_is_there_is_told_and_removed() {
         check.code == Some(1) && check.stdout.contains("FAILED: remote: false: the connection ended"),
         "{check}"
     );
+    assert!(check.stdout.starts_with("no views: the other machine gives none"), "{check}");
+}
+
+/// An SSH server drops some of the connections that are made at the same time. This one takes one at a time, until it
+/// has greeted.
+#[test]
+fn connections_are_made_one_after_the_other() {
+    let session = session();
+    let there = remote_home(&session);
+    fs::create_dir(&there).unwrap();
+    session.write("project/a.txt", "a\n");
+    let script = format!(
+        "cd '{there}'; mkdir busy || exit 255; env -i HOME='{there}' PATH=\"$PATH\" '{}' shadow serve | {{ read -r hello; rmdir busy; printf '%s\\n' \"$hello\"; cat; }}",
+        env!("CARGO_BIN_EXE_headstart"),
+        there = there.display(),
+    );
+    set_remote_command(&session, &["bash", "-c", &script]);
+    let run = ["shadow", "run", "--", "cat", "a.txt"];
+    let all: Vec<_> = (0..6).map(|_| session.command(&run).spawn().unwrap()).collect();
+    for child in all {
+        let outcome = session.outcome(&run, child);
+        assert_eq!((outcome.code, &*outcome.stdout), (Some(0), "a\n"), "{outcome}");
+    }
 }
 
 #[test]
