@@ -467,7 +467,7 @@ fn innermost_error(error: &reqwest::Error) -> String {
 
 /// Whether a certificate was refused because nobody here knows who signed it, as of the proxy of a company.
 fn is_unknown_authority(why: &str) -> bool {
-    why.contains("UnknownIssuer") || why.contains("CaUsedAsEndEntity")
+    why.contains("UnknownIssuer")
 }
 
 /// The error if a request cannot even be made.
