@@ -326,9 +326,10 @@ impl HttpModel {
         } else {
             innermost_error(&error)
         };
+        let is_unknown = is_unknown_authority(&why);
         let why = self.redactor.shorten(&why);
         let message = match proxy::in_use(url) {
-            _ if is_unknown_authority(&why) => format!(
+            _ if is_unknown => format!(
                 "{why}; to trust whoever signed its certificate, name their file (PEM) in SSL_CERT_FILE, or add it to those of the system"
             ),
             Some(proxy) => {
