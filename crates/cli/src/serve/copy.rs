@@ -347,7 +347,9 @@ mod tests {
                         bring(&mut copy, &target, &[&content]).unwrap();
                         drop(copy);
                         if thread == 0 {
-                            stored::all(state).iter().for_each(|(folder, _)| drop(stored::remove(folder)));
+                            for (folder, _) in stored::all(state) {
+                                stored::remove(&folder);
+                            }
                         }
                     }
                 });
