@@ -18,12 +18,20 @@ pub(crate) struct Machine {
     processors: f64,
 }
 
+/// The variable by which a test names a folder that is to be the machine.
+const MACHINE: &str = "HEADSTART_MACHINE";
+
 impl Machine {
     /// This machine. A test uses another folder as the root.
     pub(crate) fn of(environment: &Environment) -> Self {
-        let root = environment.get("HEADSTART_MACHINE").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+        let root = environment.get(MACHINE).map_or_else(|| PathBuf::from("/"), PathBuf::from);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self { root, processors: f64::from(u32::try_from(processors).unwrap_or(u32::MAX)) }
+    }
+
+    /// Whether a test has named another folder as the machine.
+    pub(crate) fn is_of_a_test(environment: &Environment) -> bool {
+        environment.get(MACHINE).is_some()
     }
 
     /// Why the machine has no spare capacity; `None` if it has.

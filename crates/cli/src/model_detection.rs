@@ -9,6 +9,7 @@ use reqwest::{Client, Url};
 use serde_json::Value;
 
 use crate::environment::Environment;
+use crate::machine::Machine;
 use crate::output::{self, ColorMode};
 
 /// The time limit for all servers together, so that a missing one delays nobody.
@@ -77,7 +78,7 @@ pub(crate) struct ModelOffer {
 impl DetectedModels {
     /// Searches for servers and keys, for at most 300 milliseconds.
     pub(crate) async fn detect(environment: &Environment) -> Self {
-        Self { servers: responding_servers(&places(environment)).await, keys: keys(environment) }
+        Self { servers: responding_servers(&places(environment), PATIENCE).await, keys: keys(environment) }
     }
 
     /// How to begin a chat with what was found, the cheapest first; if nothing was found, what would help.
@@ -221,9 +222,13 @@ fn keys(environment: &Environment) -> Vec<DetectedKey> {
 
 fn places(environment: &Environment) -> Vec<ServerAddress> {
     let named = environment.get(OLLAMA_HOST).and_then(|host| ollama_address(host.to_str()?));
-    let ollama = named.unwrap_or_else(|| Service::ollama().base_url);
     let place =
         |name, is_ollama, address: &str| ServerAddress { name, is_ollama, address: address.to_owned() };
+    if Machine::is_of_a_test(environment) {
+        // What answers on this machine's ports is no part of the test.
+        return named.map(|address| place("Ollama", true, &address)).into_iter().collect();
+    }
+    let ollama = named.unwrap_or_else(|| Service::ollama().base_url);
     vec![
         place("Ollama", true, &ollama),
         place("LM Studio", false, "http://localhost:1234"),
@@ -244,13 +249,13 @@ fn ollama_address(host: &str) -> Option<String> {
     here.then(|| format!("http://localhost:{port}"))
 }
 
-async fn responding_servers(places: &[ServerAddress]) -> Vec<DetectedServer> {
+async fn responding_servers(places: &[ServerAddress], patience: Duration) -> Vec<DetectedServer> {
     headstart_providers::install_tls_provider();
     // A server on this machine is not behind a proxy, and needs no certificates, which take long to read.
     let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
     let Ok(client) = client.build() else { return Vec::new() };
     let queries = places.iter().map(|place| async {
-        let model = tokio::time::timeout(PATIENCE, first_model(&client, place)).await.ok().flatten()?;
+        let model = tokio::time::timeout(patience, first_model(&client, place)).await.ok().flatten()?;
         Some(DetectedServer { place: place.clone(), model })
     });
     join_all(queries).await.into_iter().flatten().collect()

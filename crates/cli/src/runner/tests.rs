@@ -176,10 +176,10 @@ async fn the_directory_must_be_on_disk_and_inside() {
 async fn the_time_limit_ends_the_whole_group() {
     let root = tempfile::tempdir().unwrap();
     let mut request = request("sleep 60 & echo $! > pid; echo started; wait");
-    request.time_limit = Duration::from_millis(500);
+    request.time_limit = Duration::from_secs(4);
     let began = Instant::now();
     let done = run(root.path(), request).await.unwrap();
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(50));
     assert_eq!(done.output, "started\n");
     assert_eq!((done.exit_code, done.timed_out), (None, true));
     assert!(ends(&written(&root.path().join("pid")).await).await);
@@ -203,7 +203,7 @@ async fn what_stays_in_the_background_ends_with_the_command() {
     let root = tempfile::tempdir().unwrap();
     let began = Instant::now();
     let done = run(root.path(), request("sleep 60 & echo $!")).await.unwrap();
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(50));
     assert_eq!(done.exit_code, Some(0));
     assert!(ends(done.output.trim()).await);
 }

@@ -11,10 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::Session;
-
-/// Much longer than anything here takes, so that a busy machine fails no test.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::support::{PATIENCE, Session};
 
 /// Whether a message is one that the program may send.
 type Check = Box<dyn Fn(&Value) -> bool + Send + Sync>;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::User;
 use crate::client::{Client, is_update};
+use crate::support::PATIENCE;
 
 fn updates<'a>(client: &'a Client, kinds: &[&str]) -> Vec<&'a Value> {
     let all = client.log.iter().filter(|(own, _)| !own).map(|(_, message)| &message["params"]["update"]);
@@ -170,7 +171,7 @@ fn a_command_ends_with_a_killed_headstart() {
     let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
         let began = Instant::now();
         while !is_so() {
-            assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+            assert!(began.elapsed() < PATIENCE, "{what}");
             std::thread::sleep(Duration::from_millis(10));
         }
     };

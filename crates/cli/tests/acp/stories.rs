@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::User;
 use crate::client::is_update;
-use crate::support::recorded;
+use crate::support::{PATIENCE, processes, recorded};
 
 fn snapshot(name: &str, text: &str) {
     insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, text) });
@@ -151,13 +151,10 @@ pub(crate) fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
             snapshot("cancel", &user.session_updates(&client, &session));
         }
         // No process of the cancelled command is left.
-        let children = || {
-            let process = client.process().to_string();
-            std::process::Command::new("pgrep").args(["-P", &process]).output().unwrap().stdout
-        };
+        let is_child = |(parent, _): &(u32, String)| *parent == client.process();
         let began = Instant::now();
-        while !children().is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(10), "the command is still there");
+        while processes().iter().any(is_child) {
+            assert!(began.elapsed() < PATIENCE, "the command is still there");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::fixture::{Chat, Project, project};
+use crate::support::PATIENCE;
 
 const NEXT: &str = "\x1bn";
 const PREVIOUS: &str = "\x1bp";
@@ -46,7 +47,7 @@ fn lines(chat: &Chat, kind: &str) -> Vec<Value> {
 
 /// The outcome of each suggestion, in the order in which the suggestions came.
 fn outcomes(chat: &Chat) -> Vec<String> {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let decided = lines(chat, "outcome");
         let shown = lines(chat, "suggestion").into_iter().filter(|line| line.get("suppressed").is_none());

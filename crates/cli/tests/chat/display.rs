@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::fixture::{project, project_with_suggestion};
+use crate::support::PATIENCE;
 
 #[test]
 fn a_narrow_terminal_holds_it_all() {
@@ -61,11 +62,7 @@ fn in_a_terminal_of_any_size_each_finished_line_is_in_the_scrollback_once() {
         });
         let started = std::time::Instant::now();
         while !chat.rows().iter().any(|row| row.trim_end() == "done.") {
-            assert!(
-                started.elapsed() < std::time::Duration::from_secs(20),
-                "{columns}x{rows}: {:?}",
-                chat.rows()
-            );
+            assert!(started.elapsed() < PATIENCE, "{columns}x{rows}: {:?}", chat.rows());
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         let all = chat.rows();

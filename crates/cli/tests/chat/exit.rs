@@ -1,7 +1,8 @@
 use portable_pty::CommandBuilder;
 
 use crate::fixture::{Chat, project, project_with_suggestion};
-use crate::pty::Pty;
+use crate::pty::{Pty, kill};
+use crate::support::PATIENCE;
 
 #[test]
 fn leaving_while_a_command_runs_ahead_ends_it() {
@@ -52,9 +53,7 @@ fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
             .chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
         chat.wait_for("1 file +1 -0");
-        let id = chat.process_id().to_string();
-        let sent = std::process::Command::new("kill").args(["-s", signal, &id]).status();
-        assert!(sent.expect("kill is there").success());
+        chat.kill(signal);
         // The terminal's library decides which exit code an end by a signal has, so the test only expects that it is
         // not 0.
         assert_ne!(chat.exit_code(), 0, "{signal}");
@@ -81,7 +80,7 @@ fn id_of(chat: &Chat, command: &str) -> String {
         if let Some(found) = processes.into_iter().find(is_it) {
             return found.file_name().to_string_lossy().into_owned();
         }
-        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{command} does not run");
+        assert!(started.elapsed() < PATIENCE, "{command} does not run");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
@@ -93,8 +92,7 @@ fn a_command_that_is_killed_leaves_the_terminal_to_the_chat_and_the_chat_gives_i
     let mut chat = project().shell(0, "exec sleep 9").says(0, "It was killed.").chat("yolo");
     let in_chat = chat.mode();
     chat.send("begin\r");
-    let killed = std::process::Command::new("kill").args(["-9", &id_of(&chat, "sleep 9")]).status();
-    assert!(killed.expect("kill is there").success());
+    kill("KILL", &id_of(&chat, "sleep 9"));
     chat.wait_for("It was killed.");
     assert_eq!(chat.mode(), in_chat);
     chat.send("\x04");

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Chat, project};
 use crate::ledger::lines;
 use crate::provider::read_request;
+use crate::support::PATIENCE;
 
 const MODEL: &str = "some-model";
 /// A prompt whose run begins and then says nothing more.
@@ -307,7 +308,7 @@ fn the_users_request_comes_when_the_background_connection_is_closed() {
             chat.wait_for("This is the answer to hang.");
             chat.wait_for(&format!("> {ENDLESS}"));
             chat.wait_for("ahead looking");
-            let deadline = Instant::now() + Duration::from_secs(10);
+            let deadline = Instant::now() + PATIENCE;
             while server.count(&RequestKind::Ahead) <= number && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(5));
             }

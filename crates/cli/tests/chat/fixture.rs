@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::pty::Pty;
-use crate::support::Session;
+use crate::support::{PATIENCE, Session};
 
 /// The row that shows the suggestion `add tests` as ghost text.
 pub(crate) const GHOST: &str = "> add tests  [Tab]";
@@ -246,7 +246,7 @@ impl Chat {
     pub(crate) fn wait_for_processes(&self, number: usize) {
         let started = Instant::now();
         while self.processes().len() != number {
-            assert!(started.elapsed() < Duration::from_secs(20), "{:?}", self.processes());
+            assert!(started.elapsed() < PATIENCE, "{:?}", self.processes());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -255,7 +255,7 @@ impl Chat {
     pub(crate) fn wait_for_command(&self, command: &str) {
         let started = Instant::now();
         while !self.processes().iter().any(|process| process.contains(command)) {
-            assert!(started.elapsed() < Duration::from_secs(20), "{:?}", self.processes());
+            assert!(started.elapsed() < PATIENCE, "{:?}", self.processes());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -290,7 +290,7 @@ fn processes_in(folder: &std::path::Path) -> Vec<String> {
 pub(crate) fn wait_for_files(files: &[&std::path::Path]) {
     let started = Instant::now();
     while !files.iter().all(|file| file.exists()) {
-        assert!(started.elapsed() < Duration::from_secs(20), "not all of {files:?} are there");
+        assert!(started.elapsed() < PATIENCE, "not all of {files:?} are there");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

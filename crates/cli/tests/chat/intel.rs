@@ -9,15 +9,13 @@ use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::fixture::{Chat, Project, project, project_with_suggestion};
 use crate::parallel::{call, text};
 use crate::provider::read_request;
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::PATIENCE;
 
 const SERVER: &str = include_str!("../support/language_server.py");
 

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::fixture::{Chat, GHOST, Project, project_with_suggestion, wait_for_files};
+use crate::support::PATIENCE;
 
 /// The lines of this type in the project's ledger, once there are as many as expected.
 pub(crate) fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let folder = chat.project.session.home().join(".local/state/headstart/ledgers");
         let file = folder.is_dir().then(|| chat.project.session.ledger());

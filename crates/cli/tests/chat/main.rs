@@ -19,6 +19,7 @@ mod first_hour;
 mod fixture;
 mod flow;
 mod idle_build;
+#[cfg(feature = "programs")]
 mod intel;
 mod keys;
 mod ledger;

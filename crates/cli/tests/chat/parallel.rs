@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Chat, project};
 use crate::provider::read_request;
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::PATIENCE;
 
 /// A server whose answers depend on what it is asked, and which answers many requests at the same time. A run ahead
 /// writes a file named after its prompt, and then waits for the end of its last answer until the test releases it.
@@ -191,7 +190,7 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     let decided =
         || ledger_outcomes(&chat).into_iter().filter(|[.., outcome]| !outcome.is_empty()).collect::<Vec<_>>();
     // The screen may show shortly before the ledger that a suggestion was taken.
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     while decided().len() < 2 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::fixture::project_with_suggestion;
+use crate::support::PATIENCE;
 
 const LINE: &str = "sleep 2; echo made > made.txt";
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// The first process of each view that this process has started.
 fn views_of(process: u32) -> Vec<u64> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();

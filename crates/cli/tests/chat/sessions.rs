@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::fixture::{Chat, Project, project};
-use crate::support::Outcome;
+use crate::support::{Outcome, PATIENCE};
 
 pub(crate) fn two_answers() -> Project {
     project().says(0, "First answer.").says(0, "Second answer.")
@@ -108,7 +108,7 @@ fn two_chats_do_not_write_into_one_conversation() {
     let mut chat = two_answers().chat("auto-edit");
     chat.send("one\r");
     chat.wait_for("First answer.");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let deadline = std::time::Instant::now() + PATIENCE;
     while list_sessions(&chat.project).is_empty() {
         assert!(std::time::Instant::now() < deadline, "it is not kept");
     }

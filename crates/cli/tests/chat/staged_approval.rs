@@ -215,8 +215,7 @@ fn whoever_leaves_while_they_are_asked_gets_nothing() {
     for signal in ["TERM", "HUP", "INT"] {
         let mut chat = chat_with_question(project());
         let before = chat.project.session.tree();
-        let id = chat.process_id().to_string();
-        assert!(std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        chat.kill(signal);
         assert_ne!(chat.exit_code(), 0, "{signal}");
         assert_eq!(chat.project.session.tree(), before, "{signal}");
         chat.assert_nothing_is_left();

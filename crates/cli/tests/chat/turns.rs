@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::fixture::{GHOST, project, project_with_suggestion};
+use crate::fixture::{Chat, GHOST, project, project_with_suggestion};
+use crate::support::server::{ScriptedResponse, Server, StreamStep, says};
 
 #[test]
 fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
@@ -141,9 +142,14 @@ fn ctrl_c_interrupts_also_while_something_is_typed_and_keeps_it() {
 
 #[test]
 fn what_was_to_follow_an_interrupted_turn_is_in_the_prompt_again() {
-    let mut chat = project().says(60_000, "never").says(0, "Both done.").says(0, "never").chat("auto-edit");
+    let silent = ScriptedResponse::Stream(vec![StreamStep::UntilClientLeaves]);
+    let server = Server::start(vec![silent, says("Both done.")]);
+    let project = project().variable("OPENAI_API_KEY", "key").variable("HEADSTART_BACKGROUND", "off");
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "auto-edit"];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 80, 40);
     chat.send("one\r");
-    chat.wait_for("working (Ctrl-C interrupts)");
+    // A turn that is interrupted before the model is asked would leave the first answer for the next turn.
+    server.wait_for_request();
     chat.send("two\rthree\rfour");
     chat.wait_for("next: two\nnext: three\n");
     chat.send("\x03");

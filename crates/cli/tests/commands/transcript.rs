@@ -40,6 +40,7 @@ fn checked(calls: &[(&str, Value)]) -> Output {
 }
 
 #[test]
+#[cfg_attr(not(feature = "programs"), ignore = "needs jq; the feature `programs` runs it")]
 fn a_transcript_is_checked_as_the_docs_say() {
     let within = [
         ("Bash", json!({ "command": "grep -rn TODO src | head" })),

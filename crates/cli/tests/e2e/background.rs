@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::codebase::{call, recording};
-use crate::support::Session;
 use crate::support::server::{ScriptedResponse, Server, StreamStep, calls, says};
+use crate::support::{PATIENCE, Session};
 
 const USER: &str = "home/.config/headstart/config.toml";
 /// A command that writes its own process id and that of a child, and runs longer than any test.
@@ -44,7 +44,7 @@ fn runs(session: &Session, file: &str) -> bool {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(begun.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -346,7 +346,11 @@ fn what_was_prepared_is_accepted_on_a_full_disk_and_noted_later() {
 fn where_no_folder_is_private_nothing_is_accepted_and_the_error_says_why() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&farewell(), "auto-edit");
-    fs::remove_dir_all(session.home().join(".local/state/headstart/staging")).unwrap();
+    // Only the folder of this accept is made anew, because nobody but root could enter the ones above it.
+    let staging = session.home().join(".local/state/headstart/staging");
+    let homes = fs::read_dir(staging).unwrap().map(|home| home.unwrap().path());
+    let prepared = homes.flat_map(|home| fs::read_dir(home).unwrap()).map(|entry| entry.unwrap().path());
+    prepared.filter(|path| path.is_dir()).for_each(|path| fs::remove_dir_all(path).unwrap());
     let before = session.hash();
     // The effect is that of a file system without permissions: a new folder has other permission bits than it was made
     // with.

@@ -58,6 +58,7 @@ fn a_fresh_crate_is_tested_ahead_with_and_without_a_gitignore() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "programs"), ignore = "needs python3; the feature `programs` runs it")]
 fn tests_of_python_run_ahead_without_a_gitignore() {
     let mut session = session();
     session
@@ -79,6 +80,7 @@ fn tests_of_python_run_ahead_without_a_gitignore() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "programs"), ignore = "needs npm; the feature `programs` runs it")]
 fn tests_of_node_run_ahead_beside_modules_that_nobody_ignores() {
     let mut session = session();
     session
@@ -101,6 +103,7 @@ fn tests_of_node_run_ahead_beside_modules_that_nobody_ignores() {
 
 /// A program that was told to stay offline does not try the network, so only its output tells that it needed one.
 #[test]
+#[cfg_attr(not(feature = "programs"), ignore = "needs npm; the feature `programs` runs it")]
 fn packages_that_would_have_to_be_fetched_are_no_failure_of_the_code() {
     let mut session = session();
     session.write(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::Session;
+use crate::support::{PATIENCE, Session};
 
 #[test]
 fn tests_and_a_commit_run_ahead_where_there_are_views() {
@@ -130,7 +130,7 @@ fn however_the_demo_ends_its_folders_are_gone() {
         let mut live = session.live(&["demo", "--json", "--speed", "2"]);
         live.wait_for("step");
         // Besides the two projects there may be a folder of a command that is running at this moment.
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while left().len() != 2 {
             assert!(Instant::now() < deadline, "{:?}", left());
             std::thread::sleep(Duration::from_millis(5));

@@ -1,13 +1,13 @@
 //! Holds what the views of language servers keep on the disk, and how they are listed.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::intel::{at_one, diagnostics, edit, read, session, turns};
-use crate::support::Session;
 use crate::support::project::call;
+use crate::support::{PATIENCE, Session};
 
 /// A project with a folder of build output, whose server behaves as `part` says, and with these settings for views.
 fn building(part: &str, settings: &str) -> Session {
@@ -73,7 +73,7 @@ fn a_view_of_a_server_is_listed_while_the_server_lives() {
             let running = list_views(&session).into_iter().find(|view| view["running"] == true);
             match running {
                 Some(view) => break view,
-                None => assert!(began.elapsed() < Duration::from_secs(10), "no view is listed"),
+                None => assert!(began.elapsed() < PATIENCE, "no view is listed"),
             }
         };
         assert_eq!(
@@ -85,7 +85,7 @@ fn a_view_of_a_server_is_listed_while_the_server_lives() {
         child.wait().unwrap();
         let began = Instant::now();
         while !list_views(&session).is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(10), "it stays listed");
+            assert!(began.elapsed() < PATIENCE, "it stays listed");
         }
     }
 }
@@ -100,7 +100,7 @@ fn a_view_in_memory_is_listed() {
         .unwrap();
     let began = Instant::now();
     while !list_views(&session).iter().any(|view| view["id"] == "command" && view["running"] == true) {
-        assert!(began.elapsed() < Duration::from_secs(10), "no view is listed");
+        assert!(began.elapsed() < PATIENCE, "no view is listed");
     }
     child.kill().unwrap();
     child.wait().unwrap();

@@ -26,8 +26,11 @@ mod formats;
 mod gemini_cache;
 mod git;
 mod images;
+#[cfg(feature = "programs")]
 mod intel;
+#[cfg(feature = "programs")]
 mod intel_servers;
+#[cfg(feature = "programs")]
 mod intel_views;
 mod no_views;
 mod outcomes;

@@ -1,12 +1,12 @@
 //! Holds what happens if the process of a speculation dies, or is told to stop.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::Signal;
 
-use crate::support::Session;
 use crate::support::project::{RunningProcess, slow};
+use crate::support::{PATIENCE, Session};
 
 /// A speculation that is still running and has staged a file.
 fn working(session: &Session) -> RunningProcess {
@@ -41,7 +41,7 @@ fn killed_in_the_middle_it_leaves_the_workspace_and_a_sweep_takes_the_rest() {
 /// Waits until the killed process is noticed: a child that was just being started holds its locks until it has become
 /// another program.
 fn once_it_is_noticed(session: &Session) -> serde_json::Value {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let row = session.only_row();
         if row["status"] != "running" || deadline < Instant::now() {

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::shadow::{edit, events, session, shell};
-use crate::support::{Outcome, Session};
+use crate::support::{Outcome, PATIENCE, Session};
 
 /// Much longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// The home of the other machine. For the binary it is another machine, because it has another environment and home.
 fn remote_home(session: &Session) -> PathBuf {
     session.home().with_file_name("there")
@@ -99,7 +97,7 @@ fn tests_run_ahead_on_another_machine_and_are_accepted_here() {
             "project/src/lib.rs",
             "pub fn one() -> u32 { 1 }\n\n#[test]\nfn it_is_one() { assert_eq!(one(), 1); }\n",
         )
-        .write("project/Makefile", "all:\n\tcat src/lib.rs > made.txt; pwd; ls -A\n")
+        .write("project/make.sh", "cat src/lib.rs > made.txt; pwd; ls -A\n")
         .write("project/old/gone.txt", "gone\n")
         .write("project/ignored.txt", "stays-here-1\n")
         .write("project/.env", "stays-here-2\n")
@@ -107,7 +105,7 @@ fn tests_run_ahead_on_another_machine_and_are_accepted_here() {
         .write("project/sub/.git/config", "stays-here-4\n");
     let before = session.hash();
     let recording = json!({"turns": [
-        {"toolCalls": [edit("{ 1 }", "{ 2 }"), shell("cargo test --lib"), shell("make; rm -r old")]},
+        {"toolCalls": [edit("{ 1 }", "{ 2 }"), shell("cargo test --lib"), shell("sh make.sh; rm -r old")]},
         {"toolCalls": [edit("one(), 1", "one(), 2"), shell("cargo test --lib")]},
         {"text": "It gives two."},
     ]});
@@ -436,17 +434,17 @@ fn what_was_built_ahead_there_is_there_for_all_views() {
     let session = served();
     session.write("project/src.txt", "x\n").write("project/.gitignore", "target\n");
     session.write(
-        "project/Makefile",
-        "target/lib: src.txt\n\tmkdir -p target; echo built; cp src.txt target/lib\n",
+        "project/make.sh",
+        "test target/lib -nt src.txt || { mkdir -p target; echo built; cp src.txt target/lib; }\n",
     );
     session.write("project/Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\n");
-    let warmed = session.run(&["shadow", "warm", "--json", "--", "make"]);
+    let warmed = session.run(&["shadow", "warm", "--json", "--", "sh", "make.sh"]);
     assert_eq!((warmed.code, &warmed.json()[0]["kept"]), (Some(0), &json!(true)), "{warmed}");
-    let ran = session.run(&["shadow", "run", "--", "make"]);
+    let ran = session.run(&["shadow", "run", "--", "sh", "make.sh"]);
     assert!(ran.code == Some(0) && !ran.stdout.contains("built"), "{ran}");
     assert!(session.text("target/lib").is_none());
     session.write("project/src.txt", "y\n");
-    let ran = session.run(&["shadow", "run", "--", "bash", "-c", "make; cat target/lib"]);
+    let ran = session.run(&["shadow", "run", "--", "bash", "-c", "sh make.sh; cat target/lib"]);
     assert!(
         ran.stdout.contains("built") && ran.stdout.ends_with("y\n"),
         "what changed since is newer: {ran}"

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::shadow::session;
-use crate::support::Session;
+use crate::support::{PATIENCE, Session};
 
 /// A serving process and its greeting.
 struct Served {
@@ -69,7 +69,7 @@ impl Served {
         drop(self.input.take());
         let started = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            assert!(started.elapsed() < Duration::from_secs(20), "it stays");
+            assert!(started.elapsed() < PATIENCE, "it stays");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -230,7 +230,7 @@ fn a_command_ends_with_the_input() {
     let wait_until = |wanted: bool| {
         let started = Instant::now();
         while is_running() != wanted {
-            assert!(started.elapsed() < Duration::from_secs(20), "running: {wanted}");
+            assert!(started.elapsed() < PATIENCE, "running: {wanted}");
             std::thread::sleep(Duration::from_millis(10));
         }
     };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{LOOP, asks, hook, line_of, session};
-use crate::support::Session;
+use crate::support::{PATIENCE, Session};
 
 #[test]
 fn output_exit_code_and_signals_are_the_commands() {
@@ -29,7 +29,7 @@ fn output_exit_code_and_signals_are_the_commands() {
         kill_process(Pid::from_child(&child), signal).unwrap();
         let ended = child.wait().unwrap();
         assert_eq!(ended.signal(), Some(signal.as_raw()), "{ended}");
-        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(started.elapsed() < PATIENCE);
     }
 }
 
@@ -44,7 +44,7 @@ fn running(marker: &str) -> usize {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "{what}");
+        assert!(begun.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -104,16 +104,18 @@ fn rules_of_both_files_count() {
     }
 }
 
+/// A shell with nothing of the machine's environment.
+fn bash(session: &Session) -> Command {
+    let mut bash = Command::new("bash");
+    bash.env_clear().env("HOME", session.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    bash
+}
+
 /// Does what the shell of a product would do: reads the files of its user, and then runs the line.
 fn in_users_shell(session: &Session, line: &str) -> std::process::Output {
-    let mut shell = Command::new("bash");
-    shell.args([
-        "-O",
-        "expand_aliases",
-        "-c",
-        &format!(". \"$HOME/.bashrc\"\neval '{}'", line.replace('\'', r"'\''")),
-    ]);
-    shell.current_dir(session.workspace()).env("HOME", session.home()).stdin(Stdio::null());
+    let line = format!(". \"$HOME/.bashrc\"\neval '{}'", line.replace('\'', r"'\''"));
+    let mut shell = bash(session);
+    shell.args(["-O", "expand_aliases", "-c", &line]).current_dir(session.workspace()).stdin(Stdio::null());
     shell.output().unwrap()
 }
 
@@ -185,7 +187,7 @@ fn the_hook_is_silent_where_git_would_not_run_hardened() {
     // As `git init --separate-git-dir` leaves it.
     let project = session.workspace();
     std::fs::rename(project.join(".git"), session.home().join("apart")).unwrap();
-    session.write("project/.git", format!("gitdir: {}\n", session.home().join("apart").display()));
+    session.write("project/.git", &format!("gitdir: {}\n", session.home().join("apart").display()));
     silent("lies outside the workspace");
     let run = session.run(&["run", "--read-only", "--", "git log -1"]);
     assert_eq!(run.code, Some(125), "{run}");
@@ -217,8 +219,7 @@ fn the_workspace_is_the_products_project_or_headstarts_and_never_reached_through
     let told = session.variable("CLAUDE_PROJECT_DIR", root);
     let line = allows(&told, src, "cat ../b.txt").unwrap();
     assert!(line.contains(&format!("--workspace {root}")), "{line}");
-    let ran =
-        Command::new("bash").args(["-c", &line]).current_dir(src).env("HOME", told.home()).output().unwrap();
+    let ran = bash(&told).args(["-c", &line]).current_dir(src).output().unwrap();
     assert_eq!(ran.stdout, b"b", "{ran:?}");
     assert_eq!(allows(&told, src, "cat ../../home/c.txt"), None);
     // A project that does not contain the folder is ignored.

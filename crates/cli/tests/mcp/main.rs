@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use client::Client;
-use support::{Session, installed, recorded};
+use support::{PATIENCE, Session, installed, processes, recorded};
 
 /// A user whose project has one file.
 fn user() -> Session {
@@ -213,6 +213,7 @@ fn a_command_that_writes_is_tried_in_a_view() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "programs"), ignore = "needs python3; the feature `programs` runs it")]
 fn a_language_server_says_what_work_ahead_would_break() {
     let session = user().variable("HEADSTART_SHADOW", "");
     session.write("server/mock", include_str!("../support/language_server.py"));
@@ -252,11 +253,10 @@ fn the_project_is_searched() {
 fn wait_for_none(marker: &str) {
     let began = Instant::now();
     loop {
-        let found = Command::new("pgrep").args(["-f", marker]).output().unwrap();
-        if found.stdout.is_empty() {
+        if !processes().iter().any(|(_, line)| line.contains(marker)) {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{marker} is still there");
+        assert!(began.elapsed() < PATIENCE, "{marker} is still there");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -297,9 +297,9 @@ fn what_a_killed_server_was_running_ends() {
         client.ask("tools/call", json!({ "name": tool, "arguments": { "command": command } }));
     }
     let began = Instant::now();
-    for program in [format!("^{sleep}"), format!("^cat {pipe}")] {
-        while Command::new("pgrep").args(["-f", &program]).output().unwrap().stdout.is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(20), "{program} does not start");
+    for program in [sleep.clone(), format!("cat {pipe}")] {
+        while !processes().iter().any(|(_, line)| line.starts_with(&program)) {
+            assert!(began.elapsed() < PATIENCE, "{program} does not start");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -167,6 +167,7 @@ def answer(method, params):
         fork = str(uuid.uuid4())
         sessions[fork] = json.load(open(path(session)))
         keep(fork)
+        time.sleep(script.get("fork_takes", 0))
         return opened(fork, params["cwd"], sessionId=fork)
     if method in ("session/load", "session/resume"):
         if script.get("resume") == "fails" and method == "session/resume":

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use client::Client;
-use support::Session;
+use support::{PATIENCE, Session};
 
 const AGENT: &str = include_str!("agent.py");
 /// The prompt that is suggested after the first turn.
@@ -108,14 +108,10 @@ impl User {
     }
 }
 
-/// The limit for a product, which has to start twice and to ask a model several times.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// An editor that has opened a session with a product behind the proxy, and the id of the session.
 fn open_session(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
     let all: Vec<_> = ["acp-proxy"].iter().chain(arguments).chain(&["--"]).chain(product).copied().collect();
     let mut client = Client::of(session.command(&all));
-    client.set_patience(PATIENCE);
     client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
     let workspace = session.workspace().canonicalize().unwrap();
     let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
@@ -160,7 +156,7 @@ fn assert_nothing_is_left(session: &Session) {
         let mut mounts = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("mountinfo")).ok());
         mounts.find(|mounts| mounts.contains(&root))
     };
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while 0 < processes(session) || mounted().is_some() {
         assert!(Instant::now() < deadline, "processes or mounts are left: {:?}", mounted());
         std::thread::sleep(Duration::from_millis(20));

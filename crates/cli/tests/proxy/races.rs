@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{NEXT, User, Value, answer_text, json, kill, list_sessions, with};
 use crate::client::Client;
+use crate::support::PATIENCE;
 
 /// Long enough that something which should wait would have come by then if it did not wait.
 const MOMENT: Duration = Duration::from_millis(300);
@@ -34,7 +35,7 @@ fn is_answer(message: &Value) -> bool {
 /// Waits until the proxy has written something under this name into its notes for the next start, and returns it.
 fn wait_for_note(user: &User, what: &str) -> serde_json::Map<String, Value> {
     let file = user.session.home().join(".local/state/headstart/acp-proxy/claude-agent-acp.json");
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let noted: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         if let Some(noted) = noted[what].as_object().filter(|noted| !noted.is_empty()) {
@@ -208,6 +209,20 @@ fn two_proxies_on_one_folder_take_one_after_the_other() {
     assert_eq!(shown, expected);
 }
 
+/// The proxy learns the name of a fork from the agent's answer, so at its end it waits for one that was asked for.
+#[test]
+fn a_fork_that_is_made_as_the_editor_leaves_is_not_shown() {
+    let user = with(User::with_next(one_file()), "fork_takes", json!(1));
+    let (mut client, session) = user.after_hello();
+    let deadline = Instant::now() + PATIENCE;
+    while user.stored_sessions().len() < 2 {
+        assert!(Instant::now() < deadline, "nothing is forked");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(list_sessions(&mut user.client()), [session]);
+}
+
 #[test]
 fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
     let user = with(User::with_next(one_file()), "late", json!(true));
@@ -272,7 +287,7 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
         let lock = File::options().append(true).open(lock).unwrap();
         lock.lock().unwrap();
         drop(held);
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while user.read("made.txt").is_none() {
             assert!(Instant::now() < deadline, "it is not committed");
             std::thread::sleep(Duration::from_millis(5));

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::{AGENT, User, assert_nothing_is_left, json, kill, list_sessions, processes};
+use crate::support::PATIENCE;
 
 #[test]
 fn an_agent_that_dies_is_told_with_its_last_words() {
@@ -107,7 +108,7 @@ fn it_ends_with_its_editor_and_so_does_the_agent() {
     assert_nothing_is_left(&user.session);
     let mut command = user.session.command(&["acp-proxy", "--", "some-agent"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while processes(&user.session) < 2 {
         assert!(Instant::now() < deadline, "it does not start");
         std::thread::sleep(Duration::from_millis(5));

@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that takes longer is hung, even on a busy machine; some commands start a language server.
-const TIME_LIMIT: Duration = Duration::from_secs(90);
+/// Much longer than anything takes that a test waits for, so that a busy machine fails no test.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One user with one machine.
 pub(crate) struct Session {
@@ -123,7 +123,7 @@ impl Session {
     pub(crate) fn outcome(&self, arguments: &[&str], mut child: Child) -> Outcome {
         let stdout = drain(child.stdout.take());
         let stderr = drain(child.stderr.take());
-        let deadline = Instant::now() + TIME_LIMIT;
+        let deadline = Instant::now() + PATIENCE;
         let code = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break status.code();
@@ -184,6 +184,18 @@ impl fmt::Display for Outcome {
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from)
+}
+
+/// The processes of this system as `/proc` shows them: the id of the parent, and the command line.
+pub(crate) fn processes() -> Vec<(u32, String)> {
+    let process = |folder: PathBuf| {
+        let line = fs::read_to_string(folder.join("cmdline")).ok()?.replace('\0', " ");
+        // The name of the program stands in parentheses and may contain anything; the state and the parent follow it.
+        let stat = fs::read_to_string(folder.join("stat")).ok()?;
+        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        Some((parent, line))
+    };
+    fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| process(entry.path())).collect()
 }
 
 /// A program of another project, at the place where `.ci/install hosts` installs it.

@@ -14,10 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Outcome, Session};
-
-/// Much longer than anything here takes, so that a busy machine fails no test.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::{Outcome, PATIENCE, Session};
 
 /// Everything below a folder: names, kinds, modes, contents and the targets of links. Two values are equal if nothing
 /// changed.

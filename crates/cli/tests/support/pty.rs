@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// Much longer than any of the tests takes, so that a busy machine fails none of them.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 const UNBROKEN: &str = "works because nobody panics while holding the lock";
 
@@ -134,6 +134,11 @@ impl Pty {
         self.child.process_id().expect("a child that runs has an id")
     }
 
+    /// Sends the program a signal, such as `TERM`.
+    pub(crate) fn kill(&self, signal: &str) {
+        kill(signal, &self.process_id().to_string());
+    }
+
     /// Waits until the program ends, and returns its exit code. By then everything that it wrote has been read, unless
     /// a process that it started still has the terminal open.
     pub(crate) fn exit_code(&mut self) -> u32 {
@@ -173,4 +178,10 @@ impl Drop for Pty {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a process a signal with the shell's own `kill`, because the program of that name may not be installed.
+pub(crate) fn kill(signal: &str, id: &str) {
+    let sent = std::process::Command::new("sh").args(["-c", &format!("kill -s {signal} {id}")]).status();
+    assert!(sent.expect("the shell starts").success(), "{signal} is not sent");
 }

@@ -15,8 +15,9 @@ impl Session {
     pub(crate) fn git_at(&self, folder: &Path, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .args(arguments)
+            .env_clear()
             .env("HOME", self.home())
-            .env_remove("XDG_CONFIG_HOME")
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .current_dir(folder)
             .output()

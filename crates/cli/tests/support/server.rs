@@ -7,12 +7,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Much longer than anything here takes, so that a busy machine fails no test.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::PATIENCE;
 
 /// The answer to one request.
 #[derive(Debug, Clone)]
@@ -95,6 +94,15 @@ impl Server {
     /// The requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
+    }
+
+    /// Waits until a client has asked something.
+    pub(crate) fn wait_for_request(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.requests.lock().unwrap().is_empty() {
+            assert!(Instant::now() < deadline, "nobody asks");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits until a client has closed the connection of an answer with [`StreamStep::UntilClientLeaves`].

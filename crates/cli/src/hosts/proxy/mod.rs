@@ -332,16 +332,20 @@ impl EffectRunner {
         }
     }
 
-    /// Ends the work ahead, except for a commit that is in progress, and waits until nothing of it is left.
+    /// Ends the work ahead, after a commit that is in progress or the answer to a fork, and waits until nothing of it is left.
     async fn shut_down(&mut self, proxy: &mut Proxy, events: &mut mpsc::UnboundedReceiver<ProxyEvent>) {
         let deadline = Instant::now() + END_TIMEOUT;
-        while proxy.shuts_down_after_commit()
+        while proxy.shuts_down_later()
             && let Ok(Some(event)) = tokio::time::timeout_at(deadline, events.recv()).await
         {
-            if let ProxyEvent::Committed(number, outcome) = event {
-                proxy.committed(number, outcome);
-                self.run_effects(proxy);
+            match event {
+                ProxyEvent::Committed(number, outcome) => proxy.committed(number, outcome),
+                ProxyEvent::Second(number, event) if proxy.is_forking() => {
+                    Self::handle_second_event(proxy, number, event);
+                }
+                ProxyEvent::Second(..) | ProxyEvent::Prepared(_) => {}
             }
+            self.run_effects(proxy);
         }
         let second = self.second.take();
         proxy.shut_down();

@@ -190,6 +190,12 @@ impl Proxy {
         self.drop_work(why);
     }
 
+    /// Whether the second agent has not answered yet which session the fork is.
+    pub(crate) fn is_forking(&self) -> bool {
+        let pending = self.ahead.as_ref().and_then(|ahead| ahead.pending_step.as_ref());
+        matches!(pending, Some((_, SetupStep::Fork)))
+    }
+
     pub(super) fn is_current(&self, number: u64) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.number == number)
     }

@@ -26,10 +26,11 @@ impl Proxy {
         request.is_some()
     }
 
-    /// The editor or the agent ends, and nothing new begins. Returns whether a commit must be waited for.
-    pub(crate) fn shuts_down_after_commit(&mut self) -> bool {
+    /// The editor or the agent ends, and nothing new begins. Returns whether something must be waited for: a commit, or
+    /// the name of a fork, because a fork without a note of it would be shown to the user.
+    pub(crate) fn shuts_down_later(&mut self) -> bool {
         self.unfit.get_or_insert_with(|| "its editor goes".to_owned());
-        self.is_committing()
+        self.is_committing() || self.is_forking()
     }
 
     /// Gives up the work that runs ahead.
