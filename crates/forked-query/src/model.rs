@@ -144,6 +144,8 @@ pub enum FinishReason {
     Length,
     /// The provider withheld the rest.
     ContentFilter,
+    /// The model wrote a call as words, in a form that is not run.
+    WrittenCall,
 }
 
 /// A piece of an answer.

@@ -12,9 +12,11 @@ use tracing::info;
 
 mod read;
 mod write;
+mod written;
 
 use read::{CallReader, Segment};
 pub(crate) use write::with_text_tools;
+use written::WrittenCalls;
 
 /// How a model gets tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -72,7 +74,9 @@ impl ToolRefusals {
     }
 }
 
-/// A model that gets its tools as [`ToolSupport`] says.
+/// A model that gets its tools as [`ToolSupport`] says. Calls that it writes as words in the form that it was trained on
+/// are calls as well if the answer ends with them; what only looks like one ends the answer with
+/// [`FinishReason::WrittenCall`].
 ///
 /// Callers see no difference: calls come complete, in order, each with an id, and a conversation has the same
 /// messages whether or not the model supports tools. What the model wants back of its thoughts
@@ -100,7 +104,7 @@ impl TextTools {
         if support == ToolSupport::None || request.tools.is_empty() || request.response_schema.is_some() {
             return Ok(events);
         }
-        Ok(with_calls(events, request))
+        Ok(with_written_calls(with_calls(events, request), request))
     }
 }
 
@@ -119,13 +123,39 @@ impl Model for TextTools {
             // Some servers answer with success, and report the refusal as the first event.
             Ok(mut events) => match events.next().await {
                 Some(Err(error @ ModelError::ToolsRefused { .. })) => error,
-                Some(first) => return Ok(stream::iter([first]).chain(events).boxed()),
+                Some(first) => {
+                    return Ok(with_written_calls(stream::iter([first]).chain(events).boxed(), request));
+                }
                 None => return Ok(events),
             },
         };
         self.refusals.add(&request.model, refusal);
         self.stream_with_text_tools(request, ToolSupport::Text).await
     }
+}
+
+/// The answer with calls that the model wrote in a form of its own as calls.
+fn with_written_calls(events: EventStream, request: &ModelRequest) -> EventStream {
+    // The answer to a question is one JSON object, which is no call.
+    if request.tools.is_empty() || request.response_schema.is_some() {
+        return events;
+    }
+    let state = (events, WrittenCalls::new(request), VecDeque::new());
+    let step = |(mut events, mut written, mut ready): (EventStream, WrittenCalls, VecDeque<_>)| async move {
+        loop {
+            if let Some(event) = ready.pop_front() {
+                return Some((event, (events, written, ready)));
+            }
+            match events.next().await? {
+                Ok(event) => ready.extend(written.handle(event).into_iter().map(Ok)),
+                Err(error) => {
+                    ready.extend(written.break_off().into_iter().map(Ok));
+                    ready.push_back(Err(error));
+                }
+            }
+        }
+    };
+    stream::unfold(state, step).boxed()
 }
 
 /// The answer with the calls in its words as calls.

@@ -45,7 +45,8 @@ pub enum Ending {
     Failed {
         /// The error in words.
         error: String,
-        /// The error as a stable word for programs: the code of the [`ModelError`], `withheld`, `empty`, or a code of
+        /// The error as a stable word for programs: the code of the [`ModelError`], `withheld`, `empty`,
+        /// `written_call` (a call in words that is not run), or a code of
         /// the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,

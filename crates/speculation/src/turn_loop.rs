@@ -20,6 +20,10 @@ use crate::transcript::make_ids_unique;
 use crate::view_times::ViewTimes;
 use crate::{CallInput, CheckResult, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
+/// Why a run ends whose model wrote a call as words.
+const WRITTEN_CALL: &str = "the model wrote a call as text, and it was not run: only a whole call at the end of an answer is, outside of fences and \
+quotes, with arguments that the tool takes; ask it to go on, or set tools = \"text\" for this model";
+
 /// What a run has done so far; it can be read while the run is at work, and after the run is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -232,6 +236,10 @@ impl TurnLoop<'_> {
         }
         if answer.is_empty() {
             return Some(Ending::failed("empty", "the model's answer was empty"));
+        }
+        if answer.finish == Some(FinishReason::WrittenCall) {
+            progress.transcript.answer(answer.into_parts());
+            return Some(Ending::failed("written_call", WRITTEN_CALL));
         }
         make_ids_unique(&mut answer.parts, ids);
         progress.transcript.answer(answer.into_parts());

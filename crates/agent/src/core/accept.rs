@@ -5,6 +5,7 @@ use std::time::Duration;
 use headstart_budget::ledger::Outcome;
 use headstart_budget::{RunMeter, outcome_of_acceptance};
 use headstart_followup_state::{AcceptMethod, Effect as FollowupEffect, Event as Followup, Suggestion};
+use headstart_forked_query::Role;
 use headstart_speculation::{
     AcceptAnswers, Acceptance, Accepted, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
 };
@@ -224,13 +225,19 @@ impl Core {
                     self.end(prompt, transcript, Ending::Completed);
                 }
             }
-            // This limit would end a turn in the foreground as well, so the user decides whether to go on.
-            ending @ Ending::Exhausted { limit: Limit::Output } => {
+            // This would end a turn in the foreground as well, so the user decides whether to go on.
+            ending if ending == (Ending::Exhausted { limit: Limit::Output }) || has_answered(&transcript) => {
                 self.end(prompt, transcript, ending);
             }
             _ => self.begin(prompt, transcript),
         }
     }
+}
+
+/// Whether the model had the last word, and nothing is left to do.
+fn has_answered(transcript: &Transcript) -> bool {
+    let last = transcript.messages.last();
+    last.is_some_and(|message| message.role == Role::Model) && transcript.pending_call().is_none()
 }
 
 /// What the work told, without the call that has no result: the turn that goes on with the call tells it again.

@@ -22,8 +22,8 @@ pub(super) enum Segment {
 /// A call without an id.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextCall {
-    name: String,
-    args: Map<String, Value>,
+    pub(super) name: String,
+    pub(super) args: Map<String, Value>,
 }
 
 impl TextCall {

@@ -87,8 +87,11 @@ export interface ModelRequest {
   maxOutputTokens?: number;
 }
 
-/** Why an answer ended: the model had no more to say, its length was limited, the provider withheld it. */
-export type FinishReason = "stop" | "length" | "contentFilter";
+/**
+ * Why an answer ended: the model had no more to say, its length was limited, the provider withheld it, the model wrote a
+ * call as words that is not run.
+ */
+export type FinishReason = "stop" | "length" | "contentFilter" | "writtenCall";
 
 /** A piece of an answer. */
 export type ModelEvent =
