@@ -82,7 +82,18 @@ fn always_thinks(model: &str) -> bool {
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     let system = request.system.iter().map(|system| text_message("system", system.clone()));
     let messages = request.messages.iter().flat_map(|message| encode_message(message, &request.model));
-    let mut list: Vec<_> = system.chain(messages).collect();
+    let mut list: Vec<WireMessage<'_>> = Vec::new();
+    for message in system.chain(messages) {
+        match list.last_mut() {
+            // Many chat templates refuse a conversation in which the roles do not alternate.
+            Some(last) if last.role == "user" && message.role == "user" => {
+                last.content.push_str("\n\n");
+                last.content.push_str(&message.content);
+                last.images.extend(message.images);
+            }
+            _ => list.push(message),
+        }
+    }
     if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
         last.content.push_str(&encoding::schema_instruction(schema));
     }

@@ -186,10 +186,24 @@ fn messages<'a>(
         set_cache_control(&mut list);
     }
     list.extend(question.into_iter().flat_map(|message| encoder.encode(message)));
+    let mut list = join_user_messages(list);
     if let (Some(schema), Some(last)) = (schema_in_words, list.last_mut()) {
         last.content.push_str(&encoding::schema_instruction(schema));
     }
     list
+}
+
+/// Makes one message of the user's messages that follow each other, as after a turn that was cut off before its answer:
+/// the chat templates of many models that run locally refuse a conversation in which the roles do not alternate.
+fn join_user_messages(list: Vec<WireMessage<'_>>) -> Vec<WireMessage<'_>> {
+    let mut joined: Vec<WireMessage<'_>> = Vec::with_capacity(list.len());
+    for message in list {
+        match joined.last_mut() {
+            Some(last) if last.role == "user" && message.role == "user" => last.content.join(message.content),
+            _ => joined.push(message),
+        }
+    }
+    joined
 }
 
 /// Marks the last message that has a text to mark.
@@ -292,6 +306,28 @@ impl MessageEncoder<'_> {
 }
 
 impl Content {
+    /// Appends what another message of the same role says.
+    fn join(&mut self, more: Self) {
+        match (&mut *self, more) {
+            (Self::WithImages(blocks), more) => blocks.extend(more.into_blocks()),
+            (_, more @ Self::WithImages(_)) => {
+                let before = std::mem::replace(self, Self::Text(String::new()));
+                *self =
+                    Self::WithImages(before.into_blocks().into_iter().chain(more.into_blocks()).collect());
+            }
+            (_, Self::Text(text) | Self::Blocks([Block { text, .. }])) => {
+                self.push_str(&format!("\n\n{text}"));
+            }
+        }
+    }
+
+    fn into_blocks(self) -> Vec<ContentBlock> {
+        match self {
+            Self::Text(text) | Self::Blocks([Block { text, .. }]) => vec![ContentBlock::Text { text }],
+            Self::WithImages(blocks) => blocks,
+        }
+    }
+
     fn push_str(&mut self, more: &str) {
         match self {
             Self::Text(text) => text.push_str(more),

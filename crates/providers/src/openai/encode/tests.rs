@@ -5,7 +5,7 @@ use crate::Provider;
 use crate::Wire;
 use crate::openai::Effort;
 use crate::testing::request;
-use headstart_forked_query::{Message, ModelRequest};
+use headstart_forked_query::{Image, ImageType, Message, ModelRequest, Part};
 
 fn as_json(request: &ModelRequest, options: &WireOptions) -> Value {
     serde_json::from_slice(&encode(request, options)).unwrap()
@@ -33,4 +33,36 @@ fn switches() {
     let Wire::Chat(dashscope) = Provider::dashscope().wire else { panic!("chat completions") };
     let body = as_json(&thinking, &dashscope);
     assert_eq!(body.get("enable_thinking"), None, "a model that may think is left to its default");
+}
+
+/// A conversation that was cut off before an answer has two messages of the user in a row, and many chat templates
+/// refuse those.
+#[test]
+fn two_messages_of_the_user_in_a_row_are_one() {
+    let image = Part::Image(Image { media_type: ImageType::Png, data: "iVBORw0KGgo=".into() });
+    let picture = Message { role: Role::User, parts: vec![Part::Text { text: "see".into() }, image] };
+    let user = |text: &str| Message::text(Role::User, text);
+    let said = |messages: Vec<Message>, cache| {
+        let body = as_json(
+            &ModelRequest { messages, ..request() },
+            &WireOptions { cache, ..WireOptions::default() },
+        );
+        let messages =
+            body["messages"].as_array().unwrap().iter().filter(|message| message["role"] != "system");
+        messages.map(|message| (message["role"].clone(), message["content"].clone())).collect::<Vec<_>>()
+    };
+    let model = Message::text(Role::Model, "Yes.");
+    let talk = vec![user("a"), user("b"), model.clone(), user("c"), user("d"), user("e")];
+    assert_eq!(
+        said(talk.clone(), CacheAnnotations::None),
+        [("user", "a\n\nb"), ("assistant", "Yes."), ("user", "c\n\nd\n\ne")]
+            .map(|(role, text)| (json!(role), json!(text)))
+    );
+    let marked = said(talk, CacheAnnotations::DashScope);
+    assert_eq!(marked.len(), 3);
+    assert_eq!(marked[2].1[0]["text"], "c\n\nd\n\ne");
+    let with_image = said(vec![user("a"), picture.clone(), user("b")], CacheAnnotations::None);
+    let [(_, content)] = &with_image[..] else { panic!("{with_image:?}") };
+    let kinds: Vec<_> = content.as_array().unwrap().iter().map(|block| block["type"].clone()).collect();
+    assert_eq!(kinds, ["text", "text", "image_url", "text"]);
 }
