@@ -1,6 +1,8 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{BackgroundModel, CONTENT, Model, ModelRequest, TokenEstimate, ToolSchema};
+use headstart_forked_query::{
+    BackgroundModel, CONTENT, Message, Model, ModelRequest, TokenEstimate, ToolSchema,
+};
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
@@ -77,8 +79,9 @@ impl Engine {
     }
 
     /// A turn in the foreground: the user is asked about what the mode does not allow, and every call's changes are in
-    /// the workspace before the next call. A file that was saved after the turn had read or written it is not replaced:
-    /// the model is told to read it again.
+    /// the workspace before the next call. A file that was saved after the turn had read or written it is not replaced,
+    /// and `write_file` replaces none of which the conversation does not show all that is in it now
+    /// ([`KnownFile`](headstart_toolbox::KnownFile)): the model is told to read it again.
     ///
     /// `request` has the conversation before the turn. `transcript` is new, or the result of an accept: its pending
     /// call is asked about and run first, without asking the model again.
@@ -180,6 +183,11 @@ impl Turn {
     /// What the turn adds to the conversation, as far as it has come.
     pub fn transcript(&self) -> Transcript {
         lock(&self.progress).transcript.clone()
+    }
+
+    /// What the turn has added after the first `known` entries ([`Transcript::said_since`]).
+    pub fn said_since(&self, known: usize) -> Vec<Message> {
+        lock(&self.progress).transcript.said_since(known)
     }
 
     /// What is known of the tokens of its requests; `None` if [`Limits::window`] sets no limit, or if nothing was

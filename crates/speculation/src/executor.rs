@@ -14,7 +14,7 @@ use headstart_tool_gate::{
     Reason, Verdict, ours,
 };
 use headstart_toolbox::{
-    PriorGitChanges, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput, ViewId,
+    KnownFile, PriorGitChanges, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput, ViewId,
 };
 
 use tracing::{Span, debug, debug_span, trace};
@@ -64,12 +64,18 @@ pub(crate) trait CallExecutor: Send + Sync {
 
     /// Looks at a call about which the user would be asked. If the call cannot be done, the error is what the model
     /// reads, and nobody is asked.
-    async fn prepare(&self, _call: &ToolCall, _permit: &CallPermit) -> Result<CallPreview, String> {
+    async fn prepare(
+        &self,
+        _call: &ToolCall,
+        _permit: &CallPermit,
+        _known: &KnownFile,
+    ) -> Result<CallPreview, String> {
         Ok(CallPreview::default())
     }
 
-    /// Runs a permitted call. The error ends the whole run.
-    fn run(&self, call: &ToolCall, permit: CallPermit) -> CallFuture;
+    /// Runs a permitted call. `known` is what the conversation shows of the file that it would replace. The error ends
+    /// the whole run.
+    fn run(&self, call: &ToolCall, permit: CallPermit, known: KnownFile) -> CallFuture;
 
     /// The same executor for the calls of a sub-task: `log` is told of them, and the run's events are not.
     fn for_task(&self, log: &Arc<TaskLog>) -> Box<dyn CallExecutor>;
@@ -252,15 +258,17 @@ impl CallTools {
         call: &ToolCall,
         view: &Arc<Overlay>,
         permit: &CallPermit,
+        known: &KnownFile,
     ) -> Result<CallResult, StopReason> {
         // Only for a host's own tool is its declaration compared with what it did.
         let declared = permit.context.declaration(&call.name).filter(|tool| !tool.is_built_in());
         let declared = declared.map(|tool| (tool, view.change_set()));
         let prints = self.events.output_reporter(&call.id);
         let context = self.context(view, permit);
-        let ran = match &prints {
-            Some(prints) => self.toolbox.run_streaming(call, context, prints).await,
-            None => self.toolbox.run(call, context).await,
+        let ran = match (self.toolbox.check_known(call, context, known).await, &prints) {
+            (Err(unseen), _) => Err(unseen),
+            (Ok(()), Some(prints)) => self.toolbox.run_streaming(call, context, prints).await,
+            (Ok(()), None) => self.toolbox.run(call, context).await,
         };
         match ran {
             Ok(output) => {

@@ -3,7 +3,7 @@ use std::pin::pin;
 use futures::channel::oneshot;
 use futures::{FutureExt, Stream, StreamExt, stream};
 use headstart_forked_query::{ToolCall, ToolResult};
-use headstart_toolbox::ContextItem;
+use headstart_toolbox::{ContextItem, KnownFile};
 
 use crate::clock::Clock;
 use crate::event::EventSender;
@@ -118,7 +118,7 @@ impl TurnLoop<'_> {
                 match decision {
                     Ok(permit) => {
                         self.report_call(|| CallInput::Begun(call.id.clone()));
-                        let running = self.executor.run(call, permit);
+                        let running = self.executor.run(call, permit, KnownFile::default());
                         // A command has a process of its own, and a single call makes no other call wait.
                         let in_place = is_shell(call) || calls.len() == 1;
                         let outcome = if in_place { running.await } else { self.run_on_host(running).await };
@@ -157,6 +157,13 @@ impl TurnLoop<'_> {
         receive.await.unwrap_or_else(|_| Ok(CallResult::failed("the call was given up")))
     }
 
+    /// What the conversation shows of the file that a call would replace. A sub-task knows what it has seen itself.
+    fn known_file(&self, call: &ToolCall) -> KnownFile {
+        let workspace = self.host.gate_context().workspace;
+        let so_far = &lock(self.progress).transcript.messages;
+        KnownFile::of(call, self.base.messages.iter().chain(so_far), &workspace)
+    }
+
     /// Runs one call while no other runs. It is judged now, when all calls before it are done.
     async fn run_alone(&self, call: &ToolCall, events: &mut SequentialEvents<'_>) -> Option<Ending> {
         events.begin(call);
@@ -174,7 +181,8 @@ impl TurnLoop<'_> {
                 let ran = if permit.is_task(call) {
                     self.run_task(call).await
                 } else {
-                    let (ran, time) = self.timed(self.executor.run(call, permit)).await;
+                    let (ran, time) =
+                        self.timed(self.executor.run(call, permit, self.known_file(call))).await;
                     lock(self.progress).cost.tool_ms += millis(time);
                     ran
                 };
@@ -205,7 +213,7 @@ impl TurnLoop<'_> {
 impl TurnLoop<'_> {
     /// Asks the user about a call, unless the call could not be done anyway.
     async fn ask_for_consent(&self, call: &ToolCall, permit: CallPermit) -> CallDecision {
-        let prepared = match self.executor.prepare(call, &permit).await {
+        let prepared = match self.executor.prepare(call, &permit, &self.known_file(call)).await {
             Ok(prepared) => prepared,
             Err(message) => return CallDecision::Refuse(message),
         };

@@ -92,6 +92,7 @@ mod content;
 pub mod exchange;
 mod ignore_rules;
 mod items;
+mod known_file;
 mod limits;
 mod line_search;
 mod location;
@@ -118,6 +119,7 @@ pub use command::{
     SecretAccess,
 };
 pub use items::{ContextItem, ItemUri, ToolOutput};
+pub use known_file::KnownFile;
 pub use limits::ToolLimits;
 #[cfg(feature = "more")]
 pub use more::{

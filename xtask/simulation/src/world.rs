@@ -260,7 +260,7 @@ impl Simulation<'_> {
 
     fn ports(&self) -> Ports {
         let files: Vec<_> = (0..FILES).map(|number| format!("src/file-{number}.rs")).collect();
-        let files = files.iter().map(|name| (name.as_str(), "fn old() {}\n"));
+        let files = files.iter().map(|name| (name.as_str(), ""));
         let tree = MemoryTree::from_files(files).expect("works because the names are plain");
         let limits = Limits {
             depth: if self.scenario.strategy == Strategy::TwoSteps { 2 } else { 1 },

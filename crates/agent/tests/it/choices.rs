@@ -167,10 +167,10 @@ fn what_a_host_tells_reaches_work_that_begins_later_and_is_told_once() {
     let mut harness = Harness::with_suggestion(&setting, "edit made.txt");
     harness.agent.dismiss();
     harness.agent.add_note("the user ran `make`");
-    harness.model.suggest("edit other.txt");
+    harness.model.suggest("edit docs.txt");
     harness.agent.suggest();
     assert!(harness.advance(1_000).ahead.is_some());
-    harness.agent.take("edit other.txt").unwrap();
+    harness.agent.take("edit docs.txt").unwrap();
     let yes = harness.settle().question.clone().unwrap().id;
     // Text that is told while the work is being taken goes with the prompt after it.
     harness.agent.add_note("the user ran `make clean`");
@@ -178,7 +178,7 @@ fn what_a_host_tells_reaches_work_that_begins_later_and_is_told_once() {
     harness.advance(1_000);
     harness.say("talk on");
     let expected =
-        ["[Note: the user ran `make`]\n\nedit other.txt", "[Note: the user ran `make clean`]\n\ntalk on"];
+        ["[Note: the user ran `make`]\n\nedit docs.txt", "[Note: the user ran `make clean`]\n\ntalk on"];
     assert_eq!(harness.prompts()[2..], expected);
 }
 

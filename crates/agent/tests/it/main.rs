@@ -4,6 +4,7 @@
 mod ahead;
 mod choices;
 mod harness;
+mod known_files;
 #[cfg(feature = "native")]
 mod native;
 mod ports;

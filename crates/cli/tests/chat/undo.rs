@@ -12,6 +12,7 @@ fn undo_takes_back_a_whole_turn_and_then_the_one_before() {
     let mut chat = project()
         .writes(0, "first.txt", "1\n")
         .says(0, "Once.")
+        .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
         .writes(0, "notes.txt", "two\n")
         .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "two", "new_string": "three" }))
         .writes(0, "made.txt", "made\n")

@@ -355,9 +355,11 @@ fn git_runs_here_for_the_repository_stays_here() {
                 .success()
         );
     }
-    let write = crate::support::project::call("write_file", &json!({"file_path": "a.txt", "content": "b\n"}));
+    let call = crate::support::project::call;
+    let read = call("read_file", &json!({"file_path": "a.txt"}));
+    let write = call("write_file", &json!({"file_path": "a.txt", "content": "b\n"}));
     let recording = json!({"turns": [
-        {"toolCalls": [write, shell("git status --short > s.txt; cat s.txt"), shell("cat a.txt s.txt > all.txt; cat all.txt")]},
+        {"toolCalls": [read, write, shell("git status --short > s.txt; cat s.txt"), shell("cat a.txt s.txt > all.txt; cat all.txt")]},
         {"text": "Done."},
     ]});
     let (outcome, _) = session.speculate(&recording, "auto-edit");

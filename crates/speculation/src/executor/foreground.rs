@@ -9,6 +9,7 @@ use headstart_tool_gate::{
     ApprovalMode, CallRef, DecidingPolicy, Decision, Declaration, Effect, EffectKind, Gate, Reason,
     StandingConsent, Verdict,
 };
+use headstart_toolbox::KnownFile;
 use tracing::{Instrument, debug};
 
 use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, StopReason, is_shell, span};
@@ -91,7 +92,12 @@ impl CallExecutor for ForegroundExecutor {
         self.tools.deciding_policy(call, false)
     }
 
-    async fn prepare(&self, call: &ToolCall, permit: &CallPermit) -> Result<CallPreview, String> {
+    async fn prepare(
+        &self,
+        call: &ToolCall,
+        permit: &CallPermit,
+        known: &KnownFile,
+    ) -> Result<CallPreview, String> {
         // A built-in tool for files reaches nothing there, whatever the user says.
         let is_of_files = Declaration::built_in(&call.name).is_some() && !is_shell(call);
         if is_of_files && permit.verdict.reason == Reason::OutsideWorkspace {
@@ -103,7 +109,12 @@ impl CallExecutor for ForegroundExecutor {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let view = Arc::new(Overlay::new(base, self.quota));
         let toolbox = self.tools.toolbox.without_edit_observer();
-        match toolbox.run(call, self.tools.context(&view, permit)).await {
+        let context = self.tools.context(&view, permit);
+        let prepared = match toolbox.check_known(call, context, known).await {
+            Ok(()) => toolbox.run(call, context).await,
+            Err(unseen) => Err(unseen),
+        };
+        match prepared {
             Ok(_) => {
                 let changes = view.change_set();
                 let changes = (!changes.is_empty()).then_some(changes);
@@ -126,11 +137,11 @@ impl CallExecutor for ForegroundExecutor {
         }
     }
 
-    fn run(&self, call: &ToolCall, permit: CallPermit) -> CallFuture {
+    fn run(&self, call: &ToolCall, permit: CallPermit, known: KnownFile) -> CallFuture {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
             this.tools.note_call_begun(&call);
-            let outcome = this.run_and_commit(&call, &permit).await;
+            let outcome = this.run_and_commit(&call, &permit, &known).await;
             this.tools.note_result(&call, outcome)
         };
         run.instrument(span).boxed()
@@ -146,14 +157,19 @@ impl CallExecutor for ForegroundExecutor {
 }
 
 impl ForegroundExecutor {
-    async fn run_and_commit(&self, call: &ToolCall, permit: &CallPermit) -> Result<CallResult, StopReason> {
+    async fn run_and_commit(
+        &self,
+        call: &ToolCall,
+        permit: &CallPermit,
+        known: &KnownFile,
+    ) -> Result<CallResult, StopReason> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
         // A command that the user agreed to may do more than read.
         if is_shell(call) && !permit.consented {
             self.tools.add_to_read_set(&permit.verdict, &overlay).await;
         }
-        let outcome = self.tools.run(call, &overlay, permit).await?;
+        let outcome = self.tools.run(call, &overlay, permit, known).await?;
         let changes = overlay.change_set();
         let failed = outcome.is_failed();
         if changes.is_empty() || failed {

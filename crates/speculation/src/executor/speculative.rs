@@ -5,6 +5,7 @@ use futures::FutureExt;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
 use headstart_tool_gate::{Behaviour, DecidingPolicy, Decision, Declaration, Gate, Reason, Verdict};
+use headstart_toolbox::KnownFile;
 use tracing::Instrument;
 
 use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, TaskSavepoint, is_shell, span};
@@ -75,7 +76,7 @@ impl CallExecutor for SpeculativeExecutor {
         self.tools.deciding_policy(call, true)
     }
 
-    fn run(&self, call: &ToolCall, permit: CallPermit) -> CallFuture {
+    fn run(&self, call: &ToolCall, permit: CallPermit, known: KnownFile) -> CallFuture {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
             this.tools.note_call_begun(&call);
@@ -87,7 +88,7 @@ impl CallExecutor for SpeculativeExecutor {
             let outcome = if permit.in_view {
                 this.view_runner.run(&call, &this.tools, &this.overlay, &permit).await
             } else {
-                this.tools.run(&call, &this.overlay, &permit).await
+                this.tools.run(&call, &this.overlay, &permit, &known).await
             };
             if let (Some(staging), Ok(ran)) = (staging, &outcome)
                 && !ran.is_failed()

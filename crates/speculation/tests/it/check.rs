@@ -64,8 +64,12 @@ fn completed_work_is_checked_and_what_the_check_wrote_is_dropped() {
 
 #[test]
 fn what_fails_goes_back_to_the_model_once() {
-    let with_views =
-        checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "mended\n")]), says("Mended.")]);
+    let with_views = checking([
+        calls([edit()]),
+        says("Done."),
+        calls([read("src/lib.rs"), write("src/lib.rs", "mended\n")]),
+        says("Mended."),
+    ]);
     with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
     with_views.views.play(LINE, ScriptedRun::new("", 0));
     let (_, finished) = with_views.fixture.speculate("do it");
@@ -88,8 +92,12 @@ fn a_failure_that_stays_is_shown_with_the_work() {
     assert_eq!(finished.check.as_ref().unwrap().words(), "cargo check fails");
     assert_eq!(words(&finished).len(), 2);
     // The model changes something, and the check fails again.
-    let with_views =
-        checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "worse\n")]), says("Mended.")]);
+    let with_views = checking([
+        calls([edit()]),
+        says("Done."),
+        calls([read("src/lib.rs"), write("src/lib.rs", "worse\n")]),
+        says("Mended."),
+    ]);
     with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
     with_views.views.play(LINE, ScriptedRun::new(ERROR, 101));
     let (_, finished) = with_views.fixture.speculate("do it");

@@ -12,7 +12,7 @@ pub(crate) use edit::Edit;
 pub(crate) use glob::Glob;
 pub(crate) use grep::Grep;
 pub(crate) use ls::Ls;
-pub(crate) use read_file::ReadFile;
+pub(crate) use read_file::{ReadFile, text_of_page};
 pub(crate) use shell::Shell;
 #[cfg(feature = "more")]
 pub(crate) use shell::{in_folder, required_command};

@@ -131,6 +131,36 @@ fn with_more(properties: Value) -> Value {
     properties
 }
 
+/// What a result of `read_file` shows.
+pub(crate) struct ShownPage<'a> {
+    /// The number of the first line, from 1.
+    pub(crate) first: usize,
+    pub(crate) text: &'a str,
+    /// Whether the file ends with it.
+    pub(crate) is_last: bool,
+}
+
+/// The lines in the result of a call with these arguments, without the notes behind them.
+pub(crate) fn text_of_page<'a>(args: &Map<String, Value>, output: &'a str) -> ShownPage<'a> {
+    let first = ["offset", "start_line"].iter().find_map(|name| args.get(*name)?.as_u64());
+    let first = first.and_then(|first| usize::try_from(first).ok()).unwrap_or(1).max(1);
+    let (mut text, mut is_last) = (output, true);
+    while let Some(note) =
+        text.rsplit('\n').next().filter(|line| line.starts_with('[') && line.ends_with(']'))
+    {
+        if note.starts_with("[lines ") || note.starts_with("[line ") {
+            is_last &= note.ends_with(", the end]");
+        } else if !note.starts_with(NOT_ALL_TEXT) && !note.ends_with(" is empty]") {
+            break;
+        }
+        text = &text[..text.len() - note.len()];
+    }
+    ShownPage { first, text, is_last }
+}
+
+/// How the note begins that is added where bytes of a file are no text.
+const NOT_ALL_TEXT: &str = "[not all of the file is UTF-8";
+
 /// A part of a file, with remarks.
 struct Page<'a> {
     text: &'a str,

@@ -25,6 +25,8 @@ function obedient(suggestions = []) {
       const [verb, file] = prompt.split(" ");
       if (verb === "fail") throw new Error("no such model");
       if (verb === "wait") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      // What is there already has to be read before it is replaced.
+      if (verb === "write" && file === "a.txt") yield { type: "toolCall", name: "read_file", args: { file_path: file } };
       if (verb === "write") yield write(file, `${prompt}\n`);
       else if (verb === "run") yield { type: "toolCall", name: "shell", args: { command: "rm a.txt" } };
       else yield { type: "text", text: `I heard: ${prompt}.` };
@@ -209,7 +211,9 @@ test("a conversation goes on with the lines that were kept, and damaged ones are
   const first = begin({ sessions });
   first.agent.submit("talk of things");
   await first.agent.close();
-  assert.equal(lines, "", "a turn that was stopped before its answer is no part of it");
+  assert.ok(lines.endsWith('{"type":"withdrawn"}\n'), "a turn that was stopped before its answer is no part of it");
+  begin({ restore: lines }).agent[Symbol.dispose]();
+  lines = "";
   const second = begin({ sessions });
   second.agent.submit("talk of things");
   await second.agent.idle();
@@ -220,10 +224,13 @@ test("a conversation goes on with the lines that were kept, and damaged ones are
   await agent.idle();
   assert.deepEqual(model.requests[0].messages.map(textOf), ["talk of things", "I heard: talk of things.", "talk on"]);
   await agent.close();
-  for (const [damaged, why] of [["no line\n", /session/], [lines.replace("\n", "\n{\n"), /line 2 is damaged/], [lines.replace('"version":1', '"version":9'), /newer/]]) {
+  for (const [damaged, why] of [["no line\n", /session/], [lines.replace('"version":1', '"version":9'), /newer/]]) {
     assert.throws(() => begin({ restore: damaged }), failsWith(InputError, "invalid_input", why, "restore"));
   }
   begin({ restore: lines + '{"type":"mess' }).agent[Symbol.dispose]();
+  const torn = begin({ restore: lines.replace("\n", "\n{\n") }).agent;
+  assert.ok(torn.view.items.some(({ text }) => text === "line 2 of what was kept is damaged and left out"));
+  torn[Symbol.dispose]();
 });
 
 test("what is spent is kept, and what was kept is known again", async () => {
