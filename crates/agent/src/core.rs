@@ -24,7 +24,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Mode;
 use headstart_budget::{Metering, PendingWrites};
 use headstart_followup_state::{Config, Event as Followup, FollowupController};
-use headstart_speculation::{Ending, Engine, Event, Finished, Origin, UndoReport};
+use headstart_speculation::{Ending, Engine, Event, Finished, Origin, Transcript, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
 use self::accept::PendingAccept;
@@ -225,7 +225,11 @@ impl Core {
     pub(crate) fn report(&mut self, report: Report) {
         match report {
             Report::Opened { undo_report, attachments } => self.opened(undo_report, attachments),
-            Report::TurnEvent(event) => self.record_event(event, Origin::Turn),
+            Report::TurnEvent { event, said } => {
+                self.keep_said(&said);
+                self.keep_begun(&event);
+                self.record_event(event, Origin::Turn);
+            }
             Report::Asked(asked) => self.consent_requested(asked),
             Report::TurnEnded { ending, transcript, cost, token_estimate } => {
                 self.compaction.set_token_estimate(token_estimate);
@@ -379,6 +383,10 @@ impl Core {
             Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) => {
                 self.drop_pending_accept(*taken, Outcome::Aborted);
             }
+        }
+        if !self.is_busy() {
+            let is_answered = self.compaction.end_turn() || 0 < self.session_file.said;
+            self.keep_turn_end(&Transcript::default(), is_answered);
         }
     }
 

@@ -23,8 +23,8 @@ use headstart_forked_query::{
     Role, Usage, forked_query, generate_candidates,
 };
 use headstart_speculation::{
-    AcceptError, Acceptance, Attachments, Consent, Ending, Engine, Events, Finished, PromptOrigin, Turn,
-    UndoReport, UndoWatch,
+    AcceptError, Acceptance, Attachments, CallStage, CallState, Consent, Ending, Engine, Event, Events,
+    Finished, PromptOrigin, Turn, UndoReport, UndoWatch,
 };
 
 use tracing::{debug, warn};
@@ -89,6 +89,8 @@ struct Foreground {
     turn: Arc<Turn>,
     events: Events,
     task: Task<Ending>,
+    /// How many entries of its transcript were reported.
+    kept: usize,
     /// The end of the turn, which is told after all its events.
     ended: Option<Ending>,
 }
@@ -170,13 +172,13 @@ impl Driver {
         debug!(effect = effect.name(), "the conversation goes on");
         match effect {
             Effect::Open { prompt } => self.opening = Some(self.open_prompt(prompt)),
-            Effect::StartTurn { request, transcript, limits } => {
+            Effect::StartTurn { request, transcript, kept, limits } => {
                 let model = Arc::clone(&self.model);
                 let (turn, events) = self.engine.turn(model, *request, transcript, limits);
                 let turn = Arc::new(turn);
                 let running = Arc::clone(&turn);
                 let task = self.spawn(async move { running.run().await });
-                self.turn = Some(Foreground { turn, events, task, ended: None });
+                self.turn = Some(Foreground { turn, events, task, kept, ended: None });
             }
             Effect::StopTurn => {
                 if let Some(turn) = &self.turn {
@@ -343,7 +345,9 @@ impl Driver {
             if let Some(turn) = &mut self.turn
                 && let Poll::Ready(Some(event)) = turn.events.poll_next_unpin(context)
             {
-                return Poll::Ready(Report::TurnEvent(event));
+                let said = if has_said(&event) { turn.turn.said_since(turn.kept) } else { Vec::new() };
+                turn.kept += said.len();
+                return Poll::Ready(Report::TurnEvent { event, said });
             }
             if let Some(ConsentQuery { call, verdict, prepared, answer, always }) = self.held_query.take() {
                 self.last_query += 1;
@@ -548,6 +552,16 @@ impl From<TaskError> for QueryError {
             source: None,
         };
         Self { error, usage: Usage::NOTHING }
+    }
+}
+
+/// Whether something was added to the turn's transcript, or is about to be done.
+fn has_said(event: &Event) -> bool {
+    let begins = |state: &CallState| matches!(state.stage, CallStage::Generated | CallStage::Calling);
+    match event {
+        Event::ToolCall { .. } | Event::ToolResult { .. } => true,
+        Event::CallState(state) => begins(state),
+        _ => false,
     }
 }
 

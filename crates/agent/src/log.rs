@@ -212,11 +212,22 @@ impl Log {
         self.close_call();
     }
 
+    /// How long the call has been running; `None` if it does not run.
+    pub(crate) fn running_for(&self, id: &str) -> Option<Duration> {
+        let call = self.open_call(id).filter(|call| call.stage == CallStage::Calling && !call.waiting)?;
+        time_since(call.began_ms, self.now_ms)
+    }
+
     /// The end of what the command of a call has printed, if the call runs and has printed something.
     pub(crate) fn printed_by(&self, id: &str) -> Option<&str> {
-        let place = self.find_open(id)?.checked_sub(self.first)?;
-        let Item::Call(call) = &**self.items.get(place)? else { return None };
-        call.printed.as_deref().filter(|printed| !printed.trim().is_empty())
+        self.open_call(id)?.printed.as_deref().filter(|printed| !printed.trim().is_empty())
+    }
+
+    fn open_call(&self, id: &str) -> Option<&CallItem> {
+        match &**self.items.get(self.find_open(id)?.checked_sub(self.first)?)? {
+            Item::Call(call) => Some(call),
+            _ => None,
+        }
     }
 
     /// A call was interrupted, and this is what the model reads of it.

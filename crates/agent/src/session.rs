@@ -2,30 +2,46 @@
 //!
 //! ```text
 //! {"type":"session","version":1,"id":"k3v9","title":"fix the parser","model":"m","created":1700000000000,"workspace":"/home/a/parser"}
-//! {"type":"prompt","text":"fix the parser","at":1700000000000,"ended":1700000042000}
+//! {"type":"prompt","text":"fix the parser","at":1700000000000,"open":true}
 //! {"type":"message","message":{"role":"user","parts":[{"type":"text","text":"fix the parser"}]}}
+//! {"type":"message","message":{"role":"model","parts":[{"type":"toolCall","id":"1","name":"shell","args":{"command":"make"}}]}}
+//! {"type":"begun","id":"1"}
+//! {"type":"message","message":{"role":"tool","parts":[{"type":"toolResult","id":"1","name":"shell","output":"ok"}]}}
 //! {"type":"message","message":{"role":"model","parts":[{"type":"text","text":"It is fixed."}]}}
+//! {"type":"ended","at":1700000042000}
 //! {"type":"title","text":"the parser"}
+//! {"type":"prompt","text":"what is left?","at":1700000050000,"open":true}
+//! {"type":"withdrawn"}
 //! {"type":"compacted","history":[{"role":"user","parts":[{"type":"text","text":"what is left to do?"}]}]}
 //! {"type":"cleared"}
 //! ```
 //!
-//! Lines are only ever added; those of a turn are added together when it has ended. A reader skips lines of a type that
-//! it does not know, so a later version may add types. To change the existing ones, it has to write another number in
-//! `version`.
+//! Lines are only ever added, as things happen: a prompt when it is sent, an answer with its calls when it is there, a call
+//! when it begins, each result. So a turn in which the program is killed is there as far as it came, up to a few
+//! milliseconds before. After a power cut it is there as far as the system had written it; nobody waits for the disk. The
+//! next process tells its user and the model that the turn was cut off. A line that is damaged costs itself and nothing
+//! else, and that is told too.
+//!
+//! A reader skips lines of a type that it does not know, so a later version may add types. To change the existing ones, it
+//! has to write another number in `version`. In older files the lines of a turn were added together when it had ended: a
+//! prompt without `open` is of such a turn.
 
-use headstart_forked_query::{Cause, Message, Part, Role, repair_pairing};
+mod cut_off;
+
+use headstart_forked_query::{Message, Part, Role, repair_pairing};
 use headstart_speculation::{CallStage, Origin};
 use headstart_toolbox::Wording;
 use serde::{Deserialize, Serialize};
 
+use self::cut_off::OpenTurn;
 use crate::item::{CallItem, Item};
 
 /// The version that is written.
 const VERSION: u32 = 1;
 /// How many characters of the first prompt are the title until there is another one.
 const TITLE_CHARS: usize = 60;
-
+/// How many things are named that a turn had done, and how many damaged lines.
+const MOST_TOLD: usize = 10;
 /// A conversation as far as it was kept.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -49,6 +65,12 @@ pub struct Session {
     pub prompts: Vec<String>,
     /// How many bytes at the end of the file are an incomplete line, because its writer was stopped.
     pub torn: usize,
+    /// The numbers of the lines that are damaged, counted from 1.
+    pub damaged: Vec<usize>,
+    /// In words for the user, what was done in the last turn if it has no end, because its writer was stopped.
+    pub cut_off: Option<String>,
+    /// The turn that has no end yet.
+    open: Option<OpenTurn>,
     /// The items of the conversation.
     pub(crate) items: Vec<Item>,
     /// What the model has to know before the user's next words; empty if there is nothing.
@@ -68,14 +90,6 @@ pub enum SessionError {
     /// It does not begin with a line of the type `session`.
     #[error("it does not begin as a session does")]
     NoSession,
-    /// A line within the file is damaged.
-    #[error("line {number} is damaged: {source}")]
-    Damaged {
-        /// The number of the line, counted from 1.
-        number: usize,
-        /// What is wrong with it.
-        source: Cause,
-    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -95,10 +109,23 @@ enum SessionLine {
         text: String,
         /// When it was sent. In lines without `ended`, this is when its turn had ended.
         at: u64,
-        /// When its turn had ended.
+        /// When its turn had ended, in older lines.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<u64>,
+        /// Whether its turn had not ended when the line was written; the end has a line of its own.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        open: bool,
     },
+    /// A call has begun.
+    Begun {
+        id: String,
+    },
+    /// The turn is over.
+    Ended {
+        at: u64,
+    },
+    /// The turn is over without an answer, so its prompt is no part of the conversation.
+    Withdrawn,
     Message {
         message: Message,
     },
@@ -120,17 +147,16 @@ enum SessionLine {
 
 impl Session {
     /// Reads what was kept. A last line without an end was being written when its writer was stopped: it is left out,
-    /// and its bytes are counted.
+    /// and its bytes are counted. A damaged line is left out, too.
     pub fn read(bytes: &[u8]) -> Result<Self, SessionError> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let (bytes, torn) = bytes.split_at(whole);
-        let mut session = None;
+        let mut session: Option<Self> = None;
+        let mut damaged = Vec::new();
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let damaged =
-                |error: serde_json::Error| SessionError::Damaged { number: number + 1, source: error.into() };
             match (session.as_mut(), serde_json::from_slice(line)) {
                 (None, Ok(SessionLine::Session { version, id, title, model, created, workspace })) => {
                     if VERSION < version {
@@ -138,12 +164,20 @@ impl Session {
                     }
                     session = Some(Self { workspace, ..Self::new(id, title, model, created) });
                 }
-                (None, _) => return Err(SessionError::NoSession),
-                (Some(session), line) => session.apply(line.map_err(damaged)?),
+                (Some(session), Ok(line)) => session.apply(line),
+                // The first line may be what is damaged.
+                (None, Ok(SessionLine::Prompt { text, at, ended, open })) if damaged == [1] => {
+                    let mut begun = Self::new(String::new(), one_line(&text), String::new(), at);
+                    begun.apply(SessionLine::Prompt { text, at, ended, open });
+                    session = Some(begun);
+                }
+                (None, Ok(_)) => return Err(SessionError::NoSession),
+                (_, Err(_)) => damaged.push(number + 1),
             }
         }
         let mut session = session.ok_or(SessionError::NoSession)?;
-        session.torn = torn.len();
+        (session.torn, session.damaged) = (torn.len(), damaged);
+        session.close_cut_off();
         session.history = repair_pairing(std::mem::take(&mut session.history));
         Ok(session)
     }
@@ -159,6 +193,9 @@ impl Session {
             history: Vec::new(),
             prompts: Vec::new(),
             torn: 0,
+            damaged: Vec::new(),
+            cut_off: None,
+            open: None,
             items: Vec::new(),
             note: String::new(),
         }
@@ -166,26 +203,83 @@ impl Session {
 
     fn apply(&mut self, line: SessionLine) {
         match line {
-            SessionLine::Prompt { text, at, .. } => {
+            SessionLine::Prompt { text, at, open, .. } => {
+                self.close_cut_off();
                 self.last = at;
-                self.note.clear();
+                if open {
+                    self.open = Some(OpenTurn {
+                        prompt: text.clone(),
+                        history: self.history.len(),
+                        items: self.items.len(),
+                        begun: Vec::new(),
+                        has_messages: false,
+                    });
+                } else {
+                    self.note.clear();
+                }
                 self.prompts.push(text.clone());
                 self.items.push(Item::Prompt { text });
             }
             SessionLine::Message { message } => {
+                self.note.clear();
+                if let Some(turn) = &mut self.open {
+                    turn.has_messages = true;
+                }
                 self.add_items(&message);
-                self.history.push(message);
+                match self.history.last_mut() {
+                    // The results of one answer are one message.
+                    Some(last) if last.role == Role::Tool && message.role == Role::Tool => {
+                        last.parts.extend(message.parts);
+                    }
+                    _ => self.history.push(message),
+                }
+            }
+            SessionLine::Begun { id } => {
+                if let Some(turn) = &mut self.open {
+                    turn.begun.push(id);
+                }
+            }
+            SessionLine::Ended { .. } => {
+                self.close_cut_off();
+                self.cut_off = None;
+            }
+            SessionLine::Withdrawn => {
+                if let Some(turn) = self.open.take() {
+                    self.history.truncate(turn.history);
+                    self.items.truncate(turn.items);
+                    self.prompts.pop();
+                }
             }
             SessionLine::Title { text } => self.title = text,
             SessionLine::Cleared => {
+                self.open = None;
                 self.title.clear();
                 self.history.clear();
                 self.items.clear();
                 self.note.clear();
             }
             SessionLine::Note { text } => self.note = text,
-            SessionLine::Compacted { history } => self.history = history,
+            SessionLine::Compacted { history } => {
+                if let Some(turn) = &mut self.open {
+                    turn.history = history.len();
+                }
+                self.history = history;
+            }
             SessionLine::Session { .. } | SessionLine::Unknown => {}
+        }
+    }
+
+    /// In words for the user, which lines are damaged; `None` if none is.
+    pub(crate) fn damaged_lines(&self) -> Option<String> {
+        let numbers: Vec<_> = self.damaged.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+        let more = if MOST_TOLD < self.damaged.len() { ", …" } else { "" };
+        match self.damaged.len() {
+            0 => None,
+            1 => Some(format!("line {} of what was kept is damaged and left out", numbers[0])),
+            count => Some(format!(
+                "{count} lines of what was kept are damaged and left out: {}{more}",
+                numbers.join(", ")
+            )),
         }
     }
 
@@ -246,11 +340,29 @@ pub(crate) fn header((id, workspace): (&str, &str), title: &str, model: &str, cr
     })
 }
 
-/// The lines of a turn; `at` is when its prompt was sent, `ended` when it had ended.
-pub(crate) fn turn(prompt: &str, (at, ended): (u64, u64), messages: &[Message]) -> String {
-    let prompt = line(&SessionLine::Prompt { text: prompt.to_owned(), at, ended: Some(ended) });
-    let messages = messages.iter().map(|message| line(&SessionLine::Message { message: message.clone() }));
-    std::iter::once(prompt).chain(messages).collect()
+/// The line of a prompt whose turn begins.
+pub(crate) fn prompt(text: &str, at: u64) -> String {
+    line(&SessionLine::Prompt { text: text.to_owned(), at, ended: None, open: true })
+}
+
+/// The line of a message, or of one result.
+pub(crate) fn message(message: &Message) -> String {
+    line(&SessionLine::Message { message: message.clone() })
+}
+
+/// The line of a call that has begun.
+pub(crate) fn begun(id: &str) -> String {
+    line(&SessionLine::Begun { id: id.to_owned() })
+}
+
+/// The line of the end of a turn.
+pub(crate) fn ended(at: u64) -> String {
+    line(&SessionLine::Ended { at })
+}
+
+/// The line of the end of a turn that got no answer.
+pub(crate) fn withdrawn() -> String {
+    line(&SessionLine::Withdrawn)
 }
 
 /// The line after which nothing that was said before is known.

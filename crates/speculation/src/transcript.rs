@@ -109,6 +109,36 @@ impl Transcript {
         self.rest.iter().filter_map(as_call)
     }
 
+    /// What was said after the first `known` entries, to be kept as it happens: each message of the user or the model is
+    /// an entry, and so is each result, as a message of its own. The last answer is whole from the start, also while its
+    /// calls have no results.
+    pub fn said_since(&self, known: usize) -> Vec<Message> {
+        let mut entries = 0;
+        let mut said = Vec::new();
+        let mut add = |role: Role, parts: &[Part], behind: &[Part]| {
+            entries += 1;
+            if known < entries {
+                said.push(Message { role, parts: [parts, behind].concat() });
+            }
+        };
+        let last_answer = self.messages.iter().rposition(|message| message.role == Role::Model);
+        for (place, message) in self.messages.iter().enumerate() {
+            let is_open = self.rest_continues && Some(place) == last_answer;
+            match message.role {
+                Role::Tool => {
+                    for result in &message.parts {
+                        add(Role::Tool, std::slice::from_ref(result), &[]);
+                    }
+                }
+                role => add(role, &message.parts, if is_open { &self.rest } else { &[] }),
+            }
+        }
+        if !self.rest_continues && !self.rest.is_empty() {
+            add(Role::Model, &self.rest, &[]);
+        }
+        said
+    }
+
     /// The ids of all calls, including those of the rest.
     pub(crate) fn call_ids(&self) -> HashSet<String> {
         let mut ids = call_ids(&self.messages);
@@ -315,6 +345,34 @@ mod tests {
             })
             .collect();
         assert_eq!(ids, ["1-2", "1-3", "call", "x"]);
+    }
+
+    #[test]
+    fn what_was_said_is_told_as_it_happens_and_only_once() {
+        let answers =
+            [vec![text("looking"), call("1"), text("and"), call("2")], vec![call("3")], vec![text("Done.")]];
+        let mut transcript = Transcript::new("go");
+        let (mut told, mut lengths) = (transcript.said_since(0), Vec::new());
+        let mut tell = |transcript: &Transcript| {
+            let news = transcript.said_since(told.len());
+            lengths.push(news.len());
+            told.extend(news);
+        };
+        for answer in answers.clone() {
+            transcript.answer(answer);
+            tell(&transcript);
+            for id in ["2", "1", "3"] {
+                transcript.resolve(id, output("it"));
+                tell(&transcript);
+            }
+        }
+        assert_eq!(lengths, [1, 0, 2, 0, 1, 0, 0, 1, 1, 0, 0, 0]);
+        let of = |role: Role| {
+            told.iter().filter(move |message| message.role == role).map(|message| &message.parts)
+        };
+        assert_eq!(of(Role::Model).cloned().collect::<Vec<_>>(), answers);
+        assert_eq!(of(Role::Tool).map(Vec::len).collect::<Vec<_>>(), [1, 1, 1]);
+        assert_eq!(told[0], transcript.messages[0]);
     }
 
     proptest! {

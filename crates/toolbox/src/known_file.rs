@@ -188,9 +188,9 @@ impl Toolbox {
             return Ok(());
         }
         if metadata.len <= context.limits.file_bytes {
-            let content = context.view.read(&path).await?;
+            let found = context.view.read(&path).await?;
             let given = call.args.get("content").and_then(Value::as_str).unwrap_or_default();
-            if content == given.as_bytes() || known.shows(&content) {
+            if found == given.as_bytes() || known.shows(&found) {
                 return Ok(());
             }
         }

@@ -16,11 +16,8 @@ pub(super) struct CompactionState {
     /// request.
     window: Option<Window>,
     token_estimate: TokenEstimate,
-    /// The messages of the running turn that are part of the conversation already, as they were before they were
-    /// shortened.
-    absorbed: Vec<Message>,
-    /// Whether the session has still to be told that the conversation was made shorter.
-    pub(super) needs_saving: bool,
+    /// Whether messages of the running turn are part of the conversation already.
+    has_absorbed: bool,
     /// Whether the provider has said in this turn that a request was too long.
     was_refused: bool,
 }
@@ -34,13 +31,7 @@ pub(super) struct PendingCompaction {
 
 impl CompactionState {
     pub(super) fn new(window: Option<Window>) -> Self {
-        Self {
-            window,
-            token_estimate: TokenEstimate::default(),
-            absorbed: Vec::new(),
-            needs_saving: false,
-            was_refused: false,
-        }
+        Self { window, token_estimate: TokenEstimate::default(), has_absorbed: false, was_refused: false }
     }
 
     pub(super) fn set_token_estimate(&mut self, token_estimate: Option<TokenEstimate>) {
@@ -67,10 +58,10 @@ impl CompactionState {
         self.window
     }
 
-    /// Resets what is known of the turn, and returns the messages that were part of the conversation before its end.
-    pub(super) fn end_turn(&mut self) -> Vec<Message> {
+    /// Resets what is known of the turn, and returns whether messages of it were part of the conversation before its end.
+    pub(super) fn end_turn(&mut self) -> bool {
         self.was_refused = false;
-        std::mem::take(&mut self.absorbed)
+        std::mem::take(&mut self.has_absorbed)
     }
 }
 
@@ -201,7 +192,9 @@ impl Core {
 
     /// Makes what the turn has done so far part of the conversation, so that both can be made shorter together.
     fn absorb(&mut self, transcript: Transcript) -> Transcript {
-        self.compaction.absorbed.extend_from_slice(&transcript.messages);
+        self.keep_transcript(&transcript);
+        self.session_file.said = 0;
+        self.compaction.has_absorbed = true;
         self.conversation.absorb(transcript.messages);
         Transcript::default()
     }
@@ -250,10 +243,7 @@ impl Core {
             self.events.push(TurnEvent::Compacted(compacted.clone()));
         }
         self.log.push(Item::Compacted(compacted));
-        self.compaction.needs_saving = true;
-        if self.compaction.absorbed.is_empty() {
-            self.keep_compacted();
-        }
+        self.keep_compacted();
     }
 }
 

@@ -6,8 +6,8 @@ use headstart_budget::PendingWrites;
 use headstart_budget::policy::Habits;
 use headstart_followup_state::{RequestId, Suggestions};
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Generated, Guards, Model, ModelRequest, QueryAnswer, QueryError,
-    Suppressed, SuppressionReason, TokenEstimate, ToolCall,
+    BackgroundModel, CacheSafeParams, Generated, Guards, Message, Model, ModelRequest, QueryAnswer,
+    QueryError, Suppressed, SuppressionReason, TokenEstimate, ToolCall,
 };
 use headstart_speculation::{
     AcceptAnswers, Acceptance, Attachments, CallPreview, Consent, Cost, Ending, Event, Finished, Limits,
@@ -23,7 +23,13 @@ pub(crate) enum Effect {
     /// [`Report::Opened`].
     Open { prompt: Option<(String, Box<CacheSafeParams>)> },
     /// Runs a turn in the foreground: [`Report::TurnEvent`], [`Report::Asked`], and at last [`Report::TurnEnded`].
-    StartTurn { request: Box<ModelRequest>, transcript: Transcript, limits: Limits },
+    StartTurn {
+        request: Box<ModelRequest>,
+        transcript: Transcript,
+        /// How many entries of the transcript are kept already ([`Transcript::said_since`]).
+        kept: usize,
+        limits: Limits,
+    },
     /// Interrupts the turn; its end is reported.
     StopTurn,
     /// Answers the question with this number.
@@ -137,7 +143,11 @@ pub(crate) enum Report {
         /// What the model reads beside the prompt, or why the prompt is not sent.
         attachments: Result<Attachments, String>,
     },
-    TurnEvent(Event),
+    TurnEvent {
+        event: Event,
+        /// What was said since the last report, to be kept before the event.
+        said: Vec<Message>,
+    },
     Asked(ConsentRequest),
     TurnEnded {
         ending: Ending,

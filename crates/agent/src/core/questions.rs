@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
 use headstart_overlay_fs::{Conflict, ConflictKind};
-use headstart_speculation::{ApprovalRequest, Consent};
+use headstart_speculation::{ApprovalRequest, Consent, Transcript};
 use headstart_tool_gate::SessionRule;
 
 use super::accept::PendingAccept;
@@ -135,6 +135,7 @@ impl Core {
             _ => Outcome::Conflict,
         };
         let prompt = self.drop_pending_accept(accept, outcome);
+        self.keep_turn_end(&Transcript::default(), false);
         self.queue.push_front(prompt);
         self.return_queue_to_draft();
     }

@@ -1,6 +1,8 @@
 //! What is kept of the conversation, so that a later one can continue it.
 
-use headstart_forked_query::Message;
+use headstart_forked_query::{Message, Role};
+use headstart_speculation::{CallStage, CallState, Event, Transcript};
+use headstart_tool_gate::{Behaviour, Declaration};
 
 use super::{Core, Effect};
 use crate::item::Item;
@@ -19,6 +21,10 @@ pub(super) struct SessionFileState {
     /// The note that was kept last and that the model was not told yet.
     note: String,
     pub(super) title: TitleQuery,
+    /// The prompt of the turn that goes on.
+    turn: Option<String>,
+    /// How many entries of the turn's transcript are kept ([`Transcript::said_since`]).
+    pub(super) said: usize,
 }
 
 /// Whether a model is to give the conversation a title.
@@ -38,10 +44,11 @@ pub(super) enum TitleQuery {
 /// The first line of what is kept of the conversation.
 pub(super) enum HeaderState {
     /// It will be written with the first turn; until then the title may change.
-    Pending {
+    Pending { title: Option<String> },
+    Written {
+        /// The prompt that was its title, if its user gave it none.
         title: Option<String>,
     },
-    Written,
 }
 
 impl Default for HeaderState {
@@ -57,15 +64,24 @@ impl Core {
         self.session_file.workspace = self.engine.host.gate_context().workspace;
         let Some(session) = &self.options.restore else { return };
         self.log.restore(session.items.clone());
-        self.session_file.header = HeaderState::Written;
+        self.session_file.header = HeaderState::Written { title: None };
         let is_titled = !session.title.is_empty();
         self.session_file.title = if is_titled { TitleQuery::Done } else { TitleQuery::NotYet };
         self.session_file.note.clone_from(&session.note);
         if !session.note.is_empty() {
             self.conversation.add_note(&session.note);
         }
+        let (cut_off, damaged) = (session.cut_off.clone(), session.damaged_lines());
+        let there = session.workspace.clone();
+        for text in damaged.into_iter().chain(cut_off.clone()) {
+            self.log.push(Item::Trouble { text });
+        }
+        if let Some(cut_off) = cut_off {
+            self.keep_lines(session::ended(self.now.unix_ms));
+            self.add_note(&format!("{cut_off}. The program had ended in it"));
+        }
         let here = self.session_file.workspace.clone();
-        let Some(there) = session.workspace.clone().filter(|there| !here.is_empty() && *there != here) else {
+        let Some(there) = there.filter(|there| !here.is_empty() && *there != here) else {
             return;
         };
         let text = format!(
@@ -81,38 +97,92 @@ impl Core {
     pub(crate) fn set_title(&mut self, title: &str) {
         self.drop_title();
         match &mut self.session_file.header {
-            HeaderState::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
+            HeaderState::Written { .. } => {
+                self.effects.push_back(Effect::KeepSession(Session::title_line(title)));
+            }
             HeaderState::Pending { title: known } => *known = Some(title.to_owned()),
         }
     }
 
-    /// Keeps a turn that has become part of the conversation.
-    pub(super) fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
+    /// Keeps a prompt as soon as it is sent, so that it is known if the program is killed in its turn.
+    pub(super) fn keep_prompt(&mut self, prompt: &str) {
         let at = self.session_file.sent_at;
-        self.session_file.note.clear();
-        let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
-        let header = std::mem::replace(&mut self.session_file.header, HeaderState::Written);
-        let is_untitled = self.session_file.title == TitleQuery::NotYet;
-        if is_untitled {
+        let mut lines = session::prompt(prompt, at);
+        if let HeaderState::Pending { title } = &self.session_file.header {
+            let title = title.clone().unwrap_or_else(|| prompt.to_owned());
+            let named = (self.options.id.as_str(), self.session_file.workspace.as_str());
+            lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
+            let given = self.session_file.title == TitleQuery::Done;
+            self.session_file.header = HeaderState::Written { title: (!given).then(|| prompt.to_owned()) };
+        }
+        self.session_file.said = 0;
+        self.session_file.turn = Some(prompt.to_owned());
+        self.keep_lines(lines);
+    }
+
+    /// Keeps what was said in the turn since the last time, once the model has answered: a prompt without an answer may
+    /// yet be taken back.
+    pub(super) fn keep_transcript(&mut self, transcript: &Transcript) {
+        let said = transcript.said_since(self.session_file.said);
+        let is_answered =
+            0 < self.session_file.said || said.iter().any(|message| message.role == Role::Model);
+        if is_answered {
+            self.keep_said(&said);
+        }
+    }
+
+    /// Keeps these messages of the turn.
+    pub(super) fn keep_said(&mut self, said: &[Message]) {
+        if said.is_empty() {
+            return;
+        }
+        self.session_file.said += said.len();
+        let mut lines = String::new();
+        if let (TitleQuery::NotYet, Some(prompt)) = (self.session_file.title, &self.session_file.turn) {
+            if !matches!(&self.session_file.header, HeaderState::Written { title } if title.as_ref() == Some(prompt))
+            {
+                lines.push_str(&Session::title_line(prompt));
+            }
             self.session_file.title =
                 if self.session_file.is_kept { TitleQuery::Wanted } else { TitleQuery::Done };
         }
-        match header {
-            HeaderState::Pending { title } => {
-                let title = title.unwrap_or_else(|| prompt.to_owned());
-                let named = (self.options.id.as_str(), self.session_file.workspace.as_str());
-                lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
-            }
-            HeaderState::Written if is_untitled => lines.insert_str(0, &Session::title_line(prompt)),
-            HeaderState::Written => {}
+        // The model was told the note with the prompt.
+        self.session_file.note.clear();
+        lines.extend(said.iter().map(session::message));
+        self.keep_lines(lines);
+    }
+
+    /// Keeps that a call has begun which may have an effect before it has a result.
+    pub(super) fn keep_begun(&mut self, event: &Event) {
+        let Event::CallState(CallState { stage: CallStage::Calling, id, name, .. }) = event else { return };
+        let behaviour = Declaration::of_ours(name).map(|tool| &tool.behaviour);
+        if !matches!(behaviour, Some(Behaviour::Reads | Behaviour::Searches)) {
+            self.keep_lines(session::begun(id));
         }
+    }
+
+    /// Keeps that the turn is over, and what of it is not kept yet; or that its prompt is taken back.
+    pub(super) fn keep_turn_end(&mut self, transcript: &Transcript, is_answered: bool) {
+        if self.session_file.turn.is_none() {
+            return;
+        }
+        if is_answered {
+            self.keep_transcript(transcript);
+        }
+        self.session_file.turn = None;
+        self.session_file.said = 0;
+        let at = self.now.unix_ms;
+        self.keep_lines(if is_answered { session::ended(at) } else { session::withdrawn() });
+    }
+
+    fn keep_lines(&mut self, lines: String) {
         self.effects.push_back(Effect::KeepSession(lines));
     }
 
     /// Keeps what the model has to know before the user's next words, if that has changed. While a turn runs, it may
     /// still be told.
     pub(super) fn keep_note(&mut self) {
-        if self.is_busy() || !matches!(self.session_file.header, HeaderState::Written) {
+        if self.is_busy() || !matches!(self.session_file.header, HeaderState::Written { .. }) {
             return;
         }
         let note = self.conversation.pending_note(&self.undone);
@@ -129,15 +199,13 @@ impl Core {
         self.session_file.title = TitleQuery::NotYet;
         self.session_file.note.clear();
         match &mut self.session_file.header {
-            HeaderState::Written => self.effects.push_back(Effect::KeepSession(session::cleared())),
+            HeaderState::Written { .. } => self.effects.push_back(Effect::KeepSession(session::cleared())),
             HeaderState::Pending { title } => *title = None,
         }
     }
 
-    /// If the conversation was made shorter and that is not kept yet, keeps it, behind the turns that came before.
+    /// Keeps that the conversation was made shorter.
     pub(super) fn keep_compacted(&mut self) {
-        if std::mem::take(&mut self.compaction.needs_saving) {
-            self.effects.push_back(Effect::KeepSession(session::compacted(self.conversation.history())));
-        }
+        self.keep_lines(session::compacted(self.conversation.history()));
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
-use headstart_forked_query::{Role, ToolOutcome};
+use headstart_forked_query::{Role, ToolCall, ToolOutcome};
 use headstart_speculation::{Attachments, Cost, Ending, Limits, Origin, Transcript, UndoReport};
+use headstart_tool_gate::Declaration;
 use headstart_toolbox::PARTIAL_OUTPUT_BYTES;
 
 use super::suggestions::Offer;
@@ -17,16 +18,26 @@ use crate::work::WorkAhead;
 /// What the model reads as the result of a call that its user declined and with which the turn ended.
 const DECLINED: &str = "the user declined this call";
 
-/// What the model reads of a call that its user interrupted.
-const INTERRUPTED: &str = "interrupted by the user";
+/// What the model reads of a call that did not begin before its turn ended.
+const NOT_RUN: &str = "[not run: the turn ended before it]";
 /// The most bytes of a character.
 const CHARACTER_BYTES: usize = 4;
 
-/// What the model reads of a command that its user interrupted. Only the end of a longer output is known.
-fn interrupted_output(printed: &str) -> String {
+/// What the model reads of a call that ran when its turn ended. Of a command, only the end of a longer output is known.
+fn interrupted(call: &ToolCall, printed: Option<&str>, ran: Duration, ending: &Ending) -> ToolOutcome {
+    let who = if *ending == Ending::Aborted { "interrupted by the user" } else { "broken off" };
+    let after = match ran.as_secs() {
+        0 => "after less than 1 s".to_owned(),
+        seconds => format!("after {seconds} s"),
+    };
+    let Some(printed) = printed else {
+        let nothing = if Declaration::is_shell(&call.name) { "; it had printed nothing" } else { "" };
+        return ToolOutcome::Error(format!("[{who} {after}{nothing}; what it did until then stays]"));
+    };
     let is_whole = printed.len() + CHARACTER_BYTES <= PARTIAL_OUTPUT_BYTES;
     let before = if is_whole { "" } else { "[… what it printed before is left out …]\n" };
-    format!("{before}{}\n[{INTERRUPTED}]", printed.trim_end())
+    let printed = printed.trim_end();
+    ToolOutcome::Output(format!("{before}{printed}\n[{who} {after}; what it did until then stays]").into())
 }
 
 impl Core {
@@ -41,6 +52,7 @@ impl Core {
     pub(super) fn send_with(&mut self, prompt: &str, taken: Option<Offer>) {
         self.session_file.sent_at = self.now.unix_ms;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
+        self.keep_prompt(prompt);
         self.commit_history.begin(prompt, &self.conversation.workspace());
         let outcome = self.outcome_if_left();
         self.leave_suggestion(outcome);
@@ -128,8 +140,10 @@ impl Core {
         // The conversation grows now, so the summary would not cover all of it any more.
         self.drop_summary_ahead();
         self.activity = Activity::Turn { prompt };
+        self.keep_transcript(&transcript);
         let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
-        self.effects.push_back(Effect::StartTurn { request, transcript, limits });
+        let kept = self.session_file.said;
+        self.effects.push_back(Effect::StartTurn { request, transcript, kept, limits });
     }
 
     pub(super) fn turn_ended(&mut self, mut ending: Ending, mut transcript: Transcript, cost: &Cost) {
@@ -141,11 +155,12 @@ impl Core {
                 transcript.resolve(&id, ToolOutcome::Error(DECLINED.to_owned()));
             }
             ending = Ending::Aborted;
-        } else if ending == Ending::Aborted {
-            self.keep_printed(&mut transcript);
         }
         self.options.metering.record_turn(self.now.unix_ms, cost, ending == Ending::Aborted);
-        let Some((transcript, ending)) = self.continue_compacted(&prompt, transcript, ending) else { return };
+        let Some((mut transcript, ending)) = self.continue_compacted(&prompt, transcript, ending) else {
+            return;
+        };
+        self.answer_pending_calls(&mut transcript, &ending);
         let asks = ending == Ending::Completed && self.queue.is_empty();
         self.end(prompt, transcript, ending);
         if asks && !self.is_over {
@@ -153,19 +168,28 @@ impl Core {
         }
     }
 
-    /// Keeps what commands had printed when the turn was interrupted: it becomes the result of their calls. The calls
-    /// before them in the same answer get a result as well, because the results are in the order of the calls.
-    fn keep_printed(&mut self, transcript: &mut Transcript) {
+    /// Gives each call that has no result when its turn ends one that says what became of it, because what a call did
+    /// stays, and the model must not take it for undone. A turn of which nothing was done is left as it is: its prompt
+    /// goes back into the line.
+    fn answer_pending_calls(&mut self, transcript: &mut Transcript, ending: &Ending) {
         self.log.set_source(self.now.ms, Origin::Turn);
-        let pending: Vec<_> = transcript.pending_calls().map(|call| call.id.clone()).collect();
-        let Some(last) = pending.iter().rposition(|id| self.log.printed_by(id).is_some()) else { return };
-        for id in &pending[..=last] {
-            let outcome = match self.log.printed_by(id) {
-                Some(printed) => ToolOutcome::Output(interrupted_output(printed).into()),
-                None => ToolOutcome::Error(INTERRUPTED.to_owned()),
+        let pending: Vec<_> = transcript.pending_calls().cloned().collect();
+        let is_answered = transcript.messages.iter().any(|message| message.role == Role::Model);
+        let has_begun = |call: &ToolCall| self.log.running_for(&call.id).is_some();
+        if !is_answered && transcript.ready.is_empty() && !pending.iter().any(has_begun) {
+            return;
+        }
+        for call in pending {
+            let Some(ran) = self.log.running_for(&call.id) else {
+                transcript.resolve(&call.id, ToolOutcome::Error(NOT_RUN.to_owned()));
+                continue;
             };
-            transcript.resolve(id, outcome.clone());
-            self.log.interrupt_call(id, outcome);
+            let printed = self.log.printed_by(&call.id);
+            let outcome = interrupted(&call, printed, ran, ending);
+            if matches!(outcome, ToolOutcome::Output(_)) {
+                self.log.interrupt_call(&call.id, outcome.clone());
+            }
+            transcript.resolve(&call.id, outcome);
         }
     }
 
@@ -173,17 +197,16 @@ impl Core {
     /// completed, the next prompt of the queue runs; if not, the queue goes back into the line, because the user has to
     /// decide anew.
     pub(super) fn end(&mut self, prompt: String, transcript: Transcript, ending: Ending) {
-        let before = self.compaction.end_turn();
+        let was_absorbed = self.compaction.end_turn();
         let is_answered =
-            !before.is_empty() || transcript.messages.iter().any(|message| message.role == Role::Model);
+            was_absorbed || transcript.messages.iter().any(|message| message.role == Role::Model);
         self.pending_question = None;
         self.activity = Activity::Idle;
+        self.keep_turn_end(&transcript, is_answered);
         if is_answered {
-            self.keep_turn(&prompt, &[before.as_slice(), &transcript.messages].concat());
             self.clear_undo_report();
         }
         self.conversation.conclude(transcript, &ending);
-        self.keep_compacted();
         self.keep_note();
         let is_completed = ending == Ending::Completed;
         self.record_end(ending);

@@ -132,13 +132,13 @@ impl Sessions {
         is_name && self.file(id).is_file()
     }
 
-    /// All conversations, the last written first.
+    /// All conversations in which something was said, the last written first.
     pub fn list(&self) -> Result<Vec<ListedSession>, SessionsError> {
         let listed = self.files()?.into_iter().map(|(id, modified, bytes)| {
             let session = self.read(&id);
             ListedSession { id, session, modified, bytes }
         });
-        Ok(listed.collect())
+        Ok(listed.filter(ListedSession::has_words).collect())
     }
 
     /// The one id that begins with this text.
@@ -154,7 +154,8 @@ impl Sessions {
 
     /// The id of the conversation that was written last.
     pub fn newest(&self) -> Result<Option<String>, SessionsError> {
-        Ok(self.files()?.into_iter().next().map(|(id, ..)| id))
+        let mut ids = self.files()?.into_iter().map(|(id, ..)| id);
+        Ok(ids.find(|id| !self.read(id).is_ok_and(|session| session.prompts.is_empty())))
     }
 
     /// Reads a conversation as far as it was kept. It may be open in another place, because reading needs no lock.
@@ -271,6 +272,11 @@ impl Sessions {
 }
 
 impl ListedSession {
+    /// Whether something was said in it. Its first prompt may have got no answer.
+    fn has_words(&self) -> bool {
+        !self.session.as_ref().is_ok_and(|session| session.prompts.is_empty())
+    }
+
     /// When it was written last, in milliseconds since the Unix epoch.
     pub fn modified_ms(&self) -> u64 {
         let since = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default();

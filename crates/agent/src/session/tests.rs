@@ -2,6 +2,7 @@ use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult, check_pairing};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
+use super::cut_off::{INTERRUPTED, NOT_RUN};
 use super::*;
 
 fn call(id: &str) -> Message {
@@ -15,14 +16,24 @@ fn result(id: &str) -> Message {
     Message { role: Role::Tool, parts: vec![Part::ToolResult(result)] }
 }
 
+/// The lines of a turn as they are kept while it runs.
+fn turn(prompt_text: &str, messages: &[Message]) -> String {
+    let messages = messages.iter().map(message);
+    std::iter::once(prompt(prompt_text, 8)).chain(messages).chain([ended(9)]).collect()
+}
+
+/// The lines of a turn in older files.
+fn older_turn(text: &str, messages: &[Message]) -> String {
+    let prompt = SessionLine::Prompt { text: text.to_owned(), at: 6, ended: Some(7), open: false };
+    std::iter::once(line(&prompt)).chain(messages.iter().map(message)).collect()
+}
+
 /// A session of two turns, of which the second has a call.
 fn kept() -> (String, Vec<Message>) {
     let first = [Message::text(Role::User, "[Note: x]\n\nhello"), Message::text(Role::Model, "Hello.")];
     let second =
         [Message::text(Role::User, "look"), call("1"), result("1"), Message::text(Role::Model, "Found.")];
-    let text = header(("k3v9", ""), "hello", "m", 5)
-        + &turn("hello", (6, 7), &first)
-        + &turn("look", (8, 9), &second);
+    let text = header(("k3v9", ""), "hello", "m", 5) + &older_turn("hello", &first) + &turn("look", &second);
     (text, [first.to_vec(), second.to_vec()].concat())
 }
 
@@ -56,7 +67,7 @@ fn a_note_counts_until_a_prompt_has_told_it() {
     let (text, _) = kept();
     let noted = text + &note("first") + &note("the user has undone a.txt");
     assert_eq!(Session::read(noted.as_bytes()).unwrap().note, "the user has undone a.txt");
-    for over in [turn("go on", (9, 9), &[]), cleared(), note("")] {
+    for over in [older_turn("go on", &[]), cleared(), note("")] {
         assert_eq!(Session::read((noted.clone() + &over).as_bytes()).unwrap().note, "", "{over}");
     }
 }
@@ -69,12 +80,6 @@ fn a_session_that_cannot_be_read_says_why() {
     for nothing in ["", "\n", "hello\n", "{\"type\":\"cleared\"}\n", r#"{"type":"session","version":1"#] {
         assert_eq!(Session::read(nothing.as_bytes()), Err(SessionError::NoSession), "{nothing:?}");
     }
-    let damaged = text.replacen(r#"{"type":"message""#, r#"{"type":"message"#, 1);
-    let Err(SessionError::Damaged { number, source }) = Session::read(damaged.as_bytes()) else {
-        panic!("{text}")
-    };
-    assert_eq!(number, 3);
-    assert!(source.downcast_ref::<serde_json::Error>().is_some_and(serde_json::Error::is_syntax), "{source}");
     // What a later version adds does not change how the known lines are read.
     let later = format!("{text}{{\"type\":\"weather\",\"is\":\"fine\"}}\n");
     assert_eq!(Session::read(later.as_bytes()), Session::read(text.as_bytes()));
@@ -118,4 +123,81 @@ proptest! {
             }
         }
     }
+}
+
+/// Of a turn that was cut off everything is there that was kept, and what became of its calls is told.
+#[test]
+fn a_turn_that_was_cut_off_is_known_as_far_as_it_came() {
+    let (text, history) = kept();
+    let made = |id: &str, name: &str, args: &Value| {
+        let args = args.as_object().unwrap().clone();
+        Part::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), args })
+    };
+    let write = made("2", "write_file", &serde_json::json!({ "file_path": "b.txt", "content": "b" }));
+    let edit = made("3", "edit", &serde_json::json!({ "file_path": "a.txt" }));
+    let run = made("4", "shell", &serde_json::json!({ "command": "make" }));
+    let never = made("5", "shell", &serde_json::json!({ "command": "make install" }));
+    let answer = Message { role: Role::Model, parts: vec![edit, write, run, never] };
+    let begun_turn = text.clone() + &prompt("build it", 10);
+    let running = begun_turn.clone()
+        + &message(&Message::text(Role::User, "build it"))
+        + &message(&answer)
+        + &begun("3")
+        + &message(&result("3"))
+        + &begun("2")
+        + &message(&result("2"))
+        + &begun("4");
+    let session = Session::read(running.as_bytes()).unwrap();
+    let told =
+        "the last turn was cut off; until then it had edited a.txt, written b.txt, and was running make";
+    assert_eq!(session.cut_off.as_deref(), Some(told));
+    assert_eq!(session.history[..history.len()], history);
+    let [_, said, Message { role: Role::Tool, parts }] = &session.history[history.len()..] else {
+        panic!("{:?}", session.history)
+    };
+    assert_eq!((said, check_pairing(&session.history)), (&answer, Ok(())));
+    let errors: Vec<_> = parts
+        .iter()
+        .map(|part| match part {
+            Part::ToolResult(ToolResult { outcome: ToolOutcome::Error(error), .. }) => error.as_str(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(errors, ["", "", INTERRUPTED, NOT_RUN]);
+    // Once that was told, it is no news, and the conversation is the same.
+    let later = Session::read((running + &ended(11)).as_bytes()).unwrap();
+    assert_eq!((later.cut_off, later.history), (None, session.history));
+
+    let session = Session::read(begun_turn.as_bytes()).unwrap();
+    assert_eq!(
+        session.cut_off.as_deref(),
+        Some("the last turn was cut off; until then it had changed nothing")
+    );
+    assert_eq!(session.history.last(), Some(&Message::text(Role::User, "build it")));
+    let session = Session::read((begun_turn + &withdrawn()).as_bytes()).unwrap();
+    assert_eq!((session.cut_off, session.history), (None, history));
+    assert_eq!((session.prompts.len(), session.items.len()), (2, 5));
+}
+
+#[test]
+fn a_damaged_line_costs_that_line_and_is_told() {
+    let (text, history) = kept();
+    let lines: Vec<_> = text.lines().collect();
+    for damaged in 1..lines.len() {
+        for broken in ["{\"type\":\"mess", "\u{0}\u{0}\u{0}", "[1]"] {
+            let mut kept = lines.clone();
+            kept[damaged] = broken;
+            let session = Session::read((kept.join("\n") + "\n").as_bytes()).unwrap();
+            assert_eq!(session.damaged, [damaged + 1]);
+            assert!(check_pairing(&session.history).is_ok());
+            let same = session.history.iter().filter(|message| history.contains(message)).count();
+            assert!(history.len() <= same + 2, "a call and its result at most: {:?}", session.history);
+            let told = format!("line {} of what was kept is damaged and left out", damaged + 1);
+            assert_eq!(session.damaged_lines(), Some(told));
+        }
+    }
+    let mut kept = lines.clone();
+    kept[0] = "{\"type\":\"sess";
+    let session = Session::read((kept.join("\n") + "\n").as_bytes()).unwrap();
+    assert_eq!((session.title.as_str(), session.history, session.damaged), ("hello", history, vec![1]));
 }

@@ -1,5 +1,7 @@
 //! Conversations that go on in another process.
 
+use std::sync::Arc;
+
 use headstart_agent::{Item, Session};
 use headstart_forked_query::Role;
 use headstart_tool_gate::{ToolPolicies, ToolPolicy, ToolTable};
@@ -179,4 +181,31 @@ fn a_conversation_of_another_workspace_goes_on_and_both_are_told_so() {
         let harness = Harness::new(&HarnessOptions { workspace, kept, ..HarnessOptions::default() });
         assert_eq!(told(&harness), 0);
     }
+}
+
+/// If the program is killed in a turn, the next one knows the prompt, what was done and what was cut, and tells its user
+/// and the model.
+#[test]
+fn a_turn_in_which_the_program_is_killed_is_known_to_the_next_one() {
+    let mut harness = Harness::new(&HarnessOptions::default());
+    harness.say("talk");
+    harness.model.hold(true);
+    harness.agent.submit("calls write made.txt, read notes.txt").unwrap();
+    harness.settle();
+    harness.model.release(false);
+    harness.settle();
+    assert!(harness.file("made.txt").is_some());
+    let mut later = again(harness);
+    let told = "the last turn was cut off; until then it had written made.txt";
+    let is_told = |item: &Arc<Item>| matches!(&**item, Item::Trouble { text } if text == told);
+    assert_eq!(later.agent.view().items.iter().filter(|item| is_told(item)).count(), 1);
+    later.say("talk on");
+    let request = lock(&later.model.turns).last().unwrap().clone();
+    let [.., asked, answer, results, last] = &request.messages[..] else { panic!("{request:?}") };
+    assert_eq!(text_of(asked), "calls write made.txt, read notes.txt");
+    assert_eq!((answer.tool_calls().count(), results.parts.len()), (2, 2));
+    assert!(text_of(last).contains(told) && text_of(last).ends_with("talk on"), "{last:?}");
+    // It is told once.
+    let later = again(later);
+    assert!(!later.agent.view().items.iter().any(is_told));
 }

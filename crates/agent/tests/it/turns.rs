@@ -1,8 +1,14 @@
 //! Turns, queued prompts, questions, and the state after an interrupt.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use headstart_agent::{ActionError, AfterDecline, EditKind, Item, Phase, Subject, Submission, UserAnswer};
+use headstart_forked_query::{Part, ToolOutcome, ToolSchema};
 use headstart_speculation::{CallStage, Ending};
 use headstart_tool_gate::ApprovalMode;
+use headstart_toolbox::{Tool, ToolContext, ToolError, ToolOutput};
+use serde_json::{Map, Value, json};
 
 use crate::harness::{Harness, HarnessOptions, lock};
 
@@ -248,4 +254,62 @@ fn the_prompt_that_was_queued_last_can_be_taken_back() {
     harness.settle();
     assert_eq!(harness.agent.take_back_queued(), None);
     assert_eq!(harness.prompts(), ["talk", "talk more"]);
+}
+
+/// A tool that never answers.
+struct Stuck;
+
+#[async_trait]
+impl Tool for Stuck {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of("wait", "Waits.", &json!({}), &[])
+    }
+
+    async fn run(
+        &self,
+        _args: &Map<String, Value>,
+        _context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        std::future::pending().await
+    }
+}
+
+/// The results that the model knows, in order.
+fn results(harness: &Harness) -> Vec<ToolOutcome> {
+    let requests = lock(&harness.model.turns);
+    let messages = requests.last().expect("a request").messages.iter();
+    let parts = messages.flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result.outcome.clone()),
+        _ => None,
+    });
+    parts.collect()
+}
+
+/// What a call did until it was interrupted stays, so the call stays in the conversation, and so do those before and
+/// behind it.
+#[test]
+fn the_model_reads_which_call_was_interrupted_and_which_did_not_run() {
+    let mut harness =
+        Harness::new(&HarnessOptions { tools: vec![Arc::new(Stuck)], ..HarnessOptions::default() });
+    harness.agent.submit("calls write made.txt, wait, write never.txt").unwrap();
+    harness.advance(2_500);
+    assert_eq!(harness.file("made.txt").as_deref(), Some("made\n"));
+    harness.agent.interrupt().unwrap();
+    let view = harness.settle();
+    assert_eq!((view.phase, view.draft.clone()), (Phase::Idle, None), "the prompt was answered");
+    harness.say("talk");
+    let [ToolOutcome::Output(_), ToolOutcome::Error(interrupted), ToolOutcome::Error(not_run)] =
+        &results(&harness)[..]
+    else {
+        panic!("{:?}", results(&harness))
+    };
+    assert_eq!(interrupted, "[interrupted by the user after 2 s; what it did until then stays]");
+    assert_eq!(not_run, "[not run: the turn ended before it]");
+    assert_eq!(harness.file("never.txt"), None);
+    // Another process knows the same.
+    let before = lock(&harness.model.turns).last().unwrap().messages.clone();
+    let kept = lock(&harness.store.kept).clone();
+    let mut later = Harness::new(&HarnessOptions { kept, ..HarnessOptions::default() });
+    later.say("talk");
+    assert!(lock(&later.model.turns).last().unwrap().messages.starts_with(&before));
 }

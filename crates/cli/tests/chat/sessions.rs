@@ -86,7 +86,6 @@ fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
     let whole = std::fs::read_to_string(&file).unwrap();
     for (text, why) in [
         (whole.replace("\"version\":1", "\"version\":2"), "version 2, and this program knows 1"),
-        (whole.replacen("{\"type\":\"message\"", "{\"type\":message", 1), "line 3 is damaged"),
         ("hello\n".to_owned(), "does not begin as a session does"),
     ] {
         std::fs::write(&file, &text).unwrap();
@@ -101,6 +100,11 @@ fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
     std::fs::write(&file, format!("{whole}{{\"type\":\"mess")).unwrap();
     let outcome = pipe(&project, "two\n", &["--continue"]);
     assert!(outcome.stderr.contains("was not whole") && outcome.code == Some(0), "{outcome}");
+    // A damaged line in the middle costs that line.
+    std::fs::write(&file, whole.replacen("{\"type\":\"message\"", "{\"type\":message", 1)).unwrap();
+    let outcome = pipe(&project, "two\n", &["--continue"]);
+    assert!(outcome.stderr.contains("line 3 of what was kept is damaged and left out"), "{outcome}");
+    assert_eq!(outcome.code, Some(0));
 }
 
 #[test]

@@ -86,10 +86,10 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     for message in system.chain(messages) {
         match list.last_mut() {
             // Many chat templates refuse a conversation in which the roles do not alternate.
-            Some(last) if last.role == "user" && message.role == "user" => {
-                last.content.push_str("\n\n");
-                last.content.push_str(&message.content);
-                last.images.extend(message.images);
+            Some(before) if before.role == "user" && message.role == "user" => {
+                before.content.push_str("\n\n");
+                before.content.push_str(&message.content);
+                before.images.extend(message.images);
             }
             _ => list.push(message),
         }

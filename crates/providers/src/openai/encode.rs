@@ -199,7 +199,9 @@ fn join_user_messages(list: Vec<WireMessage<'_>>) -> Vec<WireMessage<'_>> {
     let mut joined: Vec<WireMessage<'_>> = Vec::with_capacity(list.len());
     for message in list {
         match joined.last_mut() {
-            Some(last) if last.role == "user" && message.role == "user" => last.content.join(message.content),
+            Some(before) if before.role == "user" && message.role == "user" => {
+                before.content.join(message.content);
+            }
             _ => joined.push(message),
         }
     }

@@ -23,6 +23,8 @@ export interface KeptSession {
   workspace?: string;
   /** The user's prompts, oldest first. */
   prompts: string[];
+  /** The numbers of the lines that are damaged, counted from 1; they are left out. */
+  damaged: number[];
   /**
    * How many characters at the end were being written when their writer was stopped; they are cut off when the session
    * is continued.
@@ -59,10 +61,9 @@ const TITLE_CHARACTERS = 60;
 
 /**
  * What is known of a conversation from its lines, as an `Agent` or a chat of the binary has written them. Lines of an
- * unknown type are skipped.
+ * unknown type are skipped, and so are damaged ones.
  *
- * @throws {InputError} The lines are of a newer version, are not a session, or one of them is damaged; the message says
- * which.
+ * @throws {InputError} The lines are of a newer version, or are not a session.
  */
 export function readSession(lines: string): KeptSession {
   const whole = lines.slice(0, lines.lastIndexOf("\n") + 1);
@@ -71,7 +72,7 @@ export function readSession(lines: string): KeptSession {
     if (line.trim() === "") continue;
     const read = parsed(line);
     if (session === undefined) session = begun(read);
-    else takeIn(session, read, index + 1);
+    else if (!takesIn(session, read)) session.damaged.push(index + 1);
   }
   if (session === undefined) throw noSession();
   return { ...session, torn: lines.length - whole.length };
@@ -109,7 +110,9 @@ export class Sessions {
     const unreadable: UnreadableSession[] = [];
     for (const id of await this.#place.ids()) {
       try {
-        sessions.push({ ...readSession(await this.#read(id)), id });
+        const session = readSession(await this.#read(id));
+        // Of a conversation whose first prompt got no answer there is nothing to go on with.
+        if (0 < session.prompts.length) sessions.push({ ...session, id });
       } catch (error) {
         unreadable.push({ id, problem: error instanceof Error ? error.message : String(error) });
       }
@@ -197,27 +200,33 @@ function begun(line: Line | string): KeptSession {
   if (typeof version === "number" && VERSION < version) throw new InputError(`it is of version ${version}, and this package knows ${VERSION}: a newer one reads it`);
   const isWhole = typeof version === "number" && [id, title, model].every((text) => typeof text === "string") && typeof created === "number";
   if (!isWhole) throw noSession();
-  const known = { id: id as string, title: title as string, model: model as string, created, last: created, prompts: [], torn: 0 };
+  const known = { id: id as string, title: title as string, model: model as string, created, last: created, prompts: [], damaged: [], torn: 0 };
   return typeof workspace === "string" ? { ...known, workspace } : known;
 }
 
-function takeIn(session: KeptSession, line: Line | string, number: number): void {
-  if (typeof line === "string") throw damaged(number, line);
+/** Takes in a line; whether it is whole. */
+function takesIn(session: KeptSession, line: Line | string): boolean {
+  if (typeof line === "string") return false;
   const { type, text, at } = line;
-  if (typeof type !== "string") throw damaged(number, "it has no type");
-  if (type !== "prompt" && type !== "title") return;
-  if (typeof text !== "string") throw damaged(number, "its text is missing");
-  if (type === "title") {
-    session.title = text;
-    return;
+  switch (type) {
+    case "title":
+      if (typeof text !== "string") return false;
+      session.title = text;
+      return true;
+    case "prompt":
+      if (typeof text !== "string" || typeof at !== "number") return false;
+      session.last = at;
+      session.prompts.push(text);
+      return true;
+    case "withdrawn":
+      session.prompts.pop();
+      return true;
+    default:
+      return typeof type === "string";
   }
-  if (typeof at !== "number") throw damaged(number, "its time is missing");
-  session.last = at;
-  session.prompts.push(text);
 }
 
 const noSession = () => new InputError("it does not begin as a session does");
-const damaged = (number: number, problem: string) => new InputError(`line ${number} is damaged: ${problem}`);
 
 function oneLine(text: string): string {
   // Half a character becomes U+FFFD.

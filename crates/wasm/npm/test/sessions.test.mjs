@@ -63,7 +63,7 @@ test("an agent goes on with what a chat of the binary has written", async () => 
   const sessions = new Sessions(storagePlace(texts));
   texts.setItem("headstart.sessions/k3v9", FIXTURE);
   const [kept] = (await sessions.list()).sessions;
-  assert.deepEqual(kept, { id: "k3v9", title: "the parser", model: "m", created: 1_700_000_000_000, last: 1_700_000_002_000, prompts: ["one", "two"], torn: 0 });
+  assert.deepEqual(kept, { id: "k3v9", title: "the parser", model: "m", created: 1_700_000_000_000, last: 1_700_000_002_000, prompts: ["one", "two"], damaged: [], torn: 0 });
   const agent = begin(await sessions.resume("k3v9"), "Third answer.");
   assert.deepEqual(agent.view.items.map(({ text }) => text), ["one", "First answer.", "two", "First answer."]);
   await say(agent, "three");
@@ -89,8 +89,6 @@ test("what cannot be read is named and stays as it is, as the binary says it", a
   const sessions = new Sessions(storagePlace(texts));
   for (const [text, why] of [
     [FIXTURE.replace('"version":1', '"version":2'), /version 2, and this package knows 1/],
-    [FIXTURE.replace('{"type":"message"', '{"type":message'), /line 3 is damaged/],
-    [FIXTURE.replace('"text":"one","at"', '"text":1,"at"'), /line 2 is damaged/],
     ["hello\n", /does not begin as a session does/],
     ["", /does not begin as a session does/],
   ]) {
@@ -102,6 +100,10 @@ test("what cannot be read is named and stays as it is, as the binary says it", a
     assert.equal(texts.getItem("headstart.sessions/k3v9"), text);
   }
   await assert.rejects(sessions.resume("none"), (error) => error instanceof InputError && error.path === "id");
+  // A damaged line costs itself.
+  const damaged = readSession(FIXTURE.replace('"text":"one","at"', '"text":1,"at"').replace('{"type":"message"', '{"type":message'));
+  assert.deepEqual([damaged.damaged, damaged.prompts], [[2, 3], ["two"]]);
+  assert.deepEqual(readSession(FIXTURE + '{"type":"prompt","text":"three","at":1,"open":true}\n{"type":"withdrawn"}\n').prompts, ["one", "two"]);
   // A line of an unknown type may come from a later version, so it must not count as damage.
   assert.equal(readSession(FIXTURE + '{"type":"mood","text":1}\n').title, "the parser");
 });

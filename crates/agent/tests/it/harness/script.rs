@@ -32,6 +32,7 @@ pub(super) fn scripted_answer(request: &ModelRequest) -> Result<Vec<ModelEvent>,
         "change" => {
             call("edit", &json!({ "file_path": file, "old_string": "one\n", "new_string": "changed\n" }))
         }
+        "calls" => prompt["calls ".len()..].split(", ").flat_map(|one| several(one, call)).collect(),
         "deploy" => call("deploy", &json!({ "place": file })),
         "run" => call("shell", &json!({ "command": "rm notes.txt" })),
         "fail" => {
@@ -44,4 +45,16 @@ pub(super) fn scripted_answer(request: &ModelRequest) -> Result<Vec<ModelEvent>,
         "panic" => panic!("the model panics"),
         _ => vec![ModelEvent::Text(format!("I heard: {prompt}."))],
     })
+}
+
+/// One of several calls of an answer: `write FILE`, `read FILE`, or the name of a tool.
+fn several(one: &str, call: impl Fn(&str, &Value) -> Vec<ModelEvent>) -> Vec<ModelEvent> {
+    match one.split_once(' ') {
+        Some(("write", file)) => {
+            let content = format!("{}\n", file.trim_end_matches(".txt"));
+            call("write_file", &json!({ "file_path": file, "content": content }))
+        }
+        Some((_, file)) => call("read_file", &json!({ "file_path": file })),
+        None => call(one, &json!({})),
+    }
 }

@@ -1,5 +1,5 @@
 //! `STATE/sessions/NAME-HASH/ID.jsonl`, as described in docs/formats.md: a line for each prompt and, behind it, for
-//! each message of its turn.
+//! each message of its turn and for its end.
 
 use headstart_forked_query::{Message, Part, Role};
 
@@ -16,12 +16,16 @@ pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
     // The prompt whose message follows, and the time at which its turn ended.
     let mut prompt = None;
     let mut ended = None;
+    // The place of the first event of the turn.
+    let mut turn = 0;
     for JsonLine { number: place, value } in lines {
         match text(&value, "type") {
             "prompt" => {
                 ended = value["ended"].as_u64();
-                // In files without `ended`, `at` is the time of the turn's end and not of the prompt.
-                let at = value["at"].as_u64().filter(|_| ended.is_some());
+                turn = events.len();
+                // In older files without `ended`, `at` is the time of the turn's end and not of the prompt.
+                let is_of_prompt = ended.is_some() || value["open"] == true;
+                let at = value["at"].as_u64().filter(|_| is_of_prompt);
                 prompt = Some((place, text(&value, "text").to_owned(), at));
             }
             "message" => {
@@ -36,6 +40,14 @@ pub(super) fn events(lines: Vec<JsonLine>) -> Vec<SessionEvent> {
                     None => events.push(of_message(message, ended)),
                 }
             }
+            "ended" => {
+                for event in &mut events[turn..] {
+                    if let SessionEvent::Answer { at, .. } | SessionEvent::Results { at, .. } = event {
+                        *at = value["at"].as_u64();
+                    }
+                }
+            }
+            "withdrawn" => prompt = None,
             "cleared" => events.push(SessionEvent::Replaced(Vec::new())),
             "compacted" => {
                 let history = serde_json::from_value::<Vec<Message>>(value["history"].clone());
