@@ -4,7 +4,7 @@ use std::time::Duration;
 use headstart_budget::policy::SkipReason;
 use headstart_forked_query::{ModelError, ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, LeftOut, WorkspacePath};
 use headstart_speculation::{CallStage, CheckResult, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
 use headstart_toolbox::{ContextItem, Toolbox, Wording};
@@ -174,6 +174,8 @@ pub struct AppliedWork {
     pub merged: Vec<WorkspacePath>,
     /// What the work did to the git repository.
     pub git: Option<Box<GitChange>>,
+    /// What the work wrote or removed and this did not bring.
+    pub not_kept: Vec<LeftOut>,
     /// The files that were changed since a command of the work ran in a view.
     pub stale: Vec<WorkspacePath>,
     /// Those of the files that are as they were before, because the user has put them back.

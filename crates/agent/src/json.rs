@@ -3,7 +3,7 @@
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, LeftOut, WorkspacePath};
 use headstart_speculation::{CallStage, CheckResult, Ending, Finished, Origin};
 use headstart_tool_gate::Verdict;
 use headstart_toolbox::ContextItem;
@@ -141,6 +141,8 @@ enum ItemFields<'a> {
         merged: &'a [WorkspacePath],
         #[serde(skip_serializing_if = "Option::is_none")]
         git: Option<String>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        not_kept: &'a [LeftOut],
         stale: &'a [WorkspacePath],
         undone: &'a [WorkspacePath],
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -302,6 +304,7 @@ impl Serialize for Item {
                 changes: &applied.changes,
                 merged: &applied.merged,
                 git: applied.git.as_ref().map(|git| git.summary()),
+                not_kept: &applied.not_kept,
                 stale: &applied.stale,
                 undone: &applied.undone,
                 saved_ms: applied.saved.map(|saved| u64::try_from(saved.as_millis()).unwrap_or(u64::MAX)),

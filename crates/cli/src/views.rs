@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, LeftOut, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
     Against, Command, End, Network, NotStaged, NotStagedReason, Options, Output, ReadBack, ReadRules,
     ShadowError, Streams, View,
@@ -280,8 +280,10 @@ impl Views {
     fn run_blocking(&self, held: &StepView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let mut place = lock(&held.open);
         let left = place.take_if(|open| !self.still_serves(open, request)).map(|open| open.left);
+        let mut is_new_view = false;
         loop {
             if place.is_none() {
+                is_new_view = true;
                 let output = *lock(&held.output);
                 *place = Some(self.open_step_view(held, request, output)?);
             }
@@ -290,7 +292,9 @@ impl Views {
             let mut ran = self.run_in(&mut open.opened, request);
             open.opened.set_running(false);
             if let Ok(ran) = &mut ran {
+                ran.is_new_view = is_new_view;
                 ran.notes.extend(lost_output_note(left.as_deref().unwrap_or_default()));
+                ran.notes.extend(left_out_note(&ran.left_out, &mut open.told));
             }
             let is_busy = ran.as_ref().is_ok_and(|ran| {
                 opening::hit_mount_point(&open.opened, ran.output.exit_code, &ran.output.output)
@@ -333,7 +337,7 @@ impl Views {
         let mut open = self.open_step_view(held, request, BuildOutput::Copied).ok()?;
         let ran = self.run_in(&mut open.opened, request).ok()?;
         let has_succeeded = ran.output.exit_code == Some(0);
-        has_succeeded.then_some(ViewOutput { tier: Some(Tier::Copy), ..ran })
+        has_succeeded.then_some(ViewOutput { tier: Some(Tier::Copy), is_new_view: true, ..ran })
     }
 
     fn open_step_view(
@@ -352,7 +356,7 @@ impl Views {
             let why = format!("the commits made ahead cannot be shown in it: {why}");
             ToolError::no_view(why)
         })?;
-        Ok(OpenStepView { opened, below: Arc::clone(&request.below), left: Vec::new() })
+        Ok(OpenStepView { opened, below: Arc::clone(&request.below), left: Vec::new(), told: None })
     }
 
     fn run_in(&self, opened: &mut OpenedView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
@@ -383,8 +387,10 @@ impl Views {
         let back = view.read_back(&*request.base, &self.rules).map_err(of_view)?;
         ran.changes = back.changes;
         ran.warm = back.ignored;
+        (ran.left_out, ran.torn) = (back.left_out, back.torn);
         ran.changed_meanwhile = back.changed_meanwhile;
-        ran.notes = back.not_staged.iter().map(not_staged).collect();
+        ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
+        ran.notes.extend(brought_note(&back.brought));
         self.report_repository(opened, back.git, &mut ran);
         Ok(ran)
     }
@@ -480,6 +486,22 @@ fn lost_output_note(left: &[WorkspacePath]) -> Option<String> {
     ))
 }
 
+/// What the model is told about ignored files that are staged.
+fn brought_note(brought: &[WorkspacePath]) -> Option<String> {
+    let (first, more) = brought.split_first()?;
+    let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    Some(format!("{first}{rest} is kept too, though git ignores it, for what was taken away may be in it"))
+}
+
+/// What the model is told of what is left out, unless it was told the same before.
+fn left_out_note(rows: &[LeftOut], told: &mut Option<String>) -> Option<String> {
+    let list = LeftOut::list(rows);
+    let is_new = list.is_some() && list != *told;
+    told.clone_from(&list);
+    let words = "not kept when the user takes this work, for git ignores it or it is build output";
+    is_new.then_some(list).flatten().map(|list| format!("{words}: {list}"))
+}
+
 fn tier_of(tier: headstart_shadow::Tier) -> Tier {
     match tier {
         headstart_shadow::Tier::Kernel => Tier::Kernel,
@@ -509,9 +531,10 @@ fn output(done: &Output) -> CommandOutput {
     }
 }
 
-fn not_staged(left: &NotStaged) -> String {
+/// What the model is told of a file that is not staged as it is. Build output is told with all that is left out.
+fn not_staged(left: &NotStaged) -> Option<String> {
     let path = &left.path;
-    match left.why {
+    Some(match left.why {
         NotStagedReason::Fifo => format!("{path} is a FIFO, and not kept"),
         NotStagedReason::Socket => format!("{path} is a socket, and not kept"),
         NotStagedReason::Device => format!("{path} is a device, and not kept"),
@@ -522,8 +545,8 @@ fn not_staged(left: &NotStaged) -> String {
             format!("{path} is a link that leads out of the workspace, and not kept")
         }
         NotStagedReason::Unreadable => format!("{path} cannot be read, and is not kept"),
-        NotStagedReason::BuildOutput => format!("{path} is build output, and not kept"),
-    }
+        NotStagedReason::BuildOutput => return None,
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-mod binary;
+pub(crate) mod binary;
 mod by_hash;
 mod diff;
 pub(crate) mod digest;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::change_set::binary;
 use crate::{EntryKind, Fingerprint};
 
 /// The XXH3 hash of a content. It tells whether a content is the same, and is no protection against manipulation.
@@ -98,6 +99,11 @@ impl Content {
     /// The hash of the bytes.
     pub fn hash(&self) -> ContentHash {
         self.hash
+    }
+
+    /// The name that git gives to this content in a repository that names its objects by SHA-1, in hexadecimal.
+    pub fn git_object_id(&self) -> String {
+        binary::object_id(self)
     }
 }
 

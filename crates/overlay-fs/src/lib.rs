@@ -124,6 +124,7 @@ mod commit;
 mod content;
 mod exact;
 mod ignore_rules;
+mod left_out;
 mod memory;
 mod merge;
 mod metadata;
@@ -147,6 +148,7 @@ pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::IgnoreRules;
+pub use left_out::{LeftOut, Torn};
 pub use memory::MemoryTree;
 pub use metadata::{EntryKind, Fingerprint, Metadata};
 #[cfg(feature = "os")]

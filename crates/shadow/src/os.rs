@@ -10,6 +10,7 @@ mod collect;
 mod confine;
 mod copied;
 mod filter;
+mod forgotten;
 mod ignored;
 mod init;
 mod mountinfo;

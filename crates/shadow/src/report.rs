@@ -1,4 +1,4 @@
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, LeftOut, Torn};
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
@@ -202,6 +202,14 @@ pub struct ReadBack {
     /// The topmost paths that were written and that git ignores, or that are build output by their names. They are
     /// not part of the change set.
     pub ignored: Vec<WorkspacePath>,
+    /// How much was written and removed at these paths, as far as the files there are not as they are on disk.
+    pub left_out: Vec<LeftOut>,
+    /// Those of the changes that git ignores and that are among them nevertheless, because something was removed or
+    /// emptied whose only copy they may be.
+    pub brought: Vec<WorkspacePath>,
+    /// If that copy may be at a place that cannot be read back: what was removed, and where it may be. The changes must
+    /// not be committed then.
+    pub torn: Option<Torn>,
     /// Whether something below `.git` was written. That is not part of the change set either.
     pub git: bool,
     /// Paths that the view changed and that somebody else changed on disk since the view started. They are not part

@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use headstart_forked_query::{Message, PairingError, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
-    resolve_conflicts,
+    ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, LeftOut, TreeError, Workspace,
+    WorkspacePath, resolve_conflicts,
 };
 use headstart_tool_gate::{Access, CallRef, Decision, Gate, GateContext, Reason, Verdict, built_in};
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,8 @@ pub struct Accepted {
     pub changes: Vec<ChangeSummary>,
     /// What the work changed in the git repository.
     pub git: Option<Box<GitChange>>,
+    /// What the work wrote or removed and this did not bring.
+    pub not_kept: Vec<LeftOut>,
     /// Those of the files that the user changed as well: they contain both edits.
     pub merged: Vec<WorkspacePath>,
     /// What the work read and the user changed since; empty unless the host allows it
@@ -213,6 +215,7 @@ pub async fn accept(
     Ok(Acceptance::Accepted(Accepted {
         changes: changes.summary(),
         git: finished.git.clone().map(Box::new),
+        not_kept: finished.not_kept.clone(),
         merged: committed.merged,
         stale_reads: committed.stale_reads,
         changed_since_view: Vec::new(),

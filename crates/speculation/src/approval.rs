@@ -1,6 +1,6 @@
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, Choice};
+use headstart_overlay_fs::{ChangeSet, Choice, LeftOut};
 
 use crate::Finished;
 
@@ -8,6 +8,7 @@ use crate::Finished;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalRequest {
     work: Box<ApprovedWork>,
+    not_kept: Vec<LeftOut>,
     pending_call: Option<ToolCall>,
 }
 
@@ -31,7 +32,11 @@ pub struct AcceptAnswers {
 
 impl ApprovalRequest {
     pub(crate) fn of(finished: &Finished) -> Self {
-        Self { work: Box::new(ApprovedWork::of(finished)), pending_call: finished.pending_call().cloned() }
+        Self {
+            work: Box::new(ApprovedWork::of(finished)),
+            not_kept: finished.not_kept.clone(),
+            pending_call: finished.pending_call().cloned(),
+        }
     }
 
     /// What a yes applies.
@@ -42,6 +47,11 @@ impl ApprovalRequest {
     /// What a yes does to the git repository, together with the files.
     pub fn git(&self) -> Option<&GitChange> {
         self.work.git.as_ref()
+    }
+
+    /// What the work wrote or removed and a yes does not bring.
+    pub fn not_kept(&self) -> &[LeftOut] {
+        &self.not_kept
     }
 
     /// The call at which the work stopped, if it stopped at one. The user is asked about it separately, after these

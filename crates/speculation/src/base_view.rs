@@ -6,7 +6,7 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSet, DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
+    ChangeSet, DirEntry, LeftOut, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
 };
 
 use crate::lock::lock;
@@ -72,6 +72,14 @@ impl BaseView {
         match &*lock(&self.state) {
             BaseState::Unaccepted { progress, .. } => lock(progress).git.clone(),
             BaseState::Accepted => None,
+        }
+    }
+
+    /// What the commands of the work below wrote and an accept does not bring, unless it is accepted.
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+        match &*lock(&self.state) {
+            BaseState::Unaccepted { progress, .. } => lock(progress).left_out.rows(),
+            BaseState::Accepted => Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::channel::mpsc;
 use headstart_forked_query::{ToolCall, ToolResult};
-use headstart_overlay_fs::WorkspacePath;
+use headstart_overlay_fs::{LeftOut, WorkspacePath};
 use headstart_toolbox::{ContextItem, PartialOutput, Tier};
 use serde::Serialize;
 
@@ -37,6 +37,9 @@ pub enum Event {
         staged: usize,
         /// Folders of build output that the command wrote to.
         warm: Vec<WorkspacePath>,
+        /// What the commands of the work so far wrote or removed and an accept does not bring.
+        #[serde(rename = "notKept", skip_serializing_if = "Vec::is_empty")]
+        not_kept: Vec<LeftOut>,
         /// What the whole work has done to the repository, in a few words (`1 commit on main`), if this command did
         /// something to it.
         #[serde(skip_serializing_if = "Option::is_none")]

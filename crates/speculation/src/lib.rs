@@ -132,6 +132,7 @@ mod executor;
 mod host;
 mod job;
 mod known_contents;
+mod left_out;
 mod limits;
 mod lock;
 mod next_suggestion;

@@ -1,6 +1,6 @@
 use headstart_forked_query::{ModelError, ToolCall, Usage};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, ContentHash};
+use headstart_overlay_fs::{ChangeSet, ContentHash, LeftOut};
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,9 @@ pub struct Finished {
     /// What it would change in the repository, together with the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitChange>,
+    /// What its commands wrote or removed and an accept does not bring, because git ignores it or it is build output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<LeftOut>,
     /// The suggestion for what comes after, if there is one.
     pub next: Option<String>,
     /// What it cost.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, Overlay, Torn, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
     PriorGitChanges, TestSummary, Tier, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput,
@@ -88,7 +88,8 @@ impl ViewRunner {
             }
             let changed = ran.changed_since(&staged);
             let commits = ran.git.as_ref().filter(|now| git.step.as_ref() != Some(*now));
-            if let Some(verdict) = view_boundary(&ran, call) {
+            let torn = ran.torn.clone().or_else(|| self.torn(&ran, &staged));
+            if let Some(verdict) = view_boundary(&ran, torn.as_ref(), call) {
                 return Err(StopReason::Boundary(Box::new(verdict)));
             }
             if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
@@ -114,6 +115,7 @@ impl ViewRunner {
                 let has_tests = TestSummary::of(&ran.output.output).is_some();
                 progress.view_times.note_command(ran.began_ms, has_tests);
                 progress.git.clone_from(&ran.git);
+                progress.left_out.note(&ran);
             }
             self.report(call, &ran, changed.len(), commits);
             guard.keep();
@@ -196,6 +198,12 @@ impl ViewRunner {
         (progress.git, progress.view_times, progress.preview) = (git, view_times, None);
     }
 
+    /// What a command took away whose only copy may have been in a view that is gone.
+    fn torn(&self, ran: &ViewOutput, staged: &ChangeSet) -> Option<Torn> {
+        let below: Vec<_> = self.below.iter().flat_map(|base_view| base_view.left_out()).collect();
+        lock(&self.progress).left_out.torn(ran, staged, &below)
+    }
+
     fn count(&self, cost: ViewCost) {
         let total = &mut lock(&self.progress).cost;
         total.view_ms += millis(cost.time);
@@ -211,6 +219,7 @@ impl ViewRunner {
             millis: millis(ran.cost.time),
             staged,
             warm: ran.warm.clone(),
+            not_kept: lock(&self.progress).left_out.rows(),
             git: git.map(GitChange::summary),
             network: ran.refused.network,
             tests: TestSummary::of(&ran.output.output).map(TestSummary::words),
@@ -241,7 +250,7 @@ impl Drop for ViewGuard<'_> {
 }
 
 /// If the result may be due to the view and not to the model's own code, the reason; then nobody reads the result.
-fn view_boundary(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
+fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Option<Verdict> {
     let stop = |reason, why: String| {
         Some(Verdict::boundary(reason, format!("{} {why}", first_line(command_of(call)))))
     };
@@ -256,6 +265,9 @@ fn view_boundary(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
     if !ran.outside.is_empty() && !ran.refused.signature {
         let paths = list_names(ran.outside.iter().cloned());
         return stop(Reason::WritesOutside, format!("writes outside the workspace: {paths}"));
+    }
+    if let Some(torn) = torn {
+        return stop(Reason::WritesOutside, torn.words());
     }
     if ran.refused.may_explain(ran.output.exit_code) {
         let why = match &ran.refused {

@@ -310,6 +310,7 @@ impl Speculation {
             task_calls: Vec::new(),
             changes: ChangeSet::default(),
             git: None,
+            not_kept: Vec::new(),
             next: None,
             cost: lock(&self.shared.progress).cost,
             viewed_ms: None,

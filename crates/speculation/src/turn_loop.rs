@@ -15,6 +15,7 @@ use tracing::{Instrument, debug, debug_span, field, info, trace};
 use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::executor::CallExecutor;
+use crate::left_out::LeftOutSoFar;
 use crate::lock::lock;
 use crate::transcript::make_ids_unique;
 use crate::view_times::ViewTimes;
@@ -37,6 +38,8 @@ pub(crate) struct Progress {
     pub(crate) view_times: ViewTimes,
     /// What commands in views did to the repository.
     pub(crate) git: Option<GitChange>,
+    /// What commands in views wrote that an accept does not bring.
+    pub(crate) left_out: LeftOutSoFar,
     /// The result that the pending call would have: it ran, and what it changed was dropped.
     pub(crate) preview: Option<String>,
     /// The result of the project's own check.

@@ -86,7 +86,8 @@ pub enum Reason {
     /// A command that needs something a view does not offer: the network, more rights, or a service of the host. The
     /// gate gives this reason for a program that is known for it, the engine for one that asked for it.
     NeedsHost,
-    /// A command that wrote outside the workspace, where a view keeps nothing. The engine gives this reason.
+    /// A command that wrote outside the workspace, where a view keeps nothing, or that may have moved the only copy of
+    /// something to a place from which nothing is kept. The engine gives this reason.
     WritesOutside,
     /// A command whose files the user changed while it ran, so that its result is worthless. The engine gives this
     /// reason.

@@ -2,7 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
+use headstart_overlay_fs::{ChangeSummary, Conflict, LeftOut, WorkspacePath};
 use headstart_speculation::{
     AcceptAnswers, Acceptance, Accepted, ApprovalRequest, Cost, Ending, Events, Finished, Speculation,
     Transcript,
@@ -193,6 +193,8 @@ enum AcceptanceFields<'a> {
         changes: &'a [ChangeSummary],
         merged: &'a [WorkspacePath],
         stale_reads: &'a [Conflict],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        not_kept: &'a [LeftOut],
         changed_since_view: &'a [WorkspacePath],
         transcript: &'a Transcript,
         ending: &'a Ending,
@@ -226,6 +228,7 @@ impl<'a> AcceptanceFields<'a> {
                     changes,
                     merged,
                     stale_reads,
+                    not_kept,
                     changed_since_view,
                     transcript,
                     ending,
@@ -237,6 +240,7 @@ impl<'a> AcceptanceFields<'a> {
                     changes,
                     merged,
                     stale_reads,
+                    not_kept,
                     changed_since_view,
                     transcript,
                     ending,

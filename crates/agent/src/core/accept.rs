@@ -195,8 +195,8 @@ impl Core {
         let note = accepted.note();
         // Work that stopped at its first call has saved hardly anything.
         let has_saved = 1 < accepted.transcript.messages.len();
-        let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } =
-            accepted;
+        let Accepted { changes, merged, git, not_kept, changed_since_view, .. } = accepted;
+        let Accepted { transcript, ending, time_saved_ms, .. } = accepted;
         self.keep_changes(&speculation);
         self.commit_history.note_work(speculation.id());
         self.log.push(Item::Applied(Box::new(AppliedWork {
@@ -205,6 +205,7 @@ impl Core {
             changes,
             merged,
             git,
+            not_kept,
             stale: changed_since_view,
             saved: has_saved.then(|| Duration::from_millis(time_saved_ms)),
             ending: ending.clone(),

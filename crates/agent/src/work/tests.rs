@@ -20,6 +20,7 @@ fn in_a_view(staged: usize) -> Event {
         millis: 1,
         staged,
         warm: Vec::new(),
+        not_kept: Vec::new(),
         network: 0,
         view: headstart_toolbox::Tier::Kernel,
         tests: Some("4 tests pass".into()),

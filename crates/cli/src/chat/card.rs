@@ -8,7 +8,7 @@ use headstart_tool_gate::{Declaration, Reason, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use crate::conversation::words::{counted, counts};
-use crate::output::{call_title, limit_name, shortened};
+use crate::output::{call_title, limit_name, not_kept_line, shortened};
 
 /// The most characters of a call, a command or an error that are shown.
 const MAX_CHARS: usize = 80;
@@ -58,6 +58,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, running: Option<St
         Some((finished, Ending::Completed)) => {
             parts.push("ahead ✓ ready".to_owned());
             parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
+            parts.extend(not_kept_line(&finished.not_kept));
             parts.extend(finished.check.as_ref().map(CheckResult::words).or_else(|| progress.tests.clone()));
             let seconds = finished.cost.work_ms / 1_000;
             parts.extend((1 <= seconds).then(|| format!("saves {seconds} s")));
@@ -147,6 +148,7 @@ mod tests {
             task_calls: Vec::new(),
             changes: ChangeSet::default(),
             git: None,
+            not_kept: Vec::new(),
             next: None,
             cost: Cost { work_ms, ..Cost::default() },
             viewed_ms: None,

@@ -384,7 +384,7 @@ impl Chat {
 
     /// Shows that the work ahead was applied to the user's workspace.
     fn show_applied(&mut self, applied: &AppliedWork) -> Result<(), CliError> {
-        let AppliedWork { changes, merged, git, stale, saved, ending, .. } = applied;
+        let AppliedWork { changes, merged, git, not_kept, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             let written = self.written.take_all(changes).filter(|_| self.display.has_person());
@@ -401,6 +401,9 @@ impl Chat {
             if let Some(diff) = diff.filter(|_| !self.shown.diff && tells_lines) {
                 self.say_written(if changes.len() == 1 { diff.unnamed() } else { diff })?;
             }
+        }
+        if let Some(line) = crate::output::not_kept_line(not_kept) {
+            self.display.say(&line, Style::Removed)?;
         }
         if let Some(line) = crate::output::stale_line(stale.len()) {
             self.display.say(&line, Style::Removed)?;

@@ -15,7 +15,7 @@ use super::definitions::DefinitionFinder;
 use super::question::{Question, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
-use crate::output::{call_title, conflict_line, one_line};
+use crate::output::{call_title, conflict_line, not_kept_line, one_line};
 use crate::terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 /// The rows that the question itself, its files and the prompt above it take.
@@ -48,6 +48,9 @@ impl Chat {
             // The row above has named a single file.
             let diff = if is_one { diff.unnamed() } else { diff };
             self.display.say_diff(&diff, room.max(MIN_DIFF_ROWS), D_SHOWS_ALL)?;
+        }
+        if let Some(line) = not_kept_line(asks.not_kept()) {
+            self.display.say(&line, Style::Removed)?;
         }
         if let Some(call) = asks.pending_call() {
             self.display.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headstart_budget::outcome_of_acceptance;
 use headstart_forked_query::{Message, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
-use headstart_overlay_fs::{ChangeSummary, Conflict, SystemError, TreeError, WorkspacePath};
+use headstart_overlay_fs::{ChangeSummary, Conflict, LeftOut, SystemError, TreeError, WorkspacePath};
 use headstart_providers::Recording;
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Freshness, Status};
 use headstart_tool_gate::{Reason, Verdict};
@@ -38,6 +38,9 @@ enum AcceptReport<'a> {
         /// What it changed in the repository, in a few words.
         #[serde(skip_serializing_if = "Option::is_none")]
         git: Option<String>,
+        /// What it wrote or removed and this did not bring.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        not_kept: &'a [LeftOut],
         /// Those of the changed files that also contain edits of the user's.
         merged: &'a [WorkspacePath],
         /// The messages to append to the conversation.
@@ -201,6 +204,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
                 status: accepted.ending.status(),
                 changes: &accepted.changes,
                 git: accepted.git.as_deref().map(GitChange::summary),
+                not_kept: &accepted.not_kept,
                 merged: &accepted.merged,
                 transcript: &accepted.transcript.messages,
                 pending_call: accepted.transcript.pending_call(),
@@ -264,6 +268,7 @@ fn finished_text(accepted: &Accepted) -> String {
         lines.push("no file was to be changed".to_owned());
     }
     lines.extend(accepted.merged.iter().map(output::merged_line));
+    lines.extend(output::not_kept_line(&accepted.not_kept));
     lines.extend(output::stale_line(accepted.changed_since_view.len()));
     if let Some(call) = accepted.transcript.pending_call() {
         lines.push(format!("not run, for it needs your consent: {}", output::call_on_one_line(call)));

@@ -11,9 +11,10 @@ use std::time::Instant;
 
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, OsTree, Workspace as _, WorkspacePath,
+    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, LeftOut, OsTree, Torn, Workspace as _,
+    WorkspacePath,
 };
-use headstart_shadow::{Against, End, ReadBack, Refused, Stream, Streams};
+use headstart_shadow::{Against, End, NotStaged, NotStagedReason, ReadBack, Refused, Stream, Streams};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::ViewSupport;
 use serde::Serialize;
@@ -50,7 +51,16 @@ struct RunReport<'a> {
     changes: Vec<ChangeSummary>,
     /// Build output and caches, which are folders that git ignores.
     warm: &'a [WorkspacePath],
-    not_staged: &'a [headstart_shadow::NotStaged],
+    not_staged: &'a [NotStaged],
+    /// What else is not among the changes: git ignores it, or it is build output.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_kept: &'a [LeftOut],
+    /// Ignored files that are among the changes, because something that was removed may be in them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    brought: &'a [WorkspacePath],
+    /// Why the changes cannot be applied, if the only copy of something may not be among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    torn: Option<&'a Torn>,
     /// Whether the command wrote to git's folder.
     git: bool,
     /// What the command did to the repository.
@@ -256,7 +266,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         }
     };
     let CommandResult { end, millis, said, back, refused, git, git_refused, notes } = came;
-    let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none();
+    let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none() && back.torn.is_none();
     let may_apply = args.apply && is_whole && (!back.changes.is_empty() || git.is_some());
     let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), &workspace)?) } else { None };
     let conflicts = match &outcome {
@@ -278,6 +288,9 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
             changes: back.changes.summary(),
             warm: &back.ignored,
             not_staged: &back.not_staged,
+            not_kept: &back.left_out,
+            brought: &back.brought,
+            torn: back.torn.as_ref(),
             git: back.git,
             git_change: git.as_ref().map(GitSummary::of),
             git_refused: git_refused.as_deref(),
@@ -487,7 +500,24 @@ impl RunSummary<'_> {
                 output::one_line(&path.to_string())
             ));
         }
-        for left in &back.not_staged {
+        if let Some(torn) = &back.torn {
+            output::note(&format!("not applied, for it {}", output::one_line(&torn.words())));
+        }
+        for path in &back.brought {
+            let path = output::one_line(&path.to_string());
+            output::note(&format!(
+                "{path} is kept, though git ignores it, for what was removed may be in it"
+            ));
+        }
+        if let Some(line) = output::not_kept_line(&back.left_out) {
+            output::note(&line);
+        }
+        for place in &refused.outside {
+            let place = output::one_line(&place.display().to_string());
+            output::note(&format!("not kept, for it is outside the workspace: {place}"));
+        }
+        let is_named = |left: &&NotStaged| left.why != NotStagedReason::BuildOutput;
+        for left in back.not_staged.iter().filter(is_named) {
             output::note(&format!("not kept: {} ({:?})", output::one_line(&left.path.to_string()), left.why));
         }
         if let Some(why) = git_refused {

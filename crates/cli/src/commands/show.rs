@@ -1,6 +1,6 @@
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome};
 use headstart_git_ahead::{GitChange, RefChange};
-use headstart_overlay_fs::ChangeSummary;
+use headstart_overlay_fs::{ChangeSummary, LeftOut};
 use headstart_speculation::{Cost, Ending, Finished};
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
@@ -46,6 +46,9 @@ struct Result<'a> {
     changes: Vec<ChangeSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     git: Option<GitSummary<'a>>,
+    /// What it wrote or removed and an accept does not bring.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_kept: &'a [LeftOut],
     next: Option<&'a str>,
     cost: Cost,
 }
@@ -96,6 +99,7 @@ fn speculation_view<'a>(record: &'a Record, status: &'static str) -> Speculation
             pending_call: finished.pending_call(),
             changes: finished.changes.summary(),
             git: finished.git.as_ref().map(GitSummary::of),
+            not_kept: &finished.not_kept,
             next: finished.next.as_deref(),
             cost: finished.cost,
         }),
@@ -209,10 +213,12 @@ fn block(mark: &str, text: &str) -> Vec<String> {
 
 fn changes(finished: &Finished) -> Vec<String> {
     let rows = finished.changes.summary();
-    if rows.is_empty() {
-        return vec!["  none".to_owned()];
+    let mut lines: Vec<_> = rows.iter().map(|row| format!("  {}", output::change_line(row))).collect();
+    if lines.is_empty() {
+        lines.push("  none".to_owned());
     }
-    rows.iter().map(|row| format!("  {}", output::change_line(row))).collect()
+    lines.extend(output::not_kept_line(&finished.not_kept).map(|line| format!("  {line}")));
+    lines
 }
 
 fn counted(count: u64, noun: &str) -> String {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
+use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, LeftOut, SweepOutcome, WorkspacePath};
 use headstart_speculation::{Event, Limit};
 use headstart_tool_gate::Declaration;
 
@@ -209,6 +209,11 @@ pub(crate) fn stale_line(files: usize) -> Option<String> {
             Some(format!("{many} files changed since the last command ran ahead, which has not seen them"))
         }
     }
+}
+
+/// A remark about what an accept does not bring.
+pub(crate) fn not_kept_line(rows: &[LeftOut]) -> Option<String> {
+    LeftOut::list(rows).map(|list| format!("not kept: {}", one_line(&list)))
 }
 
 /// A conflict, on one line.

@@ -38,6 +38,7 @@ fn finished() -> Finished {
         git: None,
         next: None,
         cost: Cost::default(),
+        not_kept: Vec::new(),
         viewed_ms: None,
         preview: None,
         check: None,

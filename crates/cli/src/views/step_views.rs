@@ -35,6 +35,8 @@ pub(super) struct OpenStepView {
     pub(super) below: Arc<ChangeSet>,
     /// Paths that its commands wrote and that no change set contains, according to the last command.
     pub(super) left: Vec<WorkspacePath>,
+    /// What the model was last told about it.
+    pub(super) told: Option<String>,
 }
 
 /// All views that are kept, and the thread that ends idle ones.

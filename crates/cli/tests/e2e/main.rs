@@ -25,6 +25,7 @@ mod faults;
 mod formats;
 mod gemini_cache;
 mod git;
+mod half_moves;
 mod images;
 #[cfg(feature = "programs")]
 mod intel;

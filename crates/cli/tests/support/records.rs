@@ -56,6 +56,7 @@ pub(crate) fn completed(id: &str) -> Finished {
             work_ms: 710,
             ..Cost::default()
         },
+        not_kept: Vec::new(),
         viewed_ms: None,
         preview: None,
         check: None,

@@ -12,7 +12,7 @@ const IN_A_LINE: usize = 52;
 const LEVEL: u8 = 6;
 
 /// The object name that git gives to this content.
-pub(super) fn object_id(content: &[u8]) -> String {
+pub(crate) fn object_id(content: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);

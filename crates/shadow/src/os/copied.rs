@@ -91,6 +91,18 @@ impl Original {
         matches!(self.entries.get(path), Some(CopiedState::Folder | CopiedState::Unread))
     }
 
+    /// Whether a path is in something that was copied without being read.
+    pub(super) fn holds_unread(&self, path: &WorkspacePath) -> bool {
+        let mut above = Some(path.clone());
+        while let Some(at) = above {
+            if matches!(self.entries.get(&at), Some(CopiedState::Unread)) {
+                return true;
+            }
+            above = at.parent();
+        }
+        false
+    }
+
     /// Whether what is at a name has exactly the bytes that were copied there, so that no command changed it. Folders
     /// are not compared.
     pub(super) fn is_unchanged(&self, folder: BorrowedFd<'_>, name: &[u8], path: &WorkspacePath) -> bool {
@@ -169,7 +181,7 @@ fn content(file: OwnedFd, len: u64) -> std::io::Result<Vec<u8>> {
 }
 
 /// The time of the last change, in nanoseconds.
-fn changed(stat: &Stat) -> i64 {
+pub(super) fn changed(stat: &Stat) -> i64 {
     let nanoseconds = i64::try_from(stat.st_ctime_nsec).unwrap_or_default();
     stat.st_ctime.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }

@@ -4,6 +4,8 @@
 
 mod below;
 mod entry;
+mod half_moves;
+mod left_out;
 mod moved;
 mod output;
 #[cfg(test)]
@@ -20,6 +22,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use self::below::{Base, LowerTree};
 use self::entry::{Found, Layer, look};
+pub(super) use self::half_moves::{Settled, settle};
+use self::left_out::LeftOutRoot;
 pub(super) use self::output::BuildOutput;
 pub(super) use self::tracked::Tracked;
 use super::again;
@@ -47,6 +51,12 @@ pub(super) struct ReadSource<'a> {
     /// The changes that were shown in the view, or found in it earlier.
     pub(super) known: &'a BTreeMap<WorkspacePath, Change>,
     pub(super) hidden: &'a BTreeSet<WorkspacePath>,
+    /// When the last command was started.
+    pub(super) ran_at: i64,
+    /// Files outside the workspace that may hold a content of one of these lengths.
+    pub(super) forgotten: &'a dyn Fn(&BTreeSet<u64>) -> Vec<String>,
+    /// What was found out when the view was read the last time.
+    pub(super) settled: Option<&'a Settled>,
 }
 
 /// Opens a folder in a folder.
@@ -59,7 +69,7 @@ fn open_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, rustix::io::E
     again(|| rustix::fs::openat(at, name, flags, Mode::empty()))
 }
 
-pub(super) fn read(from: &ReadSource<'_>, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
+pub(super) fn read(from: &ReadSource<'_>, rules: &ReadRules) -> Result<(ReadBack, Settled), ShadowError> {
     let mut reader = Reader {
         below: LowerTree::new(from.base, from.known, from.since, rules.quota),
         rules,
@@ -68,6 +78,7 @@ pub(super) fn read(from: &ReadSource<'_>, rules: &ReadRules) -> Result<ReadBack,
         output: BuildOutput::new(from.view, from.workspace),
         changes: BTreeMap::new(),
         listed: BTreeMap::new(),
+        left_out: Vec::new(),
         bytes: 0,
         back: ReadBack::default(),
     };
@@ -76,7 +87,8 @@ pub(super) fn read(from: &ReadSource<'_>, rules: &ReadRules) -> Result<ReadBack,
     for (path, upper) in &from.separate {
         reader.separate(path, upper)?;
     }
-    Ok(reader.finish())
+    let settled = reader.keep_moves_whole()?;
+    Ok((reader.finish(), settled))
 }
 
 /// What is known of the folder that is being read.
@@ -99,6 +111,8 @@ struct Reader<'a> {
     changes: BTreeMap<WorkspacePath, Change>,
     /// Folders from which something was removed, with the names that the tree below has in them.
     listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
+    /// The topmost paths that are left out.
+    left_out: Vec<LeftOutRoot>,
     /// The size of all contents, new and old.
     bytes: u64,
     back: ReadBack,
@@ -129,7 +143,7 @@ impl Reader<'_> {
             }
         }
         if inside.is_in_base && inside.hides_base {
-            self.removed_from(path, |name| {
+            self.removed_from(path, inside.is_ignored, |name| {
                 names.binary_search_by(|known| known.as_slice().cmp(name)).is_err()
             })?;
         }
@@ -146,6 +160,7 @@ impl Reader<'_> {
         let is_kept = keep.iter().any(|kept| path.starts_with(kept) || kept.starts_with(path));
         if !is_kept && !self.knows_below(path) {
             self.back.ignored.push(path.clone());
+            self.note_left_out(path, true);
             return Ok(());
         }
         let is_in_base = self.below.kind(path)? == Some(EntryKind::Directory);
@@ -166,7 +181,8 @@ impl Reader<'_> {
         if self.is_left_out(path, base.kind() == EntryKind::Directory, inside)? {
             return Ok(());
         }
-        self.removed(path.clone(), base).map(drop)
+        let is_ignored = inside.is_ignored || self.is_ignored(path, base.kind() == EntryKind::Directory)?;
+        self.removed(path.clone(), base, is_ignored).map(drop)
     }
 
     /// Whether a path is hidden, or has an upper layer of its own.
@@ -215,7 +231,7 @@ impl Reader<'_> {
         let base = if inside.is_in_base { self.below.at(&path)? } else { None };
         match found {
             Found::Whiteout => match base {
-                Some(base) => self.removed(path, base).map(drop),
+                Some(base) => self.removed(path, base, is_ignored).map(drop),
                 None => Ok(()),
             },
             Found::Folder { handle, opaque } => {
@@ -243,7 +259,7 @@ impl Reader<'_> {
                 if base.as_ref().is_some_and(|base| base.is_file(&content, executable)) {
                     return Ok(());
                 }
-                self.replaced(&path, base.as_ref())?;
+                self.replaced(&path, base.as_ref(), is_ignored)?;
                 let content = Content::from(content);
                 self.change(path, base, ChangeKind::Write { content, executable, moved_from: None })
             }
@@ -252,14 +268,14 @@ impl Reader<'_> {
                     return Ok(());
                 }
                 if leads_out(&target, path.names().count() - 1) {
-                    return self.left_out(path, base, NotStagedReason::LinkLeadsOut);
+                    return self.left_out(path, base, is_ignored, NotStagedReason::LinkLeadsOut);
                 }
-                self.replaced(&path, base.as_ref())?;
+                self.replaced(&path, base.as_ref(), is_ignored)?;
                 self.change(path, base, ChangeKind::Link { target, moved_from: None })
             }
             // The user could not read it in the workspace either.
             Found::Other(NotStagedReason::Unreadable) if original.had_folder(&path) => Ok(()),
-            Found::Other(why) => self.left_out(path, base, why),
+            Found::Other(why) => self.left_out(path, base, is_ignored, why),
         }
     }
 
@@ -269,11 +285,14 @@ impl Reader<'_> {
         &mut self,
         path: WorkspacePath,
         base: Option<Base>,
+        is_ignored: bool,
         why: NotStagedReason,
     ) -> Result<(), ShadowError> {
         self.back.not_staged.push(NotStaged { path: path.clone(), why });
         match base {
-            Some(base) if why != NotStagedReason::Unreadable => self.removed(path, base).map(drop),
+            Some(base) if why != NotStagedReason::Unreadable => {
+                self.removed(path, base, is_ignored).map(drop)
+            }
             _ => Ok(()),
         }
     }
@@ -294,6 +313,7 @@ impl Reader<'_> {
         if is_kept || self.from.known.contains_key(path) || self.knows_below(path) {
             return Ok(false);
         }
+        self.note_left_out(path, is_folder);
         if !inside.is_ignored {
             self.back.ignored.push(path.clone());
             let is_said = self.ignored.says_of(path, is_folder).is_some();
@@ -328,25 +348,28 @@ impl Reader<'_> {
     }
 
     /// Handles the former content of a folder that is a file or a link now.
-    fn replaced(&mut self, path: &WorkspacePath, base: Option<&Base>) -> Result<(), ShadowError> {
+    fn replaced(
+        &mut self,
+        path: &WorkspacePath,
+        base: Option<&Base>,
+        is_ignored: bool,
+    ) -> Result<(), ShadowError> {
         match base {
-            Some(base) if base.kind() == EntryKind::Directory => self.removed_below(path),
+            Some(base) if base.kind() == EntryKind::Directory => {
+                self.removed_from(path, is_ignored, |_| true).map(drop)
+            }
             _ => Ok(()),
         }
     }
 
     /// Handles something of the tree below that is gone, with everything in it. What git ignores in it is left out,
     /// and then the folder stays too; returns whether it does.
-    fn removed(&mut self, path: WorkspacePath, base: Base) -> Result<bool, ShadowError> {
-        let stays = base.kind() == EntryKind::Directory && self.removed_from(&path, |_| true)?;
+    fn removed(&mut self, path: WorkspacePath, base: Base, is_ignored: bool) -> Result<bool, ShadowError> {
+        let stays = base.kind() == EntryKind::Directory && self.removed_from(&path, is_ignored, |_| true)?;
         if !stays {
             self.change(path, Some(base), ChangeKind::Delete)?;
         }
         Ok(stays)
-    }
-
-    fn removed_below(&mut self, path: &WorkspacePath) -> Result<(), ShadowError> {
-        self.removed_from(path, |_| true).map(drop)
     }
 
     /// Handles the names that the tree below has in a folder and the view has not. Returns whether something of it is
@@ -354,6 +377,7 @@ impl Reader<'_> {
     fn removed_from(
         &mut self,
         path: &WorkspacePath,
+        is_ignored: bool,
         is_gone: impl Fn(&[u8]) -> bool,
     ) -> Result<bool, ShadowError> {
         let mut keeps = false;
@@ -364,11 +388,16 @@ impl Reader<'_> {
             let child = join(path, &name)?;
             let Some(base) = self.below.at(&child)? else { continue };
             let is_folder = base.kind() == EntryKind::Directory;
-            if self.is_ignored(&child, is_folder)? && !self.from.known.contains_key(&child) {
+            let is_ignored = is_ignored || self.is_ignored(&child, is_folder)?;
+            let is_known = self.from.known.contains_key(&child)
+                || self.knows_below(&child)
+                || self.rules.keep.iter().any(|kept| child.starts_with(kept) || kept.starts_with(&child));
+            if is_ignored && !is_known {
                 keeps = true;
+                self.note_left_out(&child, is_folder);
                 continue;
             }
-            keeps |= self.removed(child, base)?;
+            keeps |= self.removed(child, base, is_ignored)?;
             self.ignored.leave_to(path);
         }
         Ok(keeps)

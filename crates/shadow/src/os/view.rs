@@ -19,7 +19,7 @@ use super::collect::{Collected, collect};
 use super::copied::{Listing, Original};
 use super::show::ViewWriter;
 use super::watch::Watch;
-use super::{init, mountinfo, outside, read, refused, watch, written};
+use super::{forgotten, init, mountinfo, outside, read, refused, watch, written};
 use crate::report::Listener;
 use crate::{
     BuildRoom, Command, End, Limits, Network, Options, Output, PathKind, ReadBack, ReadRules, Refused,
@@ -61,6 +61,10 @@ pub struct View {
     /// The changes that were last shown in the view, or found in it.
     known: BTreeMap<WorkspacePath, Change>,
     hidden: BTreeSet<WorkspacePath>,
+    /// The kernel's clock before the last command.
+    ran_at: i64,
+    /// Where removed contents may be, according to the last reading.
+    settled: Option<read::Settled>,
     /// Whether a program was started that may still run.
     has_program: bool,
     /// Watches how much the program builds.
@@ -174,6 +178,8 @@ impl View {
             given: None,
             known: BTreeMap::new(),
             hidden: BTreeSet::new(),
+            ran_at: since,
+            settled: None,
             has_program: false,
             watch: None,
             is_over_disk: false,
@@ -236,6 +242,10 @@ impl View {
         self.pass_a_moment();
         let known = std::mem::take(&mut self.known);
         let shown = self.write(|show| show.change(&known, &target));
+        if let Some(settled) = &mut self.settled {
+            // What is shown was not done by a command, so its content did not go anywhere in the view.
+            read::settle(settled, &known, &target);
+        }
         self.known = if shown.is_ok() { target } else { known };
         shown
     }
@@ -294,6 +304,7 @@ impl View {
     ) -> Result<(End, Refused), ShadowError> {
         self.check_alive()?;
         self.spent = Spent::default();
+        self.ran_at = file_times::since_now_ns();
         let directory = self.shown_at.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
         let watch = match (&self.build, self.kill_handle()) {
             (Some(build), Ok(kill_handle)) => Some(Watch::start(build, kill_handle, self.room)),
@@ -368,8 +379,12 @@ impl View {
             since: self.since,
             known: &self.known,
             hidden: &self.hidden,
+            ran_at: self.ran_at,
+            forgotten: &|lengths| forgotten::files(&self.written, &self.places, lengths),
+            settled: self.settled.as_ref(),
         };
-        let back = read::read(&from, rules)?;
+        let (back, settled) = read::read(&from, rules)?;
+        self.settled = Some(settled);
         self.known =
             back.changes.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
         Ok(back)

@@ -18,10 +18,10 @@ pub(crate) const FEW: &[Test] = &[("random_histories_come_back", || histories(3,
 pub(crate) const LONG: &[Test] = &[("ten_thousand_random_histories_come_back", || histories(2, 10_000))];
 
 /// Pseudorandom numbers that are the same in every run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn throw(&mut self, sides: u64) -> u64 {
+    pub(crate) fn throw(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

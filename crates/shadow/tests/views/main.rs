@@ -19,6 +19,8 @@ mod given;
 mod histories;
 mod layers;
 mod meanwhile;
+mod move_histories;
+mod moves;
 mod output;
 mod place;
 mod places;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         prepared::TESTS,
         builds::TESTS,
         meanwhile::TESTS,
+        moves::TESTS,
     ];
     let overlay = [
         histories::TESTS,
@@ -65,17 +68,20 @@ fn main() -> ExitCode {
         reading::IGNORED,
         output::TESTS,
         layers::TESTS,
+        moves::BUILD,
+        move_histories::TESTS,
         every_tier.concat().as_slice(),
     ]
     .concat();
     let in_copies = [histories::FEW, copies::TESTS, every_tier.concat().as_slice()].concat();
-    let copy = [commands::MEMORY, in_copies.as_slice()].concat();
+    let copy = [commands::MEMORY, moves::COPY, in_copies.as_slice()].concat();
     let clone =
         [reading::IGNORED, copies::CLONE, builds::WITH_PROGRAMS, given::WITH_PROGRAMS, in_copies.as_slice()]
             .concat();
     let trials = [
         of_tier(Tier::Kernel, &overlay, false),
         of_tier(Tier::Kernel, histories::LONG, true),
+        of_tier(Tier::Kernel, move_histories::LONG, true),
         of_tier(Tier::Kernel, commands::FIGURES, true),
         of_tier(Tier::Copy, &copy, false),
         of_tier(Tier::Copy, histories::LONG, true),

@@ -23,7 +23,7 @@ pub(crate) fn sysroot() -> PathBuf {
     String::from_utf8(output.stdout).unwrap().trim().into()
 }
 
-fn git(place: &Place, words: &[&str]) {
+pub(crate) fn git(place: &Place, words: &[&str]) {
     let status = process::Command::new("git").current_dir(place.work()).args(words).status();
     assert!(status.unwrap_or_else(|error| panic!("this test needs git: {error}")).success(), "{words:?}");
     place.settle();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules,
-    Observation, Quota, Tree, TreeError, WorkspacePath,
+    Observation, Quota, Torn, Tree, TreeError, WorkspacePath,
 };
 
 use super::message::{change_with_content, entry_at};
@@ -141,6 +141,8 @@ struct OutputBuilder<'a> {
     ignored: IgnoreLookup<'a>,
     changes: BTreeMap<WorkspacePath, Change>,
     warm: BTreeSet<WorkspacePath>,
+    /// Ignored paths that were brought, and are not staged.
+    not_brought: BTreeSet<WorkspacePath>,
     changed_meanwhile: BTreeSet<WorkspacePath>,
     /// Folders that are removed, with their names on this side.
     listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
@@ -156,6 +158,7 @@ impl<'a> OutputBuilder<'a> {
             ignored: IgnoreLookup { base: &*request.base, staged: &request.staged, rules: BTreeMap::new() },
             changes: BTreeMap::new(),
             warm: ran.warm.iter().take(MAX_LISTED).cloned().collect(),
+            not_brought: BTreeSet::new(),
             changed_meanwhile: ran.changed_meanwhile.iter().take(MAX_LISTED).cloned().collect(),
             listed: BTreeMap::new(),
         }
@@ -171,6 +174,10 @@ impl<'a> OutputBuilder<'a> {
             kind == ChangeKind::CreateDirectory || seen.is_some_and(|seen| seen.kind == EntryKind::Directory);
         let was_staged = self.staged.keys().any(|staged| staged.starts_with(path));
         if !was_staged && let Some(ignored) = self.ignored.uppermost(path, is_folder).await {
+            // The other side brings such a file only if it may be the only copy of something.
+            if !matches!(kind, ChangeKind::Delete | ChangeKind::CreateDirectory) {
+                self.not_brought.insert(ignored.clone());
+            }
             self.warm.insert(ignored);
             return Ok(());
         }
@@ -235,7 +242,16 @@ impl<'a> OutputBuilder<'a> {
         Ok(())
     }
 
+    /// What would be gone if what is here were staged without the files that were brought.
+    fn torn(&self) -> Option<Torn> {
+        let replaced = self.changes.values().filter(|change| change.base_content.is_some());
+        let removed: Vec<_> = replaced.map(|change| change.path.clone()).collect();
+        let written: Vec<_> = self.not_brought.iter().map(ToString::to_string).collect();
+        (!written.is_empty() && !removed.is_empty()).then_some(Torn { removed, written })
+    }
+
     fn finish(self, ran: RunResult) -> ViewOutput {
+        let torn = ran.torn.as_ref().map(clean_torn).or_else(|| self.torn());
         let Self { changes, warm, changed_meanwhile, listed, .. } = self;
         let reads = listed.into_iter().filter_map(|(path, names)| {
             let seen = changes.get(&path)?.base.clone();
@@ -255,6 +271,9 @@ impl<'a> OutputBuilder<'a> {
         let refused = ViewRefusals { quota: ran.refused.quota.as_deref().map(clean_line), ..ran.refused };
         ViewOutput {
             git_refused: ran.git_refused.as_deref().map(clean_line),
+            left_out: ran.left_out.into_iter().filter(|row| !row.path.is_root()).take(MAX_LISTED).collect(),
+            torn,
+            is_new_view: ran.is_new_view,
             warm: warm.into_iter().collect(),
             outside: ran.outside.iter().take(MAX_LISTED).map(|path| clean_line(path)).collect(),
             refused,
@@ -267,6 +286,13 @@ impl<'a> OutputBuilder<'a> {
             },
             ..ViewOutput::of(output, ChangeSet { changes: removals, reads })
         }
+    }
+}
+
+fn clean_torn(torn: &Torn) -> Torn {
+    Torn {
+        removed: torn.removed.iter().take(MAX_LISTED).cloned().collect(),
+        written: torn.written.iter().take(MAX_LISTED).map(|place| clean_line(place)).collect(),
     }
 }
 

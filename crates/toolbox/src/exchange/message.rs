@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, Fingerprint, Tree,
-    TreeError, WorkspacePath,
+    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, Fingerprint, LeftOut,
+    Torn, Tree, TreeError, WorkspacePath,
 };
 use serde::{Deserialize, Serialize};
 
@@ -318,6 +318,15 @@ pub struct RunResult {
     /// [`ViewOutput::warm`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warm: Vec<WorkspacePath>,
+    /// [`ViewOutput::left_out`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// [`ViewOutput::is_new_view`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_new_view: bool,
+    /// [`ViewOutput::torn`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torn: Option<Torn>,
     /// [`ViewOutput::outside`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -477,6 +486,9 @@ impl RunResult {
             changes: changed.collect(),
             git_refused: ran.git_refused.clone().or(made),
             warm: ran.warm.clone(),
+            left_out: ran.left_out.clone(),
+            is_new_view: ran.is_new_view,
+            torn: ran.torn.clone(),
             outside: ran.outside.clone(),
             refused: ran.refused.clone(),
             changed_meanwhile: ran.changed_meanwhile.clone(),

@@ -144,6 +144,12 @@ fn what_git_ignores_is_not_staged_and_a_folder_that_holds_it_stays() {
     let paths: Vec<_> = ran.changes.changes.iter().map(|change| change.path.to_string()).collect();
     assert_eq!(paths, ["src/lib.rs", "src", "old/b.txt"]);
     assert_eq!(ran.warm, [path("old"), path("out"), path("x.log")]);
+    // What they were brought for must not be removed without them.
+    let torn = ran.torn.unwrap();
+    assert_eq!(
+        (torn.removed, torn.written),
+        (vec![path("old/b.txt"), path("src/lib.rs")], vec!["out".to_owned(), "x.log".to_owned()])
+    );
     assert_eq!(ran.changed_meanwhile, []);
     let listed: Vec<_> =
         ran.changes.reads.iter().map(|read| (read.path.to_string(), read.names.clone())).collect();

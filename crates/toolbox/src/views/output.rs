@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, LeftOut, Torn, WorkspacePath};
 
 use super::{Tier, ViewRefusals};
 use crate::CommandOutput;
@@ -21,6 +21,12 @@ pub struct ViewOutput {
     pub git_refused: Option<String>,
     /// Ignored folders that it wrote to: build output, which stays in the view.
     pub warm: Vec<WorkspacePath>,
+    /// What all commands of the view wrote and removed that is not in [`changes`](Self::changes).
+    pub left_out: Vec<LeftOut>,
+    /// Whether the view was made for this command: it shows nothing of what earlier ones left out.
+    pub is_new_view: bool,
+    /// If the only copy of something may be among that: the changes must not be staged then.
+    pub torn: Option<Torn>,
     /// Paths outside the workspace that it wrote to, as it named them, without caches of package managers.
     pub outside: Vec<String>,
     /// What it asked for and was refused.
@@ -59,6 +65,9 @@ impl ViewOutput {
             git: None,
             git_refused: None,
             warm: Vec::new(),
+            left_out: Vec::new(),
+            is_new_view: false,
+            torn: None,
             outside: Vec::new(),
             refused: ViewRefusals::default(),
             changed_meanwhile: Vec::new(),

@@ -1,5 +1,5 @@
 // The conversation as a front end shows it. The JSON is that of the Rust crate `agent`; fields are only ever added.
-import type { Conflict, ChangeSummary, MaybePromise } from "./types-files.js";
+import type { Conflict, ChangeSummary, LeftOut, MaybePromise } from "./types-files.js";
 import type { ContextItem, EngineOptions, Ending } from "./types-engine.js";
 import type { ToolCall, Verdict } from "./types-gate.js";
 import type { Usage } from "./types-model.js";
@@ -190,6 +190,8 @@ export type ViewItem = { readonly key: number } & (
       merged: string[];
       /** What the work did to the git repository, in words: `1 commit on main`. */
       git?: string;
+      /** What commands of the work wrote or removed and this did not bring; none if there is nothing. */
+      notKept?: LeftOut[];
       /** Files of the project that were changed since the last command of the work ran in a view. */
       stale: string[];
       /** Those of the files that the user has put back as they were. */

@@ -1,7 +1,7 @@
 // The engine: work that runs ahead, and turns.
 import type { ChangeSet } from "./change-set.js";
 import type { Overlay } from "./files.js";
-import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
+import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, LeftOut, MaybePromise, Quota, WritableTree } from "./types-files.js";
 import type { ApprovalMode, PolicyRule, ToolCall, ToolPolicies, Verdict } from "./types-gate.js";
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
 import type { Views } from "./types-views.js";
@@ -219,7 +219,7 @@ export type RunEvent =
   /** A call runs, or is about to. */
   | { type: "toolCall"; call: ToolCall }
   /** The command of a call ran in a view; its result follows. `staged` is on how many paths that changed what is staged. */
-  | { type: "shadowRan"; command: string; exitCode: number | null; millis: number; staged: number; warm: string[]; network: number; tests?: string; view: string }
+  | { type: "shadowRan"; command: string; exitCode: number | null; millis: number; staged: number; warm: string[]; notKept?: LeftOut[]; network: number; tests?: string; view: string }
   /** A call has its result, as the model will read it, with its parts if they have names and places. */
   | { type: "toolResult"; result: ToolResult; items?: readonly ContextItem[] };
 
@@ -355,6 +355,8 @@ export type Acceptance =
       merged: string[];
       /** What the work read and what has changed since, if `commit.staleReads` allows it. */
       staleReads: Conflict[];
+      /** What commands of the work wrote or removed and this did not bring; none if there is nothing. */
+      notKept?: LeftOut[];
       /** Files of the project that were changed since the last command of the work ran in a view. */
       changedSinceView: string[];
       /** What is added to the conversation. If the work was not completed, `engine.turn` goes on with it. */

@@ -118,6 +118,18 @@ export interface ChangeSummary {
   binary: boolean;
 }
 
+/** Something that commands of work ahead wrote or removed and that an accept does not bring: git ignores it, or it is build output. */
+export interface LeftOut {
+  path: string;
+  folder?: boolean;
+  /** The files that were written; 0 if something was only removed. */
+  written: number;
+  /** Whether more was written than was counted. */
+  more?: boolean;
+  /** Whether it is a cache by its name (`target`, `__pycache__`), which tools make again. */
+  cache?: boolean;
+}
+
 /** How a commit treats what has changed meanwhile. */
 export interface CommitOptions {
   /** For files that were only read and have changed since: a conflict (the default) or a warning. */

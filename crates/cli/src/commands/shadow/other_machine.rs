@@ -147,6 +147,8 @@ pub(super) async fn run(
         back: ReadBack {
             changes: ran.changes,
             ignored: ran.warm,
+            left_out: ran.left_out,
+            torn: ran.torn,
             changed_meanwhile: ran.changed_meanwhile,
             ..ReadBack::default()
         },

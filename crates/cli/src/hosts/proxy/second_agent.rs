@@ -258,6 +258,8 @@ fn freeze(
         .find(|left| !matches!(left.why, NotStagedReason::BuildOutput | NotStagedReason::SpecialBits));
     let refusal = if let Some(path) = back.changed_meanwhile.first() {
         Some(format!("{path} was changed on disk meanwhile"))
+    } else if let Some(torn) = &back.torn {
+        Some(format!("it {}", torn.words()))
     } else if let Some(why) =
         back.git.then(|| repository_refusal(plan.views.read_repository(opened))).flatten()
     {

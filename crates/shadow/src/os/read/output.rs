@@ -88,7 +88,7 @@ impl<'a> BuildOutput<'a> {
         }
     }
 
-    fn tracked(&mut self) -> &Tracked {
+    pub(super) fn tracked(&mut self) -> &Tracked {
         self.tracked.get_or_insert_with(|| Tracked::of(self.workspace))
     }
 

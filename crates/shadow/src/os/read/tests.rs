@@ -45,8 +45,11 @@ fn read_with(
         since: i64::MAX,
         known: &BTreeMap::new(),
         hidden: &BTreeSet::new(),
+        ran_at: 0,
+        forgotten: &|_| Vec::new(),
+        settled: None,
     };
-    read(&from, &ReadRules::new(quota))
+    read(&from, &ReadRules::new(quota)).map(|(back, _)| back)
 }
 
 fn kinds(back: &ReadBack) -> Vec<String> {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use headstart_overlay_fs::Content;
 use headstart_workspace_path::WorkspacePath;
 
 /// A longer index is not read.
@@ -21,10 +22,17 @@ const LENGTH: u16 = 0x0fff;
 pub(in crate::os) enum Tracked {
     /// None, or there is no repository.
     Nothing,
-    /// These, sorted by their bytes.
-    Paths(Vec<Vec<u8>>),
+    /// These, sorted by the bytes of their paths.
+    Paths(Vec<TrackedPath>),
     /// The index cannot be read.
     Unknown,
+}
+
+/// One entry of the index.
+pub(in crate::os) struct TrackedPath {
+    path: Vec<u8>,
+    /// The name of the object.
+    object: Vec<u8>,
 }
 
 impl Tracked {
@@ -55,7 +63,7 @@ impl Tracked {
         match NAMES.iter().find_map(|name| paths(bytes, *name)) {
             Some(paths) if paths.is_empty() => Self::Nothing,
             Some(mut paths) => {
-                paths.sort();
+                paths.sort_by(|one, other| one.path.cmp(&other.path));
                 Self::Paths(paths)
             }
             None => Self::Unknown,
@@ -64,24 +72,35 @@ impl Tracked {
 
     /// Whether the path, or something in it, is tracked.
     pub(in crate::os) fn has(&self, path: &WorkspacePath) -> bool {
-        let Self::Paths(paths) = self else { return false };
-        paths.binary_search_by(|known| known.as_slice().cmp(path.as_bytes())).is_ok() || self.has_below(path)
+        self.entry(path).is_some() || self.has_below(path)
+    }
+
+    /// Whether git has exactly this content for the path, so that it can be got back.
+    pub(super) fn has_content(&self, path: &WorkspacePath, content: &Content) -> bool {
+        let object = self.entry(path).map(|entry| entry.object.iter());
+        let id = object.map(|bytes| bytes.map(|byte| format!("{byte:02x}")).collect::<String>());
+        id.is_some_and(|id| id == content.git_object_id())
     }
 
     /// Whether something in this folder is tracked.
     pub(super) fn has_below(&self, folder: &WorkspacePath) -> bool {
         let Self::Paths(paths) = self else { return false };
         let start = [folder.as_bytes(), b"/"].concat();
-        let at = paths.partition_point(|path| path.as_slice() < start.as_slice());
+        let at = paths.partition_point(|entry| entry.path.as_slice() < start.as_slice());
         // A submodule is one entry with the folder's own name.
-        paths.get(at).is_some_and(|path| path.starts_with(&start))
-            || paths.binary_search_by(|path| path.as_slice().cmp(folder.as_bytes())).is_ok()
+        paths.get(at).is_some_and(|entry| entry.path.starts_with(&start)) || self.entry(folder).is_some()
+    }
+
+    fn entry(&self, path: &WorkspacePath) -> Option<&TrackedPath> {
+        let Self::Paths(paths) = self else { return None };
+        let at = paths.binary_search_by(|entry| entry.path.as_slice().cmp(path.as_bytes())).ok()?;
+        paths.get(at)
     }
 }
 
 /// All paths of an index with object names of this length; `None` if their length differs, or if some entries are in
 /// another file.
-fn paths(bytes: &[u8], object: usize) -> Option<Vec<Vec<u8>>> {
+fn paths(bytes: &[u8], object: usize) -> Option<Vec<TrackedPath>> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
@@ -89,30 +108,31 @@ fn paths(bytes: &[u8], object: usize) -> Option<Vec<Vec<u8>>> {
     }
     let count = number(8)?;
     let mut at = 12;
-    let mut paths: Vec<Vec<u8>> = Vec::new();
+    let mut paths: Vec<TrackedPath> = Vec::new();
     for _ in 0..count {
         let start = at;
+        let name = bytes.get(start + STAT..start + STAT + object)?.to_vec();
         at += STAT + object;
         let flags = u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?);
         at += if flags & EXTENDED == 0 { 2 } else { 4 };
         let mut path = Vec::new();
         if version == 4 {
             let (dropped, after) = offset(bytes, at)?;
-            let before = paths.last().map_or(&[][..], Vec::as_slice);
+            let before = paths.last().map_or(&[][..], |entry| entry.path.as_slice());
             path.extend_from_slice(before.get(..before.len().checked_sub(dropped)?)?);
             at = after;
         }
-        let name = bytes.get(at..)?.split(|byte| *byte == 0).next()?;
-        path.extend_from_slice(name);
+        let rest = bytes.get(at..)?.split(|byte| *byte == 0).next()?;
+        path.extend_from_slice(rest);
         if path.is_empty() || path.len().min(LENGTH.into()) != usize::from(flags & LENGTH) {
             return None;
         }
-        at += name.len() + 1;
+        at += rest.len() + 1;
         if version < 4 {
             // One to eight zeros fill the entry up to a multiple of eight.
             at = start + (at - 1 - start + 8) / 8 * 8;
         }
-        paths.push(path);
+        paths.push(TrackedPath { path, object: name });
     }
     // Behind the entries come extensions and the checksum. An extension `link` says that most entries are in another
     // file.
@@ -174,7 +194,10 @@ mod tests {
             let tracked = Tracked::read(&at.join(".git/index"));
             let Tracked::Paths(paths) = &tracked else { panic!("{format}, version {version}") };
             for name in names {
-                assert!(paths.contains(&name.as_bytes().to_vec()), "{name}");
+                assert!(paths.iter().any(|entry| entry.path == name.as_bytes()), "{name}");
+                let path = WorkspacePath::parse(name).unwrap();
+                assert_eq!(tracked.has_content(&path, &name.into()), format == "sha1", "{name}");
+                assert!(!tracked.has_content(&path, &"another".into()));
             }
             let has = |path: &str| tracked.has_below(&WorkspacePath::parse(path).unwrap());
             assert!(has("build") && has("build/deep") && has("lib"));

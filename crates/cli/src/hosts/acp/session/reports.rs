@@ -12,7 +12,7 @@ use headstart_speculation::{CallStage, Origin};
 use super::AcpSession;
 use crate::conversation::words;
 use crate::hosts::acp::updates;
-use crate::output::{checked_line, merged_line, stale_line};
+use crate::output::{checked_line, merged_line, not_kept_line, stale_line};
 
 impl AcpSession {
     pub(super) async fn on_item(&mut self, key: usize, item: &Item, is_new: bool) {
@@ -36,7 +36,8 @@ impl AcpSession {
                     self.tell_call(call, is_known).await;
                 }
                 let merged = applied.merged.iter().map(merged_line);
-                let lines: Vec<_> = merged.chain(stale_line(applied.stale.len())).collect();
+                let left_out = not_kept_line(&applied.not_kept);
+                let lines: Vec<_> = merged.chain(left_out).chain(stale_line(applied.stale.len())).collect();
                 if !lines.is_empty() {
                     self.notice(NoticeSeverity::Info, &lines.join("\n")).await;
                 }

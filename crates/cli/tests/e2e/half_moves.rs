@@ -1,0 +1,89 @@
+//! Holds that an accept brings both halves of a move, or neither, and that what it does not bring is told.
+
+use serde_json::{Value, json};
+
+use crate::shadow::{events, session, shell};
+use crate::support::Session;
+
+fn project() -> Session {
+    let session = session();
+    session
+        .write("project/.gitignore", "*.gz\nlocal.db\nstore/\n")
+        .write("project/Makefile", "")
+        .write("project/table.csv", &"1,2,3\n".repeat(400))
+        .write("project/only.txt", "my only copy\n");
+    session.git(&["init", "-q"]);
+    session
+}
+
+fn recording(command: &str) -> Value {
+    json!({"turns": [{"toolCalls": [shell(command)]}, {"text": "Done."}]})
+}
+
+#[test]
+fn what_is_moved_to_an_ignored_place_comes_with_the_accept_and_goes_back_with_the_undo() {
+    for (command, gone, come) in [
+        ("gzip table.csv", "table.csv", "table.csv.gz"),
+        ("mkdir -p store && mv only.txt store/", "only.txt", "store/only.txt"),
+        ("tar czf both.gz only.txt table.csv && rm only.txt table.csv", "only.txt", "both.gz"),
+    ] {
+        let mut session = project();
+        let before = session.hash();
+        let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+        assert_eq!(outcome.finished()["status"], "completed", "{command}: {outcome}");
+        let told = events(&outcome, "toolResult")[0].to_string();
+        assert!(told.contains(&format!("{come} is kept too, though git ignores it")), "{command}: {told}");
+        assert_eq!(session.hash(), before, "nothing changes before an accept");
+        let accepted = session.run(&["accept", &id]);
+        assert!(accepted.code == Some(0) && accepted.stdout.contains(come), "{command}: {accepted}");
+        assert!(session.text(gone).is_none() && session.workspace().join(come).is_file(), "{command}");
+        let undone = session.run(&["undo", &id]);
+        assert_eq!(undone.code, Some(0), "{command}: {undone}");
+        assert!(session.text(gone).is_some() && !session.workspace().join(come).exists(), "{command}");
+    }
+}
+
+#[test]
+fn a_copy_that_no_accept_can_bring_is_a_boundary() {
+    let mut session = project();
+    let command = "mkdir node_modules && tr a-z A-Z < only.txt > node_modules/packed && rm only.txt";
+    let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+    let finished = outcome.finished();
+    assert_eq!(
+        (&finished["status"], &finished["boundary"]["verdict"]["reason"]),
+        (&json!("boundary"), &json!("writes_outside"))
+    );
+    let why = finished["boundary"]["verdict"]["detail"].as_str().unwrap();
+    assert!(
+        why.ends_with("takes only.txt away and writes to node_modules/, which stays in the view"),
+        "{why}"
+    );
+    session.run(&["accept", &id]);
+    assert_eq!(session.text("only.txt").as_deref(), Some("my only copy\n"));
+
+    let applied = session.run(&["shadow", "run", "--apply", "--", "sh", "-c", command]);
+    assert!(
+        applied.code != Some(0) && applied.stderr.contains("not applied, for it takes only.txt away"),
+        "{applied}"
+    );
+    assert_eq!(session.text("only.txt").as_deref(), Some("my only copy\n"));
+}
+
+#[test]
+fn what_an_accept_does_not_bring_is_told() {
+    let mut session = project();
+    let command =
+        "echo 1 > local.db; mkdir dist store; echo '{}' > package.json; echo 1 > dist/a; echo 2 > dist/b";
+    let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+    let told = events(&outcome, "toolResult")[0].to_string();
+    assert!(told.contains("it is build output: dist/ (2 files), local.db]"), "{told}");
+    let shown = session.run(&["show", &id]);
+    assert!(shown.stdout.contains("not kept: dist/ (2 files), local.db"), "{shown}");
+    let accepted = session.run(&["accept", &id, "--json"]).json();
+    let rows =
+        json!([{ "path": "dist", "folder": true, "written": 2 }, { "path": "local.db", "written": 1 }]);
+    assert_eq!(accepted[0]["notKept"], rows);
+    let ran = session.run(&["shadow", "run", "--", "sh", "-c", "echo 2 > local.db; echo x > ~/kept"]);
+    assert!(ran.stderr.contains("not kept: local.db\n"), "{ran}");
+    assert!(ran.stderr.contains("not kept, for it is outside the workspace: "), "{ran}");
+}

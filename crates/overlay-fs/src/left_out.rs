@@ -1,0 +1,80 @@
+use headstart_workspace_path::WorkspacePath;
+use serde::{Deserialize, Serialize};
+
+/// The most paths of one kind that are named in one sentence.
+const MAX_NAMED: usize = 3;
+
+/// Something that work wrote or removed and that is not part of its change set, because git ignores it or a build made
+/// it. A commit leaves it as it is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOut {
+    /// The topmost path.
+    pub path: WorkspacePath,
+    /// Whether it is a folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub folder: bool,
+    /// The files and links that were written: 1 for a file, and 0 if something was only removed.
+    pub written: u64,
+    /// Whether more was written than was counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+    /// Whether it is a cache or an intermediate result, by its name (`target`, `__pycache__`), which tools make again and
+    /// nobody misses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
+}
+
+impl LeftOut {
+    /// What is left out, in a few words: `dist/ (31 files)`, `the removal of .env.local`.
+    pub fn words(&self) -> String {
+        let slash = if self.folder { "/" } else { "" };
+        let path = format!("{}{slash}", self.path);
+        match (self.written, self.more) {
+            (0, _) if self.folder => format!("removed files of {path}"),
+            (0, _) => format!("the removal of {path}"),
+            (1, false) if self.folder => format!("{path} (1 file)"),
+            (written, more) if self.folder => {
+                format!("{path} ({written}{} files)", if more { "+" } else { "" })
+            }
+            _ => path,
+        }
+    }
+
+    /// Several of them in a few words. Caches are not named, unless there is nothing else.
+    pub fn list(rows: &[Self]) -> Option<String> {
+        let named: Vec<_> = rows.iter().filter(|row| !row.cache).map(Self::words).collect();
+        (!named.is_empty()).then(|| list_names(&named))
+    }
+}
+
+/// What a command removed or emptied while it wrote to places that a commit does not reach, so that the only copy of a
+/// content may be there. The change set must not be committed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Torn {
+    /// What would be gone.
+    pub removed: Vec<WorkspacePath>,
+    /// Where its content may be, as the command would name it.
+    pub written: Vec<String>,
+}
+
+impl Torn {
+    /// What happened, in a few words that follow the name of the command.
+    pub fn words(&self) -> String {
+        let removed: Vec<_> = self.removed.iter().map(ToString::to_string).collect();
+        format!(
+            "takes {} away and writes to {}, which stays in the view",
+            list_names(&removed),
+            list_names(&self.written)
+        )
+    }
+}
+
+fn list_names(names: &[String]) -> String {
+    let shown = names.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,81 @@
+//! What commands in views wrote and an accept does not bring, also in views that have ended.
+
+use std::collections::HashSet;
+
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, LeftOut, Torn};
+use headstart_toolbox::ViewOutput;
+
+/// A file of which less than this part is left counts as emptied.
+const EMPTIED: usize = 10;
+
+/// What the commands of a step left out so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LeftOutSoFar {
+    /// In views that have ended: it is nowhere any more.
+    gone: Vec<LeftOut>,
+    /// In the present view.
+    current: Vec<LeftOut>,
+}
+
+impl LeftOutSoFar {
+    /// Notes what a command has left, or that it began in a new view.
+    pub(crate) fn note(&mut self, ran: &ViewOutput) {
+        if ran.is_new_view {
+            self.end_view();
+        }
+        self.current.clone_from(&ran.left_out);
+    }
+
+    /// All rows, sorted by their paths.
+    pub(crate) fn rows(&self) -> Vec<LeftOut> {
+        let mut rows = self.current.clone();
+        merge(&mut rows, &self.gone);
+        rows.sort_by(|one, other| one.path.cmp(&other.path));
+        rows
+    }
+
+    /// What a command took away whose only copy may have been in a view that is gone. The view of the command itself is
+    /// looked through where it is read.
+    pub(crate) fn torn(&self, ran: &ViewOutput, staged: &ChangeSet, below: &[LeftOut]) -> Option<Torn> {
+        let current = if ran.is_new_view { self.current.as_slice() } else { &[] };
+        let places = self.gone.iter().chain(current).chain(below);
+        let written: Vec<_> =
+            places.filter(|row| 0 < row.written && !row.cache).map(|row| row.path.to_string()).collect();
+        if written.is_empty() {
+            return None;
+        }
+        let there: HashSet<_> = ran.changes.changes.iter().filter_map(content).map(Content::hash).collect();
+        let is_gone = |change: &&Change| {
+            change.base_content.as_ref().is_some_and(|before| {
+                let left = content(change).map_or(0, |content| content.len());
+                !before.is_empty() && left * EMPTIED < before.len() && !there.contains(&before.hash())
+            })
+        };
+        let is_new = |change: &&Change| {
+            !staged.changes.iter().any(|was| was.path == change.path && was.kind == change.kind)
+        };
+        let removed = ran.changes.changes.iter().filter(is_gone).filter(is_new);
+        let removed: Vec<_> = removed.map(|change| change.path.clone()).collect();
+        (!removed.is_empty()).then_some(Torn { removed, written })
+    }
+
+    fn end_view(&mut self) {
+        let current = std::mem::take(&mut self.current);
+        merge(&mut self.gone, &current);
+    }
+}
+
+fn merge(rows: &mut Vec<LeftOut>, others: &[LeftOut]) {
+    for other in others {
+        if !rows.iter().any(|row| row.path == other.path) {
+            rows.push(other.clone());
+        }
+    }
+}
+
+fn content(change: &Change) -> Option<&Content> {
+    match &change.kind {
+        ChangeKind::Write { content, .. } => Some(content),
+        _ => None,
+    }
+}
