@@ -116,12 +116,15 @@ fn a_step_commits_on_the_commit_of_the_step_below() {
 fn what_a_view_did_not_give_is_said_before_the_question() {
     let project = project_with_suggestion()
         .variable("HEADSTART_SHADOW", "")
-        .shell(0, "bash -c 'exec 3<>/dev/tcp/192.0.2.7/80'")
+        .shell(
+            0,
+            "perl -MIO::Socket::INET -e 'IO::Socket::INET->new(PeerAddr => \"192.0.2.7:80\") or die $!'",
+        )
         .says(0, "It was tried.");
     let mut chat = project.chat_with_ghost("default");
-    chat.wait_for("ahead ! waits for your yes: bash -c");
+    chat.wait_for("ahead ! waits for your yes: perl -M");
     chat.take();
-    chat.wait_for("ahead it stopped there: bash -c");
+    chat.wait_for("ahead it stopped there: perl -M");
     chat.wait_for("needs the network");
     chat.answer_to("run this?", "n");
     chat.wait_for("It was tried.");

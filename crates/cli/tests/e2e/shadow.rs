@@ -105,6 +105,10 @@ fn tests_run_ahead_over_staged_files_and_the_workspace_changes_with_the_accept_o
 /// view has, it is a boundary.
 #[test]
 fn what_leaves_the_view_is_a_boundary_and_leaves_no_trace() {
+    // The number of the system call differs between architectures.
+    let ptrace = if cfg!(target_arch = "x86_64") { 101 } else { 117 };
+    let trace =
+        format!("touch ok.txt; perl -e 'exit if syscall({ptrace}, 0, 0, 0, 0) == 0; die \"ptrace: $!\"'");
     for (command, reason) in [
         ("touch ok.txt; bash -c 'exec 3<>/dev/udp/10.255.255.1/53 && echo x >&3; exit 3'", "needs_host"),
         (
@@ -112,10 +116,7 @@ fn what_leaves_the_view_is_a_boundary_and_leaves_no_trace() {
             "protected_path",
         ),
         ("sudo true", "needs_host"),
-        (
-            "touch ok.txt; printf '%s\\n' '#include <stdio.h>' '#include <sys/ptrace.h>' 'int main() { return ptrace(PTRACE_TRACEME, 0, 0, 0) && (perror(\"ptrace\"), 1); }' | cc -x c -o /tmp/trace - && /tmp/trace",
-            "needs_host",
-        ),
+        (trace.as_str(), "needs_host"),
         ("touch ok.txt; perl -e 'rename \"src\", \"/tmp/src\" or die $!'", "needs_host"),
         ("printf 'KEY=1' > .env", "secret_path"),
         ("bash -c 'printf KEY=1 > .env'", "secret_path"),
