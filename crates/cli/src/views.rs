@@ -541,6 +541,9 @@ fn not_staged(left: &NotStaged) -> Option<String> {
         NotStagedReason::SpecialBits => {
             format!("{path} is kept without its set-user-ID, set-group-ID or sticky bit")
         }
+        NotStagedReason::FolderBits => {
+            format!("{path} exists, and keeps the permission bits that it has: the new ones are not kept")
+        }
         NotStagedReason::LinkLeadsOut => {
             format!("{path} is a link that leads out of the workspace, and not kept")
         }

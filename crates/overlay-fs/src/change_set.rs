@@ -8,11 +8,11 @@ mod rows;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-pub use self::by_hash::{ChangeKindByHash, ChangeSetByHash, ContentError};
+pub use self::by_hash::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
 use self::diff::Binary;
 use self::rows::{Row, Side};
 use crate::content::encoding;
-use crate::text::as_text;
+use crate::text::shown_text;
 use crate::{Content, ContentHash, EntryKind, Fingerprint};
 
 /// Everything that an accept would do, complete enough to do it in another process.
@@ -44,6 +44,10 @@ pub struct Change {
     pub base_content: Option<Content>,
     /// What becomes of it.
     pub kind: ChangeKind,
+    /// The permission bits that the work gave a file or a folder; for a folder, with set-group-ID and the sticky bit.
+    /// `None` if it gave none: then a file that was there keeps its own, and a new one gets what the umask leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// What becomes of a path.
@@ -166,7 +170,7 @@ impl ChangeSummary {
             from: row.from.cloned(),
             added,
             removed,
-            binary: as_text(&old).is_none() || as_text(&new).is_none(),
+            binary: shown_text(&old).is_none() || shown_text(&new).is_none(),
         }
     }
 }

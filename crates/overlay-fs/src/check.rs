@@ -12,6 +12,7 @@ use self::moved::Followed;
 pub(crate) use self::moved::Moves;
 use crate::commit::ConflictSide;
 use crate::merge::merge;
+use crate::metadata::carried_bits;
 use crate::walk::link_target;
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, Committed, Conflict, ConflictKind, ContentHash};
 use crate::{EntryKind, Merge, Metadata, Observation, StaleReads, Tree, TreeError};
@@ -259,6 +260,7 @@ fn merged(change: &Change, now: &Metadata, found: &[u8]) -> Option<Change> {
         base: Some(now.fingerprint.clone()),
         base_content: Some(found.into()),
         kind: ChangeKind::Write { content, executable, moved_from: moved_from.clone() },
+        mode: change.mode.map(|mode| carried_bits(base.mode, mode, now.fingerprint.mode)),
     })
 }
 

@@ -162,14 +162,14 @@ const STAGED_DEVICE: u64 = u64::MAX;
 
 impl Fingerprint {
     /// The fingerprint of something that is only staged: equal content gives equal fingerprints.
-    pub(crate) fn staged(kind: EntryKind, content: &[u8], hash: ContentHash, executable: bool) -> Self {
+    pub(crate) fn staged(kind: EntryKind, content: &[u8], hash: ContentHash, mode: u32) -> Self {
         let [high, low] = hash.halves();
         Self {
             kind,
             device: STAGED_DEVICE,
             inode: high,
             len: content.len() as u64,
-            mode: if executable { 0o755 } else { 0o644 },
+            mode,
             modified_ns: low.cast_signed(),
             changed_ns: 0,
             racy: false,

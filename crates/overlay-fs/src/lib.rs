@@ -59,8 +59,10 @@
 //!   between them are a conflict. So are both edits of a text if one side changed so much of it (some 500 lines that
 //!   are elsewhere in the other text) that git would guess.
 //! * What the user moved counts as removed: if the work changed it, that is a conflict.
-//! * A file with several hard links, a FIFO, a socket or a device is not staged. What is staged for a file that this user
-//!   may not write, or that nobody may, is not committed. A change in a folder on another file
+//! * A file with several hard links, a FIFO, a socket or a device is not staged. Neither is what would be in a file or
+//!   folder that this user may not write, or that nobody may; if that comes later, a commit refuses it. Work that made
+//!   a file writable ([`Change::mode`]) may replace it. A new folder can always be written by its owner, whatever bits it
+//!   was given. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
 //! * A new file gets the group and the access list that its folder gives, a replaced or moved one keeps its own with
 //!   its extended attributes. If the system does not let this user set an owner or an attribute, the file goes
@@ -141,7 +143,7 @@ mod writer;
 
 pub use atomic::{AtomicWriter, Entry, Step, commit_atomically};
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
-pub use change_set::{ChangeKindByHash, ChangeSetByHash, ContentError};
+pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
 pub use check::{Resolution, Resolving, resolve};
 pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind};
 pub use commit::{Merge, StaleReads};
@@ -150,7 +152,7 @@ pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::IgnoreRules;
 pub use left_out::{LeftOut, Torn};
 pub use memory::MemoryTree;
-pub use metadata::{EntryKind, Fingerprint, Metadata};
+pub use metadata::{EntryKind, Fingerprint, Metadata, carried_bits};
 #[cfg(feature = "os")]
 #[cfg(feature = "failpoints")]
 pub use os::failpoints;

@@ -68,9 +68,38 @@ impl Fingerprint {
         shown(self) == shown(other)
     }
 
+    /// The permission bits, without those that mark a user, a group or the folder itself.
+    pub fn bits(&self) -> u32 {
+        self.mode & 0o777
+    }
+
     /// Whether the permission bits let the owner execute the file.
     pub fn is_executable(&self) -> bool {
         self.kind == EntryKind::File && self.mode & 0o100 != 0
+    }
+}
+
+/// The permission bits of a file that its user gave the bits `now`, after work that changed them from `before` to
+/// `after`: what the work changed, and otherwise what the user has.
+pub fn carried_bits(before: u32, after: u32, now: u32) -> u32 {
+    if before & 0o777 == now & 0o777 {
+        return after & 0o777;
+    }
+    let changed = (before ^ after) & 0o777;
+    let carried = |changed: u32| now & 0o777 & !changed | after & changed;
+    if changed & 0o100 == 0 {
+        return carried(changed);
+    }
+    with_executable(carried(changed & 0o666), after & 0o100 != 0)
+}
+
+/// These bits, changed if they do not let the owner execute the file as they should: whoever may read may also
+/// execute, or nobody may.
+pub(crate) fn with_executable(bits: u32, executable: bool) -> u32 {
+    match (bits & 0o100 != 0, executable) {
+        (false, true) => bits | (bits & 0o444) >> 2,
+        (true, false) => bits & !0o111,
+        _ => bits,
     }
 }
 

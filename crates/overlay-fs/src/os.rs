@@ -7,6 +7,7 @@ pub mod file_times;
 mod options;
 mod read;
 mod recover;
+mod refusal;
 mod staging;
 
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{content_at, metadata_at, text_of};
 use crate::merge::merge_with_markers;
+use crate::metadata::carried_bits;
 use crate::{
     Change, ChangeKind, ChangeSet, Conflict, ConflictKind, Content, ContentHash, EntryKind, Metadata, Tree,
     TreeError,
@@ -122,6 +123,10 @@ impl Resolving {
             Some(found)
                 if found.metadata.kind != change.base.as_ref().map_or(EntryKind::File, |base| base.kind) => {}
             Some(UserSide { metadata, content }) => {
+                let was = change.base.as_ref().zip(change.mode);
+                change.mode = was
+                    .map(|(base, mode)| carried_bits(base.mode, mode, metadata.fingerprint.mode))
+                    .or(change.mode);
                 change.base = Some(metadata.fingerprint);
                 change.base_content = content.map(Content::from);
             }

@@ -1,5 +1,7 @@
 //! Texts as lines, for diffs and merges.
 
+use std::borrow::Cow;
+
 use similar::{Algorithm, DiffOp};
 
 /// If more lines than this differ on both sides, they count as replaced in one piece, because the search for the
@@ -9,6 +11,21 @@ const COMPARED_LINES: usize = 20_000;
 /// The content, if it is text: UTF-8 without NUL.
 pub(crate) fn as_text(content: &[u8]) -> Option<&str> {
     std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
+}
+
+/// The content as a person reads it, if it is text: as [`as_text`], or UTF-16 with a byte order mark.
+pub(crate) fn shown_text(content: &[u8]) -> Option<Cow<'_, str>> {
+    let from_bytes: fn([u8; 2]) -> u16 = match content {
+        // This is also how UTF-32 begins.
+        [0xFF, 0xFE, 0, 0, ..] => return None,
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => return as_text(content).map(Cow::Borrowed),
+    };
+    let (pairs, odd) = content.as_chunks::<2>();
+    let text =
+        char::decode_utf16(pairs.iter().map(|pair| from_bytes(*pair))).collect::<Result<String, _>>().ok();
+    text.filter(|text| odd.is_empty() && !text.contains('\0')).map(Cow::Owned)
 }
 
 /// Lines end at a line feed only, as git sees them.

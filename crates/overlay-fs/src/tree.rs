@@ -3,7 +3,7 @@ use std::io;
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::{ChangeSet, CommitOptions, CommitOutcome, EntryKind, Metadata};
+use crate::{Change, ChangeSet, CommitOptions, CommitOutcome, EntryKind, Metadata};
 
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,6 +163,13 @@ pub trait Tree: Send + Sync {
 
     /// The target of a symbolic link, as it is written in the link.
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
+
+    /// An error if an accept of these changes would be refused for what the system lets its user do: a file that is
+    /// read-only, a folder that may not be written, a disk without room. The default says nothing against them,
+    /// because a tree that is not on a disk has nothing of the kind.
+    async fn check_changes(&self, _changes: &[Change]) -> Result<(), TreeError> {
+        Ok(())
+    }
 
     /// Whether something at or below the path is only staged, here or in a tree below this one, so that a program
     /// that opens the path itself does not find what this tree shows.

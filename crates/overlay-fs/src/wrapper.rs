@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace, WorkspacePath,
+    Change, ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace,
+    WorkspacePath,
 };
 
 /// A [`Workspace`] around another one: reads go to the inner workspace, and commits go through
@@ -55,6 +56,10 @@ impl<W: WorkspaceWrapper> Tree for W {
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         self.inner().read_link(path).await
+    }
+
+    async fn check_changes(&self, changes: &[Change]) -> Result<(), TreeError> {
+        self.inner().check_changes(changes).await
     }
 
     fn is_staged(&self, path: &WorkspacePath) -> bool {

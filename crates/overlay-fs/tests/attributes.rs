@@ -18,8 +18,8 @@ use std::time::{Duration, SystemTime};
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    CommitOptions, CommitOutcome, OsOptions, OsTree, Overlay, Quota, UndoLimit, UndoOutcome, Workspace,
-    WorkspacePath,
+    CommitOptions, CommitOutcome, OsOptions, OsTree, Overlay, Quota, TreeError, UndoLimit, UndoOutcome,
+    Workspace, WorkspacePath,
 };
 
 fn path(text: &str) -> WorkspacePath {
@@ -417,6 +417,14 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
             let file = place.at("workspace/file");
             fs::write(&file, "one\n").unwrap();
             fs::write(place.at("workspace/other"), "one\n").unwrap();
+            let stage = |tree: &Arc<OsTree>, files: &[&str]| {
+                let overlay = Overlay::new(tree.clone(), Quota::default());
+                for file in files {
+                    block_on(overlay.write(&path(file), b"two\n".to_vec()))?;
+                }
+                Ok::<_, TreeError>(overlay.change_set())
+            };
+            let changes = stage(&place.tree(), &["file", "other", "new"]).unwrap();
             guard(&file);
             let before = told(&file);
             for at in [place.at(""), place.at("workspace"), place.at("state"), place.at("workspace/other")] {
@@ -429,20 +437,18 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
                         rustix::thread::set_thread_res_uid(user, user, user).unwrap();
                     }
                     let tree = place.tree();
-                    let overlay = Overlay::new(tree.clone(), Quota::default());
-                    for file in ["file", "other", "new"] {
-                        block_on(overlay.write(&path(file), b"two\n".to_vec())).unwrap();
-                    }
                     if prepared {
-                        block_on(tree.prepare(&overlay.change_set())).unwrap();
+                        block_on(tree.prepare(&changes)).unwrap();
                     }
-                    let outcome = block_on(tree.commit(&overlay.change_set(), CommitOptions::default()));
-                    let error = outcome.unwrap_err().to_string();
-                    assert_eq!(
-                        error,
-                        "file cannot be read or changed: the file is read-only; make it writable and try again",
-                        "{name}"
-                    );
+                    let outcome = block_on(tree.commit(&changes, CommitOptions::default()));
+                    let said = "file cannot be read or changed: the file is read-only; make it writable and try again";
+                    assert_eq!(outcome.unwrap_err().to_string(), said, "{name}");
+                    // What is staged from now on is refused at once, and the rest can be taken without it.
+                    assert_eq!(stage(&tree, &["other", "file"]).unwrap_err().to_string(), said, "{name}");
+                    let rest = stage(&tree, &["other", "new"]).unwrap();
+                    let outcome = block_on(tree.commit(&rest, CommitOptions::default())).unwrap();
+                    assert!(matches!(outcome, CommitOutcome::Committed(_)), "{name}: {outcome:?}");
+                    assert!(matches!(tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));
                 });
             });
             let contents =
@@ -458,10 +464,10 @@ fn a_file_that_was_made_writable_is_replaced_after_all() {
     let place = Place::new(true);
     let file = place.at("workspace/file");
     fs::write(&file, "one\n").unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
     let tree = place.tree();
     let overlay = Overlay::new(tree.clone(), Quota::default());
     block_on(overlay.write(&path("file"), b"two\n".to_vec())).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
     assert!(block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).is_err());
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     commit(&tree, &overlay);

@@ -345,6 +345,7 @@ fn a_link_swapped_in_all_the_time_never_leads_a_commit_out() {
                     executable: false,
                     moved_from: None,
                 },
+                mode: None,
             };
             let changes = ChangeSet { changes: vec![change], reads: Vec::new() };
             let outcome = block_on(place.tree.commit(&changes, CommitOptions::default()));

@@ -405,6 +405,7 @@ fn a_change_set_that_would_make_a_link_out_is_refused() {
             base: None,
             base_content: None,
             kind: ChangeKind::Link { target: target.into(), moved_from: None },
+            mode: None,
         };
         let changes = headstart_overlay_fs::ChangeSet { changes: vec![change], reads: Vec::new() };
         let refused = block_on(tree.commit(&changes, CommitOptions::default()));

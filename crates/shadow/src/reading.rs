@@ -27,11 +27,13 @@ pub enum Entry {
     Directory {
         /// Whether it hides the folder below.
         opaque: bool,
+        /// Its permission bits, with those for its group and for who may remove.
+        mode: u32,
     },
     /// A regular file.
     File {
-        /// Whether its owner may execute it.
-        executable: bool,
+        /// Its permission bits.
+        mode: u32,
         /// Whether it has one of the mode bits that are never staged.
         special_bits: bool,
     },
@@ -57,16 +59,13 @@ pub fn classify(look: EntryStat<'_>) -> Result<Entry, String> {
         return Err(format!("it has the attribute user.overlay.{name}, which no view writes"));
     }
     match look.mode & TYPE {
-        0o040_000 => Ok(Entry::Directory { opaque: look.opaque }),
+        0o040_000 => Ok(Entry::Directory { opaque: look.opaque, mode: look.mode & 0o3777 }),
         0o020_000 if look.device == 0 => Ok(Entry::Whiteout),
         0o100_000 if look.len == 0 && look.attributes.contains(&"whiteout") => Ok(Entry::Whiteout),
         0o100_000 if 1 < look.links => {
             Err("it has several names (hard links), and a change would part them".to_owned())
         }
-        0o100_000 => Ok(Entry::File {
-            executable: look.mode & 0o100 != 0,
-            special_bits: look.mode & SPECIAL_BITS != 0,
-        }),
+        0o100_000 => Ok(Entry::File { mode: look.mode & 0o777, special_bits: look.mode & SPECIAL_BITS != 0 }),
         0o120_000 => Ok(Entry::Link),
         0o010_000 => Ok(Entry::Fifo),
         0o140_000 => Ok(Entry::Socket),
@@ -94,20 +93,26 @@ mod tests {
 
     #[test]
     fn entries_mean_what_the_kernel_means_by_them() {
-        let file = |executable, special_bits| Entry::File { executable, special_bits };
+        let file = |mode, special_bits| Entry::File { mode, special_bits };
         let cases = [
-            (PLAIN, file(false, false)),
-            (EntryStat { mode: 0o100_755, ..PLAIN }, file(true, false)),
-            (EntryStat { mode: 0o104_755, ..PLAIN }, file(true, true)),
-            (EntryStat { mode: 0o102_644, ..PLAIN }, file(false, true)),
-            (EntryStat { attributes: &["origin", "impure"], ..PLAIN }, file(false, false)),
+            (PLAIN, file(0o644, false)),
+            (EntryStat { mode: 0o100_750, ..PLAIN }, file(0o750, false)),
+            (EntryStat { mode: 0o104_755, ..PLAIN }, file(0o755, true)),
+            (EntryStat { mode: 0o102_600, ..PLAIN }, file(0o600, true)),
+            (EntryStat { attributes: &["origin", "impure"], ..PLAIN }, file(0o644, false)),
             (EntryStat { mode: 0o020_000, ..PLAIN }, Entry::Whiteout),
             (EntryStat { mode: 0o020_666, device: 0x103, ..PLAIN }, Entry::Device),
             (EntryStat { mode: 0o060_666, device: 0, ..PLAIN }, Entry::Device),
             (EntryStat { len: 0, attributes: &["whiteout"], ..PLAIN }, Entry::Whiteout),
-            (EntryStat { attributes: &["whiteout"], ..PLAIN }, file(false, false)),
-            (EntryStat { mode: 0o040_755, links: 4, ..PLAIN }, Entry::Directory { opaque: false }),
-            (EntryStat { mode: 0o040_755, opaque: true, ..PLAIN }, Entry::Directory { opaque: true }),
+            (EntryStat { attributes: &["whiteout"], ..PLAIN }, file(0o644, false)),
+            (
+                EntryStat { mode: 0o042_770, links: 4, ..PLAIN },
+                Entry::Directory { opaque: false, mode: 0o2770 },
+            ),
+            (
+                EntryStat { mode: 0o040_755, opaque: true, ..PLAIN },
+                Entry::Directory { opaque: true, mode: 0o755 },
+            ),
             (EntryStat { mode: 0o120_777, ..PLAIN }, Entry::Link),
             (EntryStat { mode: 0o010_644, ..PLAIN }, Entry::Fifo),
             (EntryStat { mode: 0o140_644, ..PLAIN }, Entry::Socket),

@@ -172,6 +172,8 @@ pub enum NotStagedReason {
     Device,
     /// The set-user-ID, set-group-ID or sticky bit. The file itself is staged without it.
     SpecialBits,
+    /// The permission bits of a folder that exists. It keeps those that it has.
+    FolderBits,
     /// A link that is absolute, leads out of the workspace, or steps up from a name; a commit refuses it.
     LinkLeadsOut,
     /// Nobody may read it.

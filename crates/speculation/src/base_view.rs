@@ -6,7 +6,7 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSet, DirEntry, LeftOut, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
+    Change, ChangeSet, DirEntry, LeftOut, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
 };
 
 use crate::lock::lock;
@@ -111,6 +111,10 @@ impl Tree for BaseView {
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         self.tree().read_link(path).await
+    }
+
+    async fn check_changes(&self, changes: &[Change]) -> Result<(), TreeError> {
+        self.tree().check_changes(changes).await
     }
 
     fn is_staged(&self, path: &WorkspacePath) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, Overlay, Torn, TreeError, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, Overlay, Torn, Tree as _, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
     PriorGitChanges, TestSummary, Tier, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput,
@@ -104,6 +104,11 @@ impl ViewRunner {
                     lock(&self.progress).preview = Some(output.into_text());
                 }
                 return Err(StopReason::Boundary(Box::new(verdict)));
+            }
+            if let Err(error) = overlay.check_changes(&ran.changes.changes).await {
+                self.report(call, &ran, 0, None);
+                let why = format!("what it changed is dropped, because nobody could accept it: {error}");
+                return Ok(CallResult::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
             }
             match overlay.replace(&ran.changes) {
                 Ok(()) => {}

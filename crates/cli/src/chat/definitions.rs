@@ -105,7 +105,10 @@ mod tests {
         };
         let path = WorkspacePath::parse(path).unwrap();
         let base_content = Some(old.as_bytes().to_vec().into());
-        ChangeSet { changes: vec![Change { path, base: None, base_content, kind }], reads: Vec::new() }
+        ChangeSet {
+            changes: vec![Change { path, base: None, base_content, kind, mode: None }],
+            reads: Vec::new(),
+        }
     }
 
     #[test]

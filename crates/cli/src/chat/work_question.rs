@@ -222,6 +222,7 @@ impl Chat {
         };
         let yours = self.parts.read(path).map(|content| Change {
             kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
+            mode: None,
             ..change.clone()
         });
         let diff = |change| self.diff(&ChangeSet { changes: vec![change], reads: Vec::new() }).unnamed();

@@ -62,7 +62,7 @@ impl FileStamps {
             }
             Ok(_) | Err(_) => return None,
         };
-        Some(Change { path: path.clone(), base: None, base_content: None, kind })
+        Some(Change { path: path.clone(), base: None, base_content: None, kind, mode: None })
     }
 }
 

@@ -35,6 +35,7 @@ mod intel_servers;
 mod intel_views;
 mod no_views;
 mod outcomes;
+mod permissions;
 mod policies;
 mod process_death;
 mod project_check;

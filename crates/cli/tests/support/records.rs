@@ -119,5 +119,6 @@ pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Content
         }),
         base_content: base.map(|text| text.as_bytes().into()),
         kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
+        mode: None,
     }
 }

@@ -31,6 +31,9 @@ pub struct ChangeByHash {
     pub base_content: Option<ContentHash>,
     /// What becomes of the path.
     pub kind: ChangeKindByHash,
+    /// As in [`Change::mode`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// As [`ChangeKind`].
@@ -103,6 +106,7 @@ impl ChangeSet {
                 ChangeKind::CreateDirectory => ChangeKindByHash::CreateDirectory,
                 ChangeKind::Delete => ChangeKindByHash::Delete,
             },
+            mode: change.mode,
         };
         ChangeSetByHash { changes: self.changes.iter().map(change).collect(), reads: self.reads.clone() }
     }
@@ -150,7 +154,8 @@ impl ChangeSetByHash {
                 ChangeKindByHash::CreateDirectory => ChangeKind::CreateDirectory,
                 ChangeKindByHash::Delete => ChangeKind::Delete,
             };
-            changes.push(Change { path: path.clone(), base: change.base.clone(), base_content, kind });
+            let (base, mode) = (change.base.clone(), change.mode);
+            changes.push(Change { path: path.clone(), base, base_content, kind, mode });
         }
         Ok(ChangeSet { changes, reads: self.reads.clone() })
     }

@@ -6,7 +6,7 @@ use similar::{ChangeTag, DiffOp};
 use super::binary;
 use super::rows::{Row, Side};
 use crate::EntryKind;
-use crate::text::{as_text, compare, lines};
+use crate::text::{as_text, compare, lines, shown_text};
 
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;
@@ -31,9 +31,9 @@ pub(super) fn unified(rows: &[Row<'_>], binary: Binary) -> String {
 
 /// The numbers of lines added and removed between two texts; zeros for what is not text.
 pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
-    let (Some(old), Some(new)) = (as_text(old), as_text(new)) else { return (0, 0) };
+    let (Some(old), Some(new)) = (shown_text(old), shown_text(new)) else { return (0, 0) };
     let sum = |range: fn(&DiffOp) -> usize, ops: &[DiffOp]| ops.iter().map(range).sum();
-    let ops: Vec<_> = compare(&lines(old), &lines(new))
+    let ops: Vec<_> = compare(&lines(&old), &lines(&new))
         .into_iter()
         .filter(|op| op.tag() != similar::DiffTag::Equal)
         .collect();
@@ -76,6 +76,13 @@ fn write_file(patch: &mut String, row: &Row<'_>, binary: Binary) {
             line!(patch, "old mode {}", mode(old));
             line!(patch, "new mode {}", mode(new));
         }
+        // Git knows nothing of these bits, and a person has to see them.
+        (Some(Side { bits: Some(old), .. }), Some(Side { bits: Some(new), kind: EntryKind::File, .. }))
+            if old != new && binary == Binary::Said =>
+        {
+            line!(patch, "old mode 100{old:03o}");
+            line!(patch, "new mode 100{new:03o}");
+        }
         _ => {}
     }
     if let (Some(from), Some(_)) = (row.from, &row.new) {
@@ -101,13 +108,13 @@ fn write_file(patch: &mut String, row: &Row<'_>, binary: Binary) {
         Some(_) => quoted(prefix, path),
     };
     let (old_name, new_name) = (name(&row.old, "a/", from), name(&row.new, "b/", row.path));
-    let (Some(old), Some(new)) = (as_text(&old), as_text(&new)) else {
+    let (Some(old), Some(new)) = (shown_text(&old), shown_text(&new)) else {
         line!(patch, "Binary files {old_name} and {new_name} differ");
         return;
     };
     line!(patch, "--- {}", ended(&old_name));
     line!(patch, "+++ {}", ended(&new_name));
-    write_hunks(patch, &lines(old), &lines(new));
+    write_hunks(patch, &lines(&old), &lines(&new));
 }
 
 fn write_hunks(patch: &mut String, old: &[&str], new: &[&str]) {

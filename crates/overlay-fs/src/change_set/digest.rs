@@ -61,6 +61,9 @@ impl Digest {
                     }
                 }
             };
+            if let Some(mode) = change.mode {
+                put(&mut bytes, &("mode", mode));
+            }
             hashes.push(Hashes { old, new });
         }
         put(&mut bytes, &changes.reads);
@@ -91,14 +94,16 @@ mod tests {
         let change = |text: &str, executable| {
             let path = WorkspacePath::parse("a").unwrap();
             let kind = ChangeKind::Write { content: text.into(), executable, moved_from: None };
-            crate::Change { path, base: None, base_content: None, kind }
+            crate::Change { path, base: None, base_content: None, kind, mode: None }
         };
+        let private = |change| crate::Change { mode: Some(0o600), ..change };
         let set = |changes| ChangeSet { changes, reads: Vec::new() }.digest();
         let all = [
             set(vec![]),
             set(vec![change("x", false)]),
             set(vec![change("y", false)]),
             set(vec![change("x", true)]),
+            set(vec![private(change("x", false))]),
             set(vec![change("x", false), change("x", false)]),
         ];
         for (index, one) in all.iter().enumerate() {

@@ -20,6 +20,8 @@ pub(super) struct Side<'a> {
     pub(super) kind: EntryKind,
     pub(super) content: &'a [u8],
     pub(super) executable: bool,
+    /// The permission bits, where they are known.
+    pub(super) bits: Option<u32>,
 }
 
 /// The rows of these changes, by path. A folder has none if something in it has one.
@@ -61,14 +63,13 @@ fn row<'a>(
 ) -> Row<'a> {
     let (new, moved_from) = match &change.kind {
         ChangeKind::Delete => (None, None),
-        ChangeKind::CreateDirectory => {
-            (Some(Side { kind: EntryKind::Directory, content: &[], executable: false }), None)
-        }
+        ChangeKind::CreateDirectory => (Some(side(EntryKind::Directory, &[], false)), None),
         ChangeKind::Link { target, moved_from } => {
-            (Some(Side { kind: EntryKind::Symlink, content: target, executable: false }), moved_from.as_ref())
+            (Some(side(EntryKind::Symlink, target, false)), moved_from.as_ref())
         }
         ChangeKind::Write { content, executable, moved_from } => {
-            (Some(Side { kind: EntryKind::File, content, executable: *executable }), moved_from.as_ref())
+            let bits = change.mode;
+            (Some(Side { bits, ..side(EntryKind::File, content, *executable) }), moved_from.as_ref())
         }
     };
     let old = base(change);
@@ -83,5 +84,9 @@ fn row<'a>(
 fn base(change: &Change) -> Option<Side<'_>> {
     let base = change.base.as_ref()?;
     let content = change.base_content.as_deref().unwrap_or_default();
-    Some(Side { kind: base.kind, content, executable: base.is_executable() })
+    Some(Side { bits: Some(base.mode & 0o777), ..side(base.kind, content, base.is_executable()) })
+}
+
+fn side(kind: EntryKind, content: &[u8], executable: bool) -> Side<'_> {
+    Side { kind, content, executable, bits: None }
 }

@@ -7,6 +7,7 @@ use headstart_workspace_path::WorkspacePath;
 use super::Written;
 use crate::commit::ConflictSide;
 use crate::merge::merge;
+use crate::metadata::carried_bits;
 use crate::{Change, ChangeKind, ConflictKind, EntryKind, Fingerprint, Merge, Metadata};
 
 /// Where the changes of a set move files.
@@ -112,8 +113,10 @@ fn followed(
         base: Some(now.fingerprint.clone()),
         base_content: Some(found.into()),
         kind: ChangeKind::Delete,
+        mode: None,
     };
-    Some((gone, Change { kind, ..moved.clone() }))
+    let mode = moved.mode.map(|mode| carried_bits(base.mode, mode, now.fingerprint.mode));
+    Some((gone, Change { kind, mode, ..moved.clone() }))
 }
 
 impl Written {

@@ -13,15 +13,15 @@ pub(super) use self::owner::{copy_attributes, keep_attributes, keep_owner};
 pub(super) use self::windows::{copy_attributes, inherit, keep_attributes, keep_owner};
 use super::disk::calls::Stat;
 use crate::Change;
+use crate::metadata::{carried_bits, with_executable};
 
-/// The bits that the user's file has now, with the executable ones changed only if the change set changes them.
-/// Set-user-id and similar bits are not carried over to new content.
-pub(super) fn permission_bits(old: &Stat, base: &Change, executable: bool) -> u32 {
+/// The bits that the user's file has now, with those changed that the change set changes: `mode`, if it names any, or
+/// else the executable ones. Set-user-id and similar bits are not carried over to new content.
+pub(super) fn permission_bits(old: &Stat, base: &Change, executable: bool, mode: Option<u32>) -> u32 {
     let now = old.mode & 0o777;
-    let was_executable = base.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
-    match (was_executable, executable) {
-        (false, true) => now | (now & 0o444) >> 2,
-        (true, false) => now & !0o111,
-        _ => now,
+    if let (Some(base), Some(mode)) = (&base.base, mode) {
+        return carried_bits(base.mode, mode, now);
     }
+    let was_executable = base.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
+    if was_executable == executable { now } else { with_executable(now, executable) }
 }

@@ -18,23 +18,21 @@ use async_trait::async_trait;
 
 use self::apply::{Applied, Kept, not_put_back};
 use self::commit_failure::{CommitFailure, at_root, not_taken_back};
-use self::folders::Folders;
 use self::lock::CommitLock;
 use self::observed_tree::{ObservedTree, StatByPath};
 use self::plan::Planner;
 use self::ready::Stage;
 use self::stage::Synced;
-use super::disk::calls::{self, Time};
-use super::disk::system;
+use super::disk::calls::Time;
+use super::refusal::Refusals;
 use super::staging::home::StagingHome;
 use super::staging::journal::Journal;
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing};
 use crate::change_set::digest::Digest;
 use crate::{
-    ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ContentHash,
-    Direction, EntryKind, Finish, NotPrepared, Participant, Prepared, Resolution, TreeError, Workspace,
-    WorkspacePath, resolve,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ContentHash, Direction,
+    Finish, NotPrepared, Participant, Prepared, Resolution, TreeError, Workspace, WorkspacePath, resolve,
 };
 
 #[async_trait]
@@ -137,7 +135,7 @@ impl OsTree {
             return Ok(CommitOutcome::Committed(committed));
         }
         let found = observed_tree.into_found();
-        self.refuse_read_only(&changes, &found)?;
+        self.refuse(&changes, &found)?;
         let mut prepared = self.take_waiting(waiting);
         if beside.is_some() || matches!(changes, Cow::Owned(_)) {
             // Discarded, because it was prepared without what the user did meanwhile and is merged now; or because a
@@ -181,24 +179,10 @@ impl OsTree {
         Ok(())
     }
 
-    /// Refuses files that this user may not write, because a rename would replace them all the same.
-    fn refuse_read_only(&self, changes: &ChangeSet, found: &StatByPath) -> Result<(), TreeError> {
-        let mut folders = Folders::new(&self.root);
-        for change in &changes.changes {
-            let there = found.get(&change.path).filter(|there| there.kind == EntryKind::File);
-            let Some(there) = there.filter(|_| matches!(change.kind, ChangeKind::Write { .. })) else {
-                continue;
-            };
-            // The system is asked only if the bits do not tell, because that is another call.
-            let may_write = there.mode & 0o200 != 0 && there.owner.0 == system::user()
-                || there.mode & 0o222 != 0
-                    && folders.place(&change.path).is_ok_and(|at| calls::may_write(at).is_ok());
-            if !may_write {
-                let reason = "the file is read-only; make it writable and try again".to_owned();
-                return Err(TreeError::Unsupported { path: change.path.clone(), reason });
-            }
-        }
-        Ok(())
+    /// Refuses what the system would not let this user do, before anything is changed.
+    fn refuse(&self, changes: &ChangeSet, found: &StatByPath) -> Result<(), TreeError> {
+        let mut refusals = Refusals::new(self);
+        changes.changes.iter().try_for_each(|change| refusals.check(change, found.get(&change.path)))
     }
 
     fn stage(home: &StagingHome, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, CommitFailure> {

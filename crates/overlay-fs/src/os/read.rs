@@ -8,7 +8,7 @@ use headstart_workspace_path::WorkspacePath;
 use super::disk::system::{self, Errno};
 use super::staging::home::is_staging_name;
 use super::{OsTree, file_times, metadata_of, os_path, tree_error};
-use crate::{DirEntry, EntryKind, Metadata, Tree, TreeError};
+use crate::{Change, DirEntry, EntryKind, Metadata, Tree, TreeError};
 
 /// How often a refused path is tried again, because a folder that is renamed at that moment can make a legal path
 /// look as if it led out.
@@ -52,6 +52,10 @@ impl Tree for OsTree {
             found => found.map(Some),
         })?;
         found.as_deref().map(system::link_to_bytes).ok_or_else(|| TreeError::not_a_link(path))
+    }
+
+    async fn check_changes(&self, changes: &[Change]) -> Result<(), TreeError> {
+        self.check(changes)
     }
 }
 

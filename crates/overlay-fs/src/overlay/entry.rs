@@ -1,6 +1,7 @@
 use headstart_workspace_path::WorkspacePath;
 
 use crate::content::Content;
+use crate::metadata::with_executable;
 use crate::{Change, ChangeKind, EntryKind, Fingerprint, Metadata, Observation};
 
 /// A staged path.
@@ -11,6 +12,8 @@ pub(super) struct Entry {
     pub(super) now: StagedState,
     /// The path in the base from which the content was moved, if it was.
     pub(super) moved_from: Option<WorkspacePath>,
+    /// The permission bits that were given to what is there now, if any were.
+    pub(super) mode: Option<u32>,
 }
 
 /// What the base had at a path when it was first staged.
@@ -41,7 +44,7 @@ pub(super) enum StagedState {
 
 impl Entry {
     pub(super) fn removed(base: Option<Base>) -> Self {
-        Self { base, now: StagedState::Removed, moved_from: None }
+        Self { base, now: StagedState::Removed, moved_from: None, mode: None }
     }
 
     /// The observation of the base at this path, if something was there.
@@ -75,6 +78,7 @@ impl Entry {
                 base.fingerprint.kind != EntryKind::File
                     || base.fingerprint.is_executable() != *executable
                     || base.content.as_ref() != Some(content)
+                    || self.mode.is_some_and(|mode| (base.fingerprint.mode ^ mode) & 0o777 != 0)
             }
         }
     }
@@ -118,13 +122,23 @@ impl Entry {
         match (as_it_was, &self.now) {
             (Some(base), _) => base.fingerprint.clone(),
             (None, StagedState::File { content, executable }) => {
-                Fingerprint::staged(EntryKind::File, content, content.hash(), *executable)
+                Fingerprint::staged(EntryKind::File, content, content.hash(), self.bits(*executable))
             }
             (None, StagedState::Link { target }) => {
-                Fingerprint::staged(EntryKind::Symlink, target, target.hash(), false)
+                Fingerprint::staged(EntryKind::Symlink, target, target.hash(), 0o644)
             }
-            (None, StagedState::Directory { .. } | StagedState::Removed) => Fingerprint::directory(),
+            (None, StagedState::Directory { .. } | StagedState::Removed) => {
+                let plain = Fingerprint::directory();
+                Fingerprint { mode: self.mode.unwrap_or(plain.mode), ..plain }
+            }
         }
+    }
+
+    /// The permission bits of a staged file, as far as they are known before a umask.
+    fn bits(&self, executable: bool) -> u32 {
+        let of_base = self.base.as_ref().map(|base| &base.fingerprint);
+        let of_base = of_base.filter(|base| base.kind == EntryKind::File).map(|base| base.mode & 0o777);
+        self.mode.unwrap_or_else(|| with_executable(of_base.unwrap_or(0o644), executable))
     }
 
     pub(super) fn from_change(change: &Change) -> Self {
@@ -141,7 +155,7 @@ impl Entry {
                 (StagedState::File { content, executable: *executable }, moved_from.clone())
             }
         };
-        Self { base, now, moved_from }
+        Self { base, now, moved_from, mode: change.mode }
     }
 
     pub(super) fn to_change(
@@ -163,6 +177,7 @@ impl Entry {
             base: self.base.as_ref().map(|base| base.fingerprint.clone()),
             base_content: self.base.as_ref().and_then(|base| base.content.clone()),
             kind,
+            mode: self.mode,
         }
     }
 }

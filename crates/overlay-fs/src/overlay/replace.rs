@@ -31,9 +31,9 @@ impl State {
         for (path, entry) in &self.entries {
             if let Some(change) = incoming.remove(path) {
                 let given = Entry::from_change(change);
-                let moved_from = given.moved_from.or_else(|| entry.moved_from.clone());
+                let moved_from = given.moved_from.clone().or_else(|| entry.moved_from.clone());
                 let base = entry.base.clone();
-                edits.push((path.clone(), Some(Entry { base, now: given.now, moved_from })));
+                edits.push((path.clone(), Some(Entry { base, moved_from, ..given })));
             } else {
                 unchanged.extend(entry.base_seen(path));
                 edits.push((path.clone(), None));

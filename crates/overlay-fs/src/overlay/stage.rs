@@ -5,8 +5,9 @@ use super::entry::{Base, Entry, StagedState};
 use super::state::{Edits, Lookup, State};
 use super::view::{LastLink, Located};
 use crate::content::Content;
+use crate::metadata::with_executable;
 use crate::walk::link_target;
-use crate::{EntryKind, Metadata, TreeError};
+use crate::{Change, ChangeKind, EntryKind, Metadata, TreeError};
 
 /// One path of a subtree of the merged view.
 struct Item {
@@ -14,6 +15,7 @@ struct Item {
     base: Option<Base>,
     now: StagedState,
     moved_from: Option<WorkspacePath>,
+    mode: Option<u32>,
     /// A folder that exists only because something staged is in it.
     implied: bool,
 }
@@ -40,20 +42,22 @@ impl Overlay {
     ) -> Result<(), TreeError> {
         loop {
             let version = self.version();
-            let (path, old) = match self.locate(asked, LastLink::Follow).await? {
+            let located = self.locate(asked, LastLink::Follow).await?;
+            let is_new = !matches!(located, Located::Staged(..));
+            let (path, old) = match located {
                 Located::Folder(path) => return Err(TreeError::IsADirectory { path }),
                 Located::Staged(path, entry) => (path, Some(entry)),
                 Located::Absent(path) => (path, None),
                 Located::Base(path, metadata, _) => {
                     let base = self.keep_base(&path, metadata).await?;
                     let now = base.as_now();
-                    (path, Some(Entry { base: Some(base), now, moved_from: None }))
+                    (path, Some(Entry { base: Some(base), now, moved_from: None, mode: None }))
                 }
             };
-            let (base, moved_from, file) = match old {
-                None => (None, None, None),
-                Some(Entry { base, moved_from, now: StagedState::File { content, executable } }) => {
-                    (base, moved_from, Some((content, executable)))
+            let (base, moved_from, mode, file) = match old {
+                None => (None, None, None, None),
+                Some(Entry { base, moved_from, mode, now: StagedState::File { content, executable } }) => {
+                    (base, moved_from, mode, Some((content, executable)))
                 }
                 Some(_) => return Err(TreeError::not_a_file(&path)),
             };
@@ -64,10 +68,15 @@ impl Overlay {
                 (None, None) => return Err(TreeError::NotFound { path }),
             };
             let (content, executable) = edit(file);
+            let mode = mode.map(|mode| with_executable(mode, executable));
+            if is_new {
+                let kind = ChangeKind::Write { content: content.clone(), executable, moved_from: None };
+                self.check([(path.clone(), kind)]).await?;
+            }
             let now = StagedState::File { content, executable };
             let staged = self.stage(version, |state| {
                 let base = base.or_else(|| state.entries.get(&path)?.base.clone());
-                let mut edits = vec![(path.clone(), Some(Entry { base, now, moved_from }))];
+                let mut edits = vec![(path.clone(), Some(Entry { base, now, moved_from, mode }))];
                 edits.extend(state.revive_above(&path));
                 edits
             });
@@ -84,6 +93,7 @@ impl Overlay {
             let Located::Absent(path) = self.locate(path, LastLink::Keep).await? else {
                 return Err(TreeError::AlreadyExists { path: path.clone() });
             };
+            self.check([(path.clone(), ChangeKind::CreateDirectory)]).await?;
             if self.stage_new(version, path, StagedState::Directory { implied: false })? {
                 return Ok(());
             }
@@ -105,6 +115,8 @@ impl Overlay {
             if let Err(TreeError::Escapes { .. }) = self.locate(&leads_to, LastLink::Follow).await {
                 return Err(TreeError::Escapes { path: at });
             }
+            self.check([(at.clone(), ChangeKind::Link { target: target.to_vec(), moved_from: None })])
+                .await?;
             let target = Content::from(target.to_vec());
             if self.stage_new(version, at, StagedState::Link { target })? {
                 return Ok(());
@@ -120,6 +132,7 @@ impl Overlay {
         loop {
             let version = self.version();
             let items = self.subtree(path).await?;
+            self.check(removals(&items)).await?;
             let edits = items.into_iter().map(|item| (item.path, Some(Entry::removed(item.base)))).collect();
             if self.stage(version, |_| edits)? {
                 return Ok(());
@@ -143,6 +156,7 @@ impl Overlay {
                 let reason = "a folder cannot be moved into itself".to_owned();
                 return Err(TreeError::Unsupported { path: from, reason });
             }
+            self.check(removals(&items).chain([(to.clone(), ChangeKind::CreateDirectory)])).await?;
             let mut targets = Vec::new();
             for item in &items {
                 let target = moved(&item.path, &from, &to)?;
@@ -159,7 +173,7 @@ impl Overlay {
                     let was_there = item.base.as_ref().is_some_and(|base| base.content.is_some());
                     let moved_from = item.moved_from.or_else(|| was_there.then(|| item.path.clone()));
                     let base = state.entries.get(&target).and_then(|entry| entry.base.clone());
-                    edits.push((target, Some(Entry { base, now: item.now, moved_from })));
+                    edits.push((target, Some(Entry { base, now: item.now, moved_from, mode: item.mode })));
                     edits.push((item.path, Some(Entry::removed(item.base))));
                 }
                 edits
@@ -204,9 +218,9 @@ impl Overlay {
         let looked_up = self.lock().lookup(&path);
         match looked_up {
             Lookup::Entry(Entry { now: StagedState::Removed, .. }) | Lookup::Hidden => return Ok(None),
-            Lookup::Entry(Entry { base, now, moved_from }) => {
+            Lookup::Entry(Entry { base, now, moved_from, mode }) => {
                 let implied = matches!(now, StagedState::Directory { implied: true });
-                return Ok(Some(Item { path, base, now, moved_from, implied }));
+                return Ok(Some(Item { path, base, now, moved_from, mode, implied }));
             }
             Lookup::ImpliedFolder | Lookup::Folder | Lookup::Base => {}
         }
@@ -222,7 +236,7 @@ impl Overlay {
         let folder = StagedState::Directory { implied: false };
         let now = base.as_ref().filter(|_| !is_above).map_or(folder, Base::as_now);
         let implied = is_above && base.is_none();
-        Ok(Some(Item { path, base, now, moved_from: None, implied }))
+        Ok(Some(Item { path, base, now, moved_from: None, mode: None, implied }))
     }
 
     /// What the base has at a path that is about to be staged.
@@ -247,6 +261,16 @@ impl Overlay {
         Ok(Base { fingerprint: metadata.fingerprint, content: content.map(Content::from) })
     }
 
+    /// Refuses what an accept would be refused.
+    async fn check(
+        &self,
+        changes: impl IntoIterator<Item = (WorkspacePath, ChangeKind)>,
+    ) -> Result<(), TreeError> {
+        let change = |(path, kind)| Change { path, base: None, base_content: None, kind, mode: None };
+        let changes: Vec<_> = changes.into_iter().map(change).collect();
+        self.base.check_changes(&changes).await
+    }
+
     /// Refuses what the quota would refuse before it is read into memory.
     fn check_room(&self, path: &WorkspacePath, files: u64, bytes: u64) -> Result<(), TreeError> {
         let exceeded = |limit, unit| Err(TreeError::Quota { path: path.clone(), limit, unit });
@@ -264,7 +288,7 @@ impl Overlay {
         self.stage(version, |state| {
             let base = state.entries.get(&path).and_then(|entry| entry.base.clone());
             let above = state.revive_above(&path);
-            let mut edits = vec![(path, Some(Entry { base, now, moved_from: None }))];
+            let mut edits = vec![(path, Some(Entry { base, now, moved_from: None, mode: None }))];
             edits.extend(above);
             edits
         })
@@ -285,6 +309,11 @@ impl Overlay {
     fn version(&self) -> u64 {
         self.lock().version
     }
+}
+
+/// The removals of what the base has.
+fn removals(items: &[Item]) -> impl Iterator<Item = (WorkspacePath, ChangeKind)> {
+    items.iter().filter(|item| item.base.is_some()).map(|item| (item.path.clone(), ChangeKind::Delete))
 }
 
 fn moved(path: &WorkspacePath, from: &WorkspacePath, to: &WorkspacePath) -> Result<WorkspacePath, TreeError> {

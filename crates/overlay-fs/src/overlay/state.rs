@@ -208,7 +208,7 @@ impl State {
         let removed = ancestors(path).filter_map(|folder| {
             let entry = self.entries.get(&folder)?;
             let now = StagedState::Directory { implied: true };
-            let edit = Entry { base: entry.base.clone(), now, moved_from: None };
+            let edit = Entry { base: entry.base.clone(), now, moved_from: None, mode: None };
             matches!(entry.now, StagedState::Removed).then_some((folder, Some(edit)))
         });
         removed.collect()

@@ -6,7 +6,7 @@ use super::entry::{Entry, StagedState, folder_metadata};
 use super::state::Lookup;
 use crate::walk::Walk;
 use crate::{
-    ChangeSet, ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError,
+    Change, ChangeSet, ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError,
 };
 
 /// What a path is in the merged view. Its path here contains no links (except for a last one that was not to be
@@ -223,6 +223,13 @@ impl Tree for Overlay {
             Located::Absent(absent) => Err(self.absent(&absent, path)),
             _ => Err(TreeError::not_a_link(path)),
         }
+    }
+
+    async fn check_changes(&self, changes: &[Change]) -> Result<(), TreeError> {
+        // What is staged here was checked when it was.
+        let is_new = |change: &&Change| !self.lock().entries.contains_key(&change.path);
+        let changes: Vec<_> = changes.iter().filter(is_new).cloned().collect();
+        self.base.check_changes(&changes).await
     }
 
     fn is_staged(&self, path: &WorkspacePath) -> bool {

@@ -28,7 +28,7 @@ enum CopiedState {
     File {
         hash: ContentHash,
         len: u64,
-        executable: bool,
+        mode: u32,
     },
     Link(Vec<u8>),
     /// It belongs to git, or git ignores it, so its bytes were not hashed.
@@ -107,12 +107,12 @@ impl Original {
     /// are not compared.
     pub(super) fn is_unchanged(&self, folder: BorrowedFd<'_>, name: &[u8], path: &WorkspacePath) -> bool {
         match self.entries.get(path) {
-            Some(CopiedState::File { hash, len, executable }) => {
+            Some(CopiedState::File { hash, len, mode }) => {
                 let found = file(folder, name).ok().flatten();
                 found.is_some_and(|(found, stat)| {
                     is_plain(&stat)
                         && stat.st_size.cast_unsigned() == *len
-                        && (stat.st_mode & 0o100 != 0) == *executable
+                        && stat.st_mode & 0o777 == *mode
                         && content(found, *len).is_ok_and(|content| ContentHash::of(&content) == *hash)
                 })
             }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, EntryKind, Observation, Tree, TreeError};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, EntryKind, Observation, Tree, TreeError};
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
@@ -29,6 +29,7 @@ pub(super) use self::tracked::Tracked;
 use super::again;
 use super::copied::Original;
 use super::ignored::Ignored;
+use super::show::{PLAIN_FOLDER, file_bits};
 use crate::reading::leads_out;
 use crate::{NotStaged, NotStagedReason, ReadBack, ReadRules, ShadowError};
 
@@ -234,34 +235,44 @@ impl Reader<'_> {
                 Some(base) => self.removed(path, base, is_ignored).map(drop),
                 None => Ok(()),
             },
-            Found::Folder { handle, opaque } => {
+            Found::Folder { handle, opaque, mode } => {
                 let is_in_base = base.as_ref().is_some_and(|base| base.kind() == EntryKind::Directory);
                 let hides_base = inside.hides_base || opaque;
                 let before = self.changes.len();
                 self.folder(&handle, &path, FolderContext { is_in_base, hides_base, is_ignored })?;
                 // A folder that exists only because something shown is in it goes with that, and is not a change of
                 // its own.
+                let is_plain = mode & 0o777 == PLAIN_FOLDER;
                 let is_implied = base.is_none()
                     && before < self.changes.len()
+                    && is_plain
                     && !self.from.known.contains_key(&path)
                     && self.knows_below(&path);
+                if let Some(base) = base.as_ref().filter(|_| is_in_base) {
+                    self.compare_folder(&path, base, mode);
+                }
                 if is_in_base || is_implied || original.had_folder(&path) {
                     return Ok(());
                 }
-                self.change(path, base, ChangeKind::CreateDirectory)
+                let is_shown =
+                    is_plain && self.from.known.get(&path).is_some_and(|known| known.mode.is_none());
+                let mode = (!is_shown).then_some(mode);
+                self.change(path, base, (ChangeKind::CreateDirectory, mode))
             }
-            Found::File { content, executable, special_bits } => {
+            Found::File { content, mode, special_bits } => {
                 if special_bits {
                     self.back
                         .not_staged
                         .push(NotStaged { path: path.clone(), why: NotStagedReason::SpecialBits });
                 }
-                if base.as_ref().is_some_and(|base| base.is_file(&content, executable)) {
+                if base.as_ref().is_some_and(|base| base.is_file(&content, mode)) {
                     return Ok(());
                 }
                 self.replaced(&path, base.as_ref(), is_ignored)?;
-                let content = Content::from(content);
-                self.change(path, base, ChangeKind::Write { content, executable, moved_from: None })
+                let executable = mode & 0o100 != 0;
+                let kind = ChangeKind::Write { content: content.into(), executable, moved_from: None };
+                let mode = self.given_bits(&path, base.as_ref(), mode);
+                self.change(path, base, (kind, mode))
             }
             Found::Link { target } => {
                 if base.as_ref().is_some_and(|base| base.is_link(&target)) {
@@ -271,11 +282,29 @@ impl Reader<'_> {
                     return self.left_out(path, base, is_ignored, NotStagedReason::LinkLeadsOut);
                 }
                 self.replaced(&path, base.as_ref(), is_ignored)?;
-                self.change(path, base, ChangeKind::Link { target, moved_from: None })
+                self.change(path, base, (ChangeKind::Link { target, moved_from: None }, None))
             }
             // The user could not read it in the workspace either.
             Found::Other(NotStagedReason::Unreadable) if original.had_folder(&path) => Ok(()),
             Found::Other(why) => self.left_out(path, base, is_ignored, why),
+        }
+    }
+
+    /// The permission bits that a command gave a file; `None` if they are those that it was shown with, or that the
+    /// file in its place has.
+    fn given_bits(&self, path: &WorkspacePath, base: Option<&Base>, mode: u32) -> Option<u32> {
+        let known = self.from.known.get(path);
+        if let Some(known) = known.filter(|known| file_bits(known) == mode) {
+            return known.mode;
+        }
+        let of_base = base.filter(|base| base.kind() == EntryKind::File);
+        (of_base.map(|base| base.fingerprint.bits()) != Some(mode)).then_some(mode)
+    }
+
+    /// Reports the bits that a command gave to a folder that exists, because no change can have them.
+    fn compare_folder(&mut self, path: &WorkspacePath, base: &Base, mode: u32) {
+        if base.fingerprint.device != 0 && base.fingerprint.bits() != mode & 0o777 {
+            self.back.not_staged.push(NotStaged { path: path.clone(), why: NotStagedReason::FolderBits });
         }
     }
 
@@ -367,7 +396,7 @@ impl Reader<'_> {
     fn removed(&mut self, path: WorkspacePath, base: Base, is_ignored: bool) -> Result<bool, ShadowError> {
         let stays = base.kind() == EntryKind::Directory && self.removed_from(&path, is_ignored, |_| true)?;
         if !stays {
-            self.change(path, Some(base), ChangeKind::Delete)?;
+            self.change(path, Some(base), (ChangeKind::Delete, None))?;
         }
         Ok(stays)
     }
@@ -407,7 +436,7 @@ impl Reader<'_> {
         &mut self,
         path: WorkspacePath,
         base: Option<Base>,
-        kind: ChangeKind,
+        (kind, mode): (ChangeKind, Option<u32>),
     ) -> Result<(), ShadowError> {
         if self.below.changed_meanwhile(&path, base.as_ref())? {
             self.back.changed_meanwhile.push(path);
@@ -426,7 +455,7 @@ impl Reader<'_> {
         if let Some((limit, _, unit)) = rows.into_iter().find(|(limit, now, _)| limit < now) {
             return Err(TreeError::Quota { path, limit, unit }.into());
         }
-        self.changes.insert(path.clone(), Change { path, base, base_content, kind });
+        self.changes.insert(path.clone(), Change { path, base, base_content, kind, mode });
         Ok(())
     }
 

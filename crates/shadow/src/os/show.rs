@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use headstart_overlay_fs::{Change, ChangeKind, EntryKind, file_times};
+use headstart_overlay_fs::{Change, ChangeKind, EntryKind, Fingerprint, file_times};
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -21,12 +21,18 @@ const SECOND: i64 = 1_000_000_000;
 /// How long to try against a program that runs meanwhile and may make again whatever is removed.
 const AGAINST_A_PROGRAM: Duration = Duration::from_secs(5);
 
+/// The permission bits of what is shown where nobody gave it any. They do not depend on a umask, so that reading back
+/// finds out whether a command gave it others.
+pub(super) const PLAIN_FOLDER: u32 = 0o755;
+const PLAIN_FILE: u32 = 0o644;
+const PLAIN_PROGRAM: u32 = 0o755;
+
 /// What a path is to become.
 enum Target<'a> {
     Nothing,
-    Folder,
+    Folder { mode: u32 },
     Link(&'a [u8]),
-    File { content: &'a [u8], executable: bool },
+    File { content: &'a [u8], mode: u32 },
 }
 
 /// Writes into one view.
@@ -66,8 +72,8 @@ impl<'a> ViewWriter<'a> {
             steps.insert(path, before(change)?);
         }
         for (path, change) in target {
-            if known.get(path).is_none_or(|old| !is_same(&old.kind, &change.kind)) {
-                steps.insert(path, wanted(&change.kind));
+            if known.get(path).is_none_or(|old| !is_same(old, change)) {
+                steps.insert(path, wanted(change));
             }
         }
         let is_removal = |wanted: &Target<'_>| matches!(wanted, Target::Nothing);
@@ -121,7 +127,10 @@ impl<'a> ViewWriter<'a> {
         };
         match wanted {
             Target::Nothing => self.remove_tree(folder.as_fd(), name),
-            Target::Folder => self.make_folder(folder.as_fd(), name).map(drop),
+            Target::Folder { mode } => {
+                let made = self.make_folder(folder.as_fd(), name)?;
+                set_mode(made.as_fd(), *mode)
+            }
             Target::Link(target) => {
                 self.remove_tree(folder.as_fd(), name)?;
                 rustix::fs::symlinkat(*target, &folder, name)?;
@@ -131,17 +140,11 @@ impl<'a> ViewWriter<'a> {
                     rustix::fs::utimensat(&folder, name, &both(time), AtFlags::SYMLINK_NOFOLLOW)
                 })
             }
-            Target::File { content, executable } => self.write(folder.as_fd(), name, content, *executable),
+            Target::File { content, mode } => self.write(folder.as_fd(), name, content, *mode),
         }
     }
 
-    fn write(
-        &self,
-        folder: BorrowedFd<'_>,
-        name: &[u8],
-        content: &[u8],
-        executable: bool,
-    ) -> Result<(), Errno> {
+    fn write(&self, folder: BorrowedFd<'_>, name: &[u8], content: &[u8], mode: u32) -> Result<(), Errno> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let found = found.filter(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
@@ -155,13 +158,11 @@ impl<'a> ViewWriter<'a> {
             file
         } else {
             self.remove_tree(folder, name)?;
-            let mode = Mode::from_raw_mode(if executable { 0o777 } else { 0o666 });
-            rustix::fs::openat(folder, name, flags | OFlags::CREATE | OFlags::EXCL, mode)?
+            let flags = flags | OFlags::CREATE | OFlags::EXCL;
+            rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(mode))?
         };
-        let mode = rustix::fs::fstat(&file)?.st_mode & 0o777;
-        let executable_mode = if executable { mode | ((mode & 0o444) >> 2) | 0o100 } else { mode & !0o111 };
-        if mode != executable_mode {
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(executable_mode))?;
+        if rustix::fs::fstat(&file)?.st_mode & 0o777 != mode {
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         }
         let mut file = File::from(file);
         file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -218,8 +219,10 @@ impl<'a> ViewWriter<'a> {
             Err(Errno::NOTDIR | Errno::LOOP) => self.remove_tree(at, name)?,
             opened => return opened,
         }
-        rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o777))?;
-        open()
+        rustix::fs::mkdirat(at, name, Mode::from_raw_mode(PLAIN_FOLDER))?;
+        let made = open()?;
+        set_mode(made.as_fd(), PLAIN_FOLDER)?;
+        Ok(made)
     }
 }
 
@@ -237,12 +240,26 @@ fn failed(path: &WorkspacePath, error: Errno) -> ShadowError {
     ShadowError::show(path, &error.into())
 }
 
-fn wanted(kind: &ChangeKind) -> Target<'_> {
-    match kind {
-        ChangeKind::Write { content, executable, .. } => Target::File { content, executable: *executable },
+fn wanted(change: &Change) -> Target<'_> {
+    match &change.kind {
+        ChangeKind::Write { content, .. } => Target::File { content, mode: file_bits(change) },
         ChangeKind::Link { target, .. } => Target::Link(target),
-        ChangeKind::CreateDirectory => Target::Folder,
+        ChangeKind::CreateDirectory => Target::Folder { mode: change.mode.unwrap_or(PLAIN_FOLDER) },
         ChangeKind::Delete => Target::Nothing,
+    }
+}
+
+/// The permission bits with which a view shows the file of a change.
+pub(super) fn file_bits(change: &Change) -> u32 {
+    let executable = matches!(change.kind, ChangeKind::Write { executable: true, .. });
+    let of_base = change.base.as_ref().filter(|base| base.kind == EntryKind::File).map(Fingerprint::bits);
+    match (change.mode, of_base) {
+        (Some(mode), _) => mode & 0o777,
+        (None, Some(bits)) if executable == (bits & 0o100 != 0) => bits,
+        (None, Some(bits)) if executable => bits | (bits & 0o444) >> 2 | 0o100,
+        (None, Some(bits)) => bits & !0o111,
+        (None, None) if executable => PLAIN_PROGRAM,
+        (None, None) => PLAIN_FILE,
     }
 }
 
@@ -251,8 +268,8 @@ fn before(change: &Change) -> Result<Target<'_>, ShadowError> {
     let Some(base) = &change.base else { return Ok(Target::Nothing) };
     let content = change.base_content.as_deref();
     match (base.kind, content) {
-        (EntryKind::Directory, _) => Ok(Target::Folder),
-        (EntryKind::File, Some(content)) => Ok(Target::File { content, executable: base.is_executable() }),
+        (EntryKind::Directory, _) => Ok(Target::Folder { mode: base.bits() }),
+        (EntryKind::File, Some(content)) => Ok(Target::File { content, mode: base.bits() }),
         (EntryKind::Symlink, Some(target)) => Ok(Target::Link(target)),
         _ => Err(ShadowError::Show {
             path: change.path.clone(),
@@ -263,12 +280,12 @@ fn before(change: &Change) -> Result<Target<'_>, ShadowError> {
 }
 
 /// Whether both leave a view the same. From where something was moved only matters to people.
-fn is_same(one: &ChangeKind, other: &ChangeKind) -> bool {
-    match (one, other) {
-        (
-            ChangeKind::Write { content, executable, .. },
-            ChangeKind::Write { content: other, executable: others, .. },
-        ) => content == other && executable == others,
+fn is_same(one: &Change, other: &Change) -> bool {
+    match (&one.kind, &other.kind) {
+        (ChangeKind::Write { content: old, .. }, ChangeKind::Write { content: new, .. }) => {
+            old == new && file_bits(one) == file_bits(other)
+        }
+        (ChangeKind::CreateDirectory, ChangeKind::CreateDirectory) => one.mode == other.mode,
         (ChangeKind::Link { target, .. }, ChangeKind::Link { target: other, .. }) => target == other,
         (one, other) => one == other,
     }
@@ -336,7 +353,12 @@ pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8], deadline: Option<Inst
 fn open_up(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(at, name, flags, Mode::empty())?;
-    rustix::fs::chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU)
+    set_mode(folder.as_fd(), 0o700)
+}
+
+/// Sets the permission bits of what a handle stands for, also one that only stands for a path.
+fn set_mode(of: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
+    rustix::fs::chmod(format!("/proc/self/fd/{}", of.as_raw_fd()), Mode::from_raw_mode(mode))
 }
 
 #[cfg(test)]

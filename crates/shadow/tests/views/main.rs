@@ -19,6 +19,7 @@ mod given;
 mod histories;
 mod layers;
 mod meanwhile;
+mod modes;
 mod move_histories;
 mod moves;
 mod output;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         prepared::TESTS,
         builds::TESTS,
         meanwhile::TESTS,
+        modes::TESTS,
         moves::TESTS,
     ];
     let overlay = [

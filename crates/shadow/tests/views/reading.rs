@@ -58,7 +58,7 @@ fn what_is_as_before_is_no_change() {
     let mut view = place.view();
     ok(
         &mut view,
-        "touch a; cp a x; mv x a; rm -r sub; mkdir sub; printf c > sub/c; chmod g+w a; chmod -x run; chmod +x run; mkdir t; rmdir t",
+        "touch a; cp a x; mv x a; rm -r sub; mkdir sub; printf c > sub/c; chmod g+w a; chmod g-w a; chmod -x run; chmod +x run; mkdir t; rmdir t",
     );
     let back = place.read_back(&mut view);
     assert_eq!((lines(&back.changes), back.git, back.not_staged.len()), (Vec::new(), false, 0));

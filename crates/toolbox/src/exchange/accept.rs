@@ -90,7 +90,7 @@ impl AcceptRequest {
                 }
                 Some(PathEntry::Folder) => ChangeKind::CreateDirectory,
             };
-            changes.push(Change { path, base, base_content, kind });
+            changes.push(Change { path, base, base_content, kind, mode: None });
         }
         let changes = ChangeSet { changes, reads };
         Ok(if others.is_empty() { Ok(changes) } else { Err(others) })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules,
-    Observation, Quota, Torn, Tree, TreeError, WorkspacePath,
+    Observation, Quota, Torn, Tree, TreeError, WorkspacePath, carried_bits,
 };
 
 use super::message::{change_with_content, entry_at};
@@ -67,7 +67,7 @@ impl AnswerReceiver {
         let mut content = |hash: ContentHash| came.get(&hash).or_else(|| staged.get(&hash)).cloned();
         self.check(&ran.changes)?;
         let mut builder = OutputBuilder::new(request, &ran);
-        for ViewChange { path, base, kind } in &ran.changes {
+        for ViewChange { path, base, kind, mode } in &ran.changes {
             let missing = |hash| AnswerError::Invalid(format!("the content of {path} ({hash}) did not come"));
             let kind = change_with_content(kind, &mut content).map_err(missing)?;
             if let ChangeKind::Write { content, .. } = &kind
@@ -76,7 +76,7 @@ impl AnswerReceiver {
                 let (limit, unit) = (self.quota.file_bytes, "bytes in one file");
                 return Err(AnswerError::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
             }
-            builder.change(path, base.as_ref(), kind).await.map_err(AnswerError::Tree)?;
+            builder.change(path, base.as_ref(), (kind, *mode)).await.map_err(AnswerError::Tree)?;
         }
         builder.keep_folders().await.map_err(AnswerError::Tree)?;
         Ok(builder.finish(ran))
@@ -168,7 +168,7 @@ impl<'a> OutputBuilder<'a> {
         &mut self,
         path: &WorkspacePath,
         seen: Option<&BaseEntry>,
-        kind: ChangeKind,
+        (kind, mode): (ChangeKind, Option<u32>),
     ) -> Result<(), TreeError> {
         let is_folder =
             kind == ChangeKind::CreateDirectory || seen.is_some_and(|seen| seen.kind == EntryKind::Directory);
@@ -184,8 +184,10 @@ impl<'a> OutputBuilder<'a> {
         let ViewRequest { deny, secrets, .. } = self.request;
         if deny.matching(path).is_some() || *secrets == SecretAccess::Closed && deny.secret(path).is_some() {
             // The other side never had what is there. Whoever stages this checks the rules first.
-            self.changes
-                .insert(path.clone(), Change { path: path.clone(), base: None, base_content: None, kind });
+            self.changes.insert(
+                path.clone(),
+                Change { path: path.clone(), base: None, base_content: None, kind, mode },
+            );
             return Ok(());
         }
         let (base, base_content) = entry_at(self.base, path).await?.unzip();
@@ -196,8 +198,20 @@ impl<'a> OutputBuilder<'a> {
             self.changed_meanwhile.insert(path.clone());
             return Ok(());
         }
-        self.changes.insert(path.clone(), Change { path: path.clone(), base, base_content, kind });
+        // The other side has a copy, with the bits of any file or program, and only what a command changed counts.
+        let mode = mode.map(|mode| match base.as_ref().filter(|base| base.kind == EntryKind::File) {
+            Some(base) if self.staged_mode(path) != Some(mode) => {
+                carried_bits(if base.is_executable() { 0o755 } else { 0o644 }, mode, base.mode)
+            }
+            _ => mode & 0o3777,
+        });
+        self.changes.insert(path.clone(), Change { path: path.clone(), base, base_content, kind, mode });
         Ok(())
+    }
+
+    /// The permission bits that were given to what is staged at a path.
+    fn staged_mode(&self, path: &WorkspacePath) -> Option<u32> {
+        self.request.staged.changes.iter().find(|change| change.path == *path)?.mode
     }
 
     /// Keeps a removed folder if this side has something in it that the other one never had.

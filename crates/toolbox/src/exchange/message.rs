@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, Fingerprint, LeftOut,
-    Torn, Tree, TreeError, WorkspacePath,
+    Change, ChangeByHash, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind,
+    Fingerprint, LeftOut, Torn, Tree, TreeError, WorkspacePath,
 };
 use serde::{Deserialize, Serialize};
 
@@ -245,6 +245,9 @@ pub struct StagedChange {
     pub path: WorkspacePath,
     /// What is there.
     pub kind: ChangeKindByHash,
+    /// The permission bits that the work gave it, if it gave any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// What to build in advance.
@@ -358,6 +361,9 @@ pub struct ViewChange {
     pub base: Option<BaseEntry>,
     /// What is there.
     pub kind: ChangeKindByHash,
+    /// The permission bits that the work gave it, if it gave any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// What was at a path, so that both sides can check whether they mean the same.
@@ -403,7 +409,8 @@ impl StagedChange {
     /// The changes of a change set, to be shown in a view.
     pub fn from_changes(changes: &ChangeSet) -> Vec<Self> {
         let by_hash = changes.by_hash().changes;
-        by_hash.into_iter().map(|change| Self { path: change.path, kind: change.kind }).collect()
+        let staged = |change: ChangeByHash| Self { path: change.path, kind: change.kind, mode: change.mode };
+        by_hash.into_iter().map(staged).collect()
     }
 
     /// The change set, without what was there before, which this side does not know. If `content` lacks a content,
@@ -413,9 +420,9 @@ impl StagedChange {
         mut content: impl FnMut(ContentHash) -> Option<Content>,
     ) -> Result<ChangeSet, ContentHash> {
         let mut changes = Vec::with_capacity(shown.len());
-        for Self { path, kind } in shown {
+        for Self { path, kind, mode } in shown {
             let kind = change_with_content(kind, &mut content)?;
-            changes.push(Change { path: path.clone(), base: None, base_content: None, kind });
+            changes.push(Change { path: path.clone(), base: None, base_content: None, kind, mode: *mode });
         }
         Ok(ChangeSet { changes, reads: Vec::new() })
     }
@@ -476,6 +483,7 @@ impl RunResult {
             base: change.base.as_ref().map(|base| BaseEntry::of(base, change.base_content)),
             path: change.path,
             kind: change.kind,
+            mode: change.mode,
         });
         Self {
             id,

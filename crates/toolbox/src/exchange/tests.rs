@@ -40,7 +40,7 @@ const FOLDER: Option<BaseEntry> =
     Some(BaseEntry { kind: EntryKind::Directory, content: None, executable: false });
 
 fn changed(at: &str, base: Option<BaseEntry>, kind: ChangeKindByHash) -> ViewChange {
-    ViewChange { path: path(at), base, kind }
+    ViewChange { path: path(at), base, kind, mode: None }
 }
 
 fn tree() -> MemoryTree {
@@ -173,6 +173,7 @@ fn what_was_staged_before_needs_no_content_to_come_back() {
             base: None,
             base_content: None,
             kind: ChangeKind::Write { content: "kept\n".into(), executable: true, moved_from: None },
+            mode: None,
         }],
         reads: Vec::new(),
     };
@@ -330,7 +331,7 @@ fn the_messages_are_these() {
         command: "make".to_owned(),
         directory: WorkspacePath::root(),
         below: Vec::new(),
-        staged: vec![StagedChange { path: path("a"), kind: write("a\n") }],
+        staged: vec![StagedChange { path: path("a"), kind: write("a\n"), mode: None }],
         time_ms: 5,
         output_bytes: 6,
     };
@@ -404,6 +405,7 @@ fn a_request_arrives_as_it_was() {
             base: None,
             base_content: None,
             kind: ChangeKind::Write { content: "A\n".into(), executable: false, moved_from: None },
+            mode: None,
         }],
         reads: Vec::new(),
     };

@@ -82,7 +82,9 @@ impl ViewOutput {
     /// content are left out.
     pub fn changed_since(&self, staged: &ChangeSet) -> Vec<WorkspacePath> {
         let missing_in = |other: &ChangeSet, change: &Change| {
-            let same = |one: &Change| one.path == change.path && is_same(&one.kind, &change.kind);
+            let same = |one: &Change| {
+                one.path == change.path && one.mode == change.mode && is_same(&one.kind, &change.kind)
+            };
             change.kind != ChangeKind::CreateDirectory && !other.changes.iter().any(same)
         };
         let now = self.changes.changes.iter().filter(|change| missing_in(staged, change));

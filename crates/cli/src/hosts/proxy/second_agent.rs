@@ -252,10 +252,12 @@ fn freeze(
     }
     view.stop_program().map_err(failed)?;
     let back = plan.views.read_back(view, &plan.tree, Vec::new())?;
-    let lost = back
-        .not_staged
-        .iter()
-        .find(|left| !matches!(left.why, NotStagedReason::BuildOutput | NotStagedReason::SpecialBits));
+    let lost = back.not_staged.iter().find(|left| {
+        !matches!(
+            left.why,
+            NotStagedReason::BuildOutput | NotStagedReason::SpecialBits | NotStagedReason::FolderBits
+        )
+    });
     let refusal = if let Some(path) = back.changed_meanwhile.first() {
         Some(format!("{path} was changed on disk meanwhile"))
     } else if let Some(torn) = &back.torn {

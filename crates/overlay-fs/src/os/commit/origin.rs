@@ -8,17 +8,17 @@ use crate::{Change, ChangeKind, ChangeSet, EntryKind};
 #[derive(Debug, Default)]
 pub(in crate::os) struct Origins<'a> {
     files: HashMap<&'a WorkspacePath, &'a Change>,
-    folders: HashMap<WorkspacePath, WorkspacePath>,
+    folders: HashMap<WorkspacePath, &'a Change>,
 }
 
 impl<'a> Origins<'a> {
     pub(in crate::os) fn of(changes: &'a ChangeSet) -> Self {
         let mut origins = Self::default();
-        let (mut files, mut folders) = (HashMap::new(), HashSet::new());
+        let (mut files, mut folders) = (HashMap::new(), HashMap::new());
         for change in changes.changes.iter().filter(|change| change.kind == ChangeKind::Delete) {
             match ChangeSet::base_kind(change) {
                 Some(EntryKind::File) => drop(files.insert(&change.path, change)),
-                Some(EntryKind::Directory) => drop(folders.insert(change.path.clone())),
+                Some(EntryKind::Directory) => drop(folders.insert(&change.path, change)),
                 _ => {}
             }
         }
@@ -37,10 +37,10 @@ impl<'a> Origins<'a> {
             let (mut from, mut to) = (from.clone(), change.path.clone());
             while from.file_name() == to.file_name()
                 && let (Some(from_above), Some(to_above)) = (from.parent(), to.parent())
-                && folders.contains(&from_above)
+                && let Some(gone) = folders.get(&from_above)
                 && made.contains(&to_above)
             {
-                origins.folders.entry(to_above.clone()).or_insert_with(|| from_above.clone());
+                origins.folders.entry(to_above.clone()).or_insert(gone);
                 (from, to) = (from_above, to_above);
             }
         }
@@ -52,8 +52,8 @@ impl<'a> Origins<'a> {
         self.files.get(path).copied()
     }
 
-    /// The former path of a folder.
-    pub(in crate::os) fn folder(&self, path: &WorkspacePath) -> Option<&WorkspacePath> {
-        self.folders.get(path)
+    /// The change that removes a folder from its old place.
+    pub(in crate::os) fn folder(&self, path: &WorkspacePath) -> Option<&'a Change> {
+        self.folders.get(path).copied()
     }
 }

@@ -18,7 +18,7 @@ use crate::os::disk::seen::FileState;
 use crate::os::disk::system::Errno;
 use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
-use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind};
+use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, carried_bits};
 
 /// Turns changes into the steps that make them, and gives what waits in the staging folder the attributes that it
 /// will have in the workspace. The workspace itself is only read.
@@ -78,10 +78,10 @@ impl<'a> Planner<'a> {
         match (&change.kind, base) {
             (ChangeKind::Delete, Some(EntryKind::Directory)) => self.remove_folder(change, comes_out),
             (ChangeKind::Delete, _) => self.take_away(change, hashes, comes_out),
-            (ChangeKind::CreateDirectory, None) => self.make_folder(&change.path, goes_in),
+            (ChangeKind::CreateDirectory, None) => self.make_folder(&change.path, change.mode, goes_in),
             (ChangeKind::CreateDirectory, Some(_)) => {
                 self.take_away(change, hashes, comes_out)?;
-                self.make_folder(&change.path, goes_in)
+                self.make_folder(&change.path, change.mode, goes_in)
             }
             (_, None) => self.put(number, change, hashes),
             (_, Some(EntryKind::Directory)) => {
@@ -112,16 +112,26 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn make_folder(&mut self, path: &WorkspacePath, name: String) -> Result<(), CommitFailure> {
+    fn make_folder(
+        &mut self,
+        path: &WorkspacePath,
+        mode: Option<u32>,
+        name: String,
+    ) -> Result<(), CommitFailure> {
         self.make_folders_above(path)?;
         let at = self.staging.at(&name);
         let failed = |error: io::Error| CommitFailure::io(path, error);
-        let found = if let Some(from) = self.origins.folder(path).cloned() {
-            stage::copy_of_folder(self.folders.target(&from)?, at).map_err(failed)?;
+        let found = if let Some(gone) = self.origins.folder(path) {
+            stage::copy_of_folder(self.folders.target(&gone.path)?, at).map_err(failed)?;
+            if let (Some(base), Some(mode)) = (&gone.base, mode) {
+                let now = calls::look(at).map_err(|error| CommitFailure::io(path, error))?.mode;
+                let mode = now & 0o7000 | carried_bits(base.mode, mode, now);
+                stage::folder(at, mode, true).map_err(failed)?;
+            }
             calls::look(at)
         } else {
             let inherited = self.inherited(path)?;
-            stage::new_folder(at, &inherited)
+            stage::new_folder(at, &inherited, mode)
         };
         let found = found.map_err(|error| CommitFailure::io(path, error))?;
         self.made.insert(path.clone(), name.clone());
@@ -251,7 +261,7 @@ impl<'a> Planner<'a> {
         }
         for folder in missing.into_iter().rev() {
             let name = format!("above-{}", self.steps.len());
-            self.make_folder(&folder, name)?;
+            self.make_folder(&folder, None, name)?;
         }
         Ok(())
     }

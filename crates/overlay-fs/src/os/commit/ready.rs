@@ -80,14 +80,13 @@ impl OsTree {
             let at = staging.at(&name);
             let file = calls::open(at)?;
             let staged = calls::look_at(&file)?;
-            if give(&file, &staged, UserFile { at: target, found: &found, base }, content, *executable)
-                .is_ok()
-            {
+            let old = UserFile { at: target, found: &found, base };
+            if give(&file, &staged, old, content, (*executable, change.mode)).is_ok() {
                 staging.verified[number].like = Some(Stamp::new(&found));
             } else {
                 // It may have some of the attributes already.
                 calls::remove_file(at)?;
-                stage::write(at, content, *executable)?;
+                stage::write(at, content, stage::bits_wanted(change, *executable))?;
             }
         }
         Ok(())
@@ -100,11 +99,11 @@ fn give(
     staged: &Stat,
     old: UserFile<'_>,
     content: &Content,
-    executable: bool,
+    (executable, mode): (bool, Option<u32>),
 ) -> SystemResult<bool> {
     let is_same = old.base.base_content.as_ref() == Some(content);
     let mut is_touched = keep_attributes(file, old.at, is_same);
-    let mut mode = permission_bits(old.found, old.base, executable);
+    let mut mode = permission_bits(old.found, old.base, executable, mode);
     if staged.owner != old.found.owner {
         if !keep_owner(file, old.found) {
             // Permissions for the old group must not go to another one.
@@ -206,7 +205,7 @@ fn ready_file(
         AttributeSource::UserFile(UserFile { found, base, .. }) => time_of(change, content, base, found),
         AttributeSource::New(inherited) => {
             if let Some(staged) = look_if_verified(&waits, change)?
-                && has_all_of_new(&waits, &staged, executable, inherited)
+                && has_all_of_new(&waits, &staged, change, executable, inherited)
             {
                 calls::set_modified_at(at, None).map_err(failed)?;
                 return Ok((FileState::new(&staged, hash), false));
@@ -226,19 +225,21 @@ fn ready_file(
     let (file, staged) = if let Some(open) = open {
         open
     } else {
-        let file = stage::write(at, content, executable).map_err(failed)?;
+        let file = stage::write(at, content, stage::bits_wanted(change, executable)).map_err(failed)?;
         let staged = calls::look_at(&file).map_err(failed)?;
         (file, staged)
     };
     let is_touched = match like {
-        AttributeSource::UserFile(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
+        AttributeSource::UserFile(old) => {
+            give(&file, &staged, old, content, (executable, change.mode)).map_err(failed)?
+        }
         AttributeSource::New(inherited) => {
-            let wanted = bits_wanted(executable);
             let mut is_touched = false;
-            if let Some(bits) = bits.filter(|bits| staged.mode != wanted & bits) {
-                calls::set_mode(&file, wanted & bits).map_err(failed)?;
+            if let Some(bits) = bits_of_new(change, executable, bits).filter(|bits| staged.mode != *bits) {
+                calls::set_mode(&file, bits).map_err(failed)?;
                 is_touched = true;
             }
+            let wanted = stage::bits_wanted(change, executable);
             inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched
         }
     };
@@ -312,12 +313,21 @@ fn look_if_verified(waits: &WaitingFile<'_>, change: &Change) -> Result<Option<S
 }
 
 /// Whether a waiting file has everything that a new file gets, except its time.
-fn has_all_of_new(waits: &WaitingFile<'_>, staged: &Stat, executable: bool, inherited: &Inherited) -> bool {
-    let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
+fn has_all_of_new(
+    waits: &WaitingFile<'_>,
+    staged: &Stat,
+    change: &Change,
+    executable: bool,
+    inherited: &Inherited,
+) -> bool {
+    let is_other = bits_of_new(change, executable, waits.bits).is_some_and(|bits| staged.mode != bits);
     let was_like_another = waits.verified.is_some_and(|verified| verified.like.is_some());
-    !was_like_another && !waits.bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
+    !was_like_another && !is_other && inherited.gives_nothing_to(staged)
 }
 
-fn bits_wanted(executable: bool) -> u32 {
-    if executable { 0o777 } else { 0o666 }
+/// The permission bits that a new file has to get, unless it has what this process's umask leaves: those that the
+/// change gives it, or, if another process wrote the file, what `umask_leaves`.
+fn bits_of_new(change: &Change, executable: bool, umask_leaves: Option<u32>) -> Option<u32> {
+    let wanted = stage::bits_wanted(change, executable);
+    if change.mode.is_some() { Some(wanted) } else { umask_leaves.map(|bits| wanted & bits) }
 }

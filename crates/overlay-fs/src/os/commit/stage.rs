@@ -10,6 +10,10 @@ use crate::os::disk::system::{Errno, OpenFile, Result as SystemResult, os_name};
 use crate::os::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet};
 
+/// The bits that a folder can be given: for everybody, its group for what is made in it, and that only an owner
+/// removes.
+const FOLDER_BITS: u32 = 0o3777;
+
 /// With more files than this, syncing the whole file system once is cheaper than syncing each file.
 const SYNC_EACH: usize = 4;
 
@@ -21,7 +25,7 @@ pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result
         let failed = |error: Errno| CommitFailure::io(&change.path, error);
         match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
-                write(at, content, *executable).map_err(failed)?;
+                write(at, content, bits_wanted(change, *executable)).map_err(failed)?;
             }
             ChangeKind::Link { target, .. } => {
                 link(at, target).map_err(|error| CommitFailure::io(&change.path, error))?;
@@ -32,9 +36,15 @@ pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result
     Ok(())
 }
 
-/// Writes the content of one file.
-pub(in crate::os) fn write(at: Location<'_>, content: &[u8], executable: bool) -> SystemResult<OpenFile> {
-    calls::create(at, if executable { 0o777 } else { 0o666 }, content)
+/// Writes the content of one file. The umask applies to its bits.
+pub(in crate::os) fn write(at: Location<'_>, content: &[u8], bits: u32) -> SystemResult<OpenFile> {
+    calls::create(at, bits, content)
+}
+
+/// The permission bits of a new file: those that the change gives it, or else those before a umask.
+pub(in crate::os) fn bits_wanted(change: &Change, executable: bool) -> u32 {
+    let all = if executable { 0o777 } else { 0o666 };
+    change.mode.map_or(all, |mode| mode & 0o777)
 }
 
 /// Makes a link.
@@ -87,16 +97,27 @@ pub(in crate::os) fn copy_of_folder(of: Location<'_>, at: Location<'_>) -> io::R
     Ok(calls::set_mode(&folder, old.mode)?)
 }
 
-/// Makes a folder with what it would have if it were made at its final place.
-pub(in crate::os) fn new_folder(at: Location<'_>, inherited: &Inherited) -> SystemResult<Stat> {
+/// Makes a folder with what it would have if it were made at its final place, and with these bits, if there are any.
+pub(in crate::os) fn new_folder(
+    at: Location<'_>,
+    inherited: &Inherited,
+    mode: Option<u32>,
+) -> SystemResult<Stat> {
+    let wanted = mode.map_or(0o777, |mode| mode & 0o777 | 0o700);
     // An earlier attempt at this commit may have made it.
-    calls::make_folder_if_missing(at, 0o777)?;
-    let found = calls::look(at)?;
-    if inherited.is_plain(&found) {
+    calls::make_folder_if_missing(at, wanted)?;
+    let mut found = calls::look(at)?;
+    if inherited.is_plain(&found) && mode.is_none_or(|mode| found.mode & 0o7777 == mode) {
         return Ok(found);
     }
     let folder = calls::open(at)?;
-    inherited.give(&folder, &found, 0o777)?;
+    if let Some(mode) = mode {
+        // What the folder above gives stays: a view need not show it. Its owner may always write, because what is in
+        // it comes later.
+        calls::set_mode(&folder, mode & FOLDER_BITS | 0o700 | found.mode & 0o2000)?;
+        found = calls::look_at(&folder)?;
+    }
+    inherited.give(&folder, &found, wanted)?;
     calls::look_at(&folder)
 }
 

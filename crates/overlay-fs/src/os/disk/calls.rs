@@ -45,6 +45,18 @@ pub(in crate::os) fn look_through(path: &Path) -> Result<Stat> {
     system::stat_through(path)
 }
 
+/// Whether nobody may change or rename it, whatever its permission bits say.
+pub(in crate::os) fn is_fixed(at: Location<'_>) -> Result<bool> {
+    before("look for marks", at.name)?;
+    system::is_fixed(at.folder, at.name)
+}
+
+/// An error unless this user may make and remove names in a folder.
+pub(in crate::os) fn may_write_folder(at: Location<'_>) -> Result<()> {
+    before("may write folder", at.name)?;
+    system::may_write_folder(at.folder, at.name)
+}
+
 /// Checks that this user may write the file at the place.
 pub(in crate::os) fn may_write(at: Location<'_>) -> Result<()> {
     before("look", at.name)?;

@@ -109,9 +109,8 @@ impl Fill<'_> {
             if !self.shares {
                 target.write_all(&content).map_err(|error| errno(&error))?;
             }
-            let executable = stat.st_mode & 0o100 != 0;
-            was =
-                CopiedState::File { hash: ContentHash::of(&content), len: content.len() as u64, executable };
+            let (len, mode) = (content.len() as u64, stat.st_mode & 0o777);
+            was = CopiedState::File { hash: ContentHash::of(&content), len, mode };
         }
         rustix::fs::fchmod(&target, Mode::from_raw_mode(stat.st_mode & 0o777))?;
         rustix::fs::futimens(&target, &times(stat))?;

@@ -27,9 +27,9 @@ impl Base {
         self.fingerprint.kind
     }
 
-    pub(super) fn is_file(&self, content: &[u8], executable: bool) -> bool {
+    pub(super) fn is_file(&self, content: &[u8], mode: u32) -> bool {
         self.kind() == EntryKind::File
-            && self.fingerprint.is_executable() == executable
+            && self.fingerprint.bits() == mode
             && self.content.as_deref() == Some(content)
     }
 

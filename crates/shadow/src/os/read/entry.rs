@@ -27,8 +27,8 @@ pub(super) enum Layer {
 /// What is at a name.
 pub(super) enum Found {
     Whiteout,
-    Folder { handle: OwnedFd, opaque: bool },
-    File { content: Vec<u8>, executable: bool, special_bits: bool },
+    Folder { handle: OwnedFd, opaque: bool, mode: u32 },
+    File { content: Vec<u8>, mode: u32, special_bits: bool },
     Link { target: Vec<u8> },
     Other(NotStagedReason),
 }
@@ -77,10 +77,10 @@ pub(super) fn look(
     let entry =
         classify(seen(&stat, &attributes, opaque)).map_err(|reason| ShadowError::unstaged(path, reason))?;
     Ok(Some(match (entry, handle) {
-        (Entry::Directory { opaque }, Some(handle)) => Found::Folder { handle, opaque },
-        (Entry::File { executable, special_bits }, Some(handle)) => {
+        (Entry::Directory { opaque, mode }, Some(handle)) => Found::Folder { handle, opaque, mode },
+        (Entry::File { mode, special_bits }, Some(handle)) => {
             let content = content(handle, path, limit, stat.st_size.cast_unsigned())?;
-            Found::File { content, executable, special_bits }
+            Found::File { content, mode, special_bits }
         }
         (Entry::Link, _) => {
             let target = again(|| rustix::fs::readlinkat(folder, name, Vec::new())).map_err(failed)?;

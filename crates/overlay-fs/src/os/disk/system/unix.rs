@@ -97,6 +97,37 @@ pub(in crate::os) fn may_write(folder: &Dir, name: &OsStr) -> Result<()> {
     rustix::fs::accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS)
 }
 
+/// An error unless this user may make and remove names in a folder.
+pub(in crate::os) fn may_write_folder(folder: &Dir, name: &OsStr) -> Result<()> {
+    rustix::fs::accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS)
+}
+
+/// Whether nobody may change or rename it, whatever its permission bits say.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(in crate::os) fn is_fixed(folder: &Dir, name: &OsStr) -> Result<bool> {
+    use rustix::fs::{StatxAttributes, StatxFlags};
+
+    let fixed = StatxAttributes::IMMUTABLE | StatxAttributes::APPEND;
+    match rustix::fs::statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty()) {
+        Ok(found) => Ok(found.stx_attributes.intersects(fixed)),
+        // The system is older, or the name is gone: what comes later says so.
+        Err(Errno::NOSYS | Errno::NOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[expect(clippy::unnecessary_wraps, reason = "Linux may not tell")]
+pub(in crate::os) fn is_fixed(_folder: &Dir, _name: &OsStr) -> Result<bool> {
+    Ok(false)
+}
+
+/// The bytes that this user may still write to a folder's file system, if it tells.
+pub(in crate::os) fn room(folder: &Dir) -> Option<u64> {
+    let found = rustix::fs::fstatvfs(folder).ok().filter(|found| found.f_blocks != 0)?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// The number of this user.
 pub(in crate::os) fn user() -> u32 {
     rustix::process::geteuid().as_raw()

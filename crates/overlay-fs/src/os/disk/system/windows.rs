@@ -192,6 +192,23 @@ pub(in crate::os) fn may_write(folder: &Dir, name: &OsStr) -> Result<()> {
     open_to_write(folder, name).map(drop)
 }
 
+/// A folder cannot be asked without a change in it, so a commit finds out.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere the system tells")]
+pub(in crate::os) fn may_write_folder(_folder: &Dir, _name: &OsStr) -> Result<()> {
+    Ok(())
+}
+
+/// Nothing here is fixed but by its permissions.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere the system tells")]
+pub(in crate::os) fn is_fixed(_folder: &Dir, _name: &OsStr) -> Result<bool> {
+    Ok(false)
+}
+
+/// The room on the disk is not asked for here; a commit finds out.
+pub(in crate::os) fn room(_folder: &Dir) -> Option<u64> {
+    None
+}
+
 /// Files have no owner here that would count: access lists decide.
 pub(in crate::os) fn user() -> u32 {
     0
