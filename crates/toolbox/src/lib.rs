@@ -57,7 +57,8 @@
 //! - Whether a call may run is not decided here: the gate has to judge it first. Deny rules are the exception,
 //!   because they are checked in any case.
 //! - `shell` sees the real tree, not what is staged; only a command in a view ([`Toolbox::run_in_view`]) sees both.
-//! - Text is UTF-8; other bytes are shown as U+FFFD and kept by `edit`. UTF-16 is refused as binary.
+//! - Text is UTF-8, or UTF-16 with a byte order mark. Other bytes are shown as U+FFFD and kept by `edit`; a change that
+//!   would mix encodings in a file is refused.
 //! - Of git's ignore rules only the `.gitignore` files count, not `.git/info/exclude` or the user's own list.
 //! - A search looks at one file after the other and yields between them; it reads each whole.
 //! - Every file that `grep` reads is in the overlay's read set.

@@ -63,17 +63,6 @@ pub(crate) fn replace(
     Ok(Replacement { content: replaced, lines })
 }
 
-/// A text with the line ends of the content that it replaces, if those are of one kind.
-pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> std::borrow::Cow<'a, str> {
-    let flat = NormalizedText::of(before);
-    let all_crlf = !flat.dropped.is_empty() && flat.dropped.len() == flat.line_count();
-    if all_crlf && !text.contains('\r') && text.contains('\n') {
-        text.replace('\n', "\r\n").into()
-    } else {
-        text.into()
-    }
-}
-
 /// A content with `\n` for every `\r\n`.
 struct NormalizedText {
     bytes: Vec<u8>,

@@ -5,7 +5,7 @@ use headstart_overlay_fs::{Tree as _, WorkspacePath};
 use memchr::memmem::Finder;
 
 use super::call_view::CallView;
-use crate::content::is_binary;
+use crate::content::searchable;
 use crate::output::truncate_str;
 use crate::{ToolContext, ToolError};
 
@@ -66,10 +66,8 @@ impl UnindexedSearch<'_> {
             }
             looked += 1;
             bytes += seen.len;
-            let Ok(text) = self.call_view.tree.read(&path).await else { continue };
-            if is_binary(&text) {
-                continue;
-            }
+            let Ok(content) = self.call_view.tree.read(&path).await else { continue };
+            let Some(text) = searchable(content) else { continue };
             let searched = if ignores_case { text.to_ascii_lowercase() } else { text.clone() };
             let there = finders.iter().filter(|finder| finder.find(&searched).is_some()).count();
             if 0 < there {

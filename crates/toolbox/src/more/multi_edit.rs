@@ -66,27 +66,29 @@ impl Tool for MultiEdit {
         let edits = edits(&arguments)?;
         let path = locate_for_write(given, context).await?;
         let before = read_text(&path, context).await?;
-        let mut after = before.clone();
+        let mut after = before.bytes.clone();
         let mut count = 0;
         for (index, edit) in edits.iter().enumerate() {
+            before.check_holds(&path, edit.new)?;
             let replaced = replace(&after, edit.old, edit.new, edit.all).map_err(|reason| {
                 let number = index + 1;
                 let seen = if index == 0 { "" } else { " as the edits before leave it" };
                 let message = format!(
-                    "edit {number} of {}, nothing is changed: {}{seen}",
+                    "edit {number} of {}, nothing is changed: {}{seen}{}",
                     edits.len(),
-                    error_message(&path, &reason)
+                    error_message(&path, &reason),
+                    before.missing_hint(edit.old)
                 );
                 ToolError::failed(message)
             })?;
             after = replaced.content;
             count += replaced.lines.len();
         }
-        if after == before {
+        if after == before.bytes {
             return Err(arguments.invalid("the edits together leave the file as it is"));
         }
-        let diff = diff(&path, before, after.clone()).await;
-        context.view.write(&path, after).await?;
+        let diff = diff(&path, before.bytes.clone(), after.clone()).await;
+        context.view.write(&path, before.encoded(after)).await?;
         let noun = if count == 1 { "text" } else { "texts" };
         Ok(truncate_output(format!("replaced {count} {noun} in {path}\n{diff}"), context.limits.output_bytes)
             .into())

@@ -51,20 +51,6 @@ fn every_match_is_named_by_its_line() {
     assert_eq!(replaced_or_error(b"aaa", "aa", "b", true), Ok(b"ba".to_vec()));
 }
 
-#[test]
-fn whole_contents_take_the_line_ends_of_what_they_replace() {
-    let cases = [
-        ("a\r\nb\r\n", "c\nd\n", "c\r\nd\r\n"),
-        ("a\r\nb\n", "c\nd\n", "c\nd\n"),
-        ("a\nb\n", "c\nd\n", "c\nd\n"),
-        ("a\r\n", "c\r\nd\n", "c\r\nd\n"),
-        ("", "c\n", "c\n"),
-    ];
-    for (before, text, expected) in cases {
-        assert_eq!(with_line_ends_of(before.as_bytes(), text), expected, "{before:?} {text:?}");
-    }
-}
-
 /// A text of at least `length` parts.
 fn text(length: usize) -> impl Strategy<Value = String> {
     proptest::collection::vec(prop::sample::select(vec!["a", "b", "\n", "é"]), length..12)

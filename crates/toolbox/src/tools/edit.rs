@@ -87,7 +87,7 @@ impl Tool for Edit {
         }
         let before = read_text(&path, context).await?;
         if args.old_string.is_empty() {
-            if !before.is_empty() {
+            if !before.bytes.is_empty() {
                 let message = format!(
                     "old_string is empty but {path} is not; give the text to replace, or use write_file"
                 );
@@ -96,10 +96,13 @@ impl Tool for Edit {
             context.view.write(&path, args.new_string.into()).await?;
             return Ok(format!("filled {path}, which was empty").into());
         }
+        before.check_holds(&path, args.new_string)?;
         let Replacement { content: after, lines } =
-            replace(&before, args.old_string, args.new_string, args.replace_all)
-                .map_err(|reason| ToolError::failed(error_message(&path, &reason)))?;
-        context.view.write(&path, after).await?;
+            replace(&before.bytes, args.old_string, args.new_string, args.replace_all).map_err(|reason| {
+                let hint = before.missing_hint(args.old_string);
+                ToolError::failed(format!("{}{hint}", error_message(&path, &reason)))
+            })?;
+        context.view.write(&path, before.encoded(after)).await?;
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
         Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), list_lines(&lines)).into())
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{glob, schema};
 use crate::arguments::Arguments;
-use crate::content::{BOM, is_binary, read_text};
+use crate::content::{BOM, read_text, searchable};
 use crate::line_search::{self, LineSearch};
 use crate::location::locate;
 use crate::output::{OutputText, truncate_str};
@@ -82,7 +82,7 @@ impl Tool for Grep {
         }
         if context.view.metadata(&start).await?.kind != EntryKind::Directory {
             let text = read_text(&start, context).await?;
-            let _ = report.search_file(&start, &text);
+            let _ = report.search_file(&start, &text.bytes);
             return Ok(report.finish(pattern, &start, Vec::new()));
         }
         let mut walk = Walk::new(start.clone(), context).await?;
@@ -203,8 +203,10 @@ impl<'a> Report<'a> {
         }
         self.bytes += metadata.len;
         match self.context.view.read(path).await {
-            Ok(content) if is_binary(&content) => ControlFlow::Continue(()),
-            Ok(content) => self.search_file(path, &content),
+            Ok(content) => match searchable(content) {
+                None => ControlFlow::Continue(()),
+                Some(text) => self.search_file(path, &text),
+            },
             Err(_) => {
                 self.unreadable += 1;
                 ControlFlow::Continue(())

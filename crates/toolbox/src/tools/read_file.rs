@@ -106,7 +106,7 @@ impl Tool for ReadFile {
     ) -> Result<ToolOutput, ToolError> {
         let args = ReadFileArgs::parse(args, context)?;
         let path = locate(args.file_path, context).await?;
-        let bytes = read_text(&path, context).await?;
+        let bytes = read_text(&path, context).await?.bytes;
         let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
         let mut page = page(&path, &text, &args, context.limits.output_bytes)?;
         if matches!(text, std::borrow::Cow::Owned(_)) {

@@ -6,9 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::schema;
 use crate::arguments::Arguments;
-use crate::content::BOM;
+use crate::content::{BOM, FileText, with_line_ends_of};
 use crate::location::locate_for_write;
-use crate::replacement::with_line_ends_of;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Writes a whole file.
@@ -19,8 +18,8 @@ impl Tool for WriteFile {
     fn schema(&self) -> ToolSchema {
         schema(
             &built_in::WRITE_FILE,
-            "Writes a whole text file, new or in place of the old content; missing folders are made. A file that has \
-             CRLF line ends, a byte order mark or the executable bit keeps them. For a change in an existing file \
+            "Writes a whole text file, new or in place of the old content; missing folders are made. A file keeps its \
+             encoding, its line ends, a byte order mark and the executable bit. For a change in an existing file \
              use edit.",
             &json!({
                 "file_path": {
@@ -55,16 +54,23 @@ impl Tool for WriteFile {
             let kind = if before.kind == EntryKind::Directory { "a directory" } else { "not a regular file" };
             return Err(ToolError::failed(format!("{path} is {kind}; name a file")));
         }
-        // A file that is too large to be read is replaced without a look; the overlay's quota decides.
-        let small = before.len <= context.limits.file_bytes;
-        let old = if small { context.view.read(&path).await? } else { Vec::new() };
-        let text = with_line_ends_of(&old, given);
-        let kept = if matches!(text, std::borrow::Cow::Owned(_)) { "; CRLF line ends kept" } else { "" };
-        let mut new = text.into_owned().into_bytes();
-        if old.starts_with(BOM) && !new.starts_with(BOM) {
+        let old = context.view.read(&path).await?;
+        let Some(text) = FileText::of(old.clone()) else {
+            let message = format!(
+                "{path} is a binary file ({} bytes), and not replaced by text; if it is to be, remove it first",
+                old.len()
+            );
+            return Err(ToolError::failed(message));
+        };
+        text.check_holds(&path, given)?;
+        let (given_ends, line_ends) = with_line_ends_of(&text.bytes, given);
+        let kept = format!("{line_ends}{}", text.kept());
+        let mut new = given_ends.into_owned().into_bytes();
+        if text.bytes.starts_with(BOM) && !new.starts_with(BOM) {
             new.splice(0..0, BOM.iter().copied());
         }
-        if new == old && before.len == new.len() as u64 {
+        let new = text.encoded(new);
+        if new == old {
             return Ok(format!("{path} has this content already; nothing changed").into());
         }
         context.view.write(&path, new).await?;

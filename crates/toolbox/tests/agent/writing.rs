@@ -114,3 +114,66 @@ fn a_full_overlay_is_told_apart() {
     let error = session.call("write_file", json!({"file_path": "c", "content": "x"})).unwrap_err();
     assert!(matches!(error, ToolError::Quota { .. }), "{error:?}");
 }
+
+/// The bytes of a text in UTF-16 with its byte order mark.
+fn utf16(text: &str, big_endian: bool) -> Vec<u8> {
+    let units = format!("\u{feff}{text}");
+    let units = units.encode_utf16();
+    units.flat_map(|unit| if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+}
+
+#[test]
+fn utf_16_is_read_edited_searched_and_written_as_it_is_stored() {
+    for big_endian in [false, true] {
+        let base = tree(&[]);
+        base.write(&path("strings.txt"), utf16("name = \"Größe\"\r\nmore\r\n", big_endian));
+        let mut session = Session::over(Arc::new(base));
+        let read = session.ok("read_file", json!({"file_path": "strings.txt"}));
+        assert_eq!(read, "name = \"Größe\"\r\nmore\r\n");
+        let found = session.ok("grep", json!({"pattern": "Gr.ße"}));
+        assert_eq!(found.trim_end(), "strings.txt:1:name = \"Größe\"");
+        let edit = json!({"file_path": "strings.txt", "old_string": "\"Größe\"\nmore", "new_string": "\"寸法\"\nless"});
+        session.ok("edit", edit);
+        assert_eq!(session.content("strings.txt"), utf16("name = \"寸法\"\r\nless\r\n", big_endian));
+        let said = session.ok("write_file", json!({"file_path": "strings.txt", "content": "all new\n😀\n"}));
+        assert_eq!(session.content("strings.txt"), utf16("all new\r\n😀\r\n", big_endian), "{said}");
+        assert!(said.contains("UTF-16 kept"), "{said}");
+        assert!(session.overlay.change_set().diff().contains("+all new"), "a person reads the diff as text");
+        assert!(!session.overlay.change_set().summary()[0].binary);
+    }
+}
+
+#[test]
+fn no_file_gets_two_encodings() {
+    let base = tree(&[]);
+    let latin1 = b"// \xfcber\nlet a = 1;\n";
+    base.write(&path("latin1"), latin1.as_slice());
+    base.write(&path("image"), b"\x89PNG\0\0".as_slice());
+    let mut session = Session::over(Arc::new(base));
+    for (tool, args) in [
+        ("edit", json!({"file_path": "latin1", "old_string": "a = 1", "new_string": "ä = 1"})),
+        ("edit", json!({"file_path": "latin1", "old_string": "über", "new_string": "about"})),
+        ("write_file", json!({"file_path": "latin1", "content": "// über\n"})),
+        ("write_file", json!({"file_path": "image", "content": "text\n"})),
+    ] {
+        let error = session.call(tool, args).unwrap_err().to_string();
+        assert!(error.contains("not UTF-8") || error.contains("binary"), "{error}");
+    }
+    assert_eq!(session.content("latin1"), latin1);
+    session.ok("edit", json!({"file_path": "latin1", "old_string": "a = 1", "new_string": "b = 2"}));
+    assert_eq!(session.content("latin1"), b"// \xfcber\nlet b = 2;\n");
+    // Whatever is ASCII is in its encoding, too.
+    session.ok("write_file", json!({"file_path": "latin1", "content": "// about\n"}));
+    assert_eq!(session.content("latin1"), b"// about\n");
+}
+
+#[test]
+fn mixed_line_ends_stay_where_lines_stay() {
+    let base = tree(&[]);
+    base.write(&path("mixed"), "one\r\ntwo\nthree\r\n\r\nfour\n");
+    let mut session = Session::over(Arc::new(base));
+    let said =
+        session.ok("write_file", json!({"file_path": "mixed", "content": "zero\none\ntwo\n\nfour\nfive\n"}));
+    assert_eq!(session.content("mixed"), b"zero\r\none\r\ntwo\n\r\nfour\nfive\r\n", "{said}");
+    assert!(said.contains("mixed line ends kept"), "{said}");
+}
