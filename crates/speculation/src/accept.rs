@@ -223,7 +223,8 @@ pub async fn accept(
         transcript: transcript.clone(),
         ending: finished.ending.clone(),
         next: finished.next.clone(),
-        time_saved_ms: finished.cost.work_ms,
+        // What runs again saves nothing.
+        time_saved_ms: finished.cost.work_ms.saturating_sub(finished.cost.stopped_ms),
     }))
 }
 

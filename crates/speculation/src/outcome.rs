@@ -113,6 +113,10 @@ pub struct Cost {
     pub view_peak_bytes: u64,
     /// Milliseconds from the start to the end of the work, without the user's reading time.
     pub work_ms: u64,
+    /// The part of `work_ms` that a call took at which the work stopped, in milliseconds. Whoever accepts the work runs
+    /// that call again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stopped_ms: u64,
 }
 
 /// What is left of a speculation when it has ended; enough to accept it in another process.

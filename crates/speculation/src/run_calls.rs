@@ -183,7 +183,9 @@ impl TurnLoop<'_> {
                 } else {
                     let (ran, time) =
                         self.timed(self.executor.run(call, permit, self.known_file(call))).await;
-                    lock(self.progress).cost.tool_ms += millis(time);
+                    let cost = &mut lock(self.progress).cost;
+                    cost.tool_ms += millis(time);
+                    cost.stopped_ms += if ran.is_err() { millis(time) } else { 0 };
                     ran
                 };
                 lock(self.progress).cost.tool_calls += 1;

@@ -111,9 +111,11 @@ fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
     assert_eq!((finished.cost.view_ms, finished.cost.view_cpu_ms), (1_600, 2_900));
     assert_eq!(finished.cost.view_peak_bytes, 1 << 20);
     assert_eq!(finished.viewed_ms, Some(7_000));
-    let kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
+    let mut kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
     assert_eq!(kept, *finished, "a record holds all of it");
-    accepted(block_on(fixture.engine.accept(&kept)).unwrap());
+    (kept.cost.work_ms, kept.cost.stopped_ms) = (5_000, 4_000);
+    let taken = accepted(block_on(fixture.engine.accept(&kept)).unwrap());
+    assert_eq!(taken.time_saved_ms, 1_000, "what runs again saves nothing");
     assert_eq!(fixture.tree.snapshot()["src/lib.rs"], b"formatted\n");
 }
 

@@ -309,6 +309,8 @@ export interface Cost extends Usage {
   toolMs: number;
   /** Milliseconds from the start of the work to its end. */
   workMs: number;
+  /** The part of `workMs` of the call at which the work stopped, which runs again; none if it is missing. */
+  stoppedMs?: number;
 }
 
 /** What a run adds to a conversation. It is legal wherever the run was cut. */
