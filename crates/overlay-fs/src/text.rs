@@ -13,7 +13,8 @@ pub(crate) fn as_text(content: &[u8]) -> Option<&str> {
     std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
 }
 
-/// The content as a person reads it, if it is text: as [`as_text`], or UTF-16 with a byte order mark.
+/// The content as a person reads it, if it is text: as [`as_text`], or UTF-16 with a byte order mark, which is left
+/// out.
 pub(crate) fn shown_text(content: &[u8]) -> Option<Cow<'_, str>> {
     let from_bytes: fn([u8; 2]) -> u16 = match content {
         // This is also how UTF-32 begins.
@@ -22,9 +23,9 @@ pub(crate) fn shown_text(content: &[u8]) -> Option<Cow<'_, str>> {
         [0xFE, 0xFF, ..] => u16::from_be_bytes,
         _ => return as_text(content).map(Cow::Borrowed),
     };
-    let (pairs, odd) = content.as_chunks::<2>();
-    let text =
-        char::decode_utf16(pairs.iter().map(|pair| from_bytes(*pair))).collect::<Result<String, _>>().ok();
+    let (pairs, odd) = content[2..].as_chunks::<2>();
+    let units = pairs.iter().map(|pair| from_bytes(*pair));
+    let text = char::decode_utf16(units).collect::<Result<String, _>>().ok();
     text.filter(|text| odd.is_empty() && !text.contains('\0')).map(Cow::Owned)
 }
 

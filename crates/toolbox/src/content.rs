@@ -232,7 +232,7 @@ mod tests {
         let cases = [
             ("a\r\nb\nc\r\n", "a\nb\nx\nc\n", "a\r\nb\nx\r\nc\r\n"),
             ("a\r\n\nb\n\r\nc\n", "new\na\n\nb\n\nc", "new\na\r\n\nb\n\r\nc"),
-            ("a\nb\nc\r\n", "c\na\n", "c\na\n"),
+            ("a\nb\nc\r\n", "c\nx\n", "c\r\nx\n"),
             ("a\r\nb", "a\nb\nc\n", "a\r\nb\r\nc\r\n"),
             ("a\nb\n", "b\n", "b\n"),
             ("a\r\nb\n", "x\r\ny\n", "x\r\ny\n"),

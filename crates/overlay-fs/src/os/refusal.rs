@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::io;
 
 use headstart_workspace_path::WorkspacePath;
 
 use super::OsTree;
 use super::commit::folders::Folders;
 use super::disk::calls::{self, Location, Stat};
-use super::disk::system::{self, Errno};
+use super::disk::system;
 use crate::{Change, ChangeKind, EntryKind, TreeError};
 
 const OWNER_MAY_WRITE: u32 = 0o200;
@@ -68,13 +69,12 @@ impl<'a> Refusals<'a> {
             let Ok(opened) = self.folders.open(&folder) else { continue };
             match calls::may_write_folder(Location { folder: opened, name: OsStr::new(".") }) {
                 Ok(()) => drop(self.open.insert(folder)),
-                Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
+                Err(error) => {
+                    let error = io::Error::from(error);
                     let name = if folder.is_root() { "the workspace".to_owned() } else { folder.to_string() };
-                    let reason =
-                        format!("the folder {name} may not be written; change its permissions and try again");
-                    return Err(TreeError::Unsupported { path: path.clone(), reason });
+                    let message = format!("{error}: the folder {name} may not be written");
+                    return Err(TreeError::Io { path: path.clone(), message, source: Some((&error).into()) });
                 }
-                Err(error) => return Err(TreeError::io(path.clone(), &error.into())),
             }
             return Ok(());
         }
@@ -94,8 +94,10 @@ impl OsTree {
                 bytes += content.len() as u64;
             }
             if system::room(&self.root).is_some_and(|room| room < bytes) {
-                let reason = format!("the disk has no room for it ({bytes} bytes)");
-                return Err(TreeError::Unsupported { path: change.path.clone(), reason });
+                let full = io::Error::from(io::ErrorKind::StorageFull);
+                let message = format!("the disk has no room for it ({bytes} bytes)");
+                let source = Some((&full).into());
+                return Err(TreeError::Io { path: change.path.clone(), message, source });
             }
         }
         Ok(())

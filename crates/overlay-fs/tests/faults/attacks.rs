@@ -329,22 +329,26 @@ fn the_process_with_mounts() {
         "full" => {
             let old = place.snapshot();
             block_on(overlay.write(&path("changed"), b"small".to_vec())).unwrap();
-            block_on(overlay.write(&path("large"), vec![b'x'; 4 << 20])).unwrap();
+            let is_full = |error: &TreeError| matches!(error, TreeError::Io { source: Some(of), .. } if of.kind == ErrorKind::StorageFull);
+            let refused = block_on(overlay.write(&path("large"), vec![b'x'; 4 << 20])).unwrap_err();
+            assert!(is_full(&refused), "{refused:?}");
+            // There is room for each of them, and not for both.
+            for name in ["half", "other half"] {
+                block_on(overlay.write(&path(name), vec![b'x'; 700 << 10])).unwrap();
+            }
             let outcome = place.commit(&overlay.change_set());
-            assert!(
-                matches!(&outcome, Err(TreeError::Io { source: Some(of), .. }) if of.kind == ErrorKind::StorageFull),
-                "{outcome:?}"
-            );
+            assert!(outcome.as_ref().is_err_and(is_full), "{outcome:?}");
             assert_eq!(place.snapshot(), old);
-            block_on(overlay.remove(&path("large"))).unwrap();
+            block_on(overlay.remove(&path("half"))).unwrap();
+            block_on(overlay.remove(&path("other half"))).unwrap();
             assert_eq!(place.commit(&overlay.change_set()), committed());
         }
         what => {
             let inside = if what == "other" { "dir/new" } else { "dir/one" };
             let old = place.snapshot();
             block_on(overlay.write(&path("changed"), b"mine".to_vec())).unwrap();
-            block_on(overlay.write(&path(inside), b"mine".to_vec())).unwrap();
-            let outcome = place.commit(&overlay.change_set());
+            let staged = block_on(overlay.write(&path(inside), b"mine".to_vec()));
+            let outcome = staged.and_then(|()| place.commit(&overlay.change_set()));
             let told = if what == "read-only" { "dir/one" } else { "another file system" };
             assert!(matches!(&outcome, Err(error) if error.to_string().contains(told)), "{outcome:?}");
             assert_eq!(place.snapshot(), old);
@@ -411,16 +415,15 @@ fn the_process_without_privileges() {
     let changes = [("dir/one", "write"), ("dir/new", "write"), ("dir/one", "remove"), ("dir/deep", "rename")];
     for (at, what) in changes {
         let overlay = place.overlay();
-        block_on(async {
+        let staged = block_on(async {
             overlay.write(&path("changed"), b"mine".to_vec()).await.unwrap();
             match what {
-                "write" => overlay.write(&path(at), b"mine".to_vec()).await.unwrap(),
-                "remove" => overlay.remove(&path(at)).await.unwrap(),
-                _ => overlay.rename(&path(at), &path("moved")).await.unwrap(),
+                "write" => overlay.write(&path(at), b"mine".to_vec()).await,
+                "remove" => overlay.remove(&path(at)).await,
+                _ => overlay.rename(&path(at), &path("moved")).await,
             }
         });
-        let outcome = place.commit(&overlay.change_set());
-        let told = outcome.as_ref().map_err(ToString::to_string).unwrap_err();
+        let told = staged.map_err(|error| error.to_string()).unwrap_err();
         assert!(told.contains("dir") && told.contains("Permission denied"), "{what} {at}: {told}");
         assert_eq!(place.snapshot(), old, "{what} {at}");
         assert_eq!(place.stagings(), Vec::<PathBuf>::new(), "{what} {at}");
