@@ -3,7 +3,7 @@ use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{Behaviour, Declaration, built_in, ours};
 use serde_json::{Map, Value};
 
-use crate::content::{BOM, is_binary};
+use crate::content::{BOM, searchable};
 use crate::location::locate_for_write;
 use crate::replacement::replace;
 use crate::tools::text_of_page;
@@ -130,10 +130,8 @@ impl KnownFile {
 
     /// Whether all of this content was shown.
     fn shows(&self, content: &[u8]) -> bool {
-        if is_binary(content) {
-            return false;
-        }
-        let now = comparable(&String::from_utf8_lossy(content.strip_prefix(BOM).unwrap_or(content)));
+        let Some(content) = searchable(content.to_vec()) else { return false };
+        let now = comparable(&String::from_utf8_lossy(content.strip_prefix(BOM).unwrap_or(&content)));
         let whole = self.text.iter().filter(|_| self.is_whole);
         whole.chain(&self.shown).any(|known| comparable(known) == now)
     }

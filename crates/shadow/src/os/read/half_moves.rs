@@ -53,7 +53,7 @@ impl Lost {
 /// The files that are left out, as changes.
 #[derive(Default)]
 struct Candidates {
-    changes: BTreeMap<WorkspacePath, (Option<Base>, ChangeKind)>,
+    changes: BTreeMap<WorkspacePath, (Option<Base>, (ChangeKind, Option<u32>))>,
     unchanged: BTreeSet<WorkspacePath>,
     bytes: u64,
 }
@@ -93,9 +93,9 @@ impl Reader<'_> {
         if self.back.torn.is_some() {
             return Ok(Settled::new());
         }
-        for (path, (base, kind)) in brought {
+        for (path, (base, change)) in brought {
             self.back.brought.push(path.clone());
-            self.change(path, base, kind)?;
+            self.change(path, base, change)?;
         }
         Ok(self.settled(lost))
     }
@@ -149,9 +149,9 @@ impl Reader<'_> {
             match self.as_change(file, room)? {
                 AsChange::Impossible => {}
                 AsChange::Unchanged => drop(candidates.unchanged.insert(file.path.clone())),
-                AsChange::Change(base, kind) => {
-                    candidates.bytes += size(&kind);
-                    candidates.changes.insert(file.path.clone(), (base, kind));
+                AsChange::Change(base, change) => {
+                    candidates.bytes += size(&change.0);
+                    candidates.changes.insert(file.path.clone(), (base, change));
                 }
             }
         }
@@ -167,7 +167,8 @@ impl Reader<'_> {
         written: &[WrittenFiles],
         still: &BTreeSet<&WorkspacePath>,
     ) -> Option<Torn> {
-        let kinds = brought.iter().filter_map(|path| candidates.changes.get(*path)).map(|(_, kind)| kind);
+        let kinds =
+            brought.iter().filter_map(|path| candidates.changes.get(*path)).map(|(_, (kind, _))| kind);
         let copied: BTreeSet<_> = kinds.filter_map(key).collect();
         let lost: Vec<_> =
             lost.iter().filter(|lost| lost.is_unsafe() && !copied.contains(&lost.key())).collect();
@@ -246,7 +247,7 @@ impl Candidates {
 
     fn has_content(&self, path: &WorkspacePath, hashes: &BTreeSet<ContentHash>) -> bool {
         let change = self.changes.get(path);
-        change.and_then(|(_, kind)| key(kind)).is_some_and(|(_, hash)| hashes.contains(&hash))
+        change.and_then(|(_, (kind, _))| key(kind)).is_some_and(|(_, hash)| hashes.contains(&hash))
     }
 }
 

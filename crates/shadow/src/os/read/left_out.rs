@@ -79,7 +79,7 @@ pub(super) enum AsChange {
     /// The disk has the same.
     Unchanged,
     /// This change.
-    Change(Option<Base>, ChangeKind),
+    Change(Option<Base>, (ChangeKind, Option<u32>)),
     /// A change set cannot express it.
     Impossible,
 }
@@ -164,19 +164,19 @@ impl Reader<'_> {
         let is_unseen = self.from.original.is_copy() && !self.from.original.holds_unread(path);
         let is_same = |is: &dyn Fn(&Base) -> bool| base.as_ref().is_some_and(is);
         Ok(match found {
-            Found::File { content, executable, .. }
-                if is_same(&|base| base.is_file(&content, executable)) =>
-            {
+            Found::File { content, mode, .. } if is_same(&|base| base.is_file(&content, mode)) => {
                 AsChange::Unchanged
             }
             Found::Link { target } if is_same(&|base| base.is_link(&target)) => AsChange::Unchanged,
             Found::File { .. } | Found::Link { .. } if is_unseen && base.is_some() => AsChange::Impossible,
-            Found::File { content, executable, .. } => {
-                let content = content.into();
-                AsChange::Change(base, ChangeKind::Write { content, executable, moved_from: None })
+            Found::File { content, mode, .. } => {
+                let executable = mode & 0o100 != 0;
+                let kind = ChangeKind::Write { content: content.into(), executable, moved_from: None };
+                let mode = self.given_bits(path, base.as_ref(), mode);
+                AsChange::Change(base, (kind, mode))
             }
             Found::Link { target } if !leads_out(&target, path.names().count() - 1) => {
-                AsChange::Change(base, ChangeKind::Link { target, moved_from: None })
+                AsChange::Change(base, (ChangeKind::Link { target, moved_from: None }, None))
             }
             Found::Whiteout | Found::Folder { .. } => AsChange::Unchanged,
             Found::Link { .. } | Found::Other(_) => AsChange::Impossible,
