@@ -74,6 +74,7 @@ impl Server {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table, one entry for each behaviour of a server")]
 async fn serve(
     stream: TcpStream,
     behaves: ServerBehaviour,

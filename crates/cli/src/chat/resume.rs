@@ -12,6 +12,12 @@ impl Chat {
     pub(super) fn say_restored(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
         if !self.display.has_person() {
+            // A script has read what was said, but not what is wrong with it now.
+            for item in &view.items {
+                if let Item::Trouble { text } = &**item {
+                    self.display.say(text, Style::Removed)?;
+                }
+            }
             self.shown.skip(view.items.len());
             return Ok(());
         }

@@ -116,7 +116,8 @@ fn stage(status: &str) -> String {
 
 /// The line with words in place of the signs that the screen uses.
 fn in_words(line: &str) -> String {
-    let words = [("✓ ", "done: "), ("✗ ", "failed: "), ("– ", "not run: "), ("! ", ""), ("● ", "runs ")];
+    let words =
+        [("✓ ", "done: "), ("✗ ", "failed: "), ("– ", "did not finish: "), ("! ", ""), ("● ", "runs ")];
     let known = words.iter().find_map(|(sign, word)| Some((line.strip_prefix(sign)?, word)));
     let (rest, word) = known.unwrap_or((line, &""));
     format!("{word}{}", rest.replace(" · ", ", "))

@@ -176,5 +176,6 @@ async fn ask(environment: &BTreeMap<OsString, OsString>) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod attacks;

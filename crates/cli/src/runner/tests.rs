@@ -123,14 +123,10 @@ async fn what_git_needs_is_looked_at_before_a_command_runs() {
     fs::create_dir_all(root.path().join(".git/info")).unwrap();
     fs::write(root.path().join(".git/info/attributes"), "* filter=x").unwrap();
     assert_eq!(run(root.path(), request("echo ran")).await.unwrap().output, "ran\n");
-    let needs = |version, folder, hides| {
-        let git = json!({ "version": version, "folders": [folder], "hides": [hides] });
-        hardened("echo ran", json!({ "environment": {}, "git": git }))
-    };
-    let refused = run(root.path(), needs([2, 0], ".", "info/attributes")).await.unwrap_err().to_string();
+    let git = json!({ "version": [2, 0], "folders": ["."], "hides": ["info/attributes"] });
+    let needs = hardened("echo ran", json!({ "environment": {}, "git": git }));
+    let refused = run(root.path(), needs).await.unwrap_err().to_string();
     assert!(refused.contains(".git/info/attributes may name programs"), "{refused}");
-    let refused = run(root.path(), needs([9999, 0], ".", "x")).await.unwrap_err().to_string();
-    assert!(refused.contains("only from 9999.0 on"), "{refused}");
 }
 
 #[tokio::test]

@@ -339,7 +339,7 @@ fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
     chat.send("prompt 3\r");
     chat.wait_for("ahead – held back · battery power · /background always");
     chat.send("/background always\r");
-    chat.wait_for("only the caps limit what it costs");
+    chat.wait_for("only the caps limit");
     chat.wait_until_gone("held back");
     assert_eq!(server.count(&RequestKind::Question), asked);
     assert_eq!(turn(&mut chat, "prompt 4"), (true, true));

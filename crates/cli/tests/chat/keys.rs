@@ -138,7 +138,8 @@ fn esc_interrupts_and_what_is_typed_and_queued_stays() {
     chat.wait_for_row("> half a th");
     chat.send("\x1b");
     chat.wait_for("interrupted");
-    chat.wait_for("> begin\n  next one\n  half a th");
+    // The prompt has its answer, a call that was cut off, so it is not in the line again.
+    chat.wait_for("> next one\n  half a th");
     chat.wait_for_processes(1);
     chat.send("\x03");
     chat.leave();

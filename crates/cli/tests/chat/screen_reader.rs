@@ -71,9 +71,10 @@ fn ctrl_c_interrupts_the_turn_and_what_was_queued_waits_in_the_prompt() {
     chat.wait_for("next: and then");
     chat.send("\x03");
     chat.wait_for("interrupted");
-    chat.wait_for("In the prompt: begin and then. Enter alone sends it");
+    chat.wait_for("tool: did not finish: shell sleep 9");
+    chat.wait_for("In the prompt: and then. Enter alone sends it");
     chat.send("\n");
-    chat.wait_for("you: begin\nand then");
+    chat.wait_for("you: and then");
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
 }

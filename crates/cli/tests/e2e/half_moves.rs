@@ -10,7 +10,7 @@ fn project() -> Session {
     session
         .write("project/.gitignore", "*.gz\nlocal.db\nstore/\n")
         .write("project/Makefile", "")
-        .write("project/table.csv", &"1,2,3\n".repeat(400))
+        .write("project/table.csv", "1,2,3\n".repeat(400))
         .write("project/only.txt", "my only copy\n");
     session.git(&["init", "-q"]);
     session

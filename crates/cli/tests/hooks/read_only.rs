@@ -187,7 +187,7 @@ fn the_hook_is_silent_where_git_would_not_run_hardened() {
     // As `git init --separate-git-dir` leaves it.
     let project = session.workspace();
     std::fs::rename(project.join(".git"), session.home().join("apart")).unwrap();
-    session.write("project/.git", &format!("gitdir: {}\n", session.home().join("apart").display()));
+    session.write("project/.git", format!("gitdir: {}\n", session.home().join("apart").display()));
     silent("lies outside the workspace");
     let run = session.run(&["run", "--read-only", "--", "git log -1"]);
     assert_eq!(run.code, Some(125), "{run}");

@@ -66,8 +66,8 @@ impl UnindexedSearch<'_> {
             }
             looked += 1;
             bytes += seen.len;
-            let Ok(content) = self.call_view.tree.read(&path).await else { continue };
-            let Some(text) = searchable(content) else { continue };
+            let Ok(bytes_read) = self.call_view.tree.read(&path).await else { continue };
+            let Some(text) = searchable(bytes_read) else { continue };
             let searched = if ignores_case { text.to_ascii_lowercase() } else { text.clone() };
             let there = finders.iter().filter(|finder| finder.find(&searched).is_some()).count();
             if 0 < there {

@@ -202,15 +202,13 @@ impl<'a> Report<'a> {
             return ControlFlow::Break(());
         }
         self.bytes += metadata.len;
-        match self.context.view.read(path).await {
-            Ok(content) => match searchable(content) {
-                None => ControlFlow::Continue(()),
-                Some(text) => self.search_file(path, &text),
-            },
-            Err(_) => {
-                self.unreadable += 1;
-                ControlFlow::Continue(())
-            }
+        let Ok(content) = self.context.view.read(path).await else {
+            self.unreadable += 1;
+            return ControlFlow::Continue(());
+        };
+        match searchable(content) {
+            None => ControlFlow::Continue(()),
+            Some(text) => self.search_file(path, &text),
         }
     }
 

@@ -9,7 +9,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use super::Reader;
 use super::below::Base;
-use super::left_out::{AsChange, Purpose, WrittenFile, WrittenFiles};
+use super::left_out::{AsChange, KindAndBits, Purpose, WrittenFile, WrittenFiles};
 use crate::{NotStagedReason, ShadowError};
 
 /// How many of the files that are left out may become part of the change set, and their bytes.
@@ -29,6 +29,10 @@ pub(in crate::os) type Carrier = (WorkspacePath, Key);
 type Key = (bool, ContentHash);
 
 /// A content of the workspace that is not at its path any more, nor at another one of the change set.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says another thing of the file, and any of them go together"
+)]
 struct Lost {
     path: WorkspacePath,
     content: Content,
@@ -53,7 +57,7 @@ impl Lost {
 /// The files that are left out, as changes.
 #[derive(Default)]
 struct Candidates {
-    changes: BTreeMap<WorkspacePath, (Option<Base>, (ChangeKind, Option<u32>))>,
+    changes: BTreeMap<WorkspacePath, (Option<Base>, KindAndBits)>,
     unchanged: BTreeSet<WorkspacePath>,
     bytes: u64,
 }

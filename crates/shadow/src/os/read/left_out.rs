@@ -74,12 +74,15 @@ pub(super) struct WrittenFiles {
     pub(super) is_whole: bool,
 }
 
+/// What a change does, and the permission bits that it gives.
+pub(super) type KindAndBits = (ChangeKind, Option<u32>);
+
 /// What a written file would be as a change.
 pub(super) enum AsChange {
     /// The disk has the same.
     Unchanged,
     /// This change.
-    Change(Option<Base>, (ChangeKind, Option<u32>)),
+    Change(Option<Base>, KindAndBits),
     /// A change set cannot express it.
     Impossible,
 }

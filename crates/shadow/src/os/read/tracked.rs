@@ -1,5 +1,6 @@
 //! Which paths git tracks, from the index of a repository.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -77,9 +78,12 @@ impl Tracked {
 
     /// Whether git has exactly this content for the path, so that it can be got back.
     pub(super) fn has_content(&self, path: &WorkspacePath, content: &Content) -> bool {
-        let object = self.entry(path).map(|entry| entry.object.iter());
-        let id = object.map(|bytes| bytes.map(|byte| format!("{byte:02x}")).collect::<String>());
-        id.is_some_and(|id| id == content.git_object_id())
+        let Some(entry) = self.entry(path) else { return false };
+        let mut id = String::new();
+        for byte in &entry.object {
+            write!(id, "{byte:02x}").expect("works because a string takes all");
+        }
+        id == content.git_object_id()
     }
 
     /// Whether something in this folder is tracked.
