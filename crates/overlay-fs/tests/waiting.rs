@@ -231,12 +231,12 @@ fn a_call_that_fails_leaves_all_or_nothing() {
     let mut failed = 0;
     for at in 0.. {
         let place = Place::new();
-        failpoints::arm(move |point| if point.number == at { FailAction::Fail(5) } else { FailAction::GoOn });
         let tree = place.tree();
         let overlay = Overlay::new(tree.clone(), Quota::default());
         block_on(overlay.write(&path("text"), b"ONE\ntwo\nthree\n".to_vec())).unwrap();
         block_on(overlay.write(&path("new/large"), large())).unwrap();
         let changes = overlay.change_set();
+        failpoints::arm(move |point| if point.number == at { FailAction::Fail(5) } else { FailAction::GoOn });
         let _ = block_on(tree.prepare(&changes));
         let outcome = block_on(place.tree().commit(&changes, CommitOptions::default()));
         let reached = failpoints::disarm();
