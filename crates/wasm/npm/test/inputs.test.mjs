@@ -178,8 +178,8 @@ test("what the model and the developer's commands give is told in the same words
   const gives = (event) => engine({ model: { async *stream() { yield event; } } }).speculate({ messages: [] }, "go").finished;
   const cases = [
     [{ type: "usage", usage: { inputTokens: "x" } }, /usage\.inputTokens: must be a whole number, 0 or more, and is "x"$/],
-    [{ type: "finished", reason: 1 }, /reason: must be one of "stop", "length", "contentFilter", and is 1$/],
-    [{ type: "finished", reason: "end" }, /reason: must be one of "stop", "length", "contentFilter", and is "end"$/],
+    [{ type: "finished", reason: 1 }, /reason: must be one of "stop", "length", "contentFilter", "writtenCall", and is 1$/],
+    [{ type: "finished", reason: "end" }, /reason: must be one of "stop", "length", "contentFilter", "writtenCall", and is "end"$/],
     [7, /event: must be an object, and is 7$/],
   ];
   for (const [event, message] of cases) {

@@ -68,7 +68,8 @@ test("a command that starts git runs once the machine was looked at", async () =
   const refused = [
     [machine({ ".git/info/attributes": "* filter=x" }), /attributes may name programs/],
     [machine({ ".git/config": "[core]\nworktree = /" }), /core\.worktree/],
-    [machine({}, [2, 44]), /only from 2\.45 on/],
+    [machine({}, [2, 33]), /only from 2\.34 on/],
+    [machine({ ".git/config": '[remote "x"]\npromisor = true' }, [2, 44]), /git 2\.45 can/],
     [() => "unknown", /no git here/],
     [() => undefined, /no git here/],
     [undefined, /no git here/],
