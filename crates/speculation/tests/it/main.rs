@@ -10,6 +10,7 @@ mod differential;
 mod engine;
 mod foreground;
 mod items;
+mod left_out;
 mod limits;
 mod repeated;
 mod same_history;

@@ -1,12 +1,12 @@
-import changelog from "../../../../crates/cli/assets/demo/project/CHANGELOG.md";
-import readme from "../../../../crates/cli/assets/demo/project/README.md";
-import pyproject from "../../../../crates/cli/assets/demo/project/pyproject.toml";
-import test from "../../../../crates/cli/assets/demo/project/tests/test_counter.py";
-import init from "../../../../crates/cli/assets/demo/project/wordcount/__init__.py";
-import counter from "../../../../crates/cli/assets/demo/project/wordcount/counter.py";
+import changelog from "./project/CHANGELOG.md";
+import readme from "./project/README.md";
+import pyproject from "./project/pyproject.toml";
+import test from "./project/tests/test_counter.py";
+import init from "./project/wordcount/__init__.py";
+import counter from "./project/wordcount/counter.py";
 import type { Recording } from "headstart";
 
-/** The sample project, which is that of `headstart demo`. */
+/** The sample project. */
 export const PROJECT: Record<string, string> = {
   "CHANGELOG.md": changelog,
   "README.md": readme,

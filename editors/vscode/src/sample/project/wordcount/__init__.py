@@ -1,0 +1,3 @@
+from .counter import count
+
+__all__ = ["count"]
