@@ -1,5 +1,4 @@
 //! What a command of work ahead wrote where an accept does not reach.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{LeftOut, Torn};
