@@ -67,36 +67,50 @@ pub(super) fn apply(
     draft: &str,
 ) -> Result<(), GitError> {
     let folder = folder::open(&at.folder)?;
-    if !write_draft(git, at, &folder, index, direction, draft)? {
+    let home = private_folder()?;
+    let own = without_filters(at, &folder, home.path())?;
+    let own = own.with_index(at.folder.join(draft));
+    if !write_draft(git, &own, &folder, index, direction, draft)? {
         return remove_if_there(&folder, draft);
     }
-    // Without this note git reads the files again later, and nothing is lost.
-    let _ = refresh(git, at, draft);
+    // This notes which files are as they were written, so that git need not read them later. That some differ is not a
+    // failure, and without the note nothing is lost.
+    let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
+    let _ = git.try_ask(&own, "update-index", &options, b"");
     folder.rename(draft, &folder, "index").map_err(folder::io_error("index"))
 }
 
-/// Notes in the draft which files are as they were written, so that git need not read them later. That some differ is
-/// not a failure.
-///
-/// For this git reads the files of the work tree, through the filters that their attributes name. So it works from a
-/// repository whose configuration we wrote and which defines none; only a git from 2.41 on could be kept from the
-/// attributes.
-fn refresh(git: &Git, at: &RepositoryPaths, draft: &str) -> Result<(), GitError> {
+fn private_folder() -> Result<tempfile::TempDir, GitError> {
     let io = |source| GitError::Io { path: std::env::temp_dir().display().to_string(), source };
-    let home = tempfile::Builder::new().prefix("git-").tempdir().map_err(io)?;
-    super::private::write(&folder::open(home.path())?, "HEAD", b"ref: refs/heads/main\n")?;
+    tempfile::Builder::new().prefix("git-").tempdir().map_err(io)
+}
+
+/// A repository with the objects and the work tree of another, under a configuration that we wrote.
+///
+/// A git that writes an index reads files of the work tree which may have changed in the moment of the last write, and
+/// a refresh reads more of them: through the filters that attributes name and the configuration defines. Here none is
+/// defined; only a git from 2.41 on could be kept from the attributes, and none from those in `info/attributes`.
+fn without_filters(at: &RepositoryPaths, folder: &Dir, home: &Path) -> Result<RepositoryPaths, GitError> {
+    super::private::write(&folder::open(home)?, "HEAD", b"ref: refs/heads/main\n")?;
     let layout = Layout { format: at.format, is_reftable: false };
-    let own = super::private::make(home.path(), layout, &at.folder.join("objects"))?;
-    let own = RepositoryPaths { work_tree: at.work_tree.clone(), ..own };
-    let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
-    git.try_ask(&own.with_index(at.folder.join(draft)), "update-index", &options, b"").map(drop)
+    let own = super::private::make(home, layout, &at.folder.join("objects"))?;
+    // Git looks in its own folder for the part of an index that several share.
+    for entry in folder.entries().map_err(folder::io_error(""))? {
+        let name = entry.map_err(folder::io_error(""))?.file_name();
+        if name.as_encoded_bytes().starts_with(b"sharedindex.") {
+            let failed = folder::io_error("sharedindex");
+            std::os::unix::fs::symlink(at.folder.join(&name), home.join(&name)).map_err(failed)?;
+        }
+    }
+    Ok(RepositoryPaths { work_tree: at.work_tree.clone(), ..own })
 }
 
 /// Has git check the paths: it refuses those that lead into `.git` or out of the work tree.
 pub(super) fn check(git: &Git, at: &RepositoryPaths, index: &Index) -> Result<(), GitError> {
     let folder = folder::open(&at.folder)?;
-    write_draft(git, at, &folder, index, Direction::Apply, DRAFT)?;
-    let there = entries(git, &at.with_index(at.folder.join(DRAFT)))?;
+    let at = at.with_index(at.folder.join(DRAFT));
+    write_draft(git, &at, &folder, index, Direction::Apply, DRAFT)?;
+    let there = entries(git, &at)?;
     remove_if_there(&folder, DRAFT)?;
     // Git skips the paths that it refuses, so they are missing from the result.
     let is_there = |entry: &&IndexEntry| there.get(&entry.path).cloned().flatten() == entry.new;
@@ -109,7 +123,7 @@ pub(super) fn check(git: &Git, at: &RepositoryPaths, index: &Index) -> Result<()
     }
 }
 
-/// Writes the new index under the name of a draft; `false` if there is nothing to change.
+/// Writes the new index under the name of a draft, which is the index of `at`; `false` if there is nothing to change.
 fn write_draft(
     git: &Git,
     at: &RepositoryPaths,
@@ -122,14 +136,13 @@ fn write_draft(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         read => Some(read.map_err(folder::io_error("index"))?),
     };
-    let of_draft = at.with_index(at.folder.join(draft));
     remove_if_there(folder, draft)?;
     remove_if_there(folder, &format!("{draft}.lock"))?;
     if let Some(old) = &old {
         super::private::write(folder, draft, old)?;
     }
     let is_as_before = direction == Direction::Apply && old.as_deref().map(ContentHash::of) == index.base;
-    let there = if is_as_before { None } else { Some(entries(git, &of_draft)?) };
+    let there = if is_as_before { None } else { Some(entries(git, at)?) };
     let mut input = Vec::new();
     for entry in &index.entries {
         let (from, to) = match direction {
@@ -147,7 +160,7 @@ fn write_draft(
     if input.is_empty() {
         return Ok(false);
     }
-    git.ask(&of_draft, "update-index", &["update-index", "-z", "--index-info"], &input)?;
+    git.ask(at, "update-index", &["update-index", "-z", "--index-info"], &input)?;
     Ok(true)
 }
 

@@ -26,7 +26,9 @@ pub(super) fn make(path: &Path, layout: Layout, behind: &Path) -> Result<Reposit
             git.create_dir(name).map_err(folder::io_error(name))?;
         }
     }
-    let mut config = String::from("[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n");
+    let mut config = String::from("[core]\n\trepositoryformatversion = 1\n\tbare = false\n");
+    // An index that is written here is used elsewhere, so it is whole.
+    config.push_str("\tsplitIndex = false\n[extensions]\n");
     if layout.format == ObjectFormat::Sha256 {
         config.push_str("\tobjectformat = sha256\n");
     }

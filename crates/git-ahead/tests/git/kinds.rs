@@ -112,3 +112,24 @@ fn a_shallow_clone_takes_commits() {
     clone.accepted(&work);
     assert_eq!(clone.git(&["log", "--format=%s"]), "third\nsecond\n");
 }
+
+/// An index in two files, one of which several indexes share, is read and written as a whole one.
+#[test]
+fn a_split_index_takes_commits() {
+    let world = World::new();
+    world.git(&["config", "core.splitIndex", "true"]);
+    world.git(&["update-index", "--split-index"]);
+    let shared = || {
+        let names = fs::read_dir(world.user().join(".git")).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("sharedindex.")).count()
+    };
+    assert_eq!(shared(), 1);
+    let before = world.seen();
+    let work = world
+        .work("echo more >> a.txt; git add a.txt; echo new > new.txt; git add new.txt; git commit -qm x");
+    world.accepted(&work);
+    assert_eq!(world.status(), "");
+    assert_eq!(world.git(&["ls-files"]), "a.txt\nnew.txt\nsrc/b.txt\n");
+    assert!(matches!(world.undo(&work), Ok(headstart_overlay_fs::UndoOutcome::Undone { .. })));
+    assert_eq!(world.seen(), before);
+}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, SystemTime};
 
 use crate::world::World;
 
@@ -72,6 +73,9 @@ fn neither_hooks_nor_configuration_nor_attributes_start_a_program() {
         )
         .unwrap();
     }
+    // Git reads the files that are as new as its index when it writes the next one.
+    let index = fs::File::options().write(true).open(world.user().join(".git/index")).unwrap();
+    index.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
     let accepted = world.accept(&work).unwrap();
     assert!(matches!(accepted, headstart_overlay_fs::CommitOutcome::Committed(_)));
     assert!(!ran.exists(), "{}", fs::read_to_string(&ran).unwrap_or_default());
