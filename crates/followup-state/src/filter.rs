@@ -39,7 +39,7 @@ const RULES: &[(FilterReason, Rule)] = &[
     (FilterReason::ErrorMessage, shape::is_error_message),
     (FilterReason::PrefixedLabel, shape::has_label),
     (FilterReason::Quoted, shape::is_quoted),
-    (FilterReason::NotACommand, shape::is_broken_command),
+    (FilterReason::NotACommand, shape::begins_with_sign),
     (FilterReason::TooFewWords, length::has_too_few_words),
     (FilterReason::TooManyWords, length::has_too_many_words),
     (FilterReason::TooLong, length::is_too_long),
@@ -61,20 +61,20 @@ const RULES: &[(FilterReason, Rule)] = &[
 /// | `empty` | nothing but white space | |
 /// | `control_chars` | C0, DEL, C1, line and paragraph separators | |
 /// | `invisible_chars` | bidi controls, zero-width, private-use, non-characters, fillers | a joiner is fine inside an emoji and between Arabic or Indic letters; a variation selector after the character it selects |
-/// | `destructive` | commands and orders that destroy | quotes, case, spacing and look-alike letters do not hide one; holds for slash commands too |
+/// | `destructive` | commands and orders that destroy | quotes, case, spacing and look-alike letters do not hide one |
 /// | `done` | "done" | and its like in Chinese, Japanese and Korean, as in every rule below |
 /// | `meta_text` | "nothing found", "no suggestion…", "silence" | |
 /// | `meta_wrapped` | the whole text in brackets | |
 /// | `error_message` | "api error: …" and four more | |
 /// | `prefixed_label` | `Suggestion: …` | conventional commits (`fix: …`) and tools (`npm: …`) are no labels |
 /// | `quoted` | the whole text in quotes, or one half of a pair | |
-/// | `not_a_command` | "/", "//", "/etc/passwd" | a slash command (slash, letter, word characters, dashes, colons, then arguments) skips all rules below but `too_long` and addresses |
+/// | `not_a_command` | a text that begins with `/`, `!`, `@` or `?` | as a prompt it would be a command, a mention or a request for help, and only the user gives those |
 /// | `too_few_words` | one word, unless it is an order ("yes.", "commit!") | in scripts other than Latin any word of two letters that is no mere hesitation; Chinese, Japanese, Korean, Thai and their like: two characters |
 /// | `too_many_words` | over 12 words, 30 CJK or 40 Thai (Lao, Khmer, Burmese, Tibetan) characters | mixed texts: each part has its own limit |
 /// | `too_long` | 100 characters | combining marks do not count |
 /// | `multiple_sentences` | a sentence end and another sentence | titles, initials, versions and list numbers end nothing |
 /// | `question` | a question mark at the end of a word, or the form of a question | |
-/// | `has_formatting` | asterisk, backtick, heading, list mark, HTML, link, a mention of an address (`@https://…`) | the last holds for slash commands too: whoever takes the suggestion would fetch it |
+/// | `has_formatting` | asterisk, backtick, heading, list mark, HTML, link, a mention of an address (`@https://…`) | whoever takes the suggestion would fetch it |
 /// | `evaluative` | a clause that praises or thanks | a praise word inside an order is fine |
 /// | `ai_voice` | "let me…", "I'll…", "here's…" | |
 pub fn filter(text: &str) -> Result<Suggestion, FilterReason> {
@@ -93,19 +93,7 @@ pub fn filter(text: &str) -> Result<Suggestion, FilterReason> {
     }
 
     let reading = Reading::new(text);
-    if shape::is_slash_command(text) {
-        let rules: [(FilterReason, Rule); 3] = [
-            (FilterReason::Destructive, destructive::is_destructive),
-            (FilterReason::HasFormatting, shape::mentions_address),
-            (FilterReason::TooLong, length::is_too_long),
-        ];
-        return judge(&reading, &rules);
-    }
-    judge(&reading, RULES)
-}
-
-fn judge(reading: &Reading<'_>, rules: &[(FilterReason, Rule)]) -> Result<Suggestion, FilterReason> {
-    match rules.iter().find(|(_, hits)| hits(reading)) {
+    match RULES.iter().find(|(_, hits)| hits(&reading)) {
         Some((reason, _)) => Err(*reason),
         None => Ok(Suggestion::from_filtered(reading.text)),
     }

@@ -46,8 +46,8 @@ reasons! {
     PrefixedLabel, "prefixed_label", "the text begins with a label";
     /// The whole text in quotes.
     Quoted, "quoted", "the text is in quotes";
-    /// Begins with a slash and is no slash command.
-    NotACommand, "not_a_command", "the text begins with a slash and is no slash command";
+    /// Begins with a sign by which a prompt becomes a command or a mention.
+    NotACommand, "not_a_command", "the text begins with a sign of a command (/, !, @ or ?)";
     /// One word that is no order, or no word at all.
     TooFewWords, "too_few_words", "the text has too few words";
     /// More than twelve words, or too many characters of a script without spaces.

@@ -117,18 +117,10 @@ fn is_known_label(head: &str) -> bool {
     all && noun
 }
 
-/// A slash, a letter, word characters, dashes and colons, then the end or arguments.
-pub(super) fn is_slash_command(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix('/') else { return false };
-    let name = rest.split(char::is_whitespace).next().unwrap_or_default();
-    name.starts_with(char::is_alphabetic)
-        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ':'))
-        && !name.ends_with(':')
-}
-
-/// Whether the text begins with a slash without being a slash command (the caller has handled those).
-pub(super) fn is_broken_command(reading: &Reading<'_>) -> bool {
-    reading.folded.starts_with('/')
+/// Whether a prompt of this text would be something else than a prompt: a command of the agent, a command of the shell,
+/// a mention or a request for help. A model must not choose those.
+pub(super) fn begins_with_sign(reading: &Reading<'_>) -> bool {
+    reading.folded.starts_with(['/', '!', '@', '?'])
 }
 
 pub(super) fn has_formatting(reading: &Reading<'_>) -> bool {
@@ -143,7 +135,7 @@ pub(super) fn has_formatting(reading: &Reading<'_>) -> bool {
 
 /// Whether the text mentions a web address: whoever takes the suggestion would fetch it, and only the user may choose
 /// what is requested from the web.
-pub(super) fn mentions_address(reading: &Reading<'_>) -> bool {
+fn mentions_address(reading: &Reading<'_>) -> bool {
     ["@https:", "@http:"].iter().any(|mention| reading.folded.as_str().contains(mention))
 }
 

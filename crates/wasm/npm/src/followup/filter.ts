@@ -4,7 +4,7 @@ import { isDestructive } from "./destructive.js";
 import { hasTooFewWords, hasTooManyWords, isTooLong } from "./length.js";
 import { type Reading, read } from "./reading.js";
 import { hasSeveralSentences } from "./sentence.js";
-import { hasFormatting, hasLabel, isBrokenCommand, isDone, isErrorMessage, isMetaText, isQuoted, isSlashCommand, isWrapped, mentionsAddress } from "./shape.js";
+import { beginsWithSign, hasFormatting, hasLabel, isDone, isErrorMessage, isMetaText, isQuoted, isWrapped } from "./shape.js";
 import { isAssistant, isPraise, isQuestion } from "./speech.js";
 import { REASONS, maxBytes } from "./tables.js";
 
@@ -19,7 +19,7 @@ const RULES: Rules = [
   ["error_message", isErrorMessage],
   ["prefixed_label", hasLabel],
   ["quoted", isQuoted],
-  ["not_a_command", isBrokenCommand],
+  ["not_a_command", beginsWithSign],
   ["too_few_words", hasTooFewWords],
   ["too_many_words", hasTooManyWords],
   ["too_long", isTooLong],
@@ -30,12 +30,6 @@ const RULES: Rules = [
   ["ai_voice", isAssistant],
 ];
 
-const RULES_OF_COMMANDS: Rules = [
-  ["destructive", isDestructive],
-  ["has_formatting", mentionsAddress],
-  ["too_long", isTooLong],
-];
-
 /** The text without the white space around it, or the code of the rule that refuses it. */
 export function filter(given: string): { suggestion: string } | { reason: string } {
   const text = trim(given);
@@ -44,7 +38,7 @@ export function filter(given: string): { suggestion: string } | { reason: string
   if (/[\p{Cc}\u2028\u2029]/u.test(text)) return { reason: "control_chars" };
   if (hasInvisible([...text])) return { reason: "invisible_chars" };
   const reading = read(text);
-  const hit = (isSlashCommand(text) ? RULES_OF_COMMANDS : RULES).find(([, hits]) => hits(reading));
+  const hit = RULES.find(([, hits]) => hits(reading));
   return hit === undefined ? { suggestion: text } : { reason: hit[0] };
 }
 

@@ -1,6 +1,6 @@
 // Rules about the outer form of a text: what it is wrapped in, begins with, is marked up with.
 import {
-  anyOfThese, isAlphabetic, isAlphanumeric, isAscii, isAsciiDigit, isAsciiLetter, isLatin, isNotAlphanumeric, isNumeric, trim, trimEnd, trimStart,
+  anyOfThese, isAlphabetic, isAscii, isAsciiDigit, isAsciiLetter, isLatin, isNotAlphanumeric, isNumeric, trim, trimEnd, trimStart,
 } from "./characters.js";
 import { containsPhrase, edgeTrimmed, startsWithPhrase, words } from "./clause.js";
 import type { Reading } from "./reading.js";
@@ -79,19 +79,12 @@ function isKnownLabel(head: string): boolean {
   return all.some((word) => has(ENGLISH.labelNouns, word)) && all.every((word) => has(ENGLISH.labelNouns, word) || has(ENGLISH.labelAdjectives, word));
 }
 
-/** A slash, a letter, word characters, dashes and colons, then the end or arguments. */
-export function isSlashCommand(text: string): boolean {
-  if (!text.startsWith("/")) return false;
-  const name = text.slice(1).split(/\p{White_Space}/u)[0] ?? "";
-  return isAlphabetic(name) && [...name].every((c) => isAlphanumeric(c) || "_-:".includes(c)) && !name.endsWith(":");
-}
-
 /**
- * Whether it looks like a broken slash command. Real slash commands are filtered out before, so what begins with a
- * slash here is not one.
+ * Whether a prompt of this text would be something else than a prompt: a command of the agent, a command of the shell, a
+ * mention or a request for help. A model must not choose those.
  */
-export function isBrokenCommand({ folded }: Reading): boolean {
-  return folded.startsWith("/");
+export function beginsWithSign({ folded }: Reading): boolean {
+  return /^[/!@?]/.test(folded);
 }
 
 export function hasFormatting(reading: Reading): boolean {
@@ -100,7 +93,7 @@ export function hasFormatting(reading: Reading): boolean {
 }
 
 /** Whether an address of the web is mentioned: if the suggestion was taken, the address would be fetched. */
-export function mentionsAddress({ folded }: Reading): boolean {
+function mentionsAddress({ folded }: Reading): boolean {
   return folded.includes("@https:") || folded.includes("@http:");
 }
 
