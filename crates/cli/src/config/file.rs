@@ -19,7 +19,7 @@ use super::limits::LimitField;
 use super::per_model::ModelTable;
 use super::requests::RequestField;
 use super::shadow::ShadowTable;
-use super::source::{Located, Source};
+use super::source::{Located, Owner, Source};
 use super::tool_servers::Tables;
 use super::tools::ToolsTable;
 use super::web::WebTable;
@@ -44,7 +44,7 @@ struct Fields {
     deny_defaults: Option<Spanned<bool>>,
     policy: Vec<Spanned<PolicyRule>>,
     rules: Option<bool>,
-    sessions: Option<bool>,
+    sessions: Option<Spanned<bool>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
     at_boundary: Option<Spanned<String>>,
@@ -110,8 +110,8 @@ struct LimitFields {
 }
 
 /// Reads the file at `path`; `None` if there is no file.
-pub(super) fn read(path: &Path) -> Result<Option<File>, CliError> {
-    let Some(source) = Source::read(path)? else { return Ok(None) };
+pub(super) fn read(path: &Path, owner: Owner) -> Result<Option<File>, CliError> {
+    let Some(source) = Source::read(path, owner)? else { return Ok(None) };
     let fields = source.fields()?;
     Ok(Some(File { source, fields }))
 }
@@ -163,8 +163,9 @@ impl File {
         self.source.refuse(line, &format!("policy {}.{field}", index + 1), problem)
     }
 
-    pub(super) fn sessions(&self) -> Option<bool> {
-        self.fields.sessions
+    pub(super) fn sessions(&self) -> Option<Located<bool>> {
+        let value = self.fields.sessions.as_ref()?;
+        Some(Located { value: *value.get_ref(), line: self.source.line(&value.span()) })
     }
 
     pub(super) fn rules(&self) -> Option<bool> {

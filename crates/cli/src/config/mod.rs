@@ -44,6 +44,7 @@ pub(crate) use self::per_model::SettingsByModel;
 pub(crate) use self::requests::Requests;
 pub(crate) use self::screen::{ScreenConfig, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, ShadowConfig};
+use self::source::Owner;
 pub(crate) use self::tool_servers::ExternalTools;
 #[cfg(feature = "mcp")]
 pub(crate) use self::tool_servers::{
@@ -169,7 +170,7 @@ impl Config {
     fn of_user(environment: &Environment) -> Result<Self, CliError> {
         let mut config = Self::default();
         let Some(path) = user_file(environment) else { return Ok(config) };
-        let Some(file) = file::read(&path)? else { return Ok(config) };
+        let Some(file) = file::read(&path, Owner::User)? else { return Ok(config) };
         tracing::debug!(path = %path.display(), "the user's configuration is read");
         let source = file.source();
         let folder = path.parent().unwrap_or(Path::new("/"));
@@ -184,7 +185,7 @@ impl Config {
         tool_servers::apply(others, file.mcp(), file.http_tools(), source, PolicyOrigin::User)?;
         config.tool_policies = tools::of_user(file.tools(), source, &others.http_names())?;
         config.rules = file.rules().unwrap_or(config.rules);
-        config.sessions = file.sessions().unwrap_or(config.sessions);
+        config.sessions = file.sessions().map_or(config.sessions, |sessions| sessions.value);
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);

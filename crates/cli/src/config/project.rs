@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File};
-use super::source::{Located, Source};
+use super::source::{Located, Owner, Source};
 use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool_servers, tools, web};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -14,7 +14,7 @@ use crate::model_spec::ModelSpec;
 /// `nearest` is what flags and environment say. A field that they set is not checked in the project's file, because the
 /// project's value is not used.
 pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result<(), CliError> {
-    let Some(file) = file::read(path)? else { return Ok(()) };
+    let Some(file) = file::read(path, Owner::Project)? else { return Ok(()) };
     let source = file.source();
     refuse_base_url(&file)?;
     if let Some((field, value)) = file.requests()?.first() {
@@ -46,7 +46,10 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     let others = config.external_tools.http_names();
     config.tool_policies = tools::with_projects(&config.tool_policies, file.tools(), source, &others)?;
     config.rules &= file.rules().unwrap_or(true);
-    config.sessions &= file.sessions().unwrap_or(true);
+    if let Some(sessions) = file.sessions() {
+        let problem = "what is kept of your conversations is yours alone; set it in your own file";
+        return Err(source.refuse(sessions.line, "sessions", problem));
+    }
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
     if let Some(choice) = file.at_boundary()? {
@@ -99,7 +102,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     Ok(())
 }
 
-/// Applies the fields about background work. A project may only have less done ahead, and less kept about it.
+/// Applies the fields about background work. A project may only have less done ahead.
 fn apply_background(config: &mut Config, file: &File) -> Result<(), CliError> {
     if let Some(mode) = file.background()? {
         if config.background.mode < mode.value {
@@ -109,12 +112,10 @@ fn apply_background(config: &mut Config, file: &File) -> Result<(), CliError> {
         }
         config.background.mode = mode.value;
     }
+    // Without a ledger the caps of a day would not hold.
     if let Some(keep) = file.ledger()? {
-        if config.ledger < keep.value {
-            let problem = "a project can only have less kept than you do";
-            return Err(file.source().refuse(keep.line, "ledger", problem));
-        }
-        config.ledger = keep.value;
+        let problem = "what is kept of the work ahead is yours alone; set it in your own file";
+        return Err(file.source().refuse(keep.line, "ledger", problem));
     }
     Ok(())
 }

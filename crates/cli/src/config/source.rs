@@ -13,9 +13,19 @@ use crate::error::CliError;
 /// The most bytes of a configuration file. Such files are small; a larger one is a mistake or an attack.
 const MAX_BYTES: u64 = 1024 * 1024;
 
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    User,
+    /// Whoever writes the project. Its file may be a link to any other, and what an error says of it reaches models and
+    /// other programs, so it must be a file of its own, and no error repeats its text.
+    Project,
+}
+
 /// A configuration file as text.
 pub(super) struct Source {
     path: PathBuf,
+    owner: Owner,
     text: String,
 }
 
@@ -27,8 +37,17 @@ pub(super) struct Located<T> {
 
 impl Source {
     /// Reads the file at `path`; `None` if there is no file.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>, CliError> {
-        Ok(read_text(path)?.map(|text| Self { path: path.to_owned(), text }))
+    pub(super) fn read(path: &Path, owner: Owner) -> Result<Option<Self>, CliError> {
+        if owner == Owner::Project
+            && let Some(link) = path.ancestors().take(2).find(|path| path.is_symlink())
+        {
+            let message = format!(
+                "{} is a link; the configuration of a project has to be a file in it",
+                link.display()
+            );
+            return Err(CliError::ConfigurationFile { file: path.to_owned(), message });
+        }
+        Ok(read_text(path)?.map(|text| Self { path: path.to_owned(), owner, text }))
     }
 
     /// The fields of the file as a `T`.
@@ -36,7 +55,10 @@ impl Source {
         toml::from_str(&self.text).map_err(|error| CliError::Configuration {
             file: self.path.clone(),
             line: error.span().map_or(1, |span| self.line(&span)),
-            message: describe(&self.text, &error),
+            message: match self.owner {
+                Owner::User => describe(&self.text, &error),
+                Owner::Project => kind_of(&error).to_owned(),
+            },
         })
     }
 
@@ -113,6 +135,22 @@ fn dangling_link(path: &Path) -> Option<&Path> {
 
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// What is wrong, without a word of the file.
+fn kind_of(error: &toml::de::Error) -> &'static str {
+    let message = error.message();
+    if message.starts_with("unknown field") {
+        "headstart has no setting of this name"
+    } else if message.starts_with("invalid type") || message.starts_with("invalid value") {
+        "the setting takes a value of another kind"
+    } else if message.starts_with("missing field") {
+        "a setting is missing here"
+    } else if message.starts_with("duplicate") {
+        "a setting stands twice"
+    } else {
+        "this line is not TOML"
+    }
 }
 
 /// The parser's message, with the line that it is about, because the line names the field.

@@ -305,10 +305,9 @@ fn background_work_has_one_switch_a_budget_and_prices() {
     assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);
 
     // The project may have less done, and what the user sets for one run comes last.
-    let case =
-        Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\npatience = 3\nday_money = 1");
+    let case = Case::new(user, "background = 'off'\n[budget]\npatience = 3\nday_money = 1");
     let config = case.load().unwrap();
-    assert_eq!((config.background.mode, config.ledger), (Mode::Off, LedgerDetail::Figures));
+    assert_eq!(config.background.mode, Mode::Off);
     assert_eq!((config.background.day.money, config.background.patience), (Money::new(1.0), 3));
     for (value, mode) in [("off", Mode::Off), ("auto", Mode::Auto), ("always", Mode::Always)] {
         assert_eq!(
@@ -325,7 +324,9 @@ fn a_project_cannot_have_more_done_ahead() {
     let cases = [
         ("", "background = 'always'", "1: background: a project can only do less ahead, and yours is auto"),
         ("background = 'off'", "background = 'auto'", "and yours is off"),
-        ("", "ledger = 'prompts'", "1: ledger: a project can only have less kept than you do"),
+        // The caps of a day rest on what the ledger says of the day.
+        ("ledger = 'prompts'", "ledger = 'off'", "1: ledger: what is kept of the work ahead is yours alone"),
+        ("", "sessions = false", "1: sessions: what is kept of your conversations is yours alone"),
         ("", "[models.m]\nfree = true", "1: models.\"m\": a project cannot say what models cost"),
         (
             "",
@@ -560,4 +561,42 @@ fn only_the_users_own_file_opens_what_holds_a_secret() {
     assert!(!closes("deny_defaults = false", ""));
     assert!(!closes("deny_defaults = false", "deny_defaults = false"), "it asks for no more than there is");
     assert!(closes("deny_defaults = false", "deny_defaults = true"), "a project may be stricter");
+}
+
+/// What an error says of a project's file reaches models and other programs, and the file may be a link to any other.
+#[cfg(unix)]
+#[test]
+fn no_error_repeats_the_text_of_a_projects_file() {
+    let secret = "AWS_SECRET_ACCESS_KEY=k3y\n[budget]\nk3y = 1";
+    for text in [secret, "k3y = 1", "mode = 'default'\nk3y = 'x", "model = [1, 'k3y']", "[limits]\nk3y = 1"] {
+        let error = Case::new("", text).load().unwrap_err();
+        assert!(error.starts_with("project/.headstart/config.toml:") && !error.contains("k3y"), "{error}");
+        let error = Case::new(text, "").load().unwrap_err();
+        assert!(error.contains("k3y") || error.contains("AWS"), "the user's own file is repeated: {error}");
+    }
+    let links = [
+        ("project/.headstart/config.toml", "user/headstart/secret"),
+        ("project/.headstart/config.toml", "project/.env"),
+        ("project/.headstart", "user/headstart"),
+    ];
+    for (link, target) in links {
+        let case = Case::new("", "");
+        let root = case.folder.path();
+        for file in ["user/headstart/secret", "project/.env"] {
+            fs::write(root.join(file), secret).unwrap();
+        }
+        let link = root.join(link);
+        if link.is_dir() {
+            fs::remove_dir_all(&link).unwrap();
+        } else {
+            fs::remove_file(&link).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join(target), link).unwrap();
+        let error = case.load().unwrap_err();
+        assert!(
+            error.contains("is a link; the configuration of a project has to be a file in it"),
+            "{error}"
+        );
+        assert!(!error.contains("k3y"), "{error}");
+    }
 }
