@@ -2,7 +2,6 @@
 //! files and the installed programs.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,9 +11,12 @@ use headstart_speculation::Check;
 use crate::config::{CheckSetting, ShadowConfig};
 use crate::environment::Environment;
 use crate::intel::Programs;
+use crate::system::read_plain;
 
 /// The time limit of a check that the user did not name. A check that takes longer has no result.
 const MAX_TIME: Duration = Duration::from_secs(20);
+/// The most bytes of a project's file that are searched for the name of a tool.
+const MAX_MARKER: u64 = 1 << 20;
 
 /// The checks of one workspace.
 pub(crate) struct Checks {
@@ -111,7 +113,8 @@ impl Checks {
         let is_there = |name: &&str| self.workspace.join(name).exists();
         let marker = known.markers.iter().find(|marker| self.workspace.join(marker).is_file())?;
         let is_meant = known.says.is_empty()
-            || fs::read_to_string(self.workspace.join(marker)).is_ok_and(|text| text.contains(known.says));
+            || read_plain(&self.workspace.join(marker), MAX_MARKER)
+                .is_ok_and(|text| String::from_utf8_lossy(&text).contains(known.says));
         let is_built = known.built.is_empty() || known.built.iter().any(is_there);
         if !is_meant || !is_built || !changed.iter().any(is_about) {
             return None;
@@ -132,6 +135,8 @@ impl Checks {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

@@ -10,10 +10,30 @@ use crate::system::{find_program, is_inside};
 /// that ran git commands is an error that says so.
 pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
     let state = state?;
-    if !workspace.join(".git").is_dir() {
+    if !workspace.join(".git").is_dir() || odd_file(workspace).is_some() {
         return None;
     }
     Some(Repository::new(find(workspace).ok()?, workspace, state))
+}
+
+/// A file of the repository that is none: git reads a pipe or a device in its place for ever.
+pub(crate) fn odd_file(workspace: &Path) -> Option<&'static str> {
+    const READ: [&str; 9] = [
+        ".git/HEAD",
+        ".git/config",
+        ".git/config.worktree",
+        ".git/index",
+        ".git/packed-refs",
+        ".git/info/attributes",
+        ".git/info/exclude",
+        ".gitattributes",
+        ".gitignore",
+    ];
+    let is_odd = |file: &&&str| {
+        let found = workspace.join(file).metadata();
+        found.is_ok_and(|found| !found.is_file() && !found.is_dir())
+    };
+    READ.iter().find(is_odd).copied()
 }
 
 /// The user's git. A git that the workspace contains is not used.

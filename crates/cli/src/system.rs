@@ -20,7 +20,7 @@ pub(crate) use pipes::{OutputPipe, input_pipe};
 #[cfg(any(feature = "acp", test))]
 pub(crate) use private_files::make_executable;
 pub(crate) use private_files::{
-    PrivateFile, can_write, open_plain, owner_trouble, sync_folder, with_permissions,
+    PrivateFile, can_write, open_plain, owner_trouble, read_plain, sync_folder, with_permissions,
 };
 #[cfg(feature = "acp")]
 pub(crate) use process_group::end_process;

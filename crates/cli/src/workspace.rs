@@ -1,9 +1,13 @@
+//! The folder that headstart works in.
+
+mod unignored;
+
 use std::io;
 use std::path::Path;
 
 use headstart_agent::native::real_path;
-use ignore::WalkBuilder;
 
+pub(crate) use self::unignored::{unignored, unignored_but};
 use crate::error::CliError;
 use crate::store::Record;
 
@@ -28,23 +32,6 @@ pub(crate) fn state_name(workspace: &Path) -> String {
     let plain = |sign: char| if sign.is_ascii_alphanumeric() || "-_".contains(sign) { sign } else { '_' };
     let name: String = name.chars().take(40).map(plain).collect();
     format!("{name}-{:016x}", xxhash_rust::xxh3::xxh3_64(workspace.as_os_str().as_encoded_bytes()))
-}
-
-/// The files and folders of a workspace that git does not ignore, without git's own folder.
-pub(crate) fn unignored(workspace: &Path) -> ignore::Walk {
-    unignored_but(workspace, |_| false).build()
-}
-
-/// The same without the paths for which `is_left_out` returns `true`, and everything below them.
-pub(crate) fn unignored_but(
-    workspace: &Path,
-    is_left_out: impl Fn(&Path) -> bool + Send + Sync + 'static,
-) -> WalkBuilder {
-    let mut walk = WalkBuilder::new(workspace);
-    walk.hidden(false)
-        .require_git(false)
-        .filter_entry(move |entry| entry.file_name() != ".git" && !is_left_out(entry.path()));
-    walk
 }
 
 /// The workspace of a stored speculation. If a link has taken its place since, that counts as another folder.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use headstart_code_intel::Adapter;
 use headstart_overlay_fs::WorkspacePath;
-use ignore::WalkBuilder;
 
 use super::command;
 use super::program::Programs;
 use crate::config::IntelMode;
+use crate::workspace::unignored_but;
 
 /// The most names of a workspace that are read to find its languages; below it the greatest depth.
 const MAX_NAMES: usize = 4_000;
@@ -39,7 +39,9 @@ pub(super) fn all(
             file: None,
         })
         .collect();
-    let walk = WalkBuilder::new(workspace).max_depth(Some(DEPTH)).hidden(true).require_git(false).build();
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let walk = unignored_but(workspace, is_hidden).max_depth(Some(DEPTH)).build();
     let files = walk
         .filter_map(Result::ok)
         .take(MAX_NAMES)

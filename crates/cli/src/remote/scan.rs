@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
@@ -13,7 +13,7 @@ use headstart_toolbox::exchange::{Manifest, ManifestEntry};
 use ignore::{DirEntry, WalkState};
 use serde::{Deserialize, Serialize};
 
-use crate::system::{FileNumbers as _, open_plain, path_in, workspace_path};
+use crate::system::{FileNumbers as _, path_in, read_plain, workspace_path};
 use crate::workspace::unignored_but;
 
 /// The most bytes of a file. A longer one is not sent.
@@ -187,14 +187,7 @@ fn scan_entry(
 
 /// The content of a file. A link in its place is an error.
 pub(super) fn read(workspace: &Path, path: &WorkspacePath) -> io::Result<Vec<u8>> {
-    let file = open_plain(&path_in(workspace, path)?)?;
-    let file = file.ok_or_else(|| io::Error::other("it is no regular file"))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_LENGTH + 1).read_to_end(&mut bytes)?;
-    if MAX_LENGTH < bytes.len() as u64 {
-        return Err(io::Error::other("it has grown too long"));
-    }
-    Ok(bytes)
+    read_plain(&path_in(workspace, path)?, MAX_LENGTH)
 }
 
 fn relative(workspace: &Path, path: &Path) -> Option<WorkspacePath> {

@@ -16,7 +16,11 @@ use headstart_tool_gate::{ConditionalCommand, Probe, Probed, Probes, ProvenComma
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::system::find_program;
+use crate::git::odd_file;
+use crate::system::{find_program, read_plain};
+
+/// The most bytes of a file of git that are read to answer a question of the gate.
+const MAX_BYTES: u64 = 1 << 24;
 
 /// The version of the git that commands find; it is asked for only once.
 #[derive(Default)]
@@ -38,6 +42,8 @@ pub(super) enum Objection {
     Unmet(UnmetNeed),
     /// It would be confined, and git would find no repository although there is one.
     OutOfReach(&'static str),
+    /// Git would wait for ever for the content of this file.
+    OddFile(&'static str),
 }
 
 impl Objection {
@@ -46,6 +52,7 @@ impl Objection {
         match self {
             Self::Unmet(need) => need.reason(),
             Self::OutOfReach(why) => (*why).to_owned(),
+            Self::OddFile(file) => format!("{file} is not a regular file, and git might never end"),
         }
     }
 }
@@ -54,12 +61,11 @@ impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unmet(need) => need.fmt(f),
-            Self::OutOfReach(why) => {
-                write!(
-                    f,
-                    "the command was not run: {why}; use other tools than git until the user has answered"
-                )
-            }
+            Self::OutOfReach(_) | Self::OddFile(_) => write!(
+                f,
+                "the command was not run: {}; use other tools than git until the user has answered",
+                self.reason()
+            ),
         }
     }
 }
@@ -83,11 +89,13 @@ pub(super) async fn prove<'a>(
             Err(Unproven::Look(probe)) => probe,
         };
         // Only a command that starts git asks for this.
-        if is_confined
-            && probe == Probe::GitVersion
-            && let Some(why) = repository_out_of_reach(root)
-        {
-            return Err(Objection::OutOfReach(why));
+        if probe == Probe::GitVersion {
+            if let Some(file) = odd_file(root) {
+                return Err(Objection::OddFile(file));
+            }
+            if let Some(why) = repository_out_of_reach(root).filter(|_| is_confined) {
+                return Err(Objection::OutOfReach(why));
+            }
         }
         let result = match &probe {
             Probe::GitVersion => git.version(environment).await,
@@ -111,7 +119,7 @@ fn repository_out_of_reach(root: &Path) -> Option<&'static str> {
         );
     }
     let target_in = |file: &Path, before: &str| {
-        let text = fs::read_to_string(file).ok()?;
+        let text = text_of(file)?;
         let target = text.strip_prefix(before)?.trim_end_matches(['\n', '\r']);
         Some(file.parent().unwrap_or(root).join(target))
     };
@@ -123,9 +131,14 @@ fn repository_out_of_reach(root: &Path) -> Option<&'static str> {
         );
     }
     let objects = common.join("objects");
-    let others = fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
+    let others = text_of(&objects.join("info/alternates")).unwrap_or_default();
     let is_shared = others.lines().any(|line| !line.starts_with('#') && is_outside(&objects.join(line)));
     is_shared.then_some("the repository takes objects from another one outside the workspace, where a confined git cannot read")
+}
+
+/// One of git's small files; a project may have put anything in its place.
+fn text_of(file: &Path) -> Option<String> {
+    String::from_utf8(read_plain(file, MAX_BYTES).ok()?).ok()
 }
 
 fn folder(path: &Path, root: &Path) -> Probed {
@@ -145,7 +158,7 @@ fn folder(path: &Path, root: &Path) -> Probed {
 fn file(path: &Path) -> Probed {
     match fs::metadata(path) {
         // Reading a pipe would wait for a process that writes to it.
-        Ok(metadata) if !metadata.is_file() => Probed::Unknown,
+        Ok(metadata) if !metadata.is_file() || MAX_BYTES < metadata.len() => Probed::Unknown,
         Ok(_) => fs::read(path).map_or_else(|error| missing(&error), Probed::File),
         Err(error) => missing(&error),
     }

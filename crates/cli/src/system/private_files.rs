@@ -2,7 +2,7 @@
 //! below which they have to be.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 /// Something that is created for this user alone.
@@ -92,6 +92,18 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<Option<File>> {
     }
     let file = options.open(path)?;
     Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// The content of a regular file of at most this many bytes. Anything else in its place is an error, whatever a
+/// project may have put there: a link, a pipe, a device, a file without an end.
+pub(crate) fn read_plain(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let file = open_plain(path)?.ok_or_else(|| io::Error::other("is not a regular file"))?;
+    let mut bytes = Vec::new();
+    file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if most_bytes < bytes.len() as u64 {
+        return Err(io::Error::other(format!("is larger than {most_bytes} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Lets a file be run as a program, by this user alone.

@@ -108,8 +108,13 @@ impl GitSettings {
     }
 
     fn read_settings(&self) -> CachedSettings {
-        let settings = git::find(&self.workspace).and_then(|git| git.settings(&self.workspace, &self.users));
         // Without the settings a commit fails with the message that it does not know its author.
+        let settings = match git::odd_file(&self.workspace) {
+            None => {
+                git::find(&self.workspace).and_then(|git| git.settings(&self.workspace, &self.users)).ok()
+            }
+            Some(_) => None,
+        };
         let settings = settings.unwrap_or_default();
         let files = settings.iter().filter_map(|setting| setting.file.as_ref());
         let mut files: Vec<_> = files.map(|file| self.workspace.join(file)).collect();

@@ -39,7 +39,9 @@ pub(crate) fn file(
     let absolute = |name| environment.get(name).map(Path::new).filter(|path| path.is_absolute());
     match scope {
         SettingsScope::Project => {
-            std::path::absolute(settings.project).map_err(CliError::io("find", Path::new(".")))
+            let file = std::path::absolute(settings.project).map_err(CliError::io("find", Path::new(".")))?;
+            check_is_inside(&file)?;
+            Ok(file)
         }
         SettingsScope::User => {
             let below = Path::new(settings.user);
@@ -53,6 +55,21 @@ pub(crate) fn file(
             Ok(home.join(below))
         }
     }
+}
+
+/// Refuses settings of a project that a link puts elsewhere: whoever writes the project could have any of the user's
+/// files changed.
+fn check_is_inside(file: &Path) -> Result<(), CliError> {
+    let real = |path: &Path| path.canonicalize().map_err(CliError::io("find", path));
+    let project = real(Path::new("."))?;
+    let there = file.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(file);
+    let leads = there.canonicalize();
+    let is_file_or_none = there != file || leads.as_ref().is_ok_and(|path| path.is_file());
+    if leads.is_ok_and(|path| path.starts_with(project)) && is_file_or_none {
+        return Ok(());
+    }
+    let message = "is not a regular file of the project; take it away, and try again".to_owned();
+    Err(CliError::ConfigurationFile { file: file.to_owned(), message })
 }
 
 /// The command that a product is to start. The user's own settings name this program by its path, so that no other
