@@ -170,9 +170,9 @@ impl BashRunner {
     }
 
     /// Runs a command. A signal that asks this process to end is passed on to all processes of the command; those that
-    /// are left a moment later, or when the command itself has ended because of the signal, are killed. If this process is
-    /// killed, so are they. The limits of the request do not apply. An error says that the command did not run, or was
-    /// lost.
+    /// are left a moment later, or when the command itself has ended because of the signal, are killed. So are they when
+    /// this process is killed, and when the time of the request is up; its limit of output does not apply. An error says
+    /// that the command did not run, or was lost.
     pub(crate) async fn run_attached(
         &self,
         request: &CommandRequest,
@@ -195,31 +195,36 @@ impl BashRunner {
         };
         let mut reading = pin!(reading);
         let (mut status, mut read, mut until) = (None, None, None);
+        let mut deadline = Instant::now().checked_add(request.time_limit);
+        let mut timed_out = false;
         loop {
             if let (Some(status), Some((refusal, output, errors))) =
                 (status, read.take_if(|_| status.is_some()))
             {
+                // As after a command of a shell, processes in the background go on.
+                if let Some(group) = group.take_if(|_| until.is_none()) {
+                    group.release();
+                }
                 return match refusal? {
                     Some(why) => Err(ToolError::failed(why)),
-                    None => Ok(AttachedEnd { status, output, errors }),
+                    None => Ok(AttachedEnd { status, timed_out, output, errors }),
                 };
             }
             tokio::select! {
-                exited = leader.wait(), if status.is_none() => {
-                    if until.is_none() {
-                        // As after a command of a shell, processes in the background go on.
-                        if let Some(group) = group.take() {
-                            group.release();
-                        }
-                    }
-                    status = Some(exited.map_err(lost)?);
-                }
+                exited = leader.wait(), if status.is_none() => status = Some(exited.map_err(lost)?),
                 streams = &mut reading, if read.is_none() => read = Some(streams),
                 signal = signals.next() => {
                     if let Some(group) = &group {
                         group.pass_on(signal);
                     }
                     until = until.or_else(|| Some(Instant::now() + GRACE));
+                }
+                // Beyond the end of the command itself, because its output is only whole when nobody can write any more.
+                () = wait_until(deadline) => {
+                    timed_out = true;
+                    deadline = None;
+                    // The next turn of the loop ends the command and all that it began.
+                    until = Some(Instant::now());
                 }
                 () = wait_until(until) => {
                     if let Some(group) = &group {
@@ -256,6 +261,8 @@ pub(crate) enum AttachedOutput {
 /// How an attached command ended, and what of its output is kept.
 pub(crate) struct AttachedEnd {
     pub(crate) status: ExitStatus,
+    /// Whether it was ended because it took too long.
+    pub(crate) timed_out: bool,
     pub(crate) output: OutputBeginning,
     pub(crate) errors: OutputBeginning,
 }

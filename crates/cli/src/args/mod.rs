@@ -436,6 +436,9 @@ pub(crate) struct Run {
     /// Run the command only if it provably reads and does nothing else; there is no other way here
     #[arg(long, required = true)]
     pub(crate) read_only: bool,
+    /// End the command, with exit code 124, if it takes longer
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) timeout: u64,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
     /// One argument: a command line, as for `bash -c`. Several: a program and its arguments

@@ -22,6 +22,9 @@ use crate::{output, workspace};
 /// The most bytes of each stream that `--json` tells, from its beginning.
 const MOST_TOLD: usize = 64 * 1024;
 
+/// The exit code of a command that took too long, as that of `timeout`.
+const TIMED_OUT: u8 = 124;
+
 pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliError> {
     let command = line(args.command);
     let directory = workspace::resolve(None)?;
@@ -40,7 +43,7 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         directory,
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::of(&rules.deny),
-        time_limit: Duration::MAX,
+        time_limit: Duration::from_secs(args.timeout),
         output_limit: usize::MAX,
     };
     let is_json = context.output.is_json();
@@ -61,7 +64,16 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         if ended.output.is_cut || ended.errors.is_cut {
             report["truncated"] = true.into();
         }
+        if ended.timed_out {
+            report["timedOut"] = true.into();
+        }
         output::print_json(&report)?;
+    }
+    if ended.timed_out {
+        if !is_json {
+            output::note(&format!("headstart: the command was ended after {} s (--timeout)", args.timeout));
+        }
+        return Ok(ExitStatus::Of(TIMED_OUT));
     }
     let Some(signal) = signal_of(status) else {
         let code = status.code().and_then(|code| u8::try_from(code).ok());

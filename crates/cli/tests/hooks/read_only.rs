@@ -33,6 +33,24 @@ fn output_exit_code_and_signals_are_the_commands() {
     }
 }
 
+#[test]
+fn a_command_that_takes_too_long_is_ended_with_all_it_began() {
+    let session = session();
+    let marker = format!("20.{}", std::process::id());
+    let command = format!("echo begun; sleep {marker} | cat");
+    let ran = session.run(&["run", "--read-only", "--timeout", "1", "--", &command]);
+    assert_eq!((ran.stdout.as_str(), ran.code), ("begun\n", Some(124)), "{ran}");
+    assert!(ran.stderr.contains("ended after 1 s (--timeout)"), "{ran}");
+    wait_until("its processes end", || running(&marker) == 0);
+    // What it leaves in the background could still write, so the output is not whole before that has ended.
+    let behind = format!("sleep {marker} & echo begun");
+    let ran = session.run(&["run", "--read-only", "--json", "--timeout", "1", "--", &behind]);
+    let told = &ran.json()[0];
+    assert_eq!((told["timedOut"].as_bool(), ran.code), (Some(true), Some(124)), "{ran}");
+    assert_eq!(told["output"].as_str(), Some("begun\n"), "{ran}");
+    wait_until("its processes end", || running(&marker) == 0);
+}
+
 /// Processes that run and whose command line contains `marker`.
 fn running(marker: &str) -> usize {
     let marker = marker.as_bytes();
