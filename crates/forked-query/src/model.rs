@@ -176,6 +176,14 @@ pub enum ModelEvent {
     Finished(FinishReason),
 }
 
+/// When to try again. A part of a second counts as a whole one, because before it is over the provider refuses.
+fn when(retry_after: Option<Duration>) -> String {
+    match retry_after {
+        Some(wait) => format!("retry after {} s", wait.as_secs() + u64::from(0 < wait.subsec_nanos())),
+        None => "try again later".to_owned(),
+    }
+}
+
 fn it_says(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!("; it says: {message}") }
 }
@@ -207,7 +215,7 @@ pub enum ModelError {
         message: String,
     },
     /// HTTP 429, unless the quota is used up.
-    #[error("{provider} limits the rate of requests{}{}", retry_after.map_or("; try again later".into(), |wait| format!("; retry after {} s", wait.as_secs())), it_says(message))]
+    #[error("{provider} limits the rate of requests; {}{}", when(*retry_after), it_says(message))]
     RateLimited {
         /// The provider.
         provider: String,
@@ -247,7 +255,7 @@ pub enum ModelError {
         message: String,
     },
     /// HTTP 5xx.
-    #[error("{provider} failed ({status}): {message}; try again later")]
+    #[error("{provider} failed ({status}): {message}; {}", when(*retry_after))]
     Server {
         /// The provider.
         provider: String,
@@ -360,6 +368,11 @@ impl ModelError {
             Self::RecordingExhausted { .. } => "recording_exhausted",
             Self::Other { code, .. } => code,
         }
+    }
+
+    /// Whether the provider limits requests, for this key or for everybody.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Server { status: 503 | 529, .. })
     }
 
     /// The milliseconds after which to try again, if the provider said so.

@@ -2,6 +2,9 @@ use std::time::Duration;
 
 use headstart_forked_query::ModelError;
 
+/// The most repetitions after a connection that was closed before any byte: a server that always does it does not stop.
+const DROPPED_RETRIES: u32 = 4;
+
 /// How often, and after how long, a failed request is repeated. Pure: the host waits and provides random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -11,8 +14,12 @@ pub struct RetryPolicy {
     pub initial_delay: Duration,
     /// The longest wait at any time.
     pub max_delay: Duration,
-    /// The longest sum of all waits of one request. If a provider asks for more, the request fails.
+    /// The longest sum of all waits of one request, where the provider does not say how long to wait.
     pub max_total_wait: Duration,
+    /// The same where the provider says how long to wait. If it asks for more, the request fails at once.
+    pub max_asked_wait: Duration,
+    /// Whether a request is repeated that was refused because the provider is overloaded or limits the rate.
+    pub repeats_limited: bool,
 }
 
 /// Who waits for an answer.
@@ -28,18 +35,22 @@ pub enum Priority {
 impl RetryPolicy {
     /// For the user's own turn.
     pub const FOREGROUND: Self = Self {
-        retries: 4,
+        retries: 20,
         initial_delay: Duration::from_millis(500),
         max_delay: Duration::from_secs(20),
         max_total_wait: Duration::from_secs(60),
+        max_asked_wait: Duration::from_secs(60),
+        repeats_limited: true,
     };
 
-    /// For work that nobody waits for: fewer attempts, further apart.
+    /// For work that nobody waits for: fewer attempts, further apart, and none that would make a storm worse.
     pub const BACKGROUND: Self = Self {
         retries: 2,
         initial_delay: Duration::from_secs(2),
         max_delay: Duration::from_secs(20),
         max_total_wait: Duration::from_secs(30),
+        max_asked_wait: Duration::from_secs(30),
+        repeats_limited: false,
     };
 
     /// The policy for a priority.
@@ -56,7 +67,7 @@ impl RetryPolicy {
     /// Rate limits and failures of a server pass, and so does a connection that was closed before the first byte of
     /// the answer, which happens if it was idle for long. Everything else would fail again. If the provider asks for
     /// a time, that is the wait; otherwise the wait is between half and all of a step that doubles, so that clients
-    /// do not return at the same time.
+    /// do not return at the same time; the last one ends with the longest sum.
     pub fn delay(
         &self,
         failures: u32,
@@ -70,18 +81,20 @@ impl RetryPolicy {
             ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
                 *retry_after
             }
-            ModelError::Dropped { .. } => None,
+            ModelError::Dropped { .. } if failures <= DROPPED_RETRIES => None,
             _ => return None,
         };
-        if self.retries < failures || failures == 0 {
+        let is_refused = error.is_limit() && !self.repeats_limited;
+        if self.retries < failures || failures == 0 || is_refused {
             return None;
         }
         let random = if random.is_finite() { random.clamp(0.0, 1.0) } else { 1.0 };
-        let delay = match asked_for {
-            Some(asked_for) => asked_for.saturating_add(self.initial_delay.mul_f64(random / 10.0)),
-            None => self.step(failures).mul_f64(0.5 + random / 2.0),
+        let Some(asked_for) = asked_for else {
+            let left = self.max_total_wait.saturating_sub(waited);
+            return (!left.is_zero()).then(|| self.step(failures).mul_f64(0.5 + random / 2.0).min(left));
         };
-        (waited.saturating_add(delay) <= self.max_total_wait).then_some(delay)
+        let delay = asked_for.saturating_add(self.initial_delay.mul_f64(random / 10.0));
+        (waited.saturating_add(delay) <= self.max_asked_wait).then_some(delay)
     }
 
     fn step(&self, failures: u32) -> Duration {
@@ -101,6 +114,8 @@ mod tests {
         initial_delay: Duration::from_millis(100),
         max_delay: Duration::from_millis(500),
         max_total_wait: Duration::from_secs(10),
+        max_asked_wait: Duration::from_secs(10),
+        repeats_limited: true,
     };
 
     fn limited(retry_after: Option<u64>) -> ModelError {
@@ -133,7 +148,9 @@ mod tests {
             (1, 4_000, limited(Some(7_000)), 0.0, None),
             (1, 0, limited(Some(3_600_000)), 0.0, None),
             (1, 9_950, limited(None), 0.0, Some(50)),
-            (1, 9_951, limited(None), 0.0, None),
+            // The last wait ends with the sum, and nothing follows it.
+            (1, 9_951, limited(None), 0.0, Some(49)),
+            (1, 10_000, limited(None), 0.0, None),
             (1, 0, limited(None), f64::NAN, Some(100)),
             (1, 0, limited(None), 7.0, Some(100)),
             (0, 0, limited(None), 0.0, None),
@@ -175,6 +192,30 @@ mod tests {
         }
     }
 
+    /// The user's own turn goes on trying for the whole minute, whatever the dice say; work ahead makes no storm worse.
+    #[test]
+    fn a_storm_is_waited_out_for_a_minute_by_the_user_and_not_at_all_ahead() {
+        for random in [0.0, 0.3, 1.0] {
+            let (mut failures, mut waited) = (0, Duration::ZERO);
+            loop {
+                failures += 1;
+                let delay = RetryPolicy::FOREGROUND.delay(failures, waited, &server(529, None), random);
+                let Some(delay) = delay else { break };
+                waited += delay;
+            }
+            assert_eq!(waited, Duration::from_secs(60), "{random}");
+        }
+        let asked = |seconds: u64| {
+            RetryPolicy::FOREGROUND.delay(1, Duration::ZERO, &server(529, Some(seconds * 1_000)), 0.0)
+        };
+        assert_eq!(asked(60), Some(Duration::from_secs(60)));
+        assert_eq!(asked(120), None, "it is told at once");
+        for error in [limited(None), limited(Some(0)), server(503, None), server(529, Some(1_000))] {
+            assert_eq!(RetryPolicy::BACKGROUND.delay(1, Duration::ZERO, &error, 0.5), None, "{error:?}");
+        }
+        assert!(RetryPolicy::BACKGROUND.delay(1, Duration::ZERO, &server(500, None), 0.5).is_some());
+    }
+
     proptest! {
         /// A request always ends, because its retries and the sum of its waits are limited.
         #[test]
@@ -188,7 +229,7 @@ mod tests {
                     waited += delay;
                 }
                 prop_assert!(failures <= policy.retries + 1);
-                prop_assert!(waited <= policy.max_total_wait);
+                prop_assert!(waited <= policy.max_total_wait.max(policy.max_asked_wait));
             }
         }
     }

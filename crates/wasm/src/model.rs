@@ -62,11 +62,14 @@ mod tests {
     fn requests_over_fetch_are_repeated_as_those_of_the_crate() {
         let written = include_str!("../npm/src/retry.ts").replace('_', "");
         let policies = [("foreground", RetryPolicy::FOREGROUND), ("background", RetryPolicy::BACKGROUND)];
-        for (name, RetryPolicy { retries, initial_delay, max_delay, max_total_wait }) in policies {
-            let [first, longest, patience] =
-                [initial_delay, max_delay, max_total_wait].map(|time: Duration| time.as_millis());
+        for (name, policy) in policies {
+            let RetryPolicy { retries, repeats_limited: repeats, .. } = policy;
+            let times = [policy.initial_delay, policy.max_delay, policy.max_total_wait];
+            let [first, longest, patience] = times.map(|time: Duration| time.as_millis());
+            // Nobody sits at a terminal where this counts.
+            assert_eq!(policy.max_asked_wait, policy.max_total_wait);
             let line = format!(
-                "{name}: {{ retries: {retries}, firstMs: {first}, longestMs: {longest}, patienceMs: {patience} }}"
+                "{name}: {{ retries: {retries}, firstMs: {first}, longestMs: {longest}, patienceMs: {patience}, repeatsLimited: {repeats} }}"
             );
             assert!(written.contains(&line), "{line}");
         }

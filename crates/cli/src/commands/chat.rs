@@ -39,6 +39,7 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
         (flags.model, flags.base_url) = (Some(model), base_url.or(flags.base_url));
         config = context.config(&flags, Path::new(&workspace))?;
     }
+    config.requests.is_attended = is_attended(context);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let opening = args.prompt.map(ChatStart::with).unwrap_or_default();
     let which = SessionSelector::of(args.resume, args.goes_on);

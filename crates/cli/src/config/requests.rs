@@ -9,14 +9,22 @@ pub(crate) struct Requests {
     /// How often a request that fails for a moment is tried again at most; `None` means as often as its priority
     /// allows.
     pub(crate) retries: Option<u32>,
+    /// Whether somebody sits at a terminal, sees how long a provider asks to wait, and can end the wait.
+    pub(crate) is_attended: bool,
     /// For how long Gemini caches the beginning of a conversation under a name; zero means not at all.
     pub(crate) cache_lifetime: Duration,
 }
 
 impl Requests {
     pub(crate) fn retry_policy(self, priority: Priority) -> RetryPolicy {
-        let policy = RetryPolicy::of(priority);
-        RetryPolicy { retries: self.retries.unwrap_or(policy.retries), ..policy }
+        /// A wait that a user ends before the policy does.
+        const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        let mut policy = RetryPolicy::of(priority);
+        policy.retries = self.retries.unwrap_or(policy.retries);
+        if self.is_attended && priority == Priority::Foreground {
+            policy.max_asked_wait = A_DAY;
+        }
+        policy
     }
 }
 

@@ -52,11 +52,13 @@ fn faults() -> Vec<Fault> {
     let twice = steps("Both say farewell.").into_iter().flat_map(|step| [step.clone(), step]);
     let whole = bytes("Both say farewell.");
     let letters = whole.chars().map(|letter| StreamStep::Raw(letter.to_string()));
-    let limited = || ScriptedResponse::Whole {
-        status: "429 Too Many Requests",
+    let refused = |status| ScriptedResponse::Whole {
+        status,
         headers: "retry-after: 0\r\n",
         body: format!(r#"{{"error":{{"message":"busy, {KEY}"}}}}"#),
     };
+    let limited = || refused("429 Too Many Requests");
+    let failing = || refused("502 Bad Gateway");
     let empty = || {
         ": still here\n\n".to_owned() + r#"data: {"choices":[{"index":0,"delta":{"content":""}}]}"# + "\n\n"
     };
@@ -159,8 +161,10 @@ fn faults() -> Vec<Fault> {
             },
             "/login); check the base URL",
         ),
-        Fault { name: "a storm", answers: vec![limited(), limited(), limited()], says: Some("busy, ***") },
-        Fault { name: "a storm that passes", answers: vec![limited(), limited(), says("Done.")], says: None },
+        // Work ahead makes a storm no worse.
+        Fault { name: "a storm", answers: vec![limited()], says: Some("busy, ***") },
+        Fault { name: "failures", answers: vec![failing(), failing(), failing()], says: Some("busy, ***") },
+        Fault { name: "failures that pass", answers: vec![failing(), failing(), says("Done.")], says: None },
     ]
 }
 

@@ -279,8 +279,8 @@ fn what_passes_is_waited_for() {
     let session = session();
     let whole = |status, headers| ScriptedResponse::Whole { status, headers, body: "{}".to_owned() };
     let mut answers = farewell();
-    answers.insert(1, whole("429 Too Many Requests", "retry-after-ms: 20\r\n"));
-    answers.insert(0, whole("503 Service Unavailable", "retry-after: 0\r\n"));
+    answers.insert(1, whole("500 Internal Server Error", "retry-after-ms: 20\r\n"));
+    answers.insert(0, whole("502 Bad Gateway", "retry-after: 0\r\n"));
     let server = Server::start(answers);
     let outcome = speculate(&session, &server);
     assert_eq!(outcome.code, Some(0), "{outcome}");

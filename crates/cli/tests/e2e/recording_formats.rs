@@ -21,8 +21,8 @@ fn with_pauses(answer: ScriptedResponse) -> ScriptedResponse {
 }
 
 fn refusal() -> ScriptedResponse {
-    let body = json!({"error": {"message": format!("slow down, {KEY}")}}).to_string();
-    ScriptedResponse::Whole { status: "429 Too Many Requests", headers: "retry-after: 0\r\n", body }
+    let body = json!({"error": {"message": format!("it broke, {KEY}")}}).to_string();
+    ScriptedResponse::Whole { status: "502 Bad Gateway", headers: "retry-after: 0\r\n", body }
 }
 
 /// Answers that read a file with the key in it, say and write what they found, and say where the key could be sent.

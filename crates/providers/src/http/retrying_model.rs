@@ -131,7 +131,7 @@ impl RetryingModel {
 
     /// Tells the limiter what a failure means for other requests.
     fn report_to_limiter(&self, error: &ModelError) {
-        if !is_limit(error) {
+        if !error.is_limit() {
             return;
         }
         // This also holds if the wait is too long for this request: nobody else may send one before.
@@ -146,7 +146,7 @@ impl RetryingModel {
     }
 
     fn back_off(&self, error: &ModelError, delay: Duration) -> Option<BackoffGuard> {
-        if !is_limit(error) {
+        if !error.is_limit() {
             return None;
         }
         self.limiter.set_retry_after(delay);
@@ -163,11 +163,6 @@ impl RetryingModel {
         info!(error = error.code(), seconds = delay.as_secs_f64(), "a request waits before it is made again");
         tokio::time::sleep(delay).await;
     }
-}
-
-/// Whether the provider limits requests, for this key or for everybody.
-fn is_limit(error: &ModelError) -> bool {
-    matches!(error, ModelError::RateLimited { .. } | ModelError::Server { status: 503 | 529, .. })
 }
 
 /// Removes the report of a wait, however the wait ends.

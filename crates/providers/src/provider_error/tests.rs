@@ -73,7 +73,7 @@ fn a_refusal_has_its_kind_and_its_delay() {
             "gemini limits the rate of requests; retry after 3600 s; it says: 5 requests a minute",
         ),
         (429, None, "slow down", "gemini limits the rate of requests; try again later; it says: slow down"),
-        (429, None, limited, "gemini limits the rate of requests; retry after 34 s"),
+        (429, None, limited, "gemini limits the rate of requests; retry after 35 s"),
         (429, hour, limited, "gemini limits the rate of requests; retry after 3600 s"),
         (429, None, "[]", "gemini limits the rate of requests; try again later"),
         (

@@ -189,7 +189,11 @@ async fn trouble_that_stays() {
                 1,
                 "limits the rate of requests; retry after 3600 s; it says: busy",
             ),
-            (response("503 Service Unavailable", "", busy), 5, "failed (503): busy; try again later"),
+            (
+                response("503 Service Unavailable", "retry-after: 0\r\n", busy),
+                21,
+                "failed (503): busy; retry after 0 s",
+            ),
             (
                 response("429 Too Many Requests", "retry-after: 0\r\n", used_up),
                 1,

@@ -309,7 +309,7 @@ fn a_failing_model_leaves_what_was_done() {
     let fixture = Fixture::new(ApprovalMode::AutoEdit, [calls([edit()]), Reply::Fails(error)]);
     let (speculation, finished) = fixture.speculate("do it");
     let ending = json!({
-        "status": "failed", "error": "test failed (500): no; try again later", "code": "server", "retryAfterMs": 1500,
+        "status": "failed", "error": "test failed (500): no; retry after 2 s", "code": "server", "retryAfterMs": 1500,
     });
     assert_eq!(serde_json::to_value(&finished.ending).unwrap(), ending);
     // Older records have no code.

@@ -17,12 +17,14 @@ export interface Policy {
    * made again.
    */
   readonly patienceMs: number;
+  /** Whether a request is made again that was refused because the provider is overloaded or limits the rate. */
+  readonly repeatsLimited: boolean;
 }
 
 /** The numbers of the Rust crate; a test of the crate compares them. */
 export const POLICIES = {
-  foreground: { retries: 4, firstMs: 500, longestMs: 20_000, patienceMs: 60_000 },
-  background: { retries: 2, firstMs: 2_000, longestMs: 20_000, patienceMs: 30_000 },
+  foreground: { retries: 20, firstMs: 500, longestMs: 20_000, patienceMs: 60_000, repeatsLimited: true },
+  background: { retries: 2, firstMs: 2_000, longestMs: 20_000, patienceMs: 30_000, repeatsLimited: false },
 } as const satisfies Record<string, Policy>;
 
 /** Whether somebody waits for an answer, or nobody does yet (a suggestion, a speculation). */
@@ -147,14 +149,19 @@ export async function* patiently(
 /**
  * How long to wait before a request is made again that failed for the `failures`th time and has already waited this
  * long in all; undefined if it is not made again. What the provider asks for is kept; otherwise the wait is between one
- * half and all of a step that doubles.
+ * half and all of a step that doubles; the last one ends with the policy's patience.
  */
 export function delayMs(policy: Policy, failures: number, waitedMs: number, error: unknown, dice: number): number | undefined {
   if (policy.retries < failures || !passes(error)) return undefined;
+  if (isLimit(error) && !policy.repeatsLimited) return undefined;
   if (error.code === "unreachable" && UNREACHABLE_RETRIES < failures) return undefined;
   const step = Math.min(policy.firstMs * 2 ** (failures - 1), policy.longestMs);
   const { retryAfterMs } = error;
-  const ms = retryAfterMs === undefined ? step * (0.5 + dice / 2) : retryAfterMs + (policy.firstMs * dice) / 10;
+  if (retryAfterMs === undefined) {
+    const leftMs = policy.patienceMs - waitedMs;
+    return leftMs > 0 ? Math.min(step * (0.5 + dice / 2), leftMs) : undefined;
+  }
+  const ms = retryAfterMs + (policy.firstMs * dice) / 10;
   return waitedMs + ms <= policy.patienceMs ? ms : undefined;
 }
 

@@ -171,8 +171,8 @@ export interface FetchModelOptions extends WireOptions {
   /** A `fetch` in place of the global one: with a proxy of your own, with another header, or in a test. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /**
-   * The most further tries of a request that failed for a passing reason; 0 for none. Default: 4 for the user, 2 for
-   * what an engine does in the background.
+   * The most further tries of a request that failed for a passing reason; 0 for none. Default: 20 within a minute for
+   * the user; 2 for what an engine does in the background, none of them after a limit.
    */
   retries?: number | undefined;
   /** How long to wait. */

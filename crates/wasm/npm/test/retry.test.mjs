@@ -103,10 +103,10 @@ test("where nobody answers it is tried twice more, and told within two seconds",
 });
 
 test("after so many tries the last error is told", async (context) => {
-  const failing = (status) => Array.from({ length: 9 }, () => [status, { "retry-after": "0" }, ""]);
+  const failing = (status) => Array.from({ length: 30 }, () => [status, { "retry-after": "0" }, ""]);
   const [usual, fewer, none] = [await scripted(context, ...failing(503)), await scripted(context, ...failing(504)), await scripted(context, ...failing(429))];
   failsWith(ModelError, "server", /503/)((await ask(usual)).error);
-  assert.equal(usual.times.length, 5);
+  assert.equal(usual.times.length, 21);
   const { error } = await ask(fewer, { retries: 2 });
   failsWith(ModelError, "server", /504/)(error);
   assert.equal(error.status, 504);
@@ -234,13 +234,12 @@ async function limited(context, isLimited) {
   return { engine, asked, kinds: () => asked.map(({ kind }) => kind) };
 }
 
-test("work in the background is tried fewer times, further apart", async (context) => {
-  const { engine, asked, kinds } = await limited(context, () => 0.01);
+test("work in the background makes a storm no worse", async (context) => {
+  const { engine, kinds } = await limited(context, () => 0.01);
   const { ending } = await engine.speculate(conversation, "ahead").finished;
   assert.equal(ending.status, "failed");
   assert.match(ending.error, /limits the rate of requests/);
-  assert.deepEqual(kinds(), ["background", "background", "background"]);
-  assert.ok(asked[2].at - asked[0].at < 3000, "as the provider asked");
+  assert.deepEqual(kinds(), ["background"]);
 });
 
 test("work in the background waits until a limited turn of the user is through", async (context) => {
