@@ -137,6 +137,7 @@ mod limits;
 mod lock;
 mod next_suggestion;
 mod outcome;
+mod repeated_words;
 mod repetition;
 mod run_calls;
 mod shadow;

@@ -46,7 +46,7 @@ pub enum Ending {
         /// The error in words.
         error: String,
         /// The error as a stable word for programs: the code of the [`ModelError`], `withheld`, `empty`,
-        /// `written_call` (a call in words that is not run), or a code of
+        /// `written_call` (a call in words that is not run), `repetition` (cut off, because it only repeated itself), or a code of
         /// the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,

@@ -17,6 +17,7 @@ use crate::event::EventSender;
 use crate::executor::CallExecutor;
 use crate::left_out::LeftOutSoFar;
 use crate::lock::lock;
+use crate::repeated_words::{RepetitionWatch, remove_copies};
 use crate::transcript::make_ids_unique;
 use crate::view_times::ViewTimes;
 use crate::{CallInput, CheckResult, Cost, Ending, Event, Host, Limit, Limits, Transcript};
@@ -24,6 +25,9 @@ use crate::{CallInput, CheckResult, Cost, Ending, Event, Host, Limit, Limits, Tr
 /// Why a run ends whose model wrote a call as words.
 const WRITTEN_CALL: &str = "the model wrote a call as text, and it was not run: only a whole call at the end of an answer is, outside of fences and \
 quotes, with arguments that the tool takes; ask it to go on, or set tools = \"text\" for this model";
+
+/// Why a run ends whose model only repeats itself.
+const REPETITION: &str = "the model repeated itself without end and was cut off; what it said before stays";
 
 /// What a run has done so far; it can be read while the run is at work, and after the run is dropped.
 #[derive(Debug, Default)]
@@ -177,11 +181,22 @@ impl TurnLoop<'_> {
     async fn read_answer(&self, request: &ModelRequest, answer: &mut ModelAnswer) -> Result<(), ModelError> {
         // Without the yields, a stream that is always ready would keep the clock and an abort waiting until its end.
         let mut stream = with_yields(self.model.stream(request).await?);
+        let (mut words, mut thoughts) = (RepetitionWatch::default(), RepetitionWatch::default());
         while let Some(event) = stream.next().await {
             match event? {
                 ModelEvent::Text(text) => {
                     self.events.send(Event::Text { text: text.clone() });
+                    let period = words.push(&text);
                     answer.push_text(text);
+                    if let Some(period) = period {
+                        answer.remove_copies(period);
+                        answer.cut_off();
+                        break;
+                    }
+                }
+                ModelEvent::Thought(thought) if thoughts.push(&thought).is_some() => {
+                    answer.cut_off();
+                    break;
                 }
                 ModelEvent::CallFragment { index, name, letters } => {
                     self.report_call(|| CallInput::Fragment { index, name, letters });
@@ -237,6 +252,14 @@ impl TurnLoop<'_> {
             }
             _ => {}
         }
+        if answer.is_cut_off {
+            // Nobody knows what the calls before it were to be followed by, so none is run.
+            answer.parts.retain(|part| matches!(part, Part::Text { .. }));
+            if !answer.is_empty() {
+                progress.transcript.answer(answer.into_parts());
+            }
+            return Some(Ending::failed("repetition", REPETITION));
+        }
         if answer.is_empty() {
             return Some(Ending::failed("empty", "the model's answer was empty"));
         }
@@ -267,9 +290,27 @@ struct ModelAnswer {
     opaque: Option<Opaque>,
     usage: Usage,
     finish: Option<FinishReason>,
+    /// Whether it was cut off, because it only repeated itself.
+    is_cut_off: bool,
 }
 
 impl ModelAnswer {
+    fn remove_copies(&mut self, period: usize) {
+        if let Some(Part::Text { text }) = self.parts.last_mut() {
+            remove_copies(text, period);
+        }
+    }
+
+    /// Ends the answer before its stream does.
+    fn cut_off(&mut self) {
+        self.is_cut_off = true;
+        // What its server would have counted is not known, for nobody waits for it.
+        if self.usage == Usage::default() {
+            self.usage = Usage::UNTOLD;
+        }
+        self.finish = Some(FinishReason::Stop);
+    }
+
     fn push_text(&mut self, more: String) {
         match self.parts.last_mut() {
             Some(Part::Text { text }) => text.push_str(&more),

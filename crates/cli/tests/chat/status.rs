@@ -106,7 +106,7 @@ fn last_row(chat: &Chat) -> String {
 /// in this chat stays.
 #[test]
 fn a_conversation_that_begins_anew_has_counts_of_its_own() {
-    let long = "word ".repeat(8_000);
+    let long = (0..8_000).map(|number| format!("{number:04} ")).collect::<Vec<_>>().concat();
     let server = Server::start(vec![says(&long), says("It is short.")]);
     let project = project().variable("OPENAI_API_KEY", "key");
     let settings = "status = [\"mode\", \"context\", \"cost\"]\n[models.\"openai:m\"]\nfree = false\n\

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::formats::{FORMATS, Format, KEY};
 use crate::support::Session;
-use crate::support::server::{Request, ScriptedResponse, Server};
+use crate::support::server::{Request, ScriptedResponse, Server, says};
 
 /// Ollama's answer if the template of a model has no place for tools.
 const REFUSAL: &str = r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#;
@@ -124,4 +124,80 @@ fn what_is_no_such_word_is_an_error_that_names_the_field() {
     assert_eq!(outcome.code, Some(1), "{outcome}");
     assert!(outcome.stderr.contains("models.\"ollama:m\".tools"), "{outcome}");
     assert!(outcome.stderr.contains("is none of native, text and none"), "{outcome}");
+}
+
+/// A call as some models write it, of which their servers leave out the first tag.
+const WRITTEN: &str = "I make it.\n<function=write_file>\n<parameter=file_path>\nmade.txt\n</parameter>\n<parameter=content>\nmade\n</parameter>\n</function>\n</tool_call>";
+
+/// A server that takes tools, and whose model writes this as its first answer.
+fn writing(text: String) -> Server {
+    Server::answering(move |request| {
+        let body = request.json();
+        let last = body["messages"].as_array().unwrap().last().unwrap().clone();
+        says(if last["role"] == "tool" { "It is made." } else { &text })
+    })
+}
+
+#[test]
+fn a_call_that_a_model_writes_in_a_form_of_its_own_is_run_as_a_call() {
+    let session =
+        Session::with_project().variable("OPENAI_API_KEY", KEY).variable("HEADSTART_SUGGEST", "off");
+    let server = writing(WRITTEN.to_owned());
+    let arguments = ["chat", "--mode", "auto-edit", "--model", "openai:m", "--base-url", &server.base_url];
+    let outcome = session.run_with_input(&arguments, "make it\n");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(session.text("made.txt").as_deref(), Some("made"), "{outcome}");
+    assert!(outcome.stdout.contains("It is made.") && !outcome.stdout.contains("<function"), "{outcome}");
+    // The model reads it as a call that it made in its own field.
+    let again = &messages(&server.requests()[1]);
+    let call = &again[again.len() - 2];
+    assert_eq!(call["tool_calls"][0]["function"]["name"], "write_file", "{call}");
+    assert_eq!(call["content"], "I make it.\n", "{call}");
+
+    // It is asked about where nobody allowed it: the gate judges it as any call.
+    let asked =
+        session.run_with_input(&["chat", "--model", "openai:m", "--base-url", &server.base_url], "make it\n");
+    assert!(!asked.stdout.contains("<function"), "{asked}");
+}
+
+#[test]
+fn a_call_that_is_fenced_or_cut_off_is_told_and_neither_run_nor_called_completed() {
+    let json = "{\"name\": \"write_file\", \"arguments\": {\"file_path\": \"made.txt\", \"content\": \"x\"}}";
+    for text in [format!("```json\n{json}\n```"), WRITTEN[..WRITTEN.len() - 40].to_owned()] {
+        let session =
+            Session::with_project().variable("OPENAI_API_KEY", KEY).variable("HEADSTART_SUGGEST", "off");
+        let server = writing(text);
+        let arguments =
+            ["chat", "--mode", "auto-edit", "--model", "openai:m", "--base-url", &server.base_url];
+        let outcome = session.run_with_input(&arguments, "make it\n");
+        let all = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(all.contains("the model wrote a call as text, and it was not run"), "{outcome}");
+        let ahead = session.run(&server.speculation("openai:m", &["make it"]));
+        let finished = ahead.finished();
+        assert_eq!(
+            (&finished["status"], &finished["code"]),
+            (&json!("failed"), &json!("written_call")),
+            "{ahead}"
+        );
+        assert_eq!(session.text("made.txt"), None, "{outcome}");
+    }
+}
+
+/// A small model may write one sentence without end.
+#[test]
+fn an_answer_that_only_repeats_itself_is_cut_off_and_its_beginning_stays() {
+    let session =
+        Session::with_project().variable("OPENAI_API_KEY", KEY).variable("HEADSTART_SUGGEST", "off");
+    let server = writing(format!("I think of something.\n{}", "I am not sure about that. ".repeat(2_000)));
+    let ahead = session.run(&server.speculation("openai:m", &["make it"]));
+    let finished = ahead.finished();
+    assert_eq!((&finished["status"], &finished["code"]), (&json!("failed"), &json!("repetition")), "{ahead}");
+
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url];
+    let outcome = session.run_with_input(&arguments, "make it\n");
+    let all = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(
+        all.contains("I think of something.") && all.contains("repeated itself without end"),
+        "{outcome}"
+    );
 }

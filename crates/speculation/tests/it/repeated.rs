@@ -1,8 +1,8 @@
-//! A model that repeats the same call is told so, and then stopped.
+//! A model that repeats the same call is told so, and then stopped; one that repeats the same words is cut off.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use futures::executor::block_on;
-use headstart_forked_query::{Part, ToolOutcome, check_pairing};
+use headstart_forked_query::{Message, ModelEvent, Part, Role, ToolOutcome, check_pairing};
 use headstart_speculation::{Ending, Limit, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
@@ -96,4 +96,28 @@ fn ahead_of_the_user_it_ends_after_three_same_answers() {
     assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Repeated });
     let results = finished.transcript.messages.iter().flat_map(|message| &message.parts);
     assert_eq!(results.filter(|part| matches!(part, Part::ToolResult(_))).count(), 3);
+}
+
+/// A small model may write one sentence without end, in its answer or before it.
+#[test]
+fn an_answer_that_only_repeats_itself_is_cut_off_and_its_beginning_stays() {
+    let endless = |piece: fn(String) -> ModelEvent| {
+        let begins = ModelEvent::Text("I look at it first.\n".to_owned());
+        let repeats = (0..2_000).map(|_| piece("That may well be so. ".to_owned()));
+        // It does not come to its end.
+        [begins].into_iter().chain(repeats).collect::<Vec<_>>()
+    };
+    for (events, said) in [
+        (endless(ModelEvent::Text), "I look at it first.\nThat may well be so. "),
+        (endless(ModelEvent::Thought), "I look at it first.\n"),
+    ] {
+        let fixture = Fixture::new(ApprovalMode::Yolo, [Reply::Events(events)]);
+        let asks = Transcript::new("is it so?");
+        let (turn, _events) =
+            fixture.engine.turn(fixture.model.clone(), fixture.request(), asks, Limits::default());
+        let Ending::Failed { error, code: Some(code), .. } = block_on(turn.run()) else { panic!("it fails") };
+        assert_eq!(code, "repetition");
+        assert!(error.contains("repeated itself"), "{error}");
+        assert_eq!(turn.transcript().messages.last(), Some(&Message::text(Role::Model, said)));
+    }
 }

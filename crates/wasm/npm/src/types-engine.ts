@@ -271,11 +271,11 @@ export interface RunFailure {
   error: string;
   /**
    * For programs. `withheld`: the provider withheld the answer; `empty`: the answer had no content; `written_call`: the model
-   * wrote a call as text, which was not run; `consent`: the user
+   * wrote a call as text, which was not run; `repetition`: the model only repeated itself and was cut off; `consent`: the user
    * could not be asked; `other`: something was thrown that is not an error of this package; otherwise the code of what
    * was thrown.
    */
-  code: ModelErrorCode | "withheld" | "empty" | "written_call" | "consent" | "other" | (string & {});
+  code: ModelErrorCode | "withheld" | "empty" | "written_call" | "repetition" | "consent" | "other" | (string & {});
   /** After how many milliseconds the model may be asked again, if its provider said. */
   retryAfterMs?: number;
 }
