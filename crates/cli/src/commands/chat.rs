@@ -6,7 +6,7 @@ use crate::args;
 use crate::chat::{Chat, ChatStart, Display, PickerOutcome, pick};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
-use crate::conversation::{ConversationSetup, ModelChoice, SessionSelector};
+use crate::conversation::{ConversationSetup, ModelChoice, ServersStart, SessionSelector};
 use crate::demo::{self, DemoChat, NextCommand};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -118,7 +118,8 @@ async fn run_chats(
                 (PickerOutcome::Nothing, None) => return Ok(ExitStatus::Done),
             };
         }
-        let opened = ConversationSetup::open(context, &config, workspace, models, which, interactive).await?;
+        let servers = if interactive { ServersStart::AfterQuestions } else { ServersStart::First };
+        let opened = ConversationSetup::open(context, &config, workspace, models, which, servers).await?;
         let ConversationSetup { parts, accounts, mut storage, state } = opened;
         let (display, mut input) = if interactive {
             storage.recall(&config, workspace, state.as_deref());

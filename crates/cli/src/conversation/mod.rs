@@ -59,6 +59,17 @@ pub(crate) struct FrontEndCapabilities {
     pub(crate) events: bool,
 }
 
+/// When tool servers start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServersStart {
+    /// Before the conversation begins.
+    First,
+    /// While the user can already type.
+    InBackground,
+    /// So, once a person at a terminal was asked about what the project wants to start.
+    AfterQuestions,
+}
+
 /// Everything that a conversation needs to begin.
 pub(crate) struct ConversationSetup {
     pub(crate) parts: ConversationParts,
@@ -69,22 +80,21 @@ pub(crate) struct ConversationSetup {
 }
 
 impl ConversationSetup {
-    /// Opens what is kept of a conversation, starts its tool servers and finds out what this machine supports. `asks`
-    /// says that a person at a terminal can be asked about what the project wants to start.
+    /// Opens what is kept of a conversation, starts its tool servers if they come `First`, and finds out what this machine supports.
     pub(crate) async fn open(
         context: &Context,
         config: &Config,
         workspace: &str,
         models: &Models,
         which: SessionSelector,
-        asks: bool,
+        servers: ServersStart,
     ) -> Result<Self, CliError> {
         // A store is not required, but without a state folder the conversation's accepts cannot be undone.
         let state = context.store().ok().map(|store| store.state_folder().to_owned());
         let environment = &context.environment;
         let accounts = Accounts::open(context, config, workspace)?;
         let storage = SessionStorage::open(config, workspace, state.as_deref(), which, environment)?;
-        let servers = tool_servers::begin(config, workspace, state.as_deref(), environment, asks).await?;
+        let servers = tool_servers::begin(config, workspace, state.as_deref(), environment, servers).await?;
         let parts = setup::parts(config, workspace, state.as_deref(), models, environment, servers).await?;
         Ok(Self { parts, accounts, storage, state })
     }

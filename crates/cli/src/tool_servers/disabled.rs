@@ -12,6 +12,7 @@ use headstart_tool_gate::Declaration;
 use headstart_toolbox::Toolbox;
 
 use crate::config::Config;
+use crate::conversation::ServersStart;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output;
@@ -65,7 +66,7 @@ pub(crate) async fn begin(
     _workspace: &str,
     _state: Option<&Path>,
     _environment: &Environment,
-    _interactive: bool,
+    _starts: ServersStart,
 ) -> Result<ServerTools, CliError> {
     let others = &config.external_tools;
     let tools = ServerTools { named: others.servers.len() + others.http_tools.len() };

@@ -8,6 +8,7 @@ use headstart_tool_gate::PolicyOrigin;
 
 use super::{ApprovalState, ApprovalSubject, Approvals, ServerTools};
 use crate::config::{Config, ServerSetting, Transport, TrustSetting};
+use crate::conversation::ServersStart;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output::{self, one_line};
@@ -15,24 +16,24 @@ use crate::output::{self, one_line};
 /// After this time the user is told what the chat waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// The tool servers of a conversation. A user at a terminal is asked about those of the project, and has a prompt
-/// before the servers are started ([`ServerTools::has_pending_start`]).
+/// The tool servers of a conversation. Those that are not started here, the front end starts, while its user can already
+/// type ([`ServerTools::has_pending_start`]).
 pub(crate) async fn begin(
     config: &Config,
     workspace: &str,
     state: Option<&Path>,
     environment: &Environment,
-    interactive: bool,
+    starts: ServersStart,
 ) -> Result<ServerTools, CliError> {
     let mut approvals = Approvals::of(workspace, state);
     for subject in of_project(config) {
-        if interactive && approvals.answer(&subject) == ApprovalState::NotAsked {
+        if starts == ServersStart::AfterQuestions && approvals.answer(&subject) == ApprovalState::NotAsked {
             let yes = ask(&subject).await?;
             approvals.keep(&subject, yes)?;
         }
     }
     let tools = ServerTools::named(config, workspace, environment, &approvals);
-    if !interactive {
+    if starts == ServersStart::First {
         start(&tools).await;
     }
     tools.troubles().iter().for_each(|trouble| output::note(trouble));

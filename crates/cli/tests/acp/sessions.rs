@@ -267,3 +267,27 @@ pub(crate) fn servers_of_the_editor_are_tools_of_the_session() {
         assert!(message.starts_with(&format!("params.mcpServers[0].{field}: ")), "{message}");
     }
 }
+
+/// A server that does not start keeps nobody from a session: the first prompt waits for it, can be taken back meanwhile,
+/// and runs when the start has failed.
+#[test]
+fn a_tool_server_that_hangs_keeps_no_session_waiting() {
+    let user = User::new().says("I have no such tool.");
+    let mut client = user.client("default");
+    let cwd = user.session.workspace().canonicalize().unwrap();
+    let go = cwd.join("go");
+    let hangs = format!("until test -e '{}'; do sleep 0.02; done", go.display());
+    let hung = json!([{ "name": "hung", "command": "/bin/sh", "args": ["-c", hangs], "env": [] }]);
+    let answer = client.request("session/new", json!({ "cwd": cwd, "mcpServers": hung }));
+    let session = answer["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+    assert_eq!(client.said(&session, "/mcp"), "end_turn");
+    assert!(client.transcript().contains("The tool servers are being started."), "{}", client.transcript());
+    let waiting = client.prompt(&session, "use it");
+    client.notify("session/cancel", json!({ "sessionId": session }));
+    assert_eq!(client.answer_to(waiting)["result"]["stopReason"], "cancelled");
+    assert!(!client.transcript().contains("I have no such tool."), "it was not asked");
+    let waiting = client.prompt(&session, "use it");
+    std::fs::write(&go, "").unwrap();
+    assert_eq!(client.answer_to(waiting)["result"]["stopReason"], "end_turn");
+    assert!(client.transcript().contains("I have no such tool."), "{}", client.transcript());
+}

@@ -273,7 +273,7 @@ impl AcpServer {
             .map_err(|error| opening::refused(&error))
     }
 
-    /// Opens a session in a task of its own, because it may have to wait for tool servers.
+    /// Opens a session in a task of its own, because it reads files and may look at what this machine supports.
     fn start(
         self: &Arc<Self>,
         id: &RequestId,

@@ -12,7 +12,7 @@ use super::{rpc, servers};
 use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::conversation::{
-    Conversation, ConversationSetup, FrontEndCapabilities, ModelChoice, SessionSelector,
+    Conversation, ConversationSetup, FrontEndCapabilities, ModelChoice, ServersStart, SessionSelector,
 };
 use crate::error::CliError;
 use crate::models::Models;
@@ -39,7 +39,8 @@ pub(super) async fn begin(
     servers::add(servers, &mut config)?;
     let models = Models::open(&config, &context.environment, None).map_err(|error| refused(&error))?;
     let choice = ModelChoice::new(&models, &config, &context.environment, None);
-    let opened = ConversationSetup::open(context, &config, &workspace, &models, which, false).await;
+    let servers = ServersStart::InBackground;
+    let opened = ConversationSetup::open(context, &config, &workspace, &models, which, servers).await;
     let ConversationSetup { parts, accounts, storage, .. } = opened.map_err(|error| refused(&error))?;
     let settings = SessionOptions {
         mode: config.mode,

@@ -1,6 +1,7 @@
 //! One session: a conversation, shown as updates of the protocol. The rules of the conversation are not here.
 
 mod reports;
+mod startup;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use self::startup::Startup;
 use super::client::Client;
 use super::offer::{self, Offer, SessionCommand};
 use super::options::{self, SessionOptions};
@@ -106,6 +108,7 @@ pub(super) struct AcpSession {
     about_work: Option<ToolCallId>,
     offer: Offer,
     is_titled: bool,
+    startup: Startup,
     /// The number of messages from this program itself that the client was told.
     message_count: AtomicU64,
 }
@@ -152,6 +155,7 @@ impl AcpSession {
                 .iter()
                 .any(|item| matches!(**item, Item::Prompt { .. })),
             message_count: AtomicU64::new(0),
+            startup: Startup::begin(&conversation.parts.server_tools),
             conversation,
         };
         (session, me)
@@ -160,6 +164,7 @@ impl AcpSession {
     /// Serves until the session is closed. Then nothing that it started still runs.
     pub(super) async fn run(mut self) {
         let closed = loop {
+            let is_idle = self.conversation.agent.view().phase == Phase::Idle;
             tokio::select! {
                 biased;
                 request = self.requests.recv() => match request {
@@ -168,12 +173,14 @@ impl AcpSession {
                     None => break None,
                 },
                 Some(update) = self.conversation.updates.next() => self.on_update(&update).await,
+                event = self.startup.next(is_idle) => self.on_startup(event).await,
             }
         };
         if let Some((_, task)) = self.open_question.take() {
             task.abort();
         }
         let ends = async {
+            self.startup.stop().await;
             self.conversation.agent.close().await;
             let _ = (&mut self.conversation.driver).await;
             self.conversation.parts.server_tools.close().await;
@@ -195,7 +202,7 @@ impl AcpSession {
         match request {
             SessionRequest::Begin { answer, replay } => self.begin(answer, replay).await,
             SessionRequest::Prompt { id, text } => self.on_prompt(id, text).await,
-            SessionRequest::Cancel { only } => self.cancel(only.as_ref()),
+            SessionRequest::Cancel { only } => self.cancel(only.as_ref()).await,
             SessionRequest::SetMode { id, mode } => {
                 let set = self.set_mode("params.modeId", &mode);
                 let is_set = set.is_ok();
@@ -270,16 +277,25 @@ impl AcpSession {
                 return self.say(&id, &answer).await;
             }
         };
-        self.conversation.parts.begin_index();
-        // A text that is equal to a candidate accepts the work that was done ahead for it.
-        if agent.submit(&text).is_err() {
-            let empty = rpc::wrong("params.prompt", "there is no word in it");
-            self.client.refuse(&id, empty).await;
+        let pending = PendingPrompt { id, sent, cancelled: false, ending: None };
+        if self.startup.queue(&text) {
+            self.prompt = Some(pending);
             return;
         }
-        let title = (!self.is_titled).then(|| shortened(&one_line(&text), TITLE_CHARS));
+        self.submit(pending, &text).await;
+    }
+
+    async fn submit(&mut self, pending: PendingPrompt, text: &str) {
+        self.conversation.parts.begin_index();
+        // A text that is equal to a candidate accepts the work that was done ahead for it.
+        if self.conversation.agent.submit(text).is_err() {
+            let empty = rpc::wrong("params.prompt", "there is no word in it");
+            self.client.refuse(&pending.id, empty).await;
+            return;
+        }
+        let title = (!self.is_titled).then(|| shortened(&one_line(text), TITLE_CHARS));
         self.is_titled = true;
-        self.prompt = Some(PendingPrompt { id, sent, cancelled: false, ending: None });
+        self.prompt = Some(pending);
         if let Some(title) = title {
             self.send_update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title))).await;
         }
@@ -314,6 +330,9 @@ impl AcpSession {
                 let names = parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
                 listed(&tool_lines(names, &self.conversation.agent.rules()))
             }
+            SessionCommand::Servers if self.startup.is_starting() => {
+                "The tool servers are being started.".to_owned()
+            }
             SessionCommand::Servers => match self.conversation.parts.server_tools.lines() {
                 lines if lines.is_empty() => "There are no tool servers.".to_owned(),
                 lines => listed(&lines),
@@ -329,7 +348,7 @@ impl AcpSession {
         }
     }
 
-    fn cancel(&mut self, only: Option<&RequestId>) {
+    async fn cancel(&mut self, only: Option<&RequestId>) {
         if let Some(only) = only
             && self.prompt.as_ref().is_none_or(|prompt| prompt.id != *only)
         {
@@ -338,6 +357,9 @@ impl AcpSession {
         match &mut self.prompt {
             Some(prompt) => {
                 prompt.cancelled = true;
+                if self.startup.take_back() {
+                    return self.finish().await;
+                }
                 // It may have ended by itself, and then there is nothing to stop.
                 let _ = self.conversation.agent.interrupt();
             }
@@ -479,6 +501,9 @@ impl AcpSession {
 
     /// Answers the prompt. Nothing runs any more, and the client has been told everything.
     async fn finish(&mut self) {
+        if self.startup.has_prompt() {
+            return;
+        }
         let Some(prompt) = self.prompt.take() else { return };
         self.close_question_of_work(ToolCallStatus::Failed).await;
         // An interrupted call has no result, so without this the client would show it as running.
