@@ -257,6 +257,12 @@ impl AgentHandle {
         self.with(Core::interrupt)
     }
 
+    /// Gives up the work ahead that was taken and still runs ([`Phase::Accepting`](crate::Phase::Accepting)): its prompt runs in the
+    /// foreground. The error is [`ActionError::Stale`] if it does not run any more.
+    pub fn run_here(&self) -> Result<(), ActionError> {
+        self.with(Core::run_here)
+    }
+
     /// Reports that the rules of the host have changed. They hold for work that ran ahead too.
     pub fn rules_changed(&self) {
         self.with(Core::rules_changed);

@@ -201,7 +201,7 @@ pub enum NotAppliedReason {
         /// Why, in words.
         error: String,
     },
-    /// The user interrupted the accept before it began to write.
+    /// The user gave it up before anything was written: they interrupted the accept, or did not want to wait for the work.
     Interrupted,
 }
 

@@ -28,6 +28,8 @@ pub(super) struct PendingAccept {
     pub(super) above: Option<Box<WorkAhead>>,
     /// What the user has answered about the work so far.
     pub(super) answers: AcceptAnswers,
+    /// Whether the user does not want to wait for it: its prompt runs in the foreground.
+    pub(super) is_left: bool,
 }
 
 impl Core {
@@ -78,6 +80,7 @@ impl Core {
             meter,
             above,
             answers: AcceptAnswers::default(),
+            is_left: false,
         });
     }
 
@@ -85,6 +88,21 @@ impl Core {
         let (work, answers) = (accept.speculation.clone(), accept.answers.clone());
         self.effects.push_back(Effect::Accept { work, answers });
         self.activity = Activity::Accepting(Box::new(accept));
+    }
+
+    /// Gives up the work that the user has taken and that still runs. Its prompt runs in the foreground.
+    pub(crate) fn run_here(&mut self) -> Result<(), ActionError> {
+        self.is_open()?;
+        match &mut self.activity {
+            Activity::Accepting(accept)
+                if accept.speculation.status() == Status::Running && !self.interrupted =>
+            {
+                accept.is_left = true;
+                self.effects.push_back(Effect::Abort(accept.speculation.clone()));
+                Ok(())
+            }
+            _ => Err(ActionError::Stale),
+        }
     }
 
     pub(super) fn pending_accept(&mut self) -> Option<&mut PendingAccept> {
@@ -120,7 +138,13 @@ impl Core {
         self.close_pending_accept(&mut accept, outcome, saved_ms);
         match accepted {
             Ok(Acceptance::Accepted(accepted)) => self.hand_over(accept, accepted),
-            _ if given_up => self.end_unapplied(accept, NotAppliedReason::Interrupted),
+            _ if given_up => {
+                accept.is_left = false;
+                self.end_unapplied(accept, NotAppliedReason::Interrupted);
+            }
+            Ok(Acceptance::Nothing) if accept.is_left => {
+                self.end_unapplied(accept, NotAppliedReason::Interrupted);
+            }
             Ok(Acceptance::Conflict(conflicts)) => {
                 self.end_unapplied(accept, NotAppliedReason::Conflict(conflicts));
             }
@@ -144,7 +168,7 @@ impl Core {
     /// has stopped it or the next write would fail the same way.
     pub(super) fn end_unapplied(&mut self, accept: PendingAccept, why: NotAppliedReason) {
         let ending = match &why {
-            NotAppliedReason::Interrupted => Some(Ending::Aborted),
+            NotAppliedReason::Interrupted if !accept.is_left => Some(Ending::Aborted),
             NotAppliedReason::Failed { error } => Some(Ending::failed("accept", error)),
             _ => None,
         };

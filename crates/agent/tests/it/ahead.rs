@@ -95,6 +95,29 @@ fn work_is_joined_where_it_still_runs() {
     assert_eq!((harness.outcomes(), harness.file("made.txt").is_some()), (vec!["joined".to_owned()], true));
 }
 
+/// Whoever does not want to wait for work that still runs has its prompt run in the foreground. Of the work nothing is
+/// applied, and that is said.
+#[test]
+fn work_that_is_joined_can_be_left_for_a_turn() {
+    let mut harness = with_work_that_runs();
+    assert_eq!(harness.agent.run_here(), Err(ActionError::Stale), "nobody waits for it yet");
+    harness.agent.take("edit made.txt").unwrap();
+    assert_eq!(harness.settle().phase, Phase::Accepting);
+    assert_eq!(harness.agent.run_here(), Ok(()));
+    assert_eq!(harness.settle().phase, Phase::Turn);
+    assert_eq!(harness.agent.run_here(), Err(ActionError::Stale), "it runs here already");
+    harness.model.hold(false);
+    assert_eq!(harness.settle().phase, Phase::Idle);
+    assert!(
+        matches!(not_taken(&harness)[..], [(NotAppliedReason::Interrupted, true)]),
+        "{:?}",
+        harness.known
+    );
+    assert_eq!(harness.outcomes(), ["aborted"]);
+    assert_eq!(harness.file("made.txt").as_deref(), Some("edit made.txt\n"));
+    assert_eq!(harness.prompts(), ["talk", "talk more", "edit made.txt"]);
+}
+
 /// After an interrupt of a turn that waits for its work, neither the work nor a queued prompt may run. Both prompts are
 /// given back as a draft.
 #[test]

@@ -34,6 +34,7 @@ mod skip_notice;
 mod spending;
 mod start;
 mod status;
+mod tab;
 mod undo;
 mod work_question;
 
@@ -46,7 +47,7 @@ use futures::{FutureExt, StreamExt};
 use headstart_agent::{AgentHandle, Draft, EditKind, Item, Phase, Submission, Updates, View};
 use tokio::task::JoinHandle;
 
-use crate::config::{Config as Settings, TabKey};
+use crate::config::Config as Settings;
 use crate::conversation::{
     Accounts, CommittedEdits, Conversation, FrontEndCapabilities, LocalModelFlag, ModelChoice,
     SessionStorage, mode_name,
@@ -70,8 +71,6 @@ pub(crate) use start::ChatStart;
 
 /// How long closing may take. Work that is told to stop normally has stopped long before.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held down.
-const SECOND_TAB: Duration = Duration::from_millis(400);
 /// In a terminal with fewer columns no row shows the work ahead, because only its first words would fit.
 const MIN_CARD: usize = 20;
 /// Two Ctrl-C at an empty prompt within this time leave the chat.
@@ -101,6 +100,8 @@ pub(crate) struct Chat {
     ahead_command: Option<(String, Instant)>,
     /// A running command of the user's own.
     own_command: Option<own_command::OwnCommand>,
+    /// Work ahead that the user has taken while it still runs.
+    joined: tab::JoinedWork,
     /// A restart of the tool servers.
     reloading: Option<JoinHandle<()>>,
     /// The prompts that wait for the first start of the servers.
@@ -191,6 +192,7 @@ impl Chat {
             running: BTreeMap::new(),
             ahead_command: None,
             own_command: None,
+            joined: tab::JoinedWork::default(),
             reloading: None,
             login: None,
             startup_queue: server_tools::StartupQueue::default(),
@@ -298,6 +300,7 @@ impl Chat {
                 Some(update) = self.updates.next(), if !self.display.is_reading() => self.on_update(&update)?,
                 () = second => {}
                 () = redraw => {}
+                () = self.joined.until_long() => {}
                 () = self.completion.refresh() => self.complete_with_news(),
                 () = self.status.update() => {}
                 () = self.parts.server_tools.changed(), if view.phase == Phase::Idle && !self.display.is_reading() => self.say_notices()?,
@@ -328,6 +331,7 @@ impl Chat {
     /// Draws the prompt, with the rest of the suggestion that continues what is typed, or the question in its place.
     fn draw(&mut self, view: &View) -> Result<(), CliError> {
         self.tell_terminal(view)?;
+        self.joined.update(view.phase, Instant::now());
         if self.display.is_reading() {
             return self.display.draw_reader();
         }
@@ -348,7 +352,7 @@ impl Chat {
             }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
                 match phase {
-                    Phase::Accepting => "finishing what runs already (Ctrl-C interrupts)",
+                    Phase::Accepting => self.joined.row(Instant::now()),
                     Phase::Asking => "asks before it writes",
                     Phase::Compacting => "summing up what was said (Ctrl-C interrupts)",
                     _ => "working (Ctrl-C interrupts)",
@@ -496,48 +500,6 @@ impl Chat {
             self.agent.edited(&self.editor.whole_text(), edit);
         }
         self.complete();
-    }
-
-    /// Takes the suggestion and its work. If the user prefers that, the first Tab only puts it into the prompt.
-    fn on_tab(&mut self) {
-        let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
-        if self.settings.tab == TabKey::Insert {
-            if suggestion.rest.is_some() && self.editor.whole_text() != suggestion.text {
-                self.insert_suggestion();
-                return;
-            }
-            // A key that is held down does not count as a second press.
-            if self.inserted_at.is_some_and(|at| at.elapsed() < SECOND_TAB) {
-                return;
-            }
-        }
-        self.take_suggestion();
-    }
-
-    /// Takes the suggestion and the work that ran ahead for it.
-    fn take_suggestion(&mut self) {
-        let Some(suggestion) = self.agent.view().suggestion.clone() else { return };
-        if self.agent.take(&suggestion.text).is_ok() {
-            self.editor.replace(&suggestion.text);
-            // This empties the prompt and adds the suggestion to the history.
-            self.editor.send();
-        }
-    }
-
-    /// Puts the suggestion into the prompt, as if the user had typed it.
-    fn insert_suggestion(&mut self) {
-        let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
-        self.editor.replace(&suggestion.text);
-        self.inserted_at = Some(Instant::now());
-        self.agent.edited(&suggestion.text, EditKind::Changed);
-    }
-
-    /// Puts the offered first prompt into the empty line, so that it can be edited.
-    fn insert_first(&mut self) {
-        if let Some(first) = self.initial_prompt.as_ref().filter(|_| self.editor.text().is_empty()) {
-            self.editor.replace(first);
-            self.on_edited(EditKind::Changed);
-        }
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
