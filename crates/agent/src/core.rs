@@ -29,7 +29,7 @@ use headstart_tool_gate::ApprovalMode;
 
 use self::accept::PendingAccept;
 use self::compaction::{CompactionState, PendingCompaction};
-pub(crate) use self::effect::{ConsentRequest, Effect, Report};
+pub(crate) use self::effect::{ConsentRequest, Effect, Report, SummaryQuery};
 use self::questions::PendingQuestion;
 use self::session_file::SessionFileState;
 use self::suggestions::{Offer, SuggestionQuery};
@@ -121,6 +121,8 @@ pub(crate) struct Core {
     /// Tools that were withheld when the conversation was cleared: the conversation that begins then does not offer
     /// them.
     withheld: Vec<String>,
+    /// Tools that do not fit into what the model sees at once, as the user was told.
+    left_out: Vec<String>,
     /// The mode that the model believes to be in force. All that it can tell is whether it has tools.
     announced_mode: ApprovalMode,
     effects: VecDeque<Effect>,
@@ -154,6 +156,7 @@ impl Core {
             pending: Vec::new(),
             offers: Vec::new(),
             withheld: Vec::new(),
+            left_out: Vec::new(),
             activity: Activity::Idle,
             pending_question: None,
             queue: VecDeque::new(),

@@ -16,7 +16,6 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use headstart_budget::policy::Habits;
-use headstart_context::{SUMMARY_PROMPT, SUMMARY_TOKENS};
 use headstart_followup_state::RequestId;
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, Guards, Message, Model, ModelError, Query, QueryAnswer, QueryError,
@@ -35,7 +34,7 @@ use self::store_queue::StoreQueue;
 use self::task::{Task, TaskError};
 use self::work_listener::WorkListener;
 use crate::conversation::preface;
-use crate::core::{ConsentRequest, Core, Effect, Report, TITLE_PROMPT, TITLE_TOKENS};
+use crate::core::{ConsentRequest, Core, Effect, Report, SummaryQuery, TITLE_PROMPT, TITLE_TOKENS};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 
@@ -172,10 +171,10 @@ impl Driver {
         debug!(effect = effect.name(), "the conversation goes on");
         match effect {
             Effect::Open { prompt } => self.opening = Some(self.open_prompt(prompt)),
-            Effect::StartTurn { request, transcript, kept, limits } => {
+            Effect::StartTurn { request, earlier, transcript, kept, limits } => {
                 let model = Arc::clone(&self.model);
                 let (turn, events) = self.engine.turn(model, *request, transcript, limits);
-                let turn = Arc::new(turn);
+                let turn = Arc::new(turn.after(earlier));
                 let running = Arc::clone(&turn);
                 let task = self.spawn(async move { running.run().await });
                 self.turn = Some(Foreground { turn, events, task, kept, ended: None });
@@ -213,13 +212,13 @@ impl Driver {
             #[cfg(feature = "native")]
             Effect::UseTools(toolbox) => self.engine.toolbox = toolbox,
             Effect::DropQuery => give_up(&mut self.query),
-            Effect::SumUp { params, model } => {
-                self.summary =
-                    Some(self.sum_up(*params, model, |answer, work_ms| Report::SummedUp { answer, work_ms }));
+            Effect::SumUp(query) => {
+                let report = |answer, work_ms| Report::SummedUp { answer, work_ms };
+                self.summary = Some(self.sum_up(*query, report));
             }
-            Effect::SumUpAhead { params, model } => {
+            Effect::SumUpAhead(query) => {
                 let report = |answer, work_ms| Report::SummedUpAhead { answer, work_ms };
-                self.summary_ahead = Some(self.sum_up(*params, model, report));
+                self.summary_ahead = Some(self.sum_up(*query, report));
             }
             Effect::DropSummaryAhead => give_up(&mut self.summary_ahead),
             Effect::AskTitle { params } => self.title = Some(self.ask_title(*params)),
@@ -476,17 +475,17 @@ impl Driver {
 
     fn sum_up(
         &self,
-        params: CacheSafeParams,
-        model: String,
+        query: SummaryQuery,
         report: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
     ) -> Task<Report> {
+        let SummaryQuery { params, model, prompt, tokens } = query;
         let model = BackgroundModel::main(Arc::clone(&self.model), model);
-        self.ask(model, params, SUMMARY_PROMPT, u32::try_from(SUMMARY_TOKENS).ok(), report)
+        self.ask(model, params, prompt, u32::try_from(tokens).ok(), report)
     }
 
     fn ask_title(&self, params: CacheSafeParams) -> Task<Report> {
         let report = |answer, work_ms| Report::Titled { answer, work_ms };
-        self.ask(self.engine.background.clone(), params, TITLE_PROMPT, Some(TITLE_TOKENS), report)
+        self.ask(self.engine.background.clone(), params, TITLE_PROMPT.to_owned(), Some(TITLE_TOKENS), report)
     }
 
     /// Asks a model for a text.
@@ -494,14 +493,15 @@ impl Driver {
         &self,
         model: BackgroundModel,
         params: CacheSafeParams,
-        prompt: &'static str,
+        prompt: String,
         max_output_tokens: Option<u32>,
         report: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
     ) -> Task<Report> {
         let host = Arc::clone(&self.engine.host);
         let began = host.now();
         self.spawn(async move {
-            let query = Query { after: &[], prompt, schema: serde_json::Value::Null, max_output_tokens };
+            let query =
+                Query { after: &[], prompt: &prompt, schema: serde_json::Value::Null, max_output_tokens };
             let answer = forked_query(&model, &params, query).await;
             report(answer, millis(host.now().saturating_sub(began)))
         })

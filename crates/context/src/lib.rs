@@ -98,4 +98,4 @@ pub use rules::{
 pub use session_environment::SessionEnvironment;
 pub use system::system_text;
 pub use tool_caller::ToolCaller;
-pub use window::{CompactionPlan, SUMMARY_PROMPT, SUMMARY_TOKENS, SummaryPlan, Window};
+pub use window::{CompactionPlan, SUMMARY_TOKENS, SummaryPlan, Window};

@@ -1,12 +1,14 @@
 //! Plans for a conversation that is about to exceed its model's window.
 
+mod fewer_tools;
 mod outputs;
 mod summary_plan;
 
 use headstart_forked_query::{Message, ModelRequest, Role, TokenEstimate};
 
 use self::outputs::{remove_old_outputs, shorten_outputs};
-pub use self::summary_plan::{SUMMARY_PROMPT, SUMMARY_TOKENS, SummaryPlan};
+use self::summary_plan::LEAST_SUMMARY_TOKENS;
+pub use self::summary_plan::{SUMMARY_TOKENS, SummaryPlan};
 
 /// A model's window, and the size from which a conversation is shortened.
 ///
@@ -68,6 +70,11 @@ impl Window {
         percent_of(self.tokens, u64::from(self.compact_at.clamp(1, 100)))
     }
 
+    /// The most tokens of a summary: an eighth of a small window.
+    pub fn summary_tokens(&self) -> u64 {
+        (self.tokens / 8).clamp(LEAST_SUMMARY_TOKENS, SUMMARY_TOKENS)
+    }
+
     /// What to do before `request`, which contains the conversation so far, is sent with the messages `next` behind
     /// it.
     ///
@@ -121,17 +128,22 @@ impl Window {
                 None => CompactionPlan::TooLong { tokens: count.tokens(history) },
             };
         };
-        let fits = |kept: &[Message]| {
-            count.tokens(&plan.clone().with_kept(kept.to_vec()).with_longest_summary())
-                <= self.max_request_tokens()
-        };
-        if fits(plan.kept()) {
-            return CompactionPlan::Summarise(plan);
+        // A shorter summary is better than none.
+        for tokens in [self.summary_tokens(), LEAST_SUMMARY_TOKENS] {
+            let plan = plan.clone().with_tokens(tokens);
+            let fits = |kept: &[Message]| {
+                count.tokens(&plan.clone().with_kept(kept.to_vec()).with_longest_summary())
+                    <= self.max_request_tokens()
+            };
+            if fits(plan.kept()) {
+                return CompactionPlan::Summarise(plan);
+            }
+            if let Some(kept) = shorten_outputs(plan.kept(), fits) {
+                return CompactionPlan::Summarise(plan.with_kept(kept));
+            }
         }
-        match shorten_outputs(plan.kept(), fits) {
-            Some(kept) => CompactionPlan::Summarise(plan.with_kept(kept)),
-            None => CompactionPlan::TooLong { tokens: count.tokens(&plan.with_longest_summary()) },
-        }
+        let shortest = plan.with_tokens(LEAST_SUMMARY_TOKENS);
+        CompactionPlan::TooLong { tokens: count.tokens(&shortest.with_longest_summary()) }
     }
 
     /// What is summarised and what stays: the last turns, as many as take half of the room. If the last turn alone
@@ -140,30 +152,32 @@ impl Window {
         /// The most turns that stay as they are.
         const TURNS: usize = 4;
         let history = &count.request.messages;
+        let plan = |start: usize, kept: Vec<Message>| {
+            SummaryPlan::new(self.messages_to_summarise(count, start), kept, self.summary_tokens())
+        };
         let turns: Vec<_> = (0..history.len()).filter(|at| history[*at].role == Role::User).collect();
         let first = turns.len().saturating_sub(TURNS);
         let fits = |start: &usize| count.tokens(&history[*start..]) <= self.max_request_tokens() / 2;
         let mut starts = turns[first..].iter().copied().filter(|start| 0 < *start);
         if let Some(start) = starts.clone().find(fits) {
-            return Some(SummaryPlan::new(
-                self.messages_to_summarise(count, start),
-                history[start..].to_vec(),
-            ));
+            return Some(plan(start, history[start..].to_vec()));
         }
         let (opening, last) = (turns.last().copied()?, last_answer(history));
         if opening + 1 < last {
             let kept = std::iter::once(&history[opening]).chain(&history[last..]).cloned().collect();
-            return Some(SummaryPlan::new(self.messages_to_summarise(count, last), kept));
+            return Some(plan(last, kept));
         }
         let start = starts.next_back()?;
-        Some(SummaryPlan::new(self.messages_to_summarise(count, start), history[start..].to_vec()))
+        Some(plan(start, history[start..].to_vec()))
     }
 
     /// What the model reads to summarise it: the conversation as far as the window holds it, because its provider has
     /// that in its cache. If the window does not hold all that will be removed, its end without old outputs.
     fn messages_to_summarise(&self, count: &TokenCount<'_>, start: usize) -> Vec<Message> {
+        /// The question for the summary.
+        const QUESTION_TOKENS: u64 = 300;
         let history = &count.request.messages;
-        let room = self.tokens.saturating_sub(SUMMARY_TOKENS + 500);
+        let room = self.tokens.saturating_sub(self.summary_tokens() + QUESTION_TOKENS);
         let fits = |messages: &[Message]| count.tokens_of(messages) <= room;
         let mut ends = step_ends(history).rev().take_while(|end| start <= *end);
         if let Some(end) = ends.find(|end| fits(&history[..*end])) {

@@ -350,6 +350,41 @@ impl ModelError {
     /// The [code](Self::code) of a request that is longer than the window.
     pub const WINDOW_EXCEEDED: &'static str = "window_exceeded";
 
+    /// How many tokens the model sees at once, if the words of a refusal name it.
+    ///
+    /// ```
+    /// use headstart_forked_query::ModelError;
+    ///
+    /// let words = "request (5034 tokens) exceeds the available context size (4096 tokens), try increasing it";
+    /// assert_eq!(ModelError::window_in(words), Some(4_096));
+    /// ```
+    pub fn window_in(words: &str) -> Option<u64> {
+        const BEFORE: [&str; 14] = [
+            "n_ctx",
+            "context size (",
+            "context size of ",
+            "maximum context length is ",
+            "context length of only ",
+            "context length of ",
+            "context length is ",
+            "context window of ",
+            "tokens allowed (",
+            "maximum prompt length is ",
+            "should be [1, ",
+            "limit of ",
+            "cannot exceed ",
+            "must be <= ",
+        ];
+        let words = words.to_lowercase();
+        let behind = BEFORE.iter().find_map(|before| {
+            let rest = &words[words.find(before)? + before.len()..];
+            number(rest.trim_start_matches(|c: char| !c.is_ascii_digit() && !c.is_alphabetic()))
+        });
+        let before = || number(words[..words.find(" maximum")?].rsplit(' ').next()?);
+        // Less or more than this is no window, but another number of the sentence.
+        behind.or_else(before).filter(|tokens| (512..=100_000_000).contains(tokens))
+    }
+
     /// A stable code for programs.
     pub fn code(&self) -> &str {
         match self {
@@ -386,6 +421,13 @@ impl ModelError {
             _ => None,
         }
     }
+}
+
+/// The number with which the words begin; its digits may be grouped.
+fn number(words: &str) -> Option<u64> {
+    let end = words.find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_'));
+    let digits: String = words[..end.unwrap_or(words.len())].chars().filter(char::is_ascii_digit).collect();
+    digits.parse().ok()
 }
 
 /// The events of one answer. Dropping it cancels the request.

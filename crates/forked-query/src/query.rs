@@ -28,6 +28,8 @@ pub struct QueryAnswer {
     pub text: String,
     /// The words as JSON, if they are JSON (possibly in a code fence). They are not checked against the schema.
     pub json: Option<Value>,
+    /// Whether the model called a tool, which is not run.
+    pub has_calls: bool,
     /// Why the answer ended.
     pub finish: FinishReason,
     /// What it cost.
@@ -70,7 +72,8 @@ pub async fn forked_query(
     trace!(target: CONTENT, answer = answer.text, "its answer");
     match collected {
         Ok(finish) => {
-            Ok(QueryAnswer { json: parse_json(&answer.text), text: answer.text, finish, usage: answer.usage })
+            let Collected { text, has_calls, usage, .. } = answer;
+            Ok(QueryAnswer { json: parse_json(&text), text, has_calls, finish, usage })
         }
         Err(error) => Err(QueryError { error, usage: answer.usage }),
     }
@@ -100,6 +103,7 @@ struct Collected {
     /// Whether an object was asked for, whose end is the end of the answer.
     is_json: bool,
     object: ObjectEnd,
+    has_calls: bool,
     usage: Usage,
 }
 
@@ -127,10 +131,8 @@ impl Collected {
                 }
                 ModelEvent::Usage(usage) => self.usage = usage,
                 ModelEvent::Finished(reason) => finish = Some(reason),
-                ModelEvent::Thought(_)
-                | ModelEvent::CallFragment { .. }
-                | ModelEvent::ToolCall(_)
-                | ModelEvent::Opaque(_) => {}
+                ModelEvent::ToolCall(_) => self.has_calls = true,
+                ModelEvent::Thought(_) | ModelEvent::CallFragment { .. } | ModelEvent::Opaque(_) => {}
             }
         }
         finish.ok_or_else(|| {

@@ -168,6 +168,7 @@ pub fn suggestion_in(answer: &str) -> Result<Suggestion, SuppressionReason> {
     let answer = QueryAnswer {
         text: answer.to_owned(),
         json: serde_json::from_str(answer).ok(),
+        has_calls: false,
         finish: FinishReason::Stop,
         usage: Usage::default(),
     };

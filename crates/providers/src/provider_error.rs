@@ -119,7 +119,7 @@ impl Provider {
             400 | 413 | 422 | 500 if is_too_long(json, &message) => ModelError::WindowExceeded {
                 provider,
                 status,
-                message: message_or_body(json, body, redactor),
+                message: with_window(message_or_body(json, body, redactor), json),
             },
             401 => ModelError::Unauthorized { provider, status, variable, message },
             403 if is_about_the_key(json, &message) => {
@@ -315,7 +315,7 @@ fn is_too_long(json: &Value, message: &str) -> bool {
         "request_too_large",
         "model_max_prompt_tokens_exceeded",
     ];
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 12] = [
         "maximum context length",
         "context length exceeded",
         "context window",
@@ -325,9 +325,22 @@ fn is_too_long(json: &Value, message: &str) -> bool {
         "range of input length",
         "maximum number of tokens allowed",
         "maximum prompt length",
+        "context length of only",
+        "too many tokens: ",
+        "`inputs` ",
     ];
     let message = message.to_lowercase();
     codes(json).any(|code| CODES.contains(&code)) || WORDS.iter().any(|words| message.contains(words))
+}
+
+/// The words of a refusal with the window of the model. Not all versions of llama.cpp's server name it in words, but in a
+/// field of its own.
+fn with_window(message: String, json: &Value) -> String {
+    let tokens = ["/error/n_ctx", "/n_ctx"].into_iter().find_map(|place| json.pointer(place)?.as_u64());
+    match tokens.filter(|_| ModelError::window_in(&message).is_none()) {
+        Some(tokens) => format!("{message} (n_ctx {tokens})"),
+        None => message,
+    }
 }
 
 /// Whether a 403 is about the key. It may also be about a country, a model, or a firewall.

@@ -102,7 +102,8 @@ impl Engine {
             known_contents: KnownContents::default(),
         };
         let progress = Mutex::new(Progress::new(transcript));
-        (Turn { model, request, executor, host: Arc::clone(&self.host), limits, progress, events }, receiver)
+        let (host, earlier) = (Arc::clone(&self.host), Vec::new());
+        (Turn { model, request, earlier, executor, host, limits, progress, events }, receiver)
     }
 
     pub(crate) fn speculative_executor(
@@ -145,6 +146,7 @@ impl Engine {
 pub struct Turn {
     model: Arc<dyn Model>,
     request: ModelRequest,
+    earlier: Vec<Message>,
     executor: ForegroundExecutor,
     host: Arc<dyn Host>,
     limits: Limits,
@@ -153,6 +155,12 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Continues a turn that did this before its conversation was made shorter, so that a call that it made again and
+    /// again is still known.
+    pub fn after(self, earlier: Vec<Message>) -> Self {
+        Self { earlier, ..self }
+    }
+
     /// Runs the turn to its end, at which the events end too. Dropping the future interrupts the turn: the request is
     /// cancelled, and [`transcript`](Self::transcript) has what was done.
     ///
@@ -163,6 +171,7 @@ impl Turn {
         let run = TurnLoop {
             model: &*self.model,
             base: &self.request,
+            earlier: &self.earlier,
             call_ids: call_ids(&self.request.messages),
             executor: &self.executor,
             host: &*self.host,

@@ -96,6 +96,7 @@ impl SpeculationJob {
         let run = TurnLoop {
             model: &*self.engine.background.model,
             base: &request,
+            earlier: &[],
             call_ids: self.params.call_ids().map(str::to_owned).collect(),
             executor: &executor,
             host: &*self.engine.host,

@@ -25,7 +25,12 @@ pub(crate) enum Repetition {
 impl Repetition {
     /// Judges a call that follows this transcript; `attended` says whether it is in a turn of the user, where the model
     /// is warned first.
-    pub(crate) fn of(call: &ToolCall, messages: &[Message], context: &GateContext, attended: bool) -> Self {
+    pub(crate) fn of<'a>(
+        call: &ToolCall,
+        messages: impl Iterator<Item = &'a Message> + Clone,
+        context: &GateContext,
+        attended: bool,
+    ) -> Self {
         let same_count = count_same_answers(call, messages, context);
         match same_count.checked_sub(MAX_SAME_RESULTS) {
             None => Self::None,
@@ -42,7 +47,11 @@ impl Repetition {
 
 /// How often, up to now, this very call was answered with the same, or refused for that reason. If another call may
 /// have changed something in between, the count begins anew.
-fn count_same_answers(call: &ToolCall, messages: &[Message], context: &GateContext) -> usize {
+fn count_same_answers<'a>(
+    call: &ToolCall,
+    messages: impl Iterator<Item = &'a Message> + Clone,
+    context: &GateContext,
+) -> usize {
     let mut answers: Vec<&ToolOutcome> = Vec::new();
     for (made, result) in calls(messages) {
         if made.name == call.name && made.args == call.args {
@@ -59,13 +68,15 @@ fn count_same_answers(call: &ToolCall, messages: &[Message], context: &GateConte
 }
 
 /// Each call with its result.
-fn calls(messages: &[Message]) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
-    let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+fn calls<'a>(
+    messages: impl Iterator<Item = &'a Message> + Clone,
+) -> impl Iterator<Item = (&'a ToolCall, &'a ToolResult)> {
+    let results = messages.clone().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
         _ => None,
     });
     // In a legal transcript the results are in the order of the calls.
-    messages.iter().flat_map(Message::tool_calls).zip(results)
+    messages.flat_map(Message::tool_calls).zip(results)
 }
 
 fn may_change(call: &ToolCall, context: &GateContext) -> bool {

@@ -146,7 +146,9 @@ impl TurnLoop<'_> {
     fn repetition(&self, call: &ToolCall) -> Repetition {
         let context = self.host.gate_context();
         let attended = self.executor.is_attended();
-        Repetition::of(call, &lock(self.progress).transcript.messages, &context, attended)
+        let progress = lock(self.progress);
+        let messages = self.earlier.iter().chain(&progress.transcript.messages);
+        Repetition::of(call, messages, &context, attended)
     }
 
     async fn run_on_host(&self, running: CallFuture) -> Result<CallResult, StopReason> {

@@ -237,6 +237,7 @@ impl TurnLoop<'_> {
             let run = TurnLoop {
                 model: self.model,
                 base: &base,
+                earlier: &[],
                 call_ids,
                 executor: &*executor,
                 host: self.host,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    CONTENT, FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason,
-    TokenEstimate, ToolCall, Usage, with_yields,
+    CONTENT, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part,
+    SuppressionReason, TokenEstimate, ToolCall, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
 use serde::Serialize;
@@ -66,6 +66,8 @@ pub(crate) struct TurnLoop<'a> {
     pub(crate) model: &'a dyn Model,
     /// The conversation so far and everything else that is the same in every request of the run.
     pub(crate) base: &'a ModelRequest,
+    /// What the same turn has done before, if the conversation was made shorter in its middle.
+    pub(crate) earlier: &'a [Message],
     /// The ids of all calls in the conversation, including those that the requests leave out.
     pub(crate) call_ids: HashSet<String>,
     pub(crate) executor: &'a dyn CallExecutor,

@@ -17,6 +17,17 @@ use headstart_tool_gate::{SessionRule, Verdict};
 #[cfg(feature = "native")]
 use headstart_toolbox::Toolbox;
 
+/// The question for a summary.
+pub(crate) struct SummaryQuery {
+    /// The conversation of which a summary is asked for.
+    pub(crate) params: CacheSafeParams,
+    /// The model that is asked.
+    pub(crate) model: String,
+    pub(crate) prompt: String,
+    /// The most tokens of the summary.
+    pub(crate) tokens: u64,
+}
+
 /// Something that is to be done.
 pub(crate) enum Effect {
     /// Looks for what the user has undone, and for what the model reads beside a prompt that is to run now:
@@ -25,6 +36,8 @@ pub(crate) enum Effect {
     /// Runs a turn in the foreground: [`Report::TurnEvent`], [`Report::Asked`], and at last [`Report::TurnEnded`].
     StartTurn {
         request: Box<ModelRequest>,
+        /// What the same turn did before its conversation was made shorter.
+        earlier: Vec<Message>,
         transcript: Transcript,
         /// How many entries of the transcript are kept already ([`Transcript::said_since`]).
         kept: usize,
@@ -57,11 +70,11 @@ pub(crate) enum Effect {
     #[cfg(feature = "native")]
     UseTools(Toolbox),
     /// Asks for a summary of this conversation: [`Report::SummedUp`].
-    SumUp { params: Box<CacheSafeParams>, model: String },
+    SumUp(Box<SummaryQuery>),
     /// Stops asking for the summary.
     DropSummary,
     /// Asks for a summary while the user reads, because the next turn will need it: [`Report::SummedUpAhead`].
-    SumUpAhead { params: Box<CacheSafeParams>, model: String },
+    SumUpAhead(Box<SummaryQuery>),
     /// Stops asking for the summary ahead.
     DropSummaryAhead,
     /// Asks the model of background work for a title: [`Report::Titled`].
@@ -103,9 +116,9 @@ impl Effect {
             Self::AskSuggestion { .. } => "ask_suggestion",
             Self::AwaitNext { .. } => "await_next",
             Self::DropQuery => "drop_query",
-            Self::SumUp { .. } => "sum_up",
+            Self::SumUp(_) => "sum_up",
             Self::DropSummary => "drop_summary",
-            Self::SumUpAhead { .. } => "sum_up_ahead",
+            Self::SumUpAhead(_) => "sum_up_ahead",
             Self::DropSummaryAhead => "drop_summary_ahead",
             Self::AskTitle { .. } => "ask_title",
             Self::DropTitle => "drop_title",

@@ -15,6 +15,7 @@ use headstart_toolbox::Toolbox;
 use super::compaction::CompactionState;
 use super::suggestions::Offer;
 use super::{Activity, Core, Effect};
+use crate::item::Item;
 use crate::options::ModelSettings;
 #[cfg(feature = "native")]
 use crate::view::ActionError;
@@ -59,6 +60,18 @@ impl Core {
     pub(super) fn offer_tools(&mut self) {
         let mut tools = self.engine.offered_tools();
         tools.retain(|tool| !self.withheld.contains(&tool.name));
+        let left_out = self.compaction.window().map_or(Vec::new(), |window| window.remove_tools(&mut tools));
+        if self.left_out != left_out {
+            if !left_out.is_empty() {
+                let sees = self.compaction.window().map_or(0, |window| window.tokens);
+                let text = format!(
+                    "the model sees {sees} tokens at once, and not all tools fit into them beside a conversation; it is not offered {}",
+                    left_out.join(", ")
+                );
+                self.log.push(Item::Trouble { text });
+            }
+            self.left_out = left_out;
+        }
         if self.conversation.tools() != tools {
             self.forget_suggestion();
             self.conversation.set_tools(tools);

@@ -140,7 +140,15 @@ impl Core {
         self.mark_undone(undo_report);
         let (suggestions, tokens) = match answer {
             Ok(generated) => (Ok(generated.suggestions), generated.usage),
-            Err(suppressed) => (Err(suppressed.reason.into()), suppressed.usage),
+            Err(suppressed) => {
+                // Another model may well see less than the conversation's own.
+                if let SuppressionReason::QueryFailed(error) = &suppressed.reason
+                    && self.engine.background.shares_cache(self.conversation.params())
+                {
+                    self.learn_window(error);
+                }
+                (Err(suppressed.reason.into()), suppressed.usage)
+            }
         };
         let cost = QueryCost { tokens, work_ms, dropped: false };
         self.suggest(request, SuggestionAnswer { suggestions, cost, above: None });

@@ -2,6 +2,7 @@
 
 use headstart_forked_query::{Message, QueryAnswer, QueryError};
 
+use super::compaction::summary_in;
 use super::{Activity, Core, Effect};
 
 /// A summary that is written ahead. It is for exactly these messages: if the conversation went another way, a new one
@@ -31,9 +32,9 @@ impl Core {
         if self.options.metering.may_ask(self.now.unix_ms).is_err() {
             return;
         }
-        let (params, model) = self.summary_query(&plan);
+        let query = Box::new(self.summary_query(&plan));
         self.summary_ahead = Some(SummaryAhead { of: plan.messages().to_vec(), summary: None });
-        self.effects.push_back(Effect::SumUpAhead { params, model });
+        self.effects.push_back(Effect::SumUpAhead(query));
     }
 
     /// Whether the summary of these messages is being written, and the summary if it is there. A summary of other
@@ -58,8 +59,13 @@ impl Core {
         let Some(ahead) = self.summary_ahead.take_if(|ahead| ahead.summary.is_none()) else { return };
         let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
         self.options.metering.record_summary(self.now.unix_ms, usage, work_ms);
-        let summary =
-            answer.ok().map(|answer| answer.text.trim().to_owned()).filter(|summary| !summary.is_empty());
+        let summary = match answer {
+            Ok(answer) => summary_in(&answer),
+            Err(QueryError { error, .. }) => {
+                self.learn_window(&error);
+                None
+            }
+        };
         match (std::mem::take(&mut self.activity), summary) {
             // A turn waits for the summary.
             (Activity::Compacting(pending_compaction), Some(summary)) => {

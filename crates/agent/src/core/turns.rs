@@ -18,6 +18,9 @@ use crate::work::WorkAhead;
 /// What the model reads as the result of a call that its user declined and with which the turn ended.
 const DECLINED: &str = "the user declined this call";
 
+/// The most answers of the model in one turn.
+const TURN_ANSWERS: u32 = 200;
+
 /// What the model reads of a call that did not begin before its turn ended.
 const NOT_RUN: &str = "[not run: the turn ended before it]";
 /// The most bytes of a character.
@@ -143,7 +146,8 @@ impl Core {
         self.keep_transcript(&transcript);
         let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
         let kept = self.session_file.said;
-        self.effects.push_back(Effect::StartTurn { request, transcript, kept, limits });
+        let earlier = self.compaction.done_in_turn().to_vec();
+        self.effects.push_back(Effect::StartTurn { request, earlier, transcript, kept, limits });
     }
 
     pub(super) fn turn_ended(&mut self, mut ending: Ending, mut transcript: Transcript, cost: &Cost) {
@@ -157,6 +161,7 @@ impl Core {
             ending = Ending::Aborted;
         }
         self.options.metering.record_turn(self.now.unix_ms, cost, ending == Ending::Aborted);
+        self.compaction.count_answers(cost.turns);
         let Some((mut transcript, ending)) = self.continue_compacted(&prompt, transcript, ending) else {
             return;
         };
@@ -249,7 +254,7 @@ impl Core {
     /// only end a model that runs in circles.
     fn foreground_limits(&self) -> Limits {
         Limits {
-            turns: 200,
+            turns: TURN_ANSWERS.saturating_sub(self.compaction.answers_in_turn()),
             messages: 1_000,
             tokens: u64::MAX,
             time: Duration::from_secs(24 * 60 * 60),

@@ -34,7 +34,8 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, Declaration, Gate, GateCont
 use headstart_toolbox::{Tool, Toolbox};
 use serde_json::{Value, json};
 
-use self::script::{call, scripted_answer};
+pub(crate) use self::script::call;
+use self::script::{never_enough, scripted_answer};
 
 /// What a test may set before the conversation begins.
 pub(crate) struct HarnessOptions {
@@ -335,6 +336,8 @@ pub(crate) struct ScriptedModel {
     held: Mutex<VecDeque<oneshot::Sender<()>>>,
     /// If it is not 0, the model counts the tokens that it reads and refuses requests that have more than this.
     pub(crate) sees: AtomicU64,
+    /// What it answers when it is asked for a summary, in place of words.
+    pub(crate) summary: Mutex<Option<Vec<ModelEvent>>>,
     /// How many more files the model reads before it answers `loop FILE`.
     pub(crate) left: AtomicU64,
 }
@@ -376,7 +379,13 @@ impl ScriptedModel {
             vec![ModelEvent::Text(answer.to_string())]
         } else {
             let wants_more = |left: u64| left.checked_sub(1);
-            match scripted_answer(request)? {
+            let summary = lock(&self.summary).clone().filter(|_| !request.thinking);
+            let answer = match (summary, never_enough(request, lock(&self.turns).len())) {
+                (Some(summary), _) => summary,
+                (None, Some(call)) => vec![call],
+                (None, None) => scripted_answer(request)?,
+            };
+            match answer {
                 said if said.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))) => said,
                 said => match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, wants_more) {
                     // The calls differ in length, because a call that is always the same is stopped.

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use headstart_agent::{ActionError, Compaction, Item, Phase, Session};
 use headstart_budget::policy::{Mode, Tariff};
 use headstart_context::Window;
-use headstart_forked_query::{Message, ModelRequest, Part, Prices, Role, check_pairing};
-use headstart_speculation::Ending;
+use headstart_forked_query::{Message, ModelEvent, ModelRequest, Part, Prices, Role, check_pairing};
+use headstart_speculation::{Ending, Limit};
+use serde_json::json;
 
-use crate::harness::{Harness, HarnessOptions, lock};
+use crate::harness::{Harness, HarnessOptions, call, lock};
 
 const SEES: u64 = 16_000;
 
@@ -143,6 +144,84 @@ fn one_long_turn_goes_on_with_a_summary_of_itself() {
     assert!(begins_with(&kept.history, &requests[requests.len() - 1].messages));
 }
 
+/// A model that reads what fills its window, and reads it again once it was cut, would do so for ever.
+#[test]
+fn a_turn_whose_conversation_cannot_be_kept_short_ends() {
+    for (prompt, sees, most) in [("insist", 8_000, 8), ("wander", 8_000, 70), ("insist", 5_000, 8)] {
+        let window = Window { tokens: sees, ..Window::default() };
+        let options =
+            HarnessOptions { window: Some(window), background: Mode::Off, ..HarnessOptions::default() };
+        let mut harness = Harness::new(&options);
+        harness.model.sees.store(sees, Ordering::SeqCst);
+        harness.write("huge.txt", &"a line of a file that is read again and again\n".repeat(300));
+        harness.say(prompt);
+        match last_ending(&harness) {
+            Ending::Exhausted { limit: Limit::Repeated } => {}
+            Ending::Failed { error, code: Some(code), .. } if code == "window_exceeded" => {
+                assert!(error.contains("at once") && error.contains("ask for"), "{prompt}: {error}");
+            }
+            other => panic!("{prompt}: {other:?}"),
+        }
+        let asked = lock(&harness.model.turns).len();
+        assert!(asked <= most, "{prompt}: {asked} requests");
+        // The conversation goes on, and the next turn may be long again.
+        harness.say("talk on");
+        assert_eq!(*last_ending(&harness), Ending::Completed, "{prompt}");
+    }
+}
+
+/// What a model answers may be no summary. What it would have replaced is left out, and nobody asks for ever.
+#[test]
+fn an_answer_that_is_no_summary_is_asked_for_once() {
+    let words = |text: String| vec![ModelEvent::Text(text)];
+    let read = call("read_file", &json!({ "file_path": "big.txt" }));
+    for (case, answer) in [
+        ("nothing", Vec::new()),
+        ("only blanks", words(" \n".to_owned())),
+        ("too much", words("and so on, ".repeat(20_000))),
+        ("a call", vec![read.clone()]),
+        ("words and a call", vec![ModelEvent::Text("I look again.".to_owned()), read]),
+    ] {
+        let window = Window { tokens: 6_000, ..Window::default() };
+        let mut harness = Harness::new(&HarnessOptions {
+            window: Some(window),
+            background: Mode::Off,
+            ..HarnessOptions::default()
+        });
+        harness.model.sees.store(6_000, Ordering::SeqCst);
+        *lock(&harness.model.summary) = Some(answer);
+        for turn in 0..12 {
+            harness.say(&format!("talk {turn} {}", "of many words ".repeat(80)));
+            assert_eq!(*last_ending(&harness), Ending::Completed, "{case}, turn {turn}");
+        }
+        let shorter = compactions(&harness);
+        assert!((1..=6).contains(&shorter.len()), "{case}: {}", shorter.len());
+        assert!(shorter.iter().all(|compacted| compacted.after < compacted.before), "{case}");
+        let asked = lock(&harness.model.turns).iter().filter(|request| !request.thinking).count();
+        assert_eq!(asked, shorter.len(), "{case}");
+        let is_told = |compacted: &&Compaction| compacted.summary.is_some();
+        assert_eq!(shorter.iter().any(is_told), case == "too much", "{case}");
+    }
+}
+
+/// A server may say how much it sees only when it is asked for a summary.
+#[test]
+fn a_question_that_is_refused_is_asked_again_with_less() {
+    let mut harness = Harness::new(&HarnessOptions { background: Mode::Off, ..HarnessOptions::default() });
+    harness.model.sees.store(100_000, Ordering::SeqCst);
+    for turn in 0..12 {
+        harness.say(&format!("talk {turn} {}", "of many words ".repeat(80)));
+    }
+    harness.model.sees.store(4_096, Ordering::SeqCst);
+    harness.agent.compact().expect("nothing goes on");
+    assert_eq!(harness.settle().phase, Phase::Idle);
+    let [compacted] = compactions(&harness)[..] else { panic!("{:?}", harness.known.values().last()) };
+    assert!(compacted.summary.is_some());
+    assert_eq!(harness.agent.window_use().window, Some(4_096));
+    harness.say("talk on");
+    assert_eq!(*last_ending(&harness), Ending::Completed);
+}
+
 /// If the provider refuses a request as too long, the conversation is shortened and sent once more. Here the size of
 /// the window is unknown.
 #[test]
@@ -199,4 +278,26 @@ fn its_user_may_have_it_summed_up() {
     harness.model.hold(false);
     assert_eq!(harness.settle().phase, Phase::Idle);
     assert_eq!(compactions(&harness).len(), 1);
+}
+
+/// A local server may see no more than this. It says so when it refuses a request, and the conversation goes on.
+#[test]
+fn a_conversation_goes_on_in_a_window_of_four_thousand_tokens() {
+    let mut harness = Harness::new(&HarnessOptions { background: Mode::Off, ..HarnessOptions::default() });
+    harness.model.sees.store(4_096, Ordering::SeqCst);
+    let lines = "a line of a file that is read again and again\n".repeat(40);
+    harness.write("some.txt", &lines);
+    for turn in 0..20 {
+        let prompt = if turn % 3 == 2 {
+            "read some.txt".to_owned()
+        } else {
+            format!("talk {turn} {}", "of many words ".repeat(20))
+        };
+        harness.say(&prompt);
+        assert_eq!(*last_ending(&harness), Ending::Completed, "turn {turn}");
+    }
+    assert!(!compactions(&harness).is_empty());
+    let summing: Vec<_> =
+        lock(&harness.model.turns).iter().filter_map(|request| request.max_output_tokens).collect();
+    assert!(!summing.is_empty() && summing.iter().all(|tokens| *tokens <= 512), "{summing:?}");
 }

@@ -155,6 +155,7 @@ mod tests {
         QueryAnswer {
             text: text.into(),
             json: serde_json::from_str(text).ok(),
+            has_calls: false,
             finish: FinishReason::Stop,
             usage: Usage::default(),
         }

@@ -141,6 +141,44 @@ fn a_conversation_that_is_too_long_is_told_from_other_refusals() {
     }
 }
 
+/// Servers name their window in a sentence of their own, and few in a field.
+#[test]
+fn the_window_is_read_from_a_refusal() {
+    for (words, field, window) in [
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
+            "",
+            Some(8_192),
+        ),
+        ("prompt is too long: 210000 tokens > 200000 maximum", "", Some(200_000)),
+        (
+            "Prompt contains 40000 tokens, too large for a model with 32768 maximum context length",
+            "",
+            Some(32_768),
+        ),
+        (
+            "request (6100 tokens) exceeds the available context size (4096 tokens)",
+            r#","n_ctx":4096"#,
+            Some(4_096),
+        ),
+        ("the request exceeds the available context size", r#","n_ctx":4096"#, Some(4_096)),
+        ("the model is loaded with context length of only 4096 tokens, which is not enough", "", Some(4_096)),
+        ("`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 and 500", "", Some(4_096)),
+        ("too many tokens: the prompt cannot exceed 4081 tokens - received 5210", "", Some(4_081)),
+        (
+            "The input token count (1,200,000) exceeds the maximum number of tokens allowed (1,048,576).",
+            "",
+            Some(1_048_576),
+        ),
+        ("the prompt is too long for the context window", "", None),
+    ] {
+        let body = format!(r#"{{"error":{{"message":"{words}"{field}}}}}"#);
+        let error = Provider::openai().redacted_status_error(400, None, &body, &Redactor::default());
+        assert_eq!(error.code(), ModelError::WINDOW_EXCEEDED, "{words}");
+        assert_eq!(ModelError::window_in(&error.to_string()), window, "{error}");
+    }
+}
+
 #[test]
 fn errors_within_a_stream_have_their_kind() {
     let provider = Provider::openai();

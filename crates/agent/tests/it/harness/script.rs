@@ -5,9 +5,21 @@ use serde_json::{Value, json};
 
 use super::text_of;
 
-pub(super) fn call(name: &str, args: &Value) -> ModelEvent {
+pub(crate) fn call(name: &str, args: &Value) -> ModelEvent {
     let args = args.as_object().cloned().unwrap_or_default();
     ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })
+}
+
+/// The next call of a model that never has enough: of the same call, or of calls that differ.
+pub(super) fn never_enough(request: &ModelRequest, asked: usize) -> Option<ModelEvent> {
+    let said = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of)?;
+    let more = match said {
+        _ if !request.thinking => None,
+        said if said.ends_with("insist") => Some(0),
+        said if said.ends_with("wander") => Some(asked),
+        _ => None,
+    };
+    more.map(|more| call("read_file", &json!({ "file_path": "huge.txt", "limit": 1_000 + more })))
 }
 
 /// The calls or the text that the last prompt asks for. After the result of its call, the model only says that it is
