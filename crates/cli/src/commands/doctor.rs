@@ -199,6 +199,10 @@ async fn git(workspace: &Path) -> DoctorCheck {
             DoctorCheck::ok("git", format!("{major}.{minor}, new enough that commits can run ahead"))
         }
         Ok(_) => DoctorCheck::ok("git", "there is no repository in this folder"),
+        Err(_) if workspace.parent().is_none() => DoctorCheck::limited(
+            "git",
+            "the workspace / holds git itself, and no program of a workspace is run; work in a folder of it",
+        ),
         Err(error @ GitError::Unsupported { .. }) => DoctorCheck::limited("git", error.to_string()),
         Err(error) => DoctorCheck::limited("git", error.to_string())
             .help("without it git commands do not run ahead: they stop it and ask; all else works"),

@@ -67,12 +67,12 @@ pub(crate) async fn run(context: &Context, speed: f64) -> Result<ExitStatus, Cli
 }
 
 async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<ExitStatus, CliError> {
+    let mut session = DemoSession::create(speed).await?;
     let printer = ProgressPrinter::new(output);
     printer.heading(
         "A recording stands in for the model; all else is real, in a sample project that goes afterwards. Edits do not ask \
          here (auto-edit mode); in default mode Tab shows the diff and asks once.",
     )?;
-    let mut session = DemoSession::create(speed).await?;
     let mut rows = Vec::new();
 
     printer.heading("1. You ask, the model works, you watch and wait.")?;

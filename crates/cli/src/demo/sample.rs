@@ -32,13 +32,19 @@ pub(super) struct SampleProject {
 
 impl SampleProject {
     pub(super) fn create() -> Result<Self, CliError> {
-        Self::try_create().map_err(|error| CliError::Demo(error.to_string()))
+        let failed = |error: io::Error| CliError::Demo(error.to_string());
+        let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir().map_err(failed)?;
+        // Only Unix is asked, because on Windows no commit runs ahead and any git will do.
+        if cfg!(unix) {
+            crate::git::find(folder.path()).map_err(|error| CliError::Unavailable(error.to_string()))?;
+        }
+        let sample = Self { folder };
+        sample.fill().map_err(failed)?;
+        Ok(sample)
     }
 
-    fn try_create() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir()?;
-        let sample = Self { folder };
-        let root = sample.root();
+    fn fill(&self) -> io::Result<()> {
+        let root = self.root();
         std::fs::create_dir(&root)?;
         for (path, content) in FILES {
             let path = root.join(path);
@@ -53,11 +59,10 @@ impl SampleProject {
         git(&root, &["config", "commit.gpgsign", "false"])?;
         git(&root, &["add", "--all"])?;
         git(&root, &["commit", "--quiet", "--message", "Count words"])?;
-        let origin = sample.folder.path().join("origin.git");
+        let origin = self.folder.path().join("origin.git");
         git(&root, &["clone", "--quiet", "--bare", ".", &origin.to_string_lossy()])?;
         git(&root, &["remote", "add", "origin", "../origin.git"])?;
-        git(&root, &["push", "--quiet", "--set-upstream", "origin", "main"])?;
-        Ok(sample)
+        git(&root, &["push", "--quiet", "--set-upstream", "origin", "main"])
     }
 
     pub(super) fn root(&self) -> PathBuf {

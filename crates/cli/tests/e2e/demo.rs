@@ -1,6 +1,7 @@
 //! Holds what the first command of a newcomer does.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -115,6 +116,24 @@ fn people_are_told_that_a_recording_stands_in_and_how_to_use_a_real_model() {
 #[test]
 fn a_speed_that_is_none_is_refused() {
     Session::new().run(&["demo", "--speed", "0"]).assert_refused(2, &["--speed", "0.1 to 1000"]);
+}
+
+#[test]
+fn without_a_git_that_will_do_one_line_says_which_to_install() {
+    for (git, found) in [("", "there is no git"), ("echo git version 2.20.1", "this is git version 2.20.1")] {
+        let session = Session::new();
+        session.write("home/programs/git", format!("#!/bin/sh\n{git}\n"));
+        let programs = session.home().join("programs");
+        if git.is_empty() {
+            fs::remove_file(programs.join("git")).unwrap();
+        } else {
+            fs::set_permissions(programs.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let session = session.variable("PATH", &programs.display().to_string());
+        let outcome = session.run(&["demo"]);
+        assert_eq!(outcome.stderr, format!("headstart: {found}; install git 2.34 or later\n"));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{outcome}");
+    }
 }
 
 #[test]
