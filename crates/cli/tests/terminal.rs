@@ -24,6 +24,10 @@ fn program() -> PathBuf {
 
 fn editor(columns: u16, rows: u16) -> Pty {
     let mut command = CommandBuilder::new(program());
+    // What is drawn depends on variables, so it gets none of the machine's. Windows starts no program without some.
+    if cfg!(unix) {
+        command.env_clear();
+    }
     command.env_remove("NO_COLOR");
     // The message of a panic should fit on the screen.
     command.env("RUST_BACKTRACE", "0");
