@@ -1,4 +1,6 @@
 mod intel;
+#[cfg(unix)]
+mod project_file;
 mod shadow;
 mod tool_servers;
 
@@ -561,42 +563,4 @@ fn only_the_users_own_file_opens_what_holds_a_secret() {
     assert!(!closes("deny_defaults = false", ""));
     assert!(!closes("deny_defaults = false", "deny_defaults = false"), "it asks for no more than there is");
     assert!(closes("deny_defaults = false", "deny_defaults = true"), "a project may be stricter");
-}
-
-/// What an error says of a project's file reaches models and other programs, and the file may be a link to any other.
-#[cfg(unix)]
-#[test]
-fn no_error_repeats_the_text_of_a_projects_file() {
-    let secret = "AWS_SECRET_ACCESS_KEY=k3y\n[budget]\nk3y = 1";
-    for text in [secret, "k3y = 1", "mode = 'default'\nk3y = 'x", "model = [1, 'k3y']", "[limits]\nk3y = 1"] {
-        let error = Case::new("", text).load().unwrap_err();
-        assert!(error.starts_with("project/.headstart/config.toml:") && !error.contains("k3y"), "{error}");
-        let error = Case::new(text, "").load().unwrap_err();
-        assert!(error.contains("k3y") || error.contains("AWS"), "the user's own file is repeated: {error}");
-    }
-    let links = [
-        ("project/.headstart/config.toml", "user/headstart/secret"),
-        ("project/.headstart/config.toml", "project/.env"),
-        ("project/.headstart", "user/headstart"),
-    ];
-    for (link, target) in links {
-        let case = Case::new("", "");
-        let root = case.folder.path();
-        for file in ["user/headstart/secret", "project/.env"] {
-            fs::write(root.join(file), secret).unwrap();
-        }
-        let link = root.join(link);
-        if link.is_dir() {
-            fs::remove_dir_all(&link).unwrap();
-        } else {
-            fs::remove_file(&link).unwrap();
-        }
-        std::os::unix::fs::symlink(root.join(target), link).unwrap();
-        let error = case.load().unwrap_err();
-        assert!(
-            error.contains("is a link; the configuration of a project has to be a file in it"),
-            "{error}"
-        );
-        assert!(!error.contains("k3y"), "{error}");
-    }
 }

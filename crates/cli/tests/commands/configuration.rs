@@ -51,11 +51,11 @@ fn a_mistake_in_the_environment_is_usage() {
 
 #[test]
 fn a_link_that_leads_nowhere_is_not_as_good_as_no_file() {
-    for (link, deny) in [
-        ("home/.config/headstart/config.toml", true),
-        ("home/.config/headstart", true),
-        ("project/.headstart/config.toml", true),
-        ("project/elsewhere", false),
+    for (link, told) in [
+        ("home/.config/headstart/config.toml", Some("is a link that leads nowhere")),
+        ("home/.config/headstart", Some("is a link that leads nowhere")),
+        ("project/.headstart/config.toml", Some("is a link; the configuration of a project")),
+        ("project/elsewhere", None),
     ] {
         let session = Session::new();
         let root = session.home().with_file_name("");
@@ -63,10 +63,10 @@ fn a_link_that_leads_nowhere_is_not_as_good_as_no_file() {
         std::os::unix::fs::symlink("/no/such/dotfiles", root.join(link)).unwrap();
         let line = "{\"tool\":\"read_file\",\"args\":{\"file_path\":\"a\"}}\n";
         let judged = session.run_with_input(&["gate"], line);
-        assert_eq!(judged.code, Some(i32::from(deny)), "{judged}");
-        if deny {
+        assert_eq!(judged.code, Some(i32::from(told.is_some())), "{judged}");
+        if let Some(told) = told {
             assert!(judged.stderr.contains("config.toml: "), "{judged}");
-            assert!(judged.stderr.contains(&format!("{link} is a link that leads nowhere")), "{judged}");
+            assert!(judged.stderr.contains(&format!("{link} {told}")), "{judged}");
         }
     }
 }
