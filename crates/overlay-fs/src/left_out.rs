@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 /// The most paths of one kind that are named in one sentence.
 const MAX_NAMED: usize = 3;
 
-/// Something that work wrote or removed and that is not part of its change set, because git ignores it or a build made
-/// it. A commit leaves it as it is on disk.
+/// Something that work wrote or removed and that is not part of its change set, because git ignores it, a build made it,
+/// or it is in a folder that ends with a view. A commit leaves it as it is on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
-    /// The topmost path.
-    pub path: WorkspacePath,
+    /// The topmost path, or an absolute one that is not in the workspace.
+    pub path: String,
     /// Whether it is a folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub folder: bool,
@@ -26,6 +26,11 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    /// A file outside the workspace.
+    pub fn outside(path: String) -> Self {
+        Self { path, folder: false, written: 1, more: false, cache: false }
+    }
+
     /// What is left out, in a few words: `dist/ (31 files)`, `the removal of .env.local`.
     pub fn words(&self) -> String {
         let slash = if self.folder { "/" } else { "" };
@@ -48,8 +53,8 @@ impl LeftOut {
     }
 }
 
-/// What a command removed or emptied while it wrote to places that a commit does not reach, so that the only copy of a
-/// content may be there. The change set must not be committed.
+/// What a command removed or emptied while something is at places that a commit does not reach, so that the only copy of
+/// a content may be there. The change set must not be committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Torn {
@@ -63,11 +68,9 @@ impl Torn {
     /// What happened, in a few words that follow the name of the command.
     pub fn words(&self) -> String {
         let removed: Vec<_> = self.removed.iter().map(ToString::to_string).collect();
-        format!(
-            "takes {} away and writes to {}, which stays in the view",
-            list_names(&removed),
-            list_names(&self.written)
-        )
+        let copies = if removed.len() == 1 { "a copy of it" } else { "copies of them" };
+        let (removed, written) = (list_names(&removed), list_names(&self.written));
+        format!("takes {removed} away, and {copies} may be in {written}, which an accept does not bring")
     }
 }
 

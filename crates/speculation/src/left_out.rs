@@ -40,7 +40,7 @@ impl LeftOutSoFar {
         let current = if ran.is_new_view { self.current.as_slice() } else { &[] };
         let places = self.gone.iter().chain(current).chain(below);
         let written: Vec<_> =
-            places.filter(|row| 0 < row.written && !row.cache).map(|row| row.path.to_string()).collect();
+            places.filter(|row| 0 < row.written && !row.cache).map(|row| row.path.clone()).collect();
         if written.is_empty() {
             return None;
         }

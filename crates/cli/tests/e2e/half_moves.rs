@@ -55,7 +55,9 @@ fn a_copy_that_no_accept_can_bring_is_a_boundary() {
     );
     let why = finished["boundary"]["verdict"]["detail"].as_str().unwrap();
     assert!(
-        why.ends_with("takes only.txt away and writes to node_modules/, which stays in the view"),
+        why.ends_with(
+            "takes only.txt away, and a copy of it may be in node_modules/, which an accept does not bring"
+        ),
         "{why}"
     );
     session.run(&["accept", &id]);
@@ -67,6 +69,35 @@ fn a_copy_that_no_accept_can_bring_is_a_boundary() {
         "{applied}"
     );
     assert_eq!(session.text("only.txt").as_deref(), Some("my only copy\n"));
+}
+
+#[test]
+fn what_is_overwritten_comes_back_with_the_undo_and_a_copy_of_it_comes_along() {
+    for (command, come) in [
+        ("gzip -k only.txt; echo x > only.txt", Some("only.txt.gz")),
+        (
+            "mkdir dist; printf '{}' > package.json; mv only.txt dist/ && echo > only.txt",
+            Some("dist/only.txt"),
+        ),
+        ("git checkout -q table.csv", None),
+        ("git restore table.csv", None),
+    ] {
+        let mut session = project();
+        session.git(&["add", "table.csv"]);
+        let (name, address) = ("user.name=A User", "user.email=user@example.com");
+        session.git(&["-c", name, "-c", address, "commit", "-q", "-m", "all"]);
+        session.write("project/table.csv", "only on disk\n");
+        let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+        assert_eq!(outcome.finished()["status"], "completed", "{command}: {outcome}");
+        let before = session.hash();
+        let accepted = session.run(&["accept", &id]);
+        assert_eq!(accepted.code, Some(0), "{command}: {accepted}");
+        assert!(come.is_none_or(|come| session.workspace().join(come).is_file()), "{command}: {accepted}");
+        assert_ne!(session.hash(), before, "{command}");
+        assert_eq!(session.run(&["undo", &id]).code, Some(0), "{command}");
+        assert_eq!(session.text("only.txt").as_deref(), Some("my only copy\n"), "{command}");
+        assert_eq!(session.text("table.csv").as_deref(), Some("only on disk\n"), "{command}");
+    }
 }
 
 #[test]

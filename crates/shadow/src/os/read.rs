@@ -6,6 +6,7 @@ mod below;
 mod entry;
 mod half_moves;
 mod left_out;
+mod lost;
 mod moved;
 mod output;
 #[cfg(test)]
@@ -21,9 +22,11 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use self::below::{Base, LowerTree};
+pub(super) use self::entry::is_opaque;
 use self::entry::{Found, Layer, look};
-pub(super) use self::half_moves::{Settled, settle};
+pub(super) use self::half_moves::settle;
 use self::left_out::LeftOutRoot;
+pub(super) use self::lost::Settled;
 pub(super) use self::output::BuildOutput;
 pub(super) use self::tracked::Tracked;
 use super::again;

@@ -1,6 +1,8 @@
 //! What a command takes away, and what it writes where a commit does not reach, belong together: both come back, or
 //! neither.
 
+use std::collections::BTreeSet;
+
 use headstart_shadow::{BuildLayer, BuildRoom, Options, ReadBack, Tier, View};
 
 use crate::output::git;
@@ -13,6 +15,9 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_copy_that_no_change_set_can_bring_is_named", torn_moves),
     ("what_is_left_out_is_named_with_how_much_it_is", rows_of_what_is_left_out),
     ("what_git_has_may_be_removed_beside_a_build", removals_that_git_has),
+    ("a_folder_that_git_has_moves_as_a_whole_or_is_told", moves_of_folders_that_git_has),
+    ("what_was_shown_in_a_view_moves_along", moves_of_what_is_shown),
+    ("a_large_copy_of_what_was_only_edited_is_told", large_copies_of_what_was_edited),
 ];
 /// For views that are copies without what git ignores.
 pub(crate) const COPY: &[Test] = &[(
@@ -52,6 +57,13 @@ fn whole_moves() {
         ("rm a.txt && ln -s sub a.txt && echo one > a.pack", vec!["a.pack"]),
         ("mkdir -p dist && printf '{}' > package.json && mv a.txt dist/", vec!["dist/a.txt"]),
         ("mkdir -p node_modules/m && mv sub/b.txt node_modules/m/index.js", vec!["node_modules/m/index.js"]),
+        // What is only overwritten is as much taken away from the disk.
+        ("tr a-z A-Z < a.txt > a.pack; echo another > a.txt", vec!["a.pack"]),
+        ("printf '{}' > package.json; mkdir dist && mv a.txt dist/ && echo two > a.txt", vec!["dist/a.txt"]),
+        ("mv a.txt t.pack && mv sub/b.txt a.txt && mv t.pack sub/b.txt", vec![]),
+        ("mv a.txt t.pack && mv store/old a.txt && mv t.pack store/old", vec!["store/old"]),
+        // What comes along takes away what is in its place.
+        ("mv store/a.txt second.pack && mv a.txt store/a.txt", vec!["second.pack", "store/a.txt"]),
     ] {
         // A copy does not have what git ignores, and it is not known what would become of it.
         if tier() == Tier::Copy && line.contains(" store/") {
@@ -92,12 +104,19 @@ fn an_ignored_file_that_a_copy_lacks_is_not_replaced() {
 fn moves_in_several_commands() {
     for (steps, expected) in [
         (&["mkdir -p store && cp a.txt store/", "rm a.txt"][..], &["store/a.txt"][..]),
+        (&["mkdir -p store && cp a.txt store/", "echo one > a.txt"], &["store/a.txt"]),
+        (&["tr a-z A-Z < a.txt > a.pack", "echo something else > a.txt"], &["a.pack"]),
+        (&["mkdir target; cp a.txt target/", "echo something else > a.txt"], &["target/a.txt"]),
+        (&["echo made > b.pack", "rm b.pack; echo new > b.txt", "rm -r b.txt"], &[]),
+        (&["echo made > b.txt", "tr a-z A-Z < b.txt > b.pack && rm b.txt"], &["b.pack"]),
+        (&["echo made > b.txt", "mkdir target && mv b.txt target/"], &["target/b.txt"]),
+        (&["mkdir b; echo made > b/c; : > b/d", "mkdir store && mv b store/"], &["store/b/c", "store/b/d"]),
         (&["tr a-z A-Z < a.txt > a.pack", "echo x > new.txt", "rm a.txt"], &["a.pack"]),
         (&["mv a.txt b.txt", "mv b.txt b.pack"], &["b.pack"]),
         (&["mv a.txt a.pack", "mkdir store && mv a.pack store/"], &["store/a.pack"]),
         (&["tr a-z A-Z < a.txt > a.out && rm a.txt", "mv a.out a.pack"], &["a.pack"]),
     ] {
-        let place = Place::with(&[IGNORED, ("a.txt", "one and only")]);
+        let place = Place::with(&[IGNORED, ("Cargo.toml", ""), ("a.txt", "one and only")]);
         let mut view = place.view();
         let mut all = Vec::new();
         for step in steps {
@@ -209,6 +228,80 @@ fn rows_of_what_is_left_out() {
             ["the removal of .env.local", "removed files of store/"]
         );
     }
+}
+
+fn moves_of_folders_that_git_has() {
+    let folder = |at: &str| (0..100).map(|number| format!("{at}/{number}")).collect::<BTreeSet<_>>();
+    for (line, at, told) in [
+        ("mkdir build && mv lib build/", Some("build/lib"), &[][..]),
+        ("mkdir store && mv lib store/in", Some("store/in"), &[]),
+        ("mkdir build && tar cf build/lib.tar lib && rm -r lib", None, &["build/ (1 file)"]),
+        ("mkdir target && mv lib target/", None, &["target/ (100 files)"]),
+        ("tar cf /tmp/lib.tar lib && rm -r lib", None, &["/tmp/lib.tar"]),
+        ("mv lib/7 /dev/shm/", None, &["/dev/shm/7"]),
+    ] {
+        let place = Place::with(&[IGNORED, ("Cargo.toml", ""), ("package.json", "{}"), ("lib/0", "")]);
+        for number in 1..100 {
+            place.write(&format!("lib/{number}"), &format!("it is {number}\n"));
+        }
+        git(&place, &["init", "-q"]);
+        git(&place, &["add", "."]);
+        place.settle();
+        let mut view = place.view();
+        ok(&mut view, line);
+        // Also when another command ran since.
+        for _ in 0..2 {
+            let back = place.read_back(&mut view);
+            assert_eq!(&back.torn, &None, "{line}");
+            assert_eq!(left_out(&back), told, "{line}");
+            let written = lines(&back.changes).into_iter();
+            let written: BTreeSet<_> = written
+                .filter_map(|line| Some(line.strip_prefix("write ")?.split(' ').next()?.to_owned()))
+                .collect();
+            assert_eq!(written, at.map(folder).unwrap_or_default(), "{line}");
+            ok(&mut view, "echo");
+        }
+    }
+}
+
+fn moves_of_what_is_shown() {
+    for (line, at) in [
+        ("mv made.txt made.pack", "made.pack"),
+        ("tr a-z A-Z < made.txt > made.pack; rm made.txt", "made.pack"),
+        ("mkdir build && mv made.txt build/", "build/made.txt"),
+        ("mv a.txt a.pack", "a.pack"),
+    ] {
+        let place = Place::with(&[IGNORED, ("package.json", "{}"), ("a.txt", "on disk")]);
+        git(&place, &["init", "-q"]);
+        git(&place, &["add", "."]);
+        let staged = place.staged(async |overlay| {
+            for name in ["made.txt", "a.txt"] {
+                overlay.write(&path(name), format!("{name} made ahead").into_bytes()).await.unwrap();
+            }
+        });
+        let mut view = place.view();
+        view.show(&staged).unwrap();
+        ok(&mut view, line);
+        assert_eq!(brought(&place.read_back(&mut view)), [at], "{line}");
+    }
+    // What cannot come along is only told, for it never was on disk.
+    let place = Place::with(&[IGNORED, ("Cargo.toml", "")]);
+    let mut view = place.view();
+    let made =
+        place.staged(async |overlay| overlay.write(&path("made.sh"), b"made ahead".to_vec()).await.unwrap());
+    view.show(&made).unwrap();
+    ok(&mut view, "mkdir store; for i in $(seq 70); do echo $i > store/$i; done; rm made.sh");
+    let back = place.read_back(&mut view);
+    assert_eq!((&back.torn, left_out(&back)), (&None, vec!["store/ (70 files)".to_owned()]));
+}
+
+fn large_copies_of_what_was_edited() {
+    let place = Place::with(&[IGNORED, ("a.txt", "only here")]);
+    let mut view = place.view();
+    ok(&mut view, "mkdir store; for i in $(seq 70); do echo $i > store/$i; done; echo 'only there' > a.txt");
+    let back = place.read_back(&mut view);
+    assert_eq!((&back.torn, left_out(&back)), (&None, vec!["store/ (70 files)".to_owned()]));
+    assert_eq!(lines(&back.changes).len(), 1);
 }
 
 fn moves_into_build_output() {

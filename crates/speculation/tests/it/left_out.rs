@@ -18,7 +18,7 @@ fn half_of_a_move_is_a_boundary() {
     let moved = ScriptedRun::new("", 0).removing(path("README.md"));
     views.play("gzip README.md", moved.with(|answer| answer.torn = Some(torn)));
     let (_, finished) = fixture.speculate("do it");
-    let why = "gzip README.md takes README.md away and writes to README.md.gz, which stays in the view";
+    let why = "gzip README.md takes README.md away, and a copy of it may be in README.md.gz, which an accept does not bring";
     assert_eq!(verdict(&finished), (Decision::Boundary, Reason::WritesOutside, why.to_owned()));
     assert_eq!(changed(&finished), [""; 0]);
     assert_eq!(views.held(), [], "what it did there is gone");
@@ -27,7 +27,7 @@ fn half_of_a_move_is_a_boundary() {
 /// A view may end between two commands, and with it what only it had.
 #[test]
 fn a_copy_in_a_view_that_is_gone_is_no_copy() {
-    let copied = LeftOut { path: path("store"), folder: true, written: 1, more: false, cache: false };
+    let copied = LeftOut { path: "store".to_owned(), folder: true, written: 1, more: false, cache: false };
     for (is_new, cache) in [(true, false), (false, false), (true, true)] {
         let ViewFixture { fixture, views } = with_views(
             ApprovalMode::AutoEdit,
@@ -40,7 +40,7 @@ fn a_copy_in_a_view_that_is_gone_is_no_copy() {
         views.play("rm README.md", second.with(|answer| answer.is_new_view = is_new));
         let (_, finished) = fixture.speculate("do it");
         if is_new && !cache {
-            let why = "rm README.md takes README.md away and writes to store, which stays in the view";
+            let why = "rm README.md takes README.md away, and a copy of it may be in store, which an accept does not bring";
             assert_eq!(verdict(&finished), (Decision::Boundary, Reason::WritesOutside, why.to_owned()));
         } else {
             assert_eq!(finished.ending, Ending::Completed);
@@ -53,7 +53,7 @@ fn a_copy_in_a_view_that_is_gone_is_no_copy() {
 fn what_an_accept_does_not_bring_is_part_of_the_result() {
     let ViewFixture { fixture, views } =
         with_views(ApprovalMode::AutoEdit, [calls([shell("migrate")]), says("Done.")]);
-    let row = LeftOut { path: path("db.sqlite3"), folder: false, written: 1, more: false, cache: false };
+    let row = LeftOut { path: "db.sqlite3".to_owned(), folder: false, written: 1, more: false, cache: false };
     views.play("migrate", ScriptedRun::new("done\n", 0).with(|answer| answer.left_out = vec![row.clone()]));
     let (_, finished) = fixture.speculate("do it");
     assert_eq!((&finished.ending, &finished.not_kept), (&Ending::Completed, &vec![row.clone()]));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules,
+    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules, LeftOut,
     Observation, Quota, Torn, Tree, TreeError, WorkspacePath, carried_bits,
 };
 
@@ -285,7 +285,12 @@ impl<'a> OutputBuilder<'a> {
         let refused = ViewRefusals { quota: ran.refused.quota.as_deref().map(clean_line), ..ran.refused };
         ViewOutput {
             git_refused: ran.git_refused.as_deref().map(clean_line),
-            left_out: ran.left_out.into_iter().filter(|row| !row.path.is_root()).take(MAX_LISTED).collect(),
+            left_out: ran
+                .left_out
+                .into_iter()
+                .take(MAX_LISTED)
+                .map(|row| LeftOut { path: clean_line(&row.path), ..row })
+                .collect(),
             torn,
             is_new_view: ran.is_new_view,
             warm: warm.into_iter().collect(),

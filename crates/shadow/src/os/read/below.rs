@@ -118,7 +118,9 @@ impl<'a> LowerTree<'a> {
             .known
             .range(folder.clone()..)
             .take_while(|(path, _)| path.as_bytes().starts_with(folder.as_bytes()));
-        for (path, _) in below.filter(|(path, _)| path.parent().as_ref() == Some(folder)) {
+        for (path, _) in
+            below.filter(|(path, change)| change.base.is_some() && path.parent().as_ref() == Some(folder))
+        {
             names.extend(path.file_name().map(<[u8]>::to_vec));
         }
         names.sort();

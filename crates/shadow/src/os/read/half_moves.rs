@@ -4,62 +4,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headstart_overlay_fs::{Change, ChangeKind, Content, ContentHash, EntryKind, Torn};
+use headstart_overlay_fs::{Change, ChangeKind, LeftOut, Torn};
 use headstart_workspace_path::WorkspacePath;
 
 use super::Reader;
 use super::below::Base;
 use super::left_out::{AsChange, KindAndBits, Purpose, WrittenFile, WrittenFiles};
+use super::lost::{Carrier, Key, Lost, Settled, key};
 use crate::{NotStagedReason, ShadowError};
 
 /// How many of the files that are left out may become part of the change set, and their bytes.
 const MOST_FILES: usize = 64;
 const MOST_BYTES: u64 = 16 << 20;
-/// A file of which less than this part is left counts as emptied.
-const EMPTIED: usize = 10;
 
-/// For each removed content that git does not have, the files of the change set in which it may be. As long as they are
-/// there, it need not be asked again where it went.
-pub(in crate::os) type Settled = BTreeMap<WorkspacePath, Vec<Carrier>>;
+/// Files that are left out, as changes.
+pub(super) type Changes = BTreeMap<WorkspacePath, (Option<Base>, KindAndBits)>;
 
-/// A file or link, and what it holds.
-pub(in crate::os) type Carrier = (WorkspacePath, Key);
-
-/// Whether something is a link, and the hash of its content.
-type Key = (bool, ContentHash);
-
-/// A content of the workspace that is not at its path any more, nor at another one of the change set.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each says another thing of the file, and any of them go together"
-)]
-struct Lost {
-    path: WorkspacePath,
-    content: Content,
-    is_link: bool,
-    /// Whether it was removed or emptied, and not only replaced.
-    is_gone: bool,
-    /// Whether this was not so before the last command.
-    is_new: bool,
-    /// Whether git does not have the content for this path.
-    is_only_copy: bool,
-    /// Where it may be, if an earlier command took it away and that is unchanged.
-    settled: Option<Vec<Carrier>>,
-}
-
-impl Lost {
-    /// Whether it must be asked where the content went.
-    fn is_unsafe(&self) -> bool {
-        self.is_only_copy && self.settled.is_none()
-    }
-}
-
-/// The files that are left out, as changes.
+/// Those that were read, up to the limits.
 #[derive(Default)]
 struct Candidates {
-    changes: BTreeMap<WorkspacePath, (Option<Base>, KindAndBits)>,
+    changes: Changes,
     unchanged: BTreeSet<WorkspacePath>,
     bytes: u64,
+}
+
+/// What becomes part of the change set with what was taken away.
+struct Brought {
+    changes: Changes,
+    /// What of it is exactly what was taken away.
+    copied: BTreeSet<Key>,
+    /// The files that are not as they are on disk, and stay left out.
+    still: BTreeSet<WorkspacePath>,
+    /// Whether something belongs to what was removed and cannot be brought.
+    is_half: bool,
 }
 
 impl Reader<'_> {
@@ -67,41 +44,70 @@ impl Reader<'_> {
     pub(super) fn keep_moves_whole(&mut self) -> Result<Settled, ShadowError> {
         let mut roots = std::mem::take(&mut self.left_out);
         roots.sort_by(|one, other| one.path.cmp(&other.path));
-        let lost = self.lost();
-        let is_searched = lost.iter().any(Lost::is_unsafe);
-        let written: Vec<_> = roots.iter().map(|root| self.written_below(root, is_searched)).collect();
-        let files: Vec<&WrittenFile> = written.iter().flat_map(|below| &below.files).collect();
-        let (wanted, copies) = self.wanted(&files, &lost);
-        let others = files.iter().filter(|file| file.purpose != Purpose::Cache);
-        // What is wanted comes first, because the others are only read to see whether they have changed.
-        let order = wanted.iter().chain(&copies).chain(others);
-        let candidates = self.candidates(order)?;
-        let missing = wanted.iter().any(|file| !candidates.knows(&file.path));
-        let hashes: BTreeSet<_> = lost.iter().map(|lost| lost.content.hash()).collect();
-        let of_copies = copies.iter().filter(|file| candidates.has_content(&file.path, &hashes));
-        let brought: BTreeSet<_> = wanted.iter().chain(of_copies).map(|file| &file.path).collect();
-        let changed = files.iter().map(|file| &file.path);
-        let changed: BTreeSet<_> = changed.filter(|path| !candidates.unchanged.contains(path)).collect();
-        let mut still: BTreeSet<_> = changed.difference(&brought).copied().collect();
-        self.back.torn = if missing {
-            still = changed;
-            Some(torn(lost.iter().filter(|lost| lost.is_gone), &written, &still, Vec::new()))
-        } else {
-            self.unexplained(&lost, &candidates, &brought, &written, &still)
+        let mut lost = self.lost();
+        let (written, brought) = loop {
+            let is_searched = lost.iter().any(Lost::is_unsafe);
+            let written: Vec<_> = roots.iter().map(|root| self.written_below(root, is_searched)).collect();
+            let brought = self.brought(&lost, &written)?;
+            // What comes along takes away what is in its place on disk.
+            let more = self.lost_to(&brought.changes, &lost);
+            if more.is_empty() {
+                break (written, brought);
+            }
+            lost.extend(more);
         };
-        self.back.left_out.extend(written.iter().filter_map(|below| below.row(&still)));
-        self.back.left_out.sort_by(|one, other| one.path.cmp(&other.path));
-        let Candidates { mut changes, .. } = candidates;
-        let brought = brought.into_iter().filter_map(|path| changes.remove_entry(path));
-        let brought: Vec<_> = brought.collect();
+        self.back.torn = if brought.is_half {
+            Some(torn(lost.iter().filter(|lost| lost.is_gone), &written, &brought.still, Vec::new()))
+        } else {
+            self.unexplained(&lost, &brought, &written)
+        };
+        self.name_left_out(&lost, &written, &brought);
         if self.back.torn.is_some() {
             return Ok(Settled::new());
         }
-        for (path, (base, change)) in brought {
+        for (path, (base, change)) in brought.changes {
             self.back.brought.push(path.clone());
             self.change(path, base, change)?;
         }
         Ok(self.settled(lost))
+    }
+
+    fn brought(&self, lost: &[Lost], written: &[WrittenFiles]) -> Result<Brought, ShadowError> {
+        let files: Vec<&WrittenFile> = written.iter().flat_map(|below| &below.files).collect();
+        let mut changes = self.copies(&files, lost)?;
+        let wanted = self.wanted(&files, lost, &changes);
+        let others =
+            files.iter().filter(|file| file.purpose != Purpose::Cache && !changes.contains_key(&file.path));
+        // What is wanted comes first, because the others are only read to see whether they have changed.
+        let mut candidates = self.candidates(wanted.iter().chain(others))?;
+        let paths = files.iter().map(|file| &file.path);
+        let mut still: BTreeSet<_> =
+            paths.filter(|path| !candidates.unchanged.contains(path)).cloned().collect();
+        let copied = changes.values().filter_map(|(_, (kind, _))| key(kind)).collect();
+        let is_missing = wanted.iter().any(|file| !candidates.knows(&file.path));
+        let is_half = is_missing && lost.iter().any(|lost| lost.is_unsafe() || lost.is_new_removal());
+        if is_half {
+            changes.clear();
+        } else if !is_missing {
+            let wanted = wanted.iter().filter_map(|file| candidates.changes.remove_entry(&file.path));
+            changes.extend(wanted);
+        }
+        still.retain(|path| !changes.contains_key(path));
+        Ok(Brought { changes, copied, still, is_half })
+    }
+
+    /// Names what is left out. Where something was taken away, a copy may be at places that otherwise nobody wants to
+    /// hear of: in caches, and in folders that end with the view.
+    fn name_left_out(&mut self, lost: &[Lost], written: &[WrittenFiles], brought: &Brought) {
+        let gone = lost.iter().filter(|lost| lost.is_missed() && !brought.copied.contains(&lost.key()));
+        let lengths: BTreeSet<_> = gone.map(|lost| lost.content.len() as u64).collect();
+        let rows = written.iter().filter_map(|below| below.row(&brought.still));
+        self.back.left_out.extend(rows.map(|row| LeftOut { cache: row.cache && lengths.is_empty(), ..row }));
+        if !lengths.is_empty() {
+            let elsewhere = (self.from.forgotten)(&lengths).into_iter();
+            self.back.left_out.extend(elsewhere.map(LeftOut::outside));
+        }
+        self.back.left_out.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
     fn settled(&self, lost: Vec<Lost>) -> Settled {
@@ -110,33 +116,39 @@ impl Reader<'_> {
             change.base.is_none() || before.is_none_or(|before| before.kind != change.kind)
         };
         let carriers = carriers(self.changes.values().filter(is_new));
-        let only_copies = lost.into_iter().filter(|lost| lost.is_only_copy);
+        let only_copies = lost.into_iter().filter(Lost::is_taken_away);
         only_copies.map(|lost| (lost.path, lost.settled.unwrap_or_else(|| carriers.clone()))).collect()
     }
 
-    /// Which of these files have to come along with what was removed, and which of them do if they are copies of it.
-    fn wanted<'f>(
-        &self,
-        files: &[&'f WrittenFile],
-        lost: &[Lost],
-    ) -> (Vec<&'f WrittenFile>, Vec<&'f WrittenFile>) {
-        let is_unsafe = lost.iter().any(Lost::is_unsafe);
-        let has_new = lost.iter().any(|lost| lost.is_gone && lost.is_new);
+    /// The files that are exactly what was taken away. They are as many as that is, so no limit of their own holds.
+    fn copies(&self, files: &[&WrittenFile], lost: &[Lost]) -> Result<Changes, ShadowError> {
+        let mut copies = Changes::new();
+        let mut room = self.rules.quota.bytes;
+        for file in files.iter().filter(|file| file.len <= self.rules.quota.file_bytes) {
+            let alike: Vec<_> = lost.iter().filter(|lost| lost.may_be(file)).map(Lost::key).collect();
+            if alike.is_empty() || room < file.len {
+                continue;
+            }
+            room -= file.len;
+            if let AsChange::Change(base, change) = self.as_change(file, file.len)?
+                && key(&change.0).is_some_and(|key| alike.contains(&key))
+            {
+                copies.insert(file.path.clone(), (base, change));
+            }
+        }
+        Ok(copies)
+    }
+
+    /// Which of the other files have to come along with what was taken away, because it may be in them.
+    fn wanted<'f>(&self, files: &[&'f WrittenFile], lost: &[Lost], copies: &Changes) -> Vec<&'f WrittenFile> {
+        let is_unsettled = lost.iter().any(Lost::is_unsettled);
+        let has_new = lost.iter().any(|lost| lost.is_new_removal() || lost.is_new_replacement());
         let is_wanted = |file: &WrittenFile| {
-            file.purpose == Purpose::Unknown && (is_unsafe || has_new && self.from.ran_at <= file.changed)
+            file.purpose == Purpose::Unknown
+                && !copies.contains_key(&file.path)
+                && (is_unsettled || has_new && self.from.ran_at <= file.changed)
         };
-        let is_copy = |file: &WrittenFile| {
-            let mut long_as =
-                lost.iter().filter(|lost| lost.content.len() as u64 == file.len && 0 < file.len);
-            long_as.any(|lost| match file.purpose {
-                Purpose::Unknown => true,
-                Purpose::BuildOutput => lost.is_gone,
-                Purpose::Cache => lost.is_unsafe(),
-            })
-        };
-        let wanted: Vec<_> = files.iter().copied().filter(|file| is_wanted(file)).collect();
-        let copies = files.iter().copied().filter(|file| !is_wanted(file) && is_copy(file)).collect();
-        (wanted, copies)
+        files.iter().copied().filter(|file| is_wanted(file)).collect()
     }
 
     /// Reads these files, the first ones up to the limits.
@@ -163,19 +175,9 @@ impl Reader<'_> {
     }
 
     /// Contents that git does not have, and that may have gone to a place which no change set reaches.
-    fn unexplained(
-        &self,
-        lost: &[Lost],
-        candidates: &Candidates,
-        brought: &BTreeSet<&WorkspacePath>,
-        written: &[WrittenFiles],
-        still: &BTreeSet<&WorkspacePath>,
-    ) -> Option<Torn> {
-        let kinds =
-            brought.iter().filter_map(|path| candidates.changes.get(*path)).map(|(_, (kind, _))| kind);
-        let copied: BTreeSet<_> = kinds.filter_map(key).collect();
+    fn unexplained(&self, lost: &[Lost], brought: &Brought, written: &[WrittenFiles]) -> Option<Torn> {
         let lost: Vec<_> =
-            lost.iter().filter(|lost| lost.is_unsafe() && !copied.contains(&lost.key())).collect();
+            lost.iter().filter(|lost| lost.is_unsafe() && !brought.copied.contains(&lost.key())).collect();
         if lost.is_empty() {
             return None;
         }
@@ -186,78 +188,14 @@ impl Reader<'_> {
             });
         let mut elsewhere: Vec<_> = not_staged.map(|left| left.path.to_string()).collect();
         elsewhere.extend((self.from.forgotten)(&lengths));
-        let torn = torn(lost.into_iter(), written, still, elsewhere);
+        let torn = torn(lost.into_iter(), written, &brought.still, elsewhere);
         (!torn.written.is_empty()).then_some(torn)
-    }
-
-    /// The contents that are not in the workspace any more.
-    fn lost(&mut self) -> Vec<Lost> {
-        let kept: BTreeSet<_> = self.changes.values().filter_map(|change| key(&change.kind)).collect();
-        let moved = self.changes.values().filter_map(|change| change.base_content.as_ref());
-        let moved: BTreeSet<_> = moved.map(Content::hash).collect();
-        let mut lost = Vec::new();
-        for change in self.changes.values() {
-            let (Some(base), Some(content)) = (&change.base, &change.base_content) else { continue };
-            let before = self.from.known.get(&change.path);
-            let is_new = before.is_none_or(|before| before.kind != change.kind);
-            let is_link = base.kind == EntryKind::Symlink;
-            if kept.contains(&(is_link, content.hash())) {
-                continue;
-            }
-            let is_gone = is_gone(change, content, &moved);
-            let is_only_copy =
-                is_gone && !content.is_empty() && !self.output.tracked().has_content(&change.path, content);
-            let settled = self.settled_before(&change.path, is_new, &kept);
-            let (path, content) = (change.path.clone(), content.clone());
-            lost.push(Lost { path, content, is_link, is_gone, is_new, is_only_copy, settled });
-        }
-        lost
-    }
-
-    /// Where the content of a path may be, if an earlier command took it away and that is still there.
-    fn settled_before(
-        &self,
-        path: &WorkspacePath,
-        is_new: bool,
-        kept: &BTreeSet<Key>,
-    ) -> Option<Vec<Carrier>> {
-        let carriers = match self.from.settled {
-            Some(settled) => settled.get(path)?.clone(),
-            // What was shown in a new view was settled in an earlier one, if anything was written there.
-            None if is_new => return None,
-            None => carriers(self.from.known.values().filter(|change| change.base.is_none())),
-        };
-        carriers.iter().all(|(path, was)| kept.contains(was) || self.is_only_edited(path)).then_some(carriers)
-    }
-
-    /// Whether a file of the change set is still there with another content, which neither came from another file nor
-    /// is next to nothing.
-    fn is_only_edited(&self, path: &WorkspacePath) -> bool {
-        let content = |change: &Change| match &change.kind {
-            ChangeKind::Write { content, .. } => Some(content.clone()),
-            _ => None,
-        };
-        let before = self.from.known.get(path).and_then(content);
-        let Some((now, before)) = self.changes.get(path).and_then(content).zip(before) else { return false };
-        let mut others = self.from.known.values().filter(|change| change.path != *path);
-        before.len() <= now.len() * EMPTIED && !others.any(|change| content(change).as_ref() == Some(&now))
     }
 }
 
 impl Candidates {
     fn knows(&self, path: &WorkspacePath) -> bool {
         self.changes.contains_key(path) || self.unchanged.contains(path)
-    }
-
-    fn has_content(&self, path: &WorkspacePath, hashes: &BTreeSet<ContentHash>) -> bool {
-        let change = self.changes.get(path);
-        change.and_then(|(_, (kind, _))| key(kind)).is_some_and(|(_, hash)| hashes.contains(&hash))
-    }
-}
-
-impl Lost {
-    fn key(&self) -> Key {
-        (self.is_link, self.content.hash())
     }
 }
 
@@ -275,29 +213,8 @@ pub(in crate::os) fn settle(
     }
 }
 
-fn carriers<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<Carrier> {
+pub(super) fn carriers<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<Carrier> {
     changes.filter_map(|change| Some((change.path.clone(), key(&change.kind)?))).collect()
-}
-
-/// Whether a change leaves nothing, or next to nothing, of what was there. `moved` has the contents that were at the
-/// changed paths before: one of them in place of another means that the other was replaced as a whole.
-fn is_gone(change: &Change, before: &Content, moved: &BTreeSet<ContentHash>) -> bool {
-    match &change.kind {
-        ChangeKind::Write { content, .. } => {
-            let is_another = content.hash() != before.hash() && moved.contains(&content.hash());
-            is_another || content.len() * EMPTIED < before.len()
-        }
-        ChangeKind::Link { .. } | ChangeKind::CreateDirectory | ChangeKind::Delete => true,
-    }
-}
-
-/// What a change puts in place: whether it is a link, and its content.
-fn key(kind: &ChangeKind) -> Option<Key> {
-    match kind {
-        ChangeKind::Write { content, .. } => Some((false, content.hash())),
-        ChangeKind::Link { target, .. } => Some((true, ContentHash::of(target))),
-        ChangeKind::CreateDirectory | ChangeKind::Delete => None,
-    }
 }
 
 fn size(kind: &ChangeKind) -> u64 {
@@ -311,7 +228,7 @@ fn size(kind: &ChangeKind) -> u64 {
 fn torn<'l>(
     lost: impl Iterator<Item = &'l Lost>,
     written: &[WrittenFiles],
-    still: &BTreeSet<&WorkspacePath>,
+    still: &BTreeSet<WorkspacePath>,
     elsewhere: Vec<String>,
 ) -> Torn {
     let in_workspace = written.iter().filter_map(|below| {

@@ -89,13 +89,13 @@ pub(super) enum AsChange {
 
 impl WrittenFiles {
     /// The row that names it, with what of it is still left out.
-    pub(super) fn row(&self, still: &BTreeSet<&WorkspacePath>) -> Option<LeftOut> {
+    pub(super) fn row(&self, still: &BTreeSet<WorkspacePath>) -> Option<LeftOut> {
         let written = self.files.iter().filter(|file| still.contains(&file.path)).count() as u64;
         if written == 0 && self.removed == 0 {
             return None;
         }
         Some(LeftOut {
-            path: self.root.path.clone(),
+            path: self.root.path.to_string(),
             folder: self.root.is_folder,
             written,
             more: !self.is_whole,
