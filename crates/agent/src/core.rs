@@ -13,7 +13,7 @@ mod steps;
 mod suggestions;
 mod summary_ahead;
 mod title;
-mod turn_commits;
+mod turn;
 mod turns;
 mod window_use;
 
@@ -35,8 +35,7 @@ use self::session_file::SessionFileState;
 use self::suggestions::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
 pub(crate) use self::title::{TITLE_PROMPT, TITLE_TOKENS};
-use self::turn_commits::CommitHistory;
-pub(crate) use self::turn_commits::TurnCommits;
+pub use self::turn::Turn;
 pub use self::window_use::WindowUse;
 use crate::conversation::Conversation;
 use crate::item::Item;
@@ -112,8 +111,8 @@ pub(crate) struct Core {
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last check.
     undone: UndoReport,
-    /// What each turn has changed in the workspace.
-    commit_history: CommitHistory,
+    /// The last turns, oldest first.
+    turns: VecDeque<Turn>,
     /// The code of the reason why there is no suggestion.
     unsuggested: Option<String>,
     /// Whether the host gave the suggestion on offer: nothing runs ahead for it.
@@ -166,7 +165,7 @@ impl Core {
             session_file: SessionFileState::default(),
             applied: VecDeque::new(),
             undone: UndoReport::default(),
-            commit_history: CommitHistory::default(),
+            turns: VecDeque::new(),
             unsuggested: None,
             is_offered_by_host: false,
             announced_mode: ApprovalMode::Default,

@@ -10,12 +10,12 @@ use headstart_budget::Metering;
 use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::conversation::Conversation;
-use crate::core::{Core, Effect, Now, TurnCommits, WindowUse};
+use crate::core::{Core, Effect, Now, Turn, WindowUse};
 use crate::driver::{Driver, connect_host};
 use crate::lock::lock;
 use crate::options::{AgentOptions, ModelSettings, Ports};
@@ -349,15 +349,17 @@ impl AgentHandle {
         self.with(|core| core.use_models(models));
     }
 
-    /// The commits of the last turn that changed something in the workspace and was not taken back, for a host that can
-    /// take commits back.
-    pub fn last_commits(&self) -> Option<TurnCommits> {
-        self.read(Core::last_commits)
+    /// The last turns, oldest first, with those from before the conversation was continued: for a host that can take
+    /// back what was committed in one.
+    pub fn turns(&self) -> Vec<Turn> {
+        self.read(Core::turns)
     }
 
-    /// Reports that the host has taken back these commits. The ledger is told at once, the model with the next prompt.
-    pub fn note_commits_undone(&self, turn: &TurnCommits) {
-        self.with(|core| core.note_commits_undone(turn));
+    /// Reports that the host has taken back what was committed in a turn: these paths, and in words what was done with
+    /// git. The ledger is told at once, the model with the next prompt; returns `false` if the model is not told, because
+    /// it does not know of the turn any more.
+    pub fn note_turn_undone(&self, turn: &Turn, paths: &[WorkspacePath], git: &[String]) -> bool {
+        self.with(|core| core.note_turn_undone(turn, paths, git))
     }
 
     /// How much of what its model sees at once the conversation takes. This is counted over the whole conversation, so

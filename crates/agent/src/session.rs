@@ -18,7 +18,8 @@
 //!
 //! Lines are only ever added, as things happen: a prompt when it is sent, an answer with its calls when it is there, a call
 //! when it begins, each result. So a turn in which the program is killed is there as far as it came, up to a few
-//! milliseconds before. After a power cut it is there as far as the system had written it; nobody waits for the disk. The
+//! milliseconds before. When a turn ends, a store in files tells the disk to keep it. Nobody waits for that, so after a
+//! power cut the last moments may be missing, and of a turn that still ran, whatever the system had not written yet. The
 //! next process tells its user and the model that the turn was cut off. A line that is damaged costs itself and nothing
 //! else, and that is told too.
 //!
@@ -63,6 +64,10 @@ pub struct Session {
     pub history: Vec<Message>,
     /// The user's prompts, oldest first, including those before a `/clear`.
     pub prompts: Vec<String>,
+    /// When each of the prompts was sent, in milliseconds since the Unix epoch.
+    pub(crate) sent: Vec<u64>,
+    /// How many of the prompts are from before the last `/clear`.
+    pub(crate) cleared: usize,
     /// How many bytes at the end of the file are an incomplete line, because its writer was stopped.
     pub torn: usize,
     /// The numbers of the lines that are damaged, counted from 1.
@@ -192,6 +197,8 @@ impl Session {
             last: created,
             history: Vec::new(),
             prompts: Vec::new(),
+            sent: Vec::new(),
+            cleared: 0,
             torn: 0,
             damaged: Vec::new(),
             cut_off: None,
@@ -218,6 +225,7 @@ impl Session {
                     self.note.clear();
                 }
                 self.prompts.push(text.clone());
+                self.sent.push(at);
                 self.items.push(Item::Prompt { text });
             }
             SessionLine::Message { message } => {
@@ -248,10 +256,12 @@ impl Session {
                     self.history.truncate(turn.history);
                     self.items.truncate(turn.items);
                     self.prompts.pop();
+                    self.sent.pop();
                 }
             }
             SessionLine::Title { text } => self.title = text,
             SessionLine::Cleared => {
+                self.cleared = self.prompts.len();
                 self.open = None;
                 self.title.clear();
                 self.history.clear();
@@ -320,6 +330,12 @@ impl Session {
     /// How many turns there were since the beginning, or since a `/clear`.
     pub fn turns(&self) -> usize {
         self.items.iter().filter(|item| matches!(item, Item::Prompt { .. })).count()
+    }
+
+    /// Whether these lines contain the end of a turn.
+    #[cfg(feature = "native")]
+    pub(crate) fn ends_turn(lines: &str) -> bool {
+        lines.lines().any(|line| line.starts_with("{\"type\":\"ended\""))
     }
 
     /// The line that gives a session another title.

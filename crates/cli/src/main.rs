@@ -131,6 +131,7 @@ mod terminal;
 mod tool_rows;
 #[cfg_attr(not(feature = "mcp"), path = "tool_servers/disabled.rs")]
 mod tool_servers;
+mod undo;
 mod views;
 #[cfg_attr(not(feature = "mcp"), path = "web/disabled.rs")]
 mod web;

@@ -108,6 +108,15 @@ pub struct Staged {
     pub object: ObjectName,
 }
 
+/// A path that is not staged any more as work wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unstaged {
+    /// The path.
+    pub path: WorkspacePath,
+    /// Whether the file as it was before is staged now, and not what the last commit has.
+    pub is_staged: bool,
+}
+
 impl GitChange {
     /// Whether an accept would change nothing in the repository.
     pub fn is_empty(&self) -> bool {

@@ -1,13 +1,16 @@
 //! Stands in for repositories on Windows, where no command runs ahead: hosts compile against it, and no value of it
 //! exists.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::windows::io::AsHandle;
 use std::path::Path;
 
-use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared, TreeError};
+use headstart_overlay_fs::{
+    ContentHash, Direction, Finish, NotPrepared, Participant, Prepared, TreeError, WorkspacePath,
+};
 
-use crate::{GitChange, GitError, Offer, RefName, Setting};
+use crate::{GitChange, GitError, ObjectName, Offer, RefName, Setting, Unstaged};
 
 /// The system's git, which is not started on this system.
 #[derive(Debug, Clone)]
@@ -24,6 +27,10 @@ pub enum Snapshot {}
 /// A repository as a participant in commits, which none is on this system.
 #[derive(Debug, Clone)]
 pub struct Repository(Git);
+
+/// The repository around a workspace, which is not asked on this system.
+#[derive(Debug, Clone)]
+pub struct Surroundings(Git);
 
 fn why() -> GitError {
     GitError::Unsupported { reason: "this system has no views".to_owned() }
@@ -108,6 +115,31 @@ impl Repository {
 
     /// Stores the commits of a change under a ref of their own.
     pub fn keep(&self, _change: &GitChange, _id: &str) -> Result<Option<RefName>, GitError> {
+        match self.0 {}
+    }
+}
+
+impl Surroundings {
+    /// Always none.
+    pub fn find(_git: Git, _workspace: &Path) -> Result<Option<Self>, GitError> {
+        Ok(None)
+    }
+
+    /// The last commit that changed what work wrote and was made after it.
+    pub fn committed_since(
+        &self,
+        _written: &BTreeMap<WorkspacePath, Vec<ContentHash>>,
+        _seconds: u64,
+        _except: &[ObjectName],
+    ) -> Result<Option<String>, GitError> {
+        match self.0 {}
+    }
+
+    /// Takes back what was staged for git of work whose files were taken back.
+    pub fn unstage(
+        &self,
+        _written: &BTreeMap<WorkspacePath, Vec<ContentHash>>,
+    ) -> Result<Vec<Unstaged>, GitError> {
         match self.0 {}
     }
 }

@@ -73,14 +73,14 @@ mod os;
 #[cfg(feature = "os")]
 mod settings;
 
-pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged};
+pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged, Unstaged};
 #[cfg(all(feature = "os", windows))]
-pub use elsewhere::{Git, Reader, Repository, Snapshot};
+pub use elsewhere::{Git, Reader, Repository, Snapshot, Surroundings};
 pub use error::GitError;
 pub use name::{ObjectFormat, ObjectName, RefName};
 #[cfg(feature = "os")]
 pub use offer::{MergeCheck, Offer};
 #[cfg(all(feature = "os", unix))]
-pub use os::{Git, Reader, Repository, Snapshot};
+pub use os::{Git, Reader, Repository, Snapshot, Surroundings};
 #[cfg(feature = "os")]
 pub use settings::{Setting, no_programs, version_in};

@@ -84,6 +84,14 @@ impl ObjectFormat {
         ObjectName("0".repeat(self.digits()))
     }
 
+    /// The name of the folder that holds nothing.
+    pub(crate) fn empty_tree(self) -> &'static str {
+        match self {
+            Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            Self::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }
+    }
+
     /// The length of a name.
     pub fn digits(self) -> usize {
         match self {

@@ -14,8 +14,10 @@ mod repository;
 mod settle;
 mod snapshot;
 mod steps;
+mod undone;
 
 pub use program::Git;
 pub use read::Reader;
 pub use repository::Repository;
 pub use snapshot::Snapshot;
+pub use undone::Surroundings;

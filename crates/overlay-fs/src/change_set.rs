@@ -113,6 +113,19 @@ pub struct ChangeSummary {
     pub removed: usize,
     /// Whether the content is not text.
     pub binary: bool,
+    /// The permission bits before and after, in octal, if they differ.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mode: Option<ModeChange>,
+}
+
+/// The permission bits of a file before and after a change, in octal: `644` and `755`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModeChange {
+    /// Before.
+    pub old: String,
+    /// After.
+    pub new: String,
 }
 
 impl ChangeSet {
@@ -171,6 +184,7 @@ impl ChangeSummary {
             added,
             removed,
             binary: shown_text(&old).is_none() || shown_text(&new).is_none(),
+            mode: row.mode_change(),
         }
     }
 }

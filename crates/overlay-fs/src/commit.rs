@@ -15,6 +15,9 @@ pub struct CommitOptions {
     /// Whether the caller may have made this commit before, and died before it could note that. If the changes are in
     /// the tree already, that is then no conflict. A workspace without a journal cannot know.
     pub repeated: bool,
+    /// The turn of a conversation in which the changes are made, by a hash that names it. What is committed in one turn
+    /// is taken back together. A workspace that keeps nothing for an undo has no use for it.
+    pub turn: Option<ContentHash>,
 }
 
 /// What becomes of a change set if a file that it read has changed since.

@@ -142,7 +142,7 @@ mod wrapper;
 mod writer;
 
 pub use atomic::{AtomicWriter, Entry, Step, commit_atomically};
-pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
+pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, ModeChange, Observation};
 pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
 pub use check::{Resolution, Resolving, resolve};
 pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind};
@@ -160,8 +160,8 @@ pub use os::failpoints;
 pub use os::file_times;
 #[cfg(feature = "os")]
 pub use os::{
-    Durability, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept, UndoLimit,
-    UndoOutcome,
+    Durability, KeptTurn, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept,
+    UndoLimit, UndoOutcome,
 };
 pub use overlay::{Overlay, Quota, Savepoint};
 pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use headstart_forked_query::{
     BackgroundModel, CONTENT, Message, Model, ModelRequest, TokenEstimate, ToolSchema,
 };
-use headstart_overlay_fs::{Conflict, Overlay, Workspace};
+use headstart_overlay_fs::{ChangeSet, Conflict, ContentHash, Overlay, Workspace, WorkspacePath};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 use tracing::{Instrument, info, info_span, trace};
@@ -60,7 +60,10 @@ impl Engine {
         let context = self.host.gate_context();
         let options = self.host.commit_options();
         let changed = match finished.viewed_ms {
-            Some(moment) if finished.has_results() => self.host.changed_since(moment).await,
+            Some(moment) if finished.has_results() => {
+                let changed = self.host.changed_since(moment).await;
+                self.without_restored(changed, &finished.changes).await
+            }
             _ => Vec::new(),
         };
         if !changed.is_empty() && self.host.freshness() == Freshness::Require {
@@ -76,6 +79,27 @@ impl Engine {
             accepted.changed_since_view = changed;
         }
         Ok(acceptance)
+    }
+
+    /// These paths without files that have the content again with which the work began, because an accept of it was
+    /// taken back, say.
+    async fn without_restored(&self, changed: Vec<WorkspacePath>, work: &ChangeSet) -> Vec<WorkspacePath> {
+        let mut differ = Vec::new();
+        for path in changed {
+            let base = work.changes.iter().find(|change| change.path == path);
+            let base = base.and_then(|change| change.base_content.as_ref()).map(|base| ContentHash::of(base));
+            let read = work.reads.iter().find(|read| read.path == path).and_then(|read| read.content);
+            let is_restored = match base.or(read) {
+                Some(known) => {
+                    self.workspace.read(&path).await.is_ok_and(|now| ContentHash::of(&now) == known)
+                }
+                None => false,
+            };
+            if !is_restored {
+                differ.push(path);
+            }
+        }
+        differ
     }
 
     /// A turn in the foreground: the user is asked about what the mode does not allow, and every call's changes are in

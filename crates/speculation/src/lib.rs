@@ -160,6 +160,7 @@ pub use event::{Event, Events};
 pub use host::{AtBoundary, CallPreview, Consent, Freshness, Host, PromptOrigin, Step, StepAbove};
 pub use limits::{CostLimit, Limits, RequestLimit, TaskLimits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
+pub use shadow::CHANGES_REPOSITORY;
 pub use speculation::Speculation;
 pub use task::{task_declaration, task_title, task_tool};
 pub use transcript::{Attachments, Transcript};

@@ -242,6 +242,10 @@ impl Drop for ViewRunner {
 /// Ends the view when it is dropped, so also if the future that runs in the view is dropped.
 struct ViewGuard<'a>(&'a ViewRunner);
 
+/// What stands, in the [detail](Verdict::detail) of a boundary, before the reason why what a command did to the repository
+/// is not taken: git is too old for it, say.
+pub const CHANGES_REPOSITORY: &str = "changes the repository: ";
+
 impl ViewGuard<'_> {
     fn keep(self) {
         std::mem::forget(self);
@@ -265,7 +269,7 @@ fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Opti
     }
     let refused = || ran.git_refused.clone().or_else(|| ran.git.as_ref()?.boundary());
     if let Some(why) = refused() {
-        return stop(Reason::ProtectedPath, format!("changes the repository: {why}"));
+        return stop(Reason::ProtectedPath, format!("{CHANGES_REPOSITORY}{why}"));
     }
     if !ran.outside.is_empty() && !ran.refused.signature {
         let paths = list_names(ran.outside.iter().cloned());

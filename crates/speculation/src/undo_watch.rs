@@ -35,8 +35,8 @@ pub struct UndoWatch {
     workspace: Arc<dyn Workspace>,
     /// Sorted by path.
     files: Mutex<Vec<(WorkspacePath, Commits)>>,
-    /// The digests of all commits, oldest first.
-    digests: Mutex<Vec<ContentHash>>,
+    /// The turn in which the next commits are made.
+    turn: Mutex<Option<ContentHash>>,
 }
 
 /// The hash by which the content of a file is recognized; `None` if there is no file.
@@ -82,7 +82,7 @@ pub struct RestoredFile {
 impl UndoWatch {
     /// Watches this workspace; nothing is committed yet.
     pub fn new(workspace: Arc<dyn Workspace>) -> Self {
-        Self { workspace, files: Mutex::default(), digests: Mutex::default() }
+        Self { workspace, files: Mutex::default(), turn: Mutex::default() }
     }
 
     /// What was undone or redone since the model was told last. A file that cannot be read is no news.
@@ -119,11 +119,9 @@ impl UndoWatch {
         }
     }
 
-    /// All commits that were made through this workspace and changed something, by the [digest](ChangeSet::digest_with) of what was
-    /// committed, oldest first. Commits that were undone are included, and so are those of a conversation that is
-    /// forgotten.
-    pub fn commits(&self) -> Vec<ContentHash> {
-        self.digests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Begins a turn: what is committed from now on belongs to it ([`CommitOptions::turn`]).
+    pub fn begin_turn(&self, turn: ContentHash) {
+        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = Some(turn);
     }
 
     /// Forgets the contents of files, when the conversation that knows them is forgotten.
@@ -318,13 +316,10 @@ impl WorkspaceWrapper for UndoWatch {
         for change in &changes.changes {
             before.push(self.content_before(change).await);
         }
+        let turn = *self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let options = CommitOptions { turn, ..options };
         let outcome = commit_inner(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(committed) = &outcome {
-            // Work that changed nothing leaves nothing to take back.
-            if !changes.is_empty() || beside.is_some() {
-                let digest = changes.digest_with(beside);
-                self.digests.lock().unwrap_or_else(PoisonError::into_inner).push(digest);
-            }
             for (change, before) in changes.changes.iter().zip(before) {
                 let Some(before) = before else { continue };
                 self.note_commit(change, before, committed.merged.contains(&change.path)).await;

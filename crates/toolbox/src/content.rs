@@ -156,7 +156,12 @@ pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> (Cow<'a, st
             _ => result.push_str(line),
         }
     }
-    (result.into(), "; mixed line ends kept, line by line")
+    let kept = match result.split_inclusive('\n').filter(|line| line.ends_with("\r\n")).count() {
+        0 => "",
+        crlf if crlf == result.matches('\n').count() => "; CRLF line ends kept",
+        _ => "; mixed line ends kept, line by line",
+    };
+    (result.into(), kept)
 }
 
 /// For each new line, the old one that it is, apart from its end.

@@ -127,7 +127,7 @@ impl CommitOptionFields {
             Some(MergeOption::Never) => Merge::Never,
             Some(MergeOption::Text) | None => Merge::Text,
         };
-        CommitOptions { stale_reads, merge, repeated: false }
+        CommitOptions { stale_reads, merge, ..CommitOptions::default() }
     }
 }
 

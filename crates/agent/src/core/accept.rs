@@ -222,7 +222,7 @@ impl Core {
         let Accepted { changes, merged, git, not_kept, changed_since_view, .. } = accepted;
         let Accepted { transcript, ending, time_saved_ms, .. } = accepted;
         self.keep_changes(&speculation);
-        self.commit_history.note_work(speculation.id());
+        self.note_work_of_turn(speculation.id());
         self.log.push(Item::Applied(Box::new(AppliedWork {
             id: speculation.id().to_owned(),
             undone: Vec::new(),

@@ -4,7 +4,7 @@ use headstart_forked_query::{Message, Role};
 use headstart_speculation::{CallStage, CallState, Event, Transcript};
 use headstart_tool_gate::{Behaviour, Declaration};
 
-use super::{Core, Effect};
+use super::{Core, Effect, turn};
 use crate::item::Item;
 use crate::session::{self, Session};
 
@@ -64,6 +64,7 @@ impl Core {
         self.session_file.workspace = self.engine.host.gate_context().workspace;
         let Some(session) = &self.options.restore else { return };
         self.log.restore(session.items.clone());
+        self.turns = turn::restored(&self.options.id, session);
         self.session_file.header = HeaderState::Written { title: None };
         let is_titled = !session.title.is_empty();
         self.session_file.title = if is_titled { TitleQuery::Done } else { TitleQuery::NotYet };
@@ -195,6 +196,7 @@ impl Core {
     /// Forgets what was kept together with everything that was said: the note, and the title, for which the next prompt
     /// is asked anew.
     pub(super) fn clear_session(&mut self) {
+        self.forget_turns();
         self.drop_title();
         self.session_file.title = TitleQuery::NotYet;
         self.session_file.note.clear();

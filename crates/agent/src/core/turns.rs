@@ -56,7 +56,7 @@ impl Core {
         self.session_file.sent_at = self.now.unix_ms;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
         self.keep_prompt(prompt);
-        self.commit_history.begin(prompt, &self.conversation.workspace());
+        self.begin_turn(prompt);
         let outcome = self.outcome_if_left();
         self.leave_suggestion(outcome);
         let work = taken.and_then(|offer| {

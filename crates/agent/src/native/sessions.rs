@@ -303,7 +303,11 @@ impl OpenSession {
         let end = file.seek(SeekFrom::End(0)).map_err(SessionsError::file("write", &self.path))?;
         file.write_all(lines.as_bytes())
             .or_else(|error| file.set_len(end).and(Err(error)))
-            .map_err(SessionsError::file("write", &self.path))
+            .map_err(SessionsError::file("write", &self.path))?;
+        if Session::ends_turn(lines) {
+            sync_beside(file);
+        }
+        Ok(())
     }
 
     /// Creates the file, which only its user can read, in a folder with room for it.
@@ -330,6 +334,15 @@ impl OpenSession {
 impl SessionStore for OpenSession {
     async fn append(&self, lines: String) -> Result<(), StoreError> {
         Ok(self.write(&lines)?)
+    }
+}
+
+/// Has the disk keep a file from here on, also if the power fails. Nobody waits for it, because that can take longer than
+/// an answer's last words; where it fails, the file is as safe as without it.
+fn sync_beside(file: &File) {
+    if let Ok(file) = file.try_clone() {
+        let sync = move || file.sync_all();
+        let _ = std::thread::Builder::new().name("sync".to_owned()).spawn(sync);
     }
 }
 

@@ -159,12 +159,13 @@ Examples:
   headstart abort 7k2m";
 
 pub(super) const UNDO: &str = "\
-Everything that the accept replaced or removed is back, or nothing is: if one of its files has changed \
-since, the exit code is 4. The last 20 accepts of a workspace are kept, up to 256 MiB. The speculation \
-can be accepted again.
+Everything that the turn or the accept replaced or removed is back, or nothing is: if one of its files \
+has changed since, the exit code is 4. Of the repository, what work ahead did goes back too, and what \
+of these files was staged is not staged any more. The last 20 changes of a workspace are kept, up to \
+256 MiB. A speculation can be accepted again.
 
 Examples:
-  headstart undo                               the last accept in this workspace, that of a chat too
+  headstart undo                               the last turn of a chat, or accept, that wrote here
   headstart undo 7k2m
   headstart diff 7k2m --patch | git apply --reverse     for one that is not kept any more";
 

@@ -88,7 +88,7 @@ pub(crate) enum Command {
     /// Give a speculation up and leave nothing of it
     #[command(after_help = help::ABORT)]
     Abort(IdArgs),
-    /// Take an accept back: of a speculation, or the last one in a workspace
+    /// Take back what was written: the last turn of a chat, or an accept
     #[command(after_help = help::UNDO)]
     Undo(Undo),
     /// Remove what dead processes left, and what was decided long ago
@@ -337,7 +337,7 @@ pub(crate) struct Scope {
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
-    /// The speculation: its id, or the start of it [default: whatever was accepted last]
+    /// The speculation: its id, or the start of it [default: the turn or accept that wrote last]
     pub(crate) id: Option<String>,
     /// Look for the id in every workspace, not only in this one
     #[arg(long, conflicts_with = "path", requires = "id")]

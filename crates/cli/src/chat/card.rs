@@ -3,12 +3,12 @@
 
 use headstart_agent::{WorkAheadView, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
-use headstart_speculation::{CheckResult, Ending, Finished, Transcript};
+use headstart_speculation::{CHANGES_REPOSITORY, CheckResult, Ending, Finished, Transcript};
 use headstart_tool_gate::{Declaration, Reason, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use crate::conversation::words::{counted, counts};
-use crate::output::{call_title, limit_name, not_kept_line, shortened};
+use crate::output::{call_title, limit_name, not_kept_line, one_line, shortened};
 
 /// The most characters of a call, a command or an error that are shown.
 const MAX_CHARS: usize = 80;
@@ -96,11 +96,16 @@ fn call_text(call: &ToolCall) -> String {
 }
 
 fn pending(call: &ToolCall, verdict: &Verdict) -> String {
+    let call_text = call_text(call);
+    // Of what a command did to the repository, the reason says more than the command.
+    if let Some((_, why)) = verdict.detail.split_once(CHANGES_REPOSITORY) {
+        return format!("{} ({})", shortened(&call_text, 24), shortened(&one_line(why), MAX_CHARS));
+    }
     let reason = match verdict.reason {
         Reason::WriteToolNoAuto => "edit".to_owned(),
         reason => reason.as_str().replace('_', " "),
     };
-    format!("{} ({reason})", call_text(call))
+    format!("{call_text} ({reason})")
 }
 
 fn answer(transcript: &Transcript) -> String {

@@ -410,7 +410,7 @@ impl Chat {
         }
         if let Some(saved) = saved {
             self.tally.ahead += *saved;
-            let is_written = !changes.is_empty() && self.display.has_person();
+            let is_written = (!changes.is_empty() || git.is_some()) && self.display.has_person();
             let back = if is_written { " · /undo takes it back" } else { "" };
             let time = match saved.as_secs() {
                 0 => "less than a second".to_owned(),

@@ -49,8 +49,8 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config as Settings;
 use crate::conversation::{
-    Accounts, CommittedEdits, Conversation, FrontEndCapabilities, LocalModelFlag, ModelChoice,
-    SessionStorage, mode_name,
+    Accounts, AskedUndo, CommittedEdits, Conversation, FrontEndCapabilities, LocalModelFlag, ModelChoice,
+    SessionStorage, mode_name, words,
 };
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -113,6 +113,8 @@ pub(crate) struct Chat {
     written: Arc<CommittedEdits>,
     /// The draft that was last put into the prompt.
     drafted: Option<Draft>,
+    /// The undo about which the user was asked.
+    undo_asked: Option<AskedUndo>,
     exit_status: ExitStatus,
     is_over: bool,
     /// Whether the user leaves for another conversation.
@@ -199,6 +201,7 @@ impl Chat {
             prompt_request: None,
             written,
             drafted: None,
+            undo_asked: None,
             exit_status: ExitStatus::Done,
             is_over: false,
             resumes: false,
@@ -283,7 +286,7 @@ impl Chat {
                     if self.display.uses_screen_reader() && signal.is_interrupt() && self.stop()? {
                         continue;
                     }
-                    let what = "what was at work is gone, what was accepted stays".to_owned();
+                    let what = words::ENDED_BY_SIGNAL.to_owned();
                     return Err(CliError::Signalled { signal, what });
                 }
                 event = input.next(), if listens => match event.map_err(CliError::Input)? {

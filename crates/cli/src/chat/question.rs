@@ -71,6 +71,8 @@ impl Chat {
             why: None,
             commits: None,
         };
+        // A commit that was just made may have left nothing that differs.
+        self.refresh_status();
         self.question = Some(match &**about {
             Subject::Call(judged) => {
                 let shown = self.say_judged(judged)?;

@@ -102,10 +102,12 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
         }
     };
     checks.push(model(&config, context).await);
-    checks.push(state(context));
+    let place_of_state = checks.len();
     checks.push(git(place).await);
     checks.push(commands(place).await);
     checks.extend(views_and_servers(&config, &workspace, context));
+    // Trying a view may have made the folder.
+    checks.insert(place_of_state, state(context));
     checks.extend(agents(context).await);
     checks.push(background(&config, context));
     checks.push(terminal(context));

@@ -2,16 +2,19 @@ use std::path::Path;
 
 use headstart_budget::ledger::Outcome;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{Conflict, ContentHash, UndoOutcome, WorkspacePath};
+use headstart_overlay_fs::{
+    ChangeKind, ChangeSet, Conflict, ContentHash, SeveralUndone, UndoOutcome, WorkspacePath,
+};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
-use crate::args::{IdArgs, Scope, Undo};
+use crate::args::{self, IdArgs, Scope};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::setup::{self, AcceptingProcess};
 use crate::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
+use crate::undo::{self, KEPT, NOT_WHOLE, Undo};
 use crate::{accounts, output, workspace};
 
 /// The result with `--json`.
@@ -23,6 +26,9 @@ enum UndoReport<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         paths: &'a [WorkspacePath],
+        /// What of git was taken back, in words.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        git: Vec<String>,
     },
     Conflict {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,9 +38,9 @@ enum UndoReport<'a> {
 }
 
 /// Undoes an accept: that of a speculation, or the last one in a workspace.
-pub(crate) fn run(args: Undo, context: &Context) -> Result<ExitStatus, CliError> {
+pub(crate) fn run(args: args::Undo, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let Undo { id: Some(id), all, workspace } = args else {
+    let args::Undo { id: Some(id), all, workspace } = args else {
         return last(&store, args.workspace.path.as_deref(), context);
     };
     let of = IdArgs { id, scope: Scope { all, workspace } };
@@ -56,43 +62,85 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     };
     let workspace = workspace::of_record(record)?;
     let beside = finished.git.as_ref().map(GitChange::beside);
-    let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?
-        .undo_with(&finished.changes, beside.as_deref())
-        .map_err(|error| failed(&workspace, store, &error))?;
-    match outcome {
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?;
+    let cannot = |error| failed(&workspace, store, &error);
+    let digest = finished.changes.digest_with(beside.as_deref());
+    let turns = tree.kept_turns().map_err(cannot)?;
+    let kept = turns.into_iter().find(|kept| kept.commits.contains(&digest)).unwrap_or_default();
+    let undo = Undo::of(&kept, Path::new(&workspace));
+    let commit = undo.commit_since();
+    match tree.undo_with(&finished.changes, beside.as_deref()).map_err(cannot)? {
         UndoOutcome::Undone { paths, .. } => {
             mark(&mut locked, context)?;
             locked.end_accept();
-            undone(Some(id.as_str()), &paths, context)
+            let others = beside.into_iter().collect();
+            let undone = SeveralUndone { commits: 1, paths, others, stopped: None };
+            told(Some(id.as_str()), &undone, (&undo, commit), context)?;
+            Ok(ExitStatus::Done)
         }
-        UndoOutcome::Conflict(conflicts) => conflict(Some(id.as_str()), &conflicts, context),
+        UndoOutcome::Conflict(conflicts) => {
+            conflict(Some(id.as_str()), (&SeveralUndone::default(), &conflicts), context)
+        }
         _ if record.state == SpeculationState::Finished => Err(wrong(never)),
-        _ => Err(wrong(&format!(
+        _ if finished.changes.is_empty() && beside.is_none() => {
+            Err(wrong("changed nothing, so there is nothing to undo"))
+        }
+        _ if beside.is_none() && is_as_left(&workspace, &finished.changes) => Err(wrong(&format!(
             "is not kept any more, so nothing was changed; in {workspace}, \
              `headstart diff {id} --patch | git apply --reverse` takes the changes back"
         ))),
+        _ => Err(wrong("is not kept any more, so nothing was changed")),
     }
 }
 
+/// Whether every file is as these changes leave it, so that a patch of them applies.
+fn is_as_left(workspace: &str, changes: &ChangeSet) -> bool {
+    changes.changes.iter().all(|change| {
+        let at = Path::new(workspace).join(change.path.to_string());
+        match &change.kind {
+            ChangeKind::Write { content, .. } => std::fs::read(at).is_ok_and(|now| now == content[..]),
+            ChangeKind::Delete => !at.exists(),
+            _ => false,
+        }
+    })
+}
+
+/// Takes back what was written last in a workspace: a turn of a chat as a whole, or a single accept.
 fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(path)?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?;
-    match tree.undo_last().map_err(|error| failed(&workspace, store, &error))? {
-        UndoOutcome::Undone { changes, paths } => {
-            let id = mark_record_of(store, &workspace, changes, context)?;
-            if id.is_none() {
-                accounts::undone(context, &workspace, changes);
-            }
-            undone(id.as_ref().map(SpeculationId::as_str), &paths, context)
+    let turns = tree.kept_turns().map_err(|error| failed(&workspace, store, &error))?;
+    let Some(kept) = turns.iter().rev().find(|kept| !kept.commits.is_empty()) else {
+        return Err(CliError::Unavailable(format!(
+            "there is nothing to take back in {workspace}: nothing that headstart wrote there could be ({KEPT})"
+        )));
+    };
+    if !kept.is_whole {
+        return Err(CliError::Unavailable(format!(
+            "the last turn in {workspace} cannot be taken back: {NOT_WHOLE}; nothing was changed"
+        )));
+    }
+    let undo = Undo::of(kept, Path::new(&workspace));
+    let commit = undo.commit_since();
+    let undone = tree.undo_several(&kept.commits).map_err(|error| failed(&workspace, store, &error))?;
+    let mut id = None;
+    for changes in kept.commits.iter().rev().take(undone.commits) {
+        match mark_record_of(store, &workspace, *changes, context)? {
+            Some(found) => id = Some(found),
+            None => accounts::undone(context, &workspace, *changes),
         }
-        UndoOutcome::Conflict(conflicts) => {
-            let changes = tree.last_undoable().map_err(|error| failed(&workspace, store, &error))?;
-            let id = changes.map(|changes| record_of(store, &workspace, changes)).transpose()?.flatten();
-            conflict(id.as_ref().map(SpeculationId::as_str), &conflicts, context)
+    }
+    if 0 < undone.commits {
+        told(id.as_ref().map(SpeculationId::as_str), &undone, (&undo, commit), context)?;
+    }
+    match &undone.stopped {
+        None => Ok(ExitStatus::Done),
+        Some(UndoOutcome::Conflict(conflicts)) => {
+            let last = kept.commits.last().map(|changes| record_of(store, &workspace, *changes));
+            let id = last.transpose()?.flatten();
+            conflict(id.as_ref().map(SpeculationId::as_str), (&undone, conflicts), context)
         }
-        _ => Err(CliError::Unavailable(format!(
-            "no accept in {workspace} is kept that could be undone; `headstart list` shows what there is"
-        ))),
+        Some(_) => Err(CliError::Unavailable(format!("{workspace}: {NOT_WHOLE}"))),
     }
 }
 
@@ -139,27 +187,42 @@ fn mark(locked: &mut LockedSpeculation, context: &Context) -> Result<(), CliErro
     Ok(())
 }
 
-fn undone(id: Option<&str>, paths: &[WorkspacePath], context: &Context) -> Result<ExitStatus, CliError> {
+fn told(
+    id: Option<&str>,
+    undone: &SeveralUndone,
+    (undo, commit): (&Undo<'_>, Option<String>),
+    context: &Context,
+) -> Result<(), CliError> {
+    let lines = undo.finish(undone, usize::MAX);
     if context.output.is_json() {
-        output::print_json(&UndoReport::Undone { id, paths })?;
-        return Ok(ExitStatus::Done);
+        let git = undo::git_changes(undone);
+        return output::print_json(&UndoReport::Undone { id, paths: &undone.paths, git });
     }
-    let lines = paths.iter().map(|path| format!("as before  {}\n", output::one_line(&path.to_string())));
-    output::print(&lines.collect::<String>())?;
+    output::print(&(lines.join("\n") + "\n"))?;
+    if let Some(commit) = commit {
+        output::note(&format!("files of it were committed since ({commit}); that commit stays"));
+    }
     if let Some(id) = id {
         output::note(&format!("headstart accept {id} applies it again; abort {id} leaves nothing of it"));
     }
-    Ok(ExitStatus::Done)
+    Ok(())
 }
 
-fn conflict(id: Option<&str>, conflicts: &[Conflict], context: &Context) -> Result<ExitStatus, CliError> {
+fn conflict(
+    id: Option<&str>,
+    (undone, conflicts): (&SeveralUndone, &[Conflict]),
+    context: &Context,
+) -> Result<ExitStatus, CliError> {
     if context.output.is_json() {
         output::print_json(&UndoReport::Conflict { id, conflicts })?;
     }
     for conflict in conflicts {
         output::note(&format!("conflict: {}", output::conflict_line(conflict)));
     }
-    output::note("what was accepted has changed since, so nothing was undone");
+    output::note(match undone.commits {
+        0 => "what was accepted has changed since, so nothing was undone",
+        _ => "older changes of the same turn have changed since, so they stayed",
+    });
     Ok(ExitStatus::Conflict)
 }
 

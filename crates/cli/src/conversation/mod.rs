@@ -27,7 +27,7 @@ pub(crate) use accounts::{AccountFiles, conversation_id};
 pub(crate) use committed_edits::CommittedEdits;
 pub(crate) use models::{LocalModelFlag, ModelChoice};
 pub(crate) use session_storage::{SessionSelector, SessionStorage};
-pub(crate) use undo::{UndoResult, take_back_last_turn};
+pub(crate) use undo::{AskedUndo, UndoResult, take_back_last_turn};
 pub(crate) use words::mode_name;
 
 /// A conversation that has begun.

@@ -1,9 +1,10 @@
-use headstart_agent::AgentHandle;
-use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{OsTree, SeveralUndone, UndoOutcome};
+use headstart_agent::{AgentHandle, Turn};
+use headstart_overlay_fs::{ContentHash, KeptTurn, SeveralUndone, UndoOutcome};
 
 use super::words::{conflicts, counted};
 use crate::output::{one_line, shortened};
+use crate::parts::ConversationParts;
+use crate::undo::{KEPT, NOT_WHOLE, Undo, git_changes};
 
 /// The most files that are named.
 const MAX_NAMED: usize = 12;
@@ -21,48 +22,104 @@ pub(crate) enum UndoResult {
     Whole { files: String, summary: String },
 }
 
-/// Takes back everything that the last turn wrote, or nothing at all. The conversation must be idle.
-pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> UndoResult {
-    let Some(turn) = agent.last_commits() else {
-        return UndoResult::Nothing(
-            "no turn of this chat has changed a file that is not as before; \
-             `headstart undo` takes back what was changed before this chat"
-                .to_owned(),
-        );
+/// The undo about which its user was asked: the last turn then, the turn that would be taken back, and why they were asked.
+pub(crate) type AskedUndo = (ContentHash, ContentHash, String);
+
+/// Takes back everything that the last turn that changed something wrote, or nothing at all. The conversation must be
+/// idle. Where that may not be what the user expects, it says why, and does it when it is called once more with the same
+/// `asked`.
+pub(crate) fn take_back_last_turn(
+    agent: &AgentHandle,
+    parts: &ConversationParts,
+    asked: &mut Option<AskedUndo>,
+) -> UndoResult {
+    let tree = &parts.tree;
+    let turns = agent.turns();
+    let kept = match tree.kept_turns() {
+        Ok(kept) => kept,
+        Err(error) => return UndoResult::Refused(format!("nothing was taken back: {error}")),
+    };
+    let Some(LastTurn { turn, kept, later }) = LastTurn::find(&turns, &kept) else {
+        return UndoResult::Nothing(format!(
+            "no turn of this chat has changed a file that could be taken back ({KEPT}); `headstart undo` takes back the \
+             last turn of another chat"
+        ));
     };
     let prompt = shortened(&one_line(&turn.prompt), 60);
     let nothing = format!("nothing of \"{prompt}\" was taken back");
-    let SeveralUndone { commits, paths, others, stopped } = match tree.undo_several(&turn.commits) {
-        Ok(several) => several,
+    if !kept.is_whole {
+        return UndoResult::Refused(format!("{nothing}: {NOT_WHOLE}"));
+    }
+    let undo = Undo::of(kept, &parts.workspace);
+    let commit = undo.commit_since();
+    let committed = commit.map(|commit| format!("files of \"{prompt}\" were committed since ({commit})"));
+    let why: Vec<_> = later_turns(later).into_iter().chain(committed).collect();
+    if !why.is_empty() {
+        let question = (turns.last().unwrap_or(turn).id, turn.id, why.join(", and "));
+        if asked.take().as_ref() != Some(&question) {
+            let text = format!("{}; /undo again takes back what \"{prompt}\" wrote", question.2);
+            *asked = Some(question);
+            return UndoResult::Nothing(text);
+        }
+    }
+    *asked = None;
+    let undone = match tree.undo_several(&kept.commits) {
+        Ok(undone) => undone,
         Err(error) => return UndoResult::Refused(format!("{nothing}: {error}")),
     };
-    let is_whole = stopped.is_none();
-    tracing::info!(commits, paths = paths.len(), is_whole, "commits were taken back");
+    let SeveralUndone { commits, paths, others, stopped } = &undone;
+    tracing::info!(commits, paths = paths.len(), is_whole = stopped.is_none(), "commits were taken back");
     let why = match stopped {
         None => String::new(),
         Some(UndoOutcome::Conflict(found)) => {
-            format!("what it wrote has changed since\n{}", conflicts(&found))
+            format!("what it wrote has changed since\n{}", conflicts(found))
         }
-        Some(_) => "it is not kept any more (the last 20 changes are, up to 256 MiB)".to_owned(),
+        Some(_) => format!("it is not kept any more ({KEPT})"),
     };
-    if commits == 0 {
+    if *commits == 0 {
         return UndoResult::Refused(format!("{nothing}: {why}"));
     }
-    let mut lines: Vec<_> = paths.iter().take(MAX_NAMED).map(|path| format!("as before  {path}")).collect();
-    if MAX_NAMED < paths.len() {
-        lines.push(format!("… {} more", paths.len() - MAX_NAMED));
-    }
-    let changes_of_git = others.iter().filter_map(|other| GitChange::try_from(other.as_str()).ok());
-    lines.extend(changes_of_git.map(|change| format!("taken back {}", change.summary())));
-    let files = lines.join("\n");
-    if !is_whole {
-        let left = counted(turn.commits.len() - commits, "older change");
+    let files = undo.finish(&undone, MAX_NAMED).join("\n");
+    if stopped.is_some() {
+        let left = counted(kept.commits.len() - commits, "older change");
         return UndoResult::Part { files, left: format!("{left} of that turn stayed: {why}") };
     }
-    agent.note_commits_undone(&turn);
+    let is_told = agent.note_turn_undone(turn, paths, &git_changes(&undone));
     let summary = format!(
-        "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did{} is not",
+        "what \"{prompt}\" wrote is taken back{}; what its commands did{} is not",
+        if is_told { ", and the model is told with your next prompt" } else { "" },
         if others.is_empty() { "" } else { " besides" }
     );
     UndoResult::Whole { files, summary }
+}
+
+/// The last turn of a conversation that changed something and was not taken back.
+struct LastTurn<'a> {
+    turn: &'a Turn,
+    kept: &'a KeptTurn,
+    /// How many turns came after it that changed nothing.
+    later: usize,
+}
+
+impl<'a> LastTurn<'a> {
+    fn find(turns: &'a [Turn], kept: &'a [KeptTurn]) -> Option<Self> {
+        let mut later = 0;
+        for turn in turns.iter().rev() {
+            match kept.iter().find(|kept| kept.turn == Some(turn.id)) {
+                Some(kept) if !kept.commits.is_empty() => return Some(Self { turn, kept, later }),
+                // It was taken back.
+                Some(_) => {}
+                None => later += 1,
+            }
+        }
+        None
+    }
+}
+
+fn later_turns(later: usize) -> Option<String> {
+    match later {
+        0 => None,
+        1 => Some("the last turn changed no file".to_owned()),
+        later => Some(format!("the last {later} turns changed no file")),
+    }
 }

@@ -1,12 +1,14 @@
 //! Descriptions of a conversation's events that all front ends use.
 
+use std::collections::BTreeSet;
+
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Limit, task_title};
 use headstart_tool_gate::{ApprovalMode, Behaviour, Declaration, Words};
 
-use crate::output::{call_in_full, conflict_line, limit_name, one_line, shortened};
+use crate::output::{call_in_full, conflict_line, limit_name, mode_words, one_line, shortened};
 
 /// What an accept changed.
 pub(crate) fn changes(
@@ -40,7 +42,7 @@ fn change_row(change: &ChangeSummary) -> (&'static str, String) {
     let counts: Vec<_> = if change.binary {
         vec!["binary".to_owned()]
     } else {
-        signs.map(|(sign, lines)| format!("{sign}{lines}")).collect()
+        signs.map(|(sign, lines)| format!("{sign}{lines}")).chain(mode_words(change)).collect()
     };
     if !counts.is_empty() {
         rest.extend(["  ", &counts.join(" ")]);
@@ -60,8 +62,23 @@ pub(crate) fn counts(changes: &[ChangeSummary]) -> String {
     let (added, removed) = changes
         .iter()
         .fold((0, 0), |(added, removed), change| (added + change.added, removed + change.removed));
-    format!("{} +{added} -{removed}", counted(changes.len(), "file"))
+    let files = counted(changes.len(), "file");
+    let modes: BTreeSet<_> = changes.iter().filter_map(mode_words).collect();
+    let modes = match modes.len() {
+        0 => None,
+        1 => modes.into_iter().next(),
+        _ => Some("modes".to_owned()),
+    };
+    match modes {
+        Some(modes) if (added, removed) == (0, 0) => format!("{files}, {modes}"),
+        Some(modes) => format!("{files} +{added} -{removed}, {modes}"),
+        None => format!("{files} +{added} -{removed}"),
+    }
 }
+
+/// What is true when a signal ends the program.
+pub(crate) const ENDED_BY_SIGNAL: &str = "what was running has ended, and work ahead is gone; edits that were made stay: \
+                                          `headstart undo` takes back those of the last turn";
 
 /// A number with its noun.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
@@ -122,6 +139,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::output::change_line;
 
     #[test]
     fn what_happened_to_files_stands_in_columns_and_leaves_out_what_is_nothing() {
@@ -145,5 +163,20 @@ mod tests {
              edit    shot.png  binary\nmerged  lib.rs  with what you changed meanwhile"
         );
         assert_eq!(super::changes(&changes[3..4], &[], None), "rename  b.rs from a.rs");
+    }
+
+    #[test]
+    fn other_permissions_are_no_lines_that_were_added_or_removed() {
+        let row = |path: &str, added: u32, old: &str, new: &str| json!({ "path": path, "type": "modify", "added": added, "removed": 0, "binary": false, "mode": { "old": old, "new": new } });
+        let rows = json!([row("run.sh", 0, "644", "755"), row("key", 1, "644", "600")]);
+        let changes: Vec<ChangeSummary> = serde_json::from_value(rows).unwrap();
+        assert_eq!(
+            super::changes(&changes, &[], None),
+            "edit  run.sh  mode 644→755\nedit  key  +1 mode 644→600"
+        );
+        assert_eq!(counts(&changes[..1]), "1 file, mode 644→755");
+        assert_eq!(counts(&changes), "2 files +1 -0, modes");
+        assert!(change_line(&changes[0]).ends_with("  run.sh  mode 644→755"));
+        assert!(change_line(&changes[1]).ends_with("  key  +1 -0, mode 644→600"));
     }
 }

@@ -123,9 +123,18 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 pub(crate) fn change_line(change: &ChangeSummary) -> String {
     let path = one_line(&change.path.to_string());
     let from = change.from.as_ref().map(|from| format!(" from {}", one_line(&from.to_string())));
-    let counts =
-        if change.binary { "binary".to_owned() } else { format!("+{} -{}", change.added, change.removed) };
+    let counts = match mode_words(change) {
+        _ if change.binary => "binary".to_owned(),
+        Some(mode) if (change.added, change.removed) == (0, 0) => mode,
+        Some(mode) => format!("+{} -{}, {mode}", change.added, change.removed),
+        None => format!("+{} -{}", change.added, change.removed),
+    };
     format!("{:<15}  {path}{}  {counts}", change.kind, from.unwrap_or_default())
+}
+
+/// A change of a file's permissions: `mode 644→755`.
+pub(crate) fn mode_words(change: &ChangeSummary) -> Option<String> {
+    change.mode.as_ref().map(|mode| format!("mode {}→{}", mode.old, mode.new))
 }
 
 /// A file that also contains edits of the user's, on one line.

@@ -165,3 +165,86 @@ fn a_commit_of_the_users_meanwhile_is_asked_about_and_stays() {
         chat.leave();
     }
 }
+
+/// The user edited a file; the work ahead writes none, and only does this with git.
+fn only_git(command: &str) -> Chat {
+    let project =
+        project_with_suggestion().variable("HEADSTART_SHADOW", "").shell(0, command).says(0, "That is done.");
+    project.session.make_repository(&["init", "-q", "-b", "main"]);
+    project.session.write("project/notes.txt", "two\n");
+    let mut chat = project.chat_with_ghost("auto-edit");
+    chat.wait_for("ahead ✓ ready");
+    chat.take();
+    chat.wait_for("of this was done ahead · /undo takes it back");
+    chat
+}
+
+#[test]
+fn undo_says_what_it_did_with_git_where_the_work_wrote_no_file() {
+    let mut chat = only_git("git commit -qam 'Note two'");
+    assert_eq!(log(&chat), "Note two\nfirst\n");
+    chat.send("/undo\r");
+    chat.wait_for("taken back 1 commit on main\nwhat \"add tests\" wrote is taken back");
+    assert_eq!(log(&chat), "first\n");
+    assert_eq!(chat.project.session.git(&["status", "--porcelain"]), " M notes.txt\n");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("two\n"));
+    chat.leave();
+
+    let mut chat = only_git("git branch idea && git stash -q");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("one\n"));
+    chat.send("/undo\r");
+    chat.wait_for("as before  notes.txt\ntaken back branch idea, 1 stash\n");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("two\n"));
+    assert_eq!(chat.project.session.git(&["branch", "--format=%(refname:short)"]), "main\n");
+    assert_eq!(chat.project.session.git(&["stash", "list"]), "");
+    chat.leave();
+}
+
+/// A git that says it is an old one, and else is the installed one.
+#[test]
+fn with_a_git_that_is_too_old_the_row_says_so_and_the_commit_is_asked_about() {
+    let project = project();
+    let path = std::env::var("PATH").expect("a path");
+    let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.exists());
+    let git = git.expect("git is installed");
+    let script = format!(
+        "#!/bin/bash\nfor word; do [[ $word == version || $word == --version ]] && echo 'git version 2.33.1' && exit; done\n\
+         exec {} \"$@\"\n",
+        git.display()
+    );
+    project.session.write("home/old/git", script);
+    let old = project.session.home().join("old");
+    let bits = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(old.join("git"), bits).expect("it is there");
+    let mut chat =
+        project.variable("PATH", &format!("{}:{path}", old.display())).chat_with_ghost_in("auto-edit", 120);
+    chat.wait_for(
+        "then asks: git add -A && git commit… (this is git version 2.33.1; install git 2.34 or later)",
+    );
+    chat.take();
+    chat.answer("n");
+    chat.wait_for("Tests are committed.");
+    assert_eq!(log(&chat), "first\n");
+    chat.leave();
+}
+
+/// The branch has its star until the commit is taken, and none when the next call is asked about.
+#[test]
+fn the_question_after_a_commit_shows_the_branch_as_it_is_by_then() {
+    let project = project_with_suggestion()
+        .variable("HEADSTART_SHADOW", "")
+        .shell(0, "git add -A && git commit -qm 'Note two'")
+        .shell(0, "git push -q");
+    project.session.make_repository(&["init", "-q", "-b", "main"]);
+    project.session.write("project/notes.txt", "two\n");
+    let mut chat = project.chat_with_ghost("auto-edit");
+    chat.wait_for("then asks: git push -q");
+    chat.wait_for(" · main* · ");
+    chat.take();
+    chat.wait_for("run this? [y]es");
+    chat.wait_for(" · main · ");
+    assert_eq!(log(&chat), "Note two\nfirst\n");
+    chat.answer("n");
+    chat.send("\x04");
+    chat.exit_code();
+}

@@ -60,7 +60,7 @@ fn a_file_that_was_moved_or_may_run_now_is_told_of_in_words() {
         .chat_with_ghost("auto-edit");
     chat.wait_for("ahead ✓ ready · 2 files");
     chat.take();
-    chat.wait_for("\nrename  moved.txt from notes.txt\nedit    tool.sh\n");
+    chat.wait_for("\nrename  moved.txt from notes.txt\nedit    tool.sh  mode 644→755\n");
     chat.wait_for("\nrename moved.txt  from notes.txt\nedit tool.sh  mode 644→755\n");
     chat.wait_for("of this was done ahead · /undo takes it back");
     assert_eq!(chat.read("moved.txt").as_deref(), Some("one\n"));

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::fixture::{Chat, project, project_with_suggestion};
+use crate::fixture::{Chat, Project, project, project_with_suggestion};
 use crate::support::server::{Server, says};
 
 #[test]
@@ -51,9 +51,162 @@ fn undo_passes_over_work_that_changed_nothing() {
     chat.take();
     chat.wait_for("There is nothing to add.");
     chat.send("/undo\r");
+    chat.wait_for("the last turn changed no file; /undo again takes back what \"begin\" wrote");
+    assert_eq!(chat.read("first.txt").as_deref(), Some("1\n"));
+    chat.send("/undo\r");
     chat.wait_for("what \"begin\" wrote is taken back");
     assert_eq!(chat.read("first.txt"), None);
     chat.leave();
+}
+
+#[test]
+fn undo_asks_before_it_takes_back_what_was_committed_since() {
+    let project = project().writes(0, "made.txt", "made\n").says(0, "Done.").says(0, "You are welcome.");
+    project.session.make_repository(&["init", "-q"]);
+    let mut chat = project.chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("Done.");
+    chat.project.session.git(&["add", "made.txt"]);
+    chat.project.session.git(&["commit", "-qm", "it is good"]);
+    chat.send("/undo\r");
+    chat.wait_for("files of \"begin\" were committed since (");
+    chat.wait_for("it is good); /undo");
+    // Another prompt in between is no yes.
+    chat.send("thanks\r");
+    chat.wait_for("You are welcome.");
+    chat.send("/undo\r");
+    chat.wait_for("the last turn changed no file, and files of \"begin\" were committed");
+    assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
+    chat.send("/undo\r");
+    chat.wait_for("what \"begin\" wrote is taken back");
+    assert_eq!(chat.read("made.txt"), None);
+    assert_eq!(chat.project.session.git(&["log", "-1", "--format=%s"]), "it is good\n", "the commit stays");
+    chat.leave();
+}
+
+#[test]
+fn undo_leaves_nothing_staged_of_what_it_takes_back() {
+    let project = project()
+        .writes(0, "made.txt", "made\n")
+        .writes(0, "other.txt", "other\n")
+        .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
+        .says(0, "Done.");
+    project.session.make_repository(&["init", "-q"]);
+    let mut chat = project.chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("Done.");
+    chat.project.session.git(&["add", "--all"]);
+    // What its user staged themselves stays.
+    let blob = chat.project.session.git(&["hash-object", "-w", "notes.txt"]);
+    chat.project.session.git(&["update-index", "--cacheinfo", &format!("100644,{},other.txt", blob.trim())]);
+    chat.send("/undo\r");
+    chat.wait_for("unstaged   made.txt\nunstaged   notes.txt");
+    chat.wait_for("what \"begin\" wrote is taken back");
+    assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "AD other.txt\n");
+    chat.leave();
+}
+
+/// A project with a chat in which one turn wrote two files and another none, and the arguments that continue it.
+fn project_with_a_past() -> (Project, Vec<String>) {
+    let mut chat = project()
+        .writes(0, "a.txt", "a\n")
+        .writes(0, "b.txt", "b\n")
+        .says(0, "Written.")
+        .says(0, "Nothing to do.")
+        .chat("auto-edit");
+    chat.send("write both\r");
+    chat.wait_for("Written.");
+    chat.send("and now?\r");
+    chat.wait_for("Nothing to do.");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    let project = chat.project;
+    let arguments = [project.arguments("auto-edit"), vec!["--continue".to_owned()]].concat();
+    (project, arguments)
+}
+
+#[test]
+fn a_chat_that_goes_on_takes_back_the_last_turn_that_wrote_as_a_whole() {
+    let (project, arguments) = project_with_a_past();
+    let mut chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.send("/undo\r");
+    chat.wait_for("the last turn changed no file; /undo again takes back what \"write");
+    chat.send("/undo\r");
+    chat.wait_for("as before  a.txt\nas before  b.txt\nwhat \"write both\" wrote is taken back");
+    assert_eq!((chat.read("a.txt"), chat.read("b.txt")), (None, None));
+    // The model that goes on is told, although another process wrote the files.
+    chat.send("go on\r");
+    chat.wait_for("b.txt  +1");
+    let told = chat.project.session.run(&["sessions", "--json"]).json();
+    let shown = chat.project.session.run(&["sessions", "show", told[0]["id"].as_str().unwrap(), "--json"]);
+    assert!(shown.stdout.contains("the user has undone changes that you made"), "{shown}");
+    // Another chat takes back nothing of this one, and says how that is done.
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    let (project, arguments) = project_with_a_past();
+    let mut other = Chat::spawn(project, &arguments[..arguments.len() - 1], 72, 40);
+    other.send("/undo\r");
+    other.wait_for("`headstart undo` takes back the last turn of another chat");
+    assert_eq!(other.read("a.txt").as_deref(), Some("a\n"));
+    other.leave();
+}
+
+#[test]
+fn the_command_takes_back_a_turn_as_a_whole_too_and_says_when_there_is_none() {
+    let (project, _) = project_with_a_past();
+    let undone = project.session.run(&["undo"]);
+    assert_eq!(
+        (undone.stdout.as_str(), undone.code),
+        ("as before  a.txt\nas before  b.txt\n", Some(0)),
+        "{undone}"
+    );
+    assert_eq!((project.read("a.txt"), project.read("b.txt")), (None, None));
+    let none = project.session.run(&["undo"]);
+    assert_eq!(none.code, Some(1), "{none}");
+    assert!(none.stderr.contains("there is nothing to take back in "), "{none}");
+}
+
+#[test]
+fn a_turn_that_was_stopped_or_killed_is_taken_back_as_any_other() {
+    let begun = || {
+        let mut chat = project()
+            .writes(0, "a.txt", "a\n")
+            .writes(0, "b.txt", "b\n")
+            .shell(0, "sleep 60")
+            .says(0, "Never said.")
+            .chat("yolo");
+        chat.send("begin\r");
+        chat.wait_for_command("sleep 60");
+        assert_eq!(chat.read("b.txt").as_deref(), Some("b\n"));
+        chat
+    };
+    let mut stopped = begun();
+    stopped.send("\x03");
+    stopped.wait_for("interrupted");
+    stopped.send("/undo\r");
+    stopped.wait_for("as before  a.txt\nas before  b.txt\nwhat \"begin\" wrote is taken back");
+    assert_eq!((stopped.read("a.txt"), stopped.read("b.txt")), (None, None));
+    stopped.send("\x04");
+    assert_eq!(stopped.exit_code(), 0);
+
+    let mut killed = begun();
+    killed.kill("KILL");
+    assert_ne!(killed.exit_code(), 0);
+    let project = killed.project;
+    let arguments = [project.arguments("auto-edit"), vec!["--continue".to_owned()]].concat();
+    let mut chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.send("/undo\r");
+    chat.wait_for("as before  a.txt\nas before  b.txt\nwhat \"begin\" wrote is taken back");
+    assert_eq!((chat.read("a.txt"), chat.read("b.txt")), (None, None));
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+
+    let mut ended = begun();
+    ended.kill("TERM");
+    assert_ne!(ended.exit_code(), 0);
+    ended.wait_for("edits that were made stay: `headstart undo` takes back");
+    assert_eq!(ended.project.session.run(&["undo"]).stdout, "as before  a.txt\nas before  b.txt\n");
+    assert_eq!((ended.read("a.txt"), ended.read("b.txt")), (None, None));
 }
 
 #[test]

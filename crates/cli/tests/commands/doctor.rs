@@ -45,6 +45,10 @@ fn views_are_looked_for_by_making_one() {
     let lines = lines(&session.run(&["doctor", "--json"]));
     assert_eq!(state(&lines, "views"), "ok", "{lines:#?}");
     assert!(!check(&lines, "servers")["detail"].as_str().unwrap().is_empty());
+    // Trying a view has made the folder of the state, so it is not said to be made later.
+    let folder = session.home().join(".local/state/headstart");
+    assert_eq!(check(&lines, "state")["detail"], folder.display().to_string());
+    assert!(folder.exists());
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn an_abort_leaves_nothing() {
 }
 
 #[test]
-fn what_was_accepted_cannot_be_aborted_and_undo_says_what_helps() {
+fn what_was_accepted_cannot_be_aborted_and_undo_says_why_it_cannot() {
     let session = session();
     let early = session.run(&["undo", COMPLETED]);
     let mut record = records::finished(&session, &completed(COMPLETED));
@@ -171,12 +171,12 @@ fn what_was_accepted_cannot_be_aborted_and_undo_says_what_helps() {
     [exit 1]
 
     $ headstart undo aaaa000000
-    [stderr] headstart: speculation aaaa000000 is not kept any more, so nothing was changed; in /project, `headstart diff aaaa000000 --patch | git apply --reverse` takes the changes back
+    [stderr] headstart: speculation aaaa000000 is not kept any more, so nothing was changed
     [exit 1]
 
     $ headstart undo aaaa000000 --json
-    {"type":"error","message":"speculation aaaa000000 is not kept any more, so nothing was changed; in /project, `headstart diff aaaa000000 --patch | git apply --reverse` takes the changes back"}
-    [stderr] headstart: speculation aaaa000000 is not kept any more, so nothing was changed; in /project, `headstart diff aaaa000000 --patch | git apply --reverse` takes the changes back
+    {"type":"error","message":"speculation aaaa000000 is not kept any more, so nothing was changed"}
+    [stderr] headstart: speculation aaaa000000 is not kept any more, so nothing was changed
     [exit 1]
     "#);
     assert_eq!(fs::read_to_string(file).unwrap(), record.to_string());

@@ -205,6 +205,17 @@ fn a_secret_is_not_in_a_view() {
 }
 
 #[test]
+fn a_changed_permission_is_shown_as_one() {
+    let mut session = crate_session();
+    let recording = json!({"turns": [{"toolCalls": [shell("chmod 755 src/lib.rs")]}, {"text": "Done."}]});
+    let (outcome, id) = session.speculate(&recording, "auto-edit");
+    let bits = json!({ "old": "644", "new": "755" });
+    assert_eq!(outcome.finished()["changes"][0]["mode"], bits, "{outcome}");
+    let shown = session.run(&["show", &id]);
+    assert!(shown.stdout.contains("src/lib.rs  mode 644→755"), "{shown}");
+}
+
+#[test]
 fn switched_off_all_is_as_it_was() {
     let mut session = crate_session();
     session.write("project/.headstart/config.toml", "[shadow]\nenabled = false\n");

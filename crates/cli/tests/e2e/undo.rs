@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::project::farewell;
+use crate::support::project::{call, farewell};
 use crate::support::{Outcome, Session};
 
 fn accepted(session: &mut Session) -> String {
@@ -70,7 +70,49 @@ fn without_an_id_the_last_accept_is_taken_back() {
     assert_eq!(session.only_row()["status"], "completed");
     let outcome = session.run(&["undo"]);
     assert_eq!(outcome.code, Some(1), "{outcome}");
-    assert!(outcome.stderr.contains("no accept in"), "{outcome}");
+    assert!(outcome.stderr.contains("there is nothing to take back in"), "{outcome}");
+}
+
+#[test]
+fn work_that_changed_nothing_has_nothing_to_undo_and_no_patch_is_suggested() {
+    let mut session = Session::with_project();
+    let recording = json!({"turns": [{"text": "There is nothing to do."}]});
+    let (_, id) = session.speculate(&recording, "auto-edit");
+    assert_eq!(session.run(&["accept", &id]).code, Some(0));
+    let outcome = session.run(&["undo", &id]);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains("changed nothing, so there is nothing to undo"), "{outcome}");
+    assert!(!outcome.stderr.contains("git apply"), "{outcome}");
+}
+
+#[test]
+fn a_patch_is_suggested_only_where_it_applies() {
+    let mut session = Session::with_project();
+    let id = accepted(&mut session);
+    fs::remove_dir_all(session.home().join(".local/state/headstart/staging")).unwrap();
+    let outcome = session.run(&["undo", &id]);
+    assert!(outcome.stderr.contains("--patch | git apply --reverse"), "{outcome}");
+    session.write("project/src/farewell.txt", "mine\n");
+    let outcome = session.run(&["undo", &id]);
+    assert!(outcome.stderr.contains("is not kept any more, so nothing was changed"), "{outcome}");
+    assert!(!outcome.stderr.contains("git apply"), "{outcome}");
+}
+
+#[test]
+fn what_only_an_undo_restored_is_no_file_that_changed_since() {
+    let mut session = Session::with_project().variable("HEADSTART_SHADOW", "");
+    let recording = json!({"turns": [
+        {"toolCalls": [call("edit", &json!({"file_path": "greeting.txt", "old_string": "world", "new_string": "moon"}))]},
+        {"toolCalls": [call("shell", &json!({"command": "touch b.txt"}))]},
+        {"text": "Done."},
+    ]});
+    let (ran, id) = session.speculate(&recording, "auto-edit");
+    assert_eq!(ran.finished()["status"], "completed", "{ran}");
+    for _ in 0..2 {
+        let outcome = session.run(&["accept", &id, "--json"]);
+        assert_eq!(outcome.json().pop().unwrap()["changedSinceView"], Value::Null, "{outcome}");
+        assert_eq!(session.run(&["undo"]).code, Some(0));
+    }
 }
 
 #[test]

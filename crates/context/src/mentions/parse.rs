@@ -75,15 +75,20 @@ pub fn mentions(prompt: &str) -> Vec<Mention> {
 /// ```
 pub fn escape_mentions(text: &str) -> String {
     let mut escaped = text.to_owned();
-    let mut places: Vec<usize> = Vec::new();
-    for part in outside_of_fences(text) {
-        let start = part.as_ptr() as usize - text.as_ptr() as usize;
-        places.extend(in_part(part).into_iter().map(|(at, _)| start + at));
+    loop {
+        let mut places: Vec<usize> = Vec::new();
+        for part in outside_of_fences(&escaped) {
+            let start = part.as_ptr() as usize - escaped.as_ptr() as usize;
+            places.extend(in_part(part).into_iter().map(|(at, _)| start + at));
+        }
+        if places.is_empty() {
+            return escaped;
+        }
+        for place in places.into_iter().rev() {
+            escaped.insert(place, '\\');
+        }
+        // A backslash within quotes can make a mention of what was none, as of `@"@a"`.
     }
-    for place in places.into_iter().rev() {
-        escaped.insert(place, '\\');
-    }
-    escaped
 }
 
 /// The parts of a text outside fenced blocks. As in Markdown, a block that is not closed goes to the end.
@@ -274,6 +279,14 @@ mod tests {
         for path in ["@src/lib.rs", "@src/", "@src/bin/", "@\"types/node\"", "@../x.y", "@src/lib.rs:3"] {
             assert!(sure(path), "{path}");
         }
+    }
+
+    #[test]
+    fn an_escaped_text_mentions_nothing_also_where_one_mention_is_in_the_quotes_of_another() {
+        for text in ["@\"@a\"", "see @\"@\"@b\" and @c", "@\"@docs:file:///x\""] {
+            assert_eq!(mentions(&escape_mentions(text)), [], "{text}");
+        }
+        assert_eq!(escape_mentions("@\"@a\""), "\\@\"\\@a\"");
     }
 
     proptest! {

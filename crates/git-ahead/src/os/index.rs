@@ -164,7 +164,7 @@ fn write_draft(
     Ok(true)
 }
 
-fn add_line(input: &mut Vec<u8>, path: &[u8], to: Option<&Staged>, at: &RepositoryPaths) {
+pub(super) fn add_line(input: &mut Vec<u8>, path: &[u8], to: Option<&Staged>, at: &RepositoryPaths) {
     let none = Staged { mode: "0".to_owned(), object: at.format.none() };
     let to = to.unwrap_or(&none);
     input.extend_from_slice(format!("{} {}\t", to.mode, to.object).as_bytes());

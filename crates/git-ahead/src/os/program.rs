@@ -232,10 +232,6 @@ impl Git {
 
     fn command(&self, at: &RepositoryPaths, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        let empty_tree = match at.format {
-            ObjectFormat::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-            ObjectFormat::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-        };
         command
             .args(arguments)
             .env_clear()
@@ -249,7 +245,7 @@ impl Git {
             .env("GIT_WORK_TREE", &at.work_tree)
             .env("GIT_ATTR_NOSYSTEM", "1")
             // Attributes are read from the empty tree, so that no file of the work tree names a filter or a driver.
-            .env("GIT_ATTR_SOURCE", empty_tree)
+            .env("GIT_ATTR_SOURCE", at.format.empty_tree())
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_ALLOC_LIMIT", "2g")

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
-use crate::{Change, ChangeKind, EntryKind};
+use crate::{Change, ChangeKind, EntryKind, ModeChange};
 
 /// One change as a person sees it: a rename is one row although it is two changes.
 #[derive(Clone)]
@@ -22,6 +22,23 @@ pub(super) struct Side<'a> {
     pub(super) executable: bool,
     /// The permission bits, where they are known.
     pub(super) bits: Option<u32>,
+}
+
+impl Row<'_> {
+    /// The permission bits of a file that stays one, if they differ. Where they are not known, they are as git has
+    /// them.
+    pub(super) fn mode_change(&self) -> Option<ModeChange> {
+        let (old, new) = (self.old.as_ref()?, self.new.as_ref()?);
+        if (old.kind, new.kind) != (EntryKind::File, EntryKind::File) {
+            return None;
+        }
+        let as_git = |side: &Side<'_>| if side.executable { 0o755 } else { 0o644 };
+        let (old, new) = match (old.bits, new.bits) {
+            (Some(old), Some(new)) => (old, new),
+            _ => (as_git(old), as_git(new)),
+        };
+        (old != new).then(|| ModeChange { old: format!("{old:03o}"), new: format!("{new:03o}") })
+    }
 }
 
 /// The rows of these changes, by path. A folder has none if something in it has one.

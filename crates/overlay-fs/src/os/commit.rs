@@ -26,7 +26,7 @@ use self::stage::Synced;
 use super::disk::calls::Time;
 use super::refusal::Refusals;
 use super::staging::home::StagingHome;
-use super::staging::journal::Journal;
+use super::staging::journal::{InTurn, Journal};
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing};
 use crate::change_set::digest::Digest;
@@ -103,8 +103,8 @@ impl Workspace for OsTree {
     }
 }
 
-/// What is to be done, and what was found at the paths.
-type Work<'a> = (&'a ChangeSet, &'a Digest, &'a StatByPath);
+/// What is to be done, what was found at the paths, and the turn in which it is done.
+type Work<'a> = (&'a ChangeSet, &'a Digest, &'a StatByPath, Option<InTurn>);
 
 impl OsTree {
     async fn commit_both(
@@ -148,12 +148,22 @@ impl OsTree {
             Err(NotPrepared::Conflict(conflicts)) => return Ok(CommitOutcome::Conflict(conflicts)),
             Err(NotPrepared::Error(error)) => return Err(error),
         };
-        match self.apply((&changes, &digest, &found), prepared, other, last) {
-            Ok(Finish::Done) => Ok(CommitOutcome::Committed(committed)),
+        let in_turn = options.turn.map(|turn| self.next_place(turn));
+        match self.apply((&changes, &digest, &found, in_turn), prepared, other, last) {
+            Ok(Finish::Done) => {
+                self.known().in_turn = in_turn;
+                Ok(CommitOutcome::Committed(committed))
+            }
             Ok(Finish::Refused(conflicts)) => Ok(CommitOutcome::Conflict(conflicts)),
             Err(CommitFailure::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(CommitFailure::Error(error)) => Err(error),
         }
+    }
+
+    /// The place of the next commit of a turn. All commits of a turn are made by one tree.
+    fn next_place(&self, turn: ContentHash) -> InTurn {
+        let last = self.known().in_turn.filter(|last| last.turn == turn);
+        InTurn { turn, place: last.map_or(0, |last| last.place + 1) }
     }
 
     /// What was prepared for these changes, by this tree or by another process.
@@ -212,7 +222,7 @@ impl OsTree {
         mut other: Option<Box<dyn Prepared>>,
         last: Time,
     ) -> Result<Finish, CommitFailure> {
-        let (_, digest, _) = work;
+        let (_, digest, ..) = work;
         let note = other.as_deref().map(Prepared::note);
         self.known().last = None;
         let mut planned = None;
@@ -290,7 +300,7 @@ impl OsTree {
         &self,
         staging: &Staging,
         home: Option<&StagingHome>,
-        (changes, digest, found): Work<'_>,
+        (changes, digest, found, in_turn): Work<'_>,
         note: Option<&str>,
         last: Time,
     ) -> Result<(Journal, Time), CommitFailure> {
@@ -303,7 +313,7 @@ impl OsTree {
             None => drop(stage::sync(staging, &unsynced).map_err(CommitFailure::at_root)?),
         }
         let identity = staging.identity().map_err(CommitFailure::at_root)?.to_owned();
-        let journal = Journal::new(digest.whole, identity, steps).with_beside(note);
+        let journal = Journal::new(digest.whole, identity, steps).with_beside(note).with_turn(in_turn);
         let begun =
             staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(CommitFailure::at_root)?;
         Ok((journal, begun))

@@ -43,7 +43,8 @@ pub enum Durability {
 /// How much is kept so that commits to a workspace can be undone. The oldest are removed first. This does not happen
 /// while somebody waits for an accept, but at the next `prepare` or sweep, or when the tree is dropped; at the latest
 /// when twice as much is kept, whoever committed it. A commit that exceeds the limit by itself removes all older ones
-/// too, because otherwise an undo would take back an older commit than the last.
+/// too, because otherwise an undo would take back an older commit than the last. Of the commits of the last turn
+/// ([`CommitOptions::turn`](crate::CommitOptions::turn)) none is removed because they are many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UndoLimit {
     /// The most commits that are kept; 0 for none.

@@ -1,5 +1,6 @@
 //! Ends interrupted commits, and finds commits that are done.
 
+pub(super) mod kept_turns;
 pub(super) mod orphans;
 pub(super) mod outcome;
 pub(super) mod sweep;
@@ -218,19 +219,24 @@ impl OsTree {
         limit.accepts.saturating_mul(times) < kept.len() || limit.bytes.saturating_mul(many) < bytes
     }
 
-    /// Removes the oldest accepts, until there is room for this many more within the limit.
+    /// Removes the oldest accepts, until there is room for this many more within the limit. The commits of the last turn
+    /// are taken back together, so none of them goes because they are many.
     pub(super) fn trim(&self, accepts: usize, bytes: u64) -> io::Result<()> {
         let limit = self.options.undo;
         let mut kept = Undoable::new();
         let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
-        for (staging, phase) in self.ended()?.into_iter().rev() {
+        let ended = self.ended()?;
+        let last_turn = ended.last().map_or(Ok(None), |(staging, phase)| turn_of(staging, *phase))?;
+        for (staging, phase) in ended.into_iter().rev() {
             let size = match staging.size() {
                 // It contains a name that no commit gives. A sweep reports it and leaves it.
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
                 size => size?,
             };
-            if 0 < room.0 && size <= room.1 {
-                room = (room.0 - 1, room.1 - size);
+            let is_of_last_turn =
+                || Ok::<_, io::Error>(last_turn.is_some() && turn_of(&staging, phase)? == last_turn);
+            if size <= room.1 && (0 < room.0 || (limit.accepts != 0 && is_of_last_turn()?)) {
+                room = (room.0.saturating_sub(1), room.1 - size);
                 kept.insert(staging.name, size);
                 continue;
             }
@@ -254,6 +260,11 @@ impl OsTree {
         ended.sort_by_key(|one| one.0);
         Ok(ended.into_iter().map(|(_, staging, phase)| (staging, phase)).collect())
     }
+}
+
+/// The turn to which the commit of a folder belongs.
+fn turn_of(staging: &Staging, phase: Phase) -> io::Result<Option<ContentHash>> {
+    Ok(staging.journal(phase)?.and_then(|journal| journal.turn).map(|of| of.turn))
 }
 
 /// Removes what could be undone. A file that was written to after it was replaced, by a program that held it open, is

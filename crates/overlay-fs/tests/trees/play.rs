@@ -83,6 +83,7 @@ impl Bytes<'_> {
             stale_reads: if self.below(3) == 2 { StaleReads::Warn } else { StaleReads::Conflict },
             merge: if self.below(4) == 3 { Merge::Never } else { Merge::Text },
             repeated: false,
+            turn: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
+use super::read::is_opaque;
 use super::written as names;
 use crate::folders::is_cache;
 use crate::{RootEntry, Shown};
@@ -80,10 +81,30 @@ impl Walk {
             } else if depth < DEEPEST
                 && let Some(inner) = open(folder.as_fd(), name)
             {
-                self.folder(&inner, &path, rules, depth + 1);
+                if rules.is_over && hides_something(&inner, &path, rules) {
+                    self.found.push(path);
+                } else {
+                    self.folder(&inner, &path, rules, depth + 1);
+                }
             }
         }
     }
+}
+
+/// Whether a folder was made anew where the machine has one, and lacks something that is in that.
+fn hides_something(upper: &OwnedFd, path: &Path, rules: &Rules<'_>) -> bool {
+    if !is_opaque(upper) {
+        return false;
+    }
+    let below = open(CWD, path.as_os_str().as_bytes());
+    let Some(entries) = below.and_then(|below| Dir::read_from(&below).ok()) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_bytes();
+        name != b"."
+            && name != b".."
+            && !(rules.is_expected)(&path.join(OsStr::from_bytes(name)))
+            && rustix::fs::statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).is_err()
+    })
 }
 
 fn open(at: BorrowedFd<'_>, name: &[u8]) -> Option<OwnedFd> {

@@ -191,6 +191,9 @@ fn what_is_left_as_it_was() {
             "chmod 644 lock; printf x | dd of=settings bs=1 seek=99999 conv=notrunc 2> /dev/null",
             vec!["bin/go", "link", "other"],
         ),
+        ("rm -rf bin && mkdir bin && printf program > bin/go && chmod 644 bin/go", vec!["link", "other"]),
+        // A folder that was made anew hides what was in it, and nothing in it says so.
+        ("rm -rf bin && mkdir bin", vec!["bin", "link", "other"]),
     ] {
         let output = crate::place::sh(&mut view, &inside(line));
         let mut found = output.refused.outside;

@@ -177,3 +177,22 @@ fn mixed_line_ends_stay_where_lines_stay() {
     assert_eq!(session.content("mixed"), b"zero\r\none\r\ntwo\n\r\nfour\nfive\r\n", "{said}");
     assert!(said.contains("mixed line ends kept"), "{said}");
 }
+
+/// What is said of the line ends is true of the result, and not of the file before.
+#[test]
+fn line_ends_are_said_to_be_mixed_only_where_the_result_has_both_kinds() {
+    for (before, content, after, said_of_it) in [
+        ("one\r\ntwo\nthree\n", "two\nthree\n", "two\nthree\n", None),
+        ("one\r\ntwo\r\nthree\n", "one\ntwo\n", "one\r\ntwo\r\n", Some("; CRLF line ends kept")),
+    ] {
+        let base = tree(&[]);
+        base.write(&path("file"), before);
+        let mut session = Session::over(Arc::new(base));
+        let said = session.ok("write_file", json!({"file_path": "file", "content": content}));
+        assert_eq!(session.content("file"), after.as_bytes(), "{said}");
+        match said_of_it {
+            Some(words) => assert!(said.contains(words) && !said.contains("mixed"), "{said}"),
+            None => assert!(!said.contains("line ends"), "{said}"),
+        }
+    }
+}

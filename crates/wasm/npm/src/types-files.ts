@@ -116,6 +116,8 @@ export interface ChangeSummary {
   added: number;
   removed: number;
   binary: boolean;
+  /** The permission bits before and after, in octal, if they differ. */
+  mode?: { old: string; new: string };
 }
 
 /** Something that commands of work ahead wrote or removed and that an accept does not bring: git ignores it, or it is build output. */

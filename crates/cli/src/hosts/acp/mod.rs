@@ -38,7 +38,7 @@ use self::rpc::Message;
 use self::session::{OpeningAnswer, SessionHandle, SessionRequest};
 use crate::config::Flags;
 use crate::context::Context;
-use crate::conversation::SessionSelector;
+use crate::conversation::{SessionSelector, words};
 use crate::error::CliError;
 use crate::hosts::lines::{self, InputLine, LineReader};
 use crate::hosts::rpc::{PARSE_ERROR, RejectedLine};
@@ -57,7 +57,7 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
         tokio::select! {
             biased;
             signal = signals.next() => {
-                break Err(CliError::Signalled { signal, what: "what was at work is gone, what was accepted stays".to_owned() });
+                break Err(CliError::Signalled { signal, what: words::ENDED_BY_SIGNAL.to_owned() });
             }
             () = client.disconnected() => break Ok(()),
             read = input.next() => match read {

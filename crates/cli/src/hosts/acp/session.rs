@@ -28,7 +28,7 @@ use super::questions::{ClientQuestion, QuestionReply};
 use super::{rpc, updates};
 use crate::conversation::costs::{statistics_line, tokens};
 use crate::conversation::words;
-use crate::conversation::{Conversation, ModelChoice, UndoResult, take_back_last_turn};
+use crate::conversation::{AskedUndo, Conversation, ModelChoice, UndoResult, take_back_last_turn};
 use crate::models::Models;
 use crate::output::{one_line, shortened};
 use crate::tool_rows::tool_lines;
@@ -107,6 +107,8 @@ pub(super) struct AcpSession {
     /// The id under which the client knows the last question about work ahead.
     about_work: Option<ToolCallId>,
     offer: Offer,
+    /// The undo about which the user was asked.
+    undo_asked: Option<AskedUndo>,
     is_titled: bool,
     startup: Startup,
     /// The number of messages from this program itself that the client was told.
@@ -148,6 +150,7 @@ impl AcpSession {
             open_calls: BTreeSet::new(),
             about_work: None,
             offer: Offer::default(),
+            undo_asked: None,
             is_titled: conversation
                 .agent
                 .view()
@@ -319,11 +322,13 @@ impl AcpSession {
                 diff if diff.is_empty() => "Nothing is staged.".to_owned(),
                 diff => fenced(&diff),
             },
-            SessionCommand::Undo => match take_back_last_turn(agent, &self.conversation.parts.tree) {
-                UndoResult::Nothing(why) | UndoResult::Refused(why) => why,
-                UndoResult::Part { files, left } => format!("{files}\n{left}"),
-                UndoResult::Whole { files, summary } => format!("{files}\n\n{summary}"),
-            },
+            SessionCommand::Undo => {
+                match take_back_last_turn(agent, &self.conversation.parts, &mut self.undo_asked) {
+                    UndoResult::Nothing(why) | UndoResult::Refused(why) => why,
+                    UndoResult::Part { files, left } => format!("{files}\n{left}"),
+                    UndoResult::Whole { files, summary } => format!("{files}\n\n{summary}"),
+                }
+            }
             SessionCommand::Stats => statistics_line(agent),
             SessionCommand::Tools => {
                 let parts = &self.conversation.parts;

@@ -55,19 +55,6 @@ impl OsTree {
         self.undo_found(|| self.last_committed())
     }
 
-    /// The digest ([`ChangeSet::digest`](crate::ChangeSet::digest)) of the changes that an
-    /// [`undo_last`](Self::undo_last) would take back now, whether or not the user changed the files since.
-    pub fn last_undoable(&self) -> Result<Option<ContentHash>, TreeError> {
-        let _lock = CommitLock::take(&self.root)?;
-        self.recover()?;
-        let changes = match self.last_committed() {
-            Ok(Some((staging, phase))) => staging.changes(phase),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        };
-        changes.map_err(|error| at_root(&error))
-    }
-
     fn last_committed(&self) -> io::Result<Option<(Staging, Phase)>> {
         for (staging, phase) in self.ended()?.into_iter().rev() {
             let is_half_removed = || match staging.journal(phase)? {
@@ -91,10 +78,7 @@ impl OsTree {
             return Ok(UndoOutcome::NotKept);
         };
         let journal = staging.journal(phase).map_err(|error| at_root(&error))?;
-        let Some(journal) = journal else {
-            let message = format!("the journal in {} is damaged; nothing was undone", staging.told);
-            return Err(TreeError::failed(WorkspacePath::root(), message));
-        };
+        let Some(journal) = journal else { return Err(damaged_journal(&staging)) };
         let paths = journal.steps.iter().filter(|step| step.action != Action::MakeFolder);
         let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
         paths.sort();
@@ -119,7 +103,7 @@ impl OsTree {
             Err(NotPrepared::Conflict(conflicts)) => return Ok(UndoOutcome::Conflict(conflicts)),
             Err(NotPrepared::Error(error)) => return Err(error),
         };
-        match self.take_commit_back(&staging, changes, &journal.steps, other) {
+        match self.take_commit_back(&staging, changes, &journal, other) {
             Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths }),
             Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
             Err(CommitFailure::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
@@ -178,9 +162,10 @@ impl OsTree {
         &self,
         staging: &Staging,
         changes: ContentHash,
-        made: &[Step],
+        commit: &Journal,
         mut other: Option<Box<dyn Prepared>>,
     ) -> Result<Finish, CommitFailure> {
+        let made = &commit.steps;
         let mut steps = Vec::with_capacity(made.len());
         for step in made.iter().rev() {
             steps.extend(self.reverse(staging, step)?);
@@ -191,7 +176,7 @@ impl OsTree {
         }
         let journal =
             Journal::new(changes, staging.identity().map_err(CommitFailure::at_root)?.to_owned(), steps);
-        let journal = journal.with_beside(other.as_deref().map(Prepared::note));
+        let journal = journal.with_beside(other.as_deref().map(Prepared::note)).with_turn(commit.turn);
         staging
             .begin(Phase::Undoing, &journal, Time::default(), self.is_full())
             .map_err(CommitFailure::at_root)?;
@@ -326,6 +311,11 @@ impl OsTree {
             stage::touch(staging, &made.name).map_err(|error| CommitFailure::io(&made.path, error))?;
         Ok(FileState::new(&touched, held.hash))
     }
+}
+
+pub(in crate::os) fn damaged_journal(staging: &Staging) -> TreeError {
+    let message = format!("the journal in {} is damaged; nothing was undone", staging.told);
+    TreeError::failed(WorkspacePath::root(), message)
 }
 
 /// Whether the commit replaced a folder above. Then that path shows whether everything is as it was left.

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::undo::is_whole;
+use super::undo::{damaged_journal, is_whole};
 use crate::os::commit::commit_failure::CommitFailure;
 use crate::os::commit::commit_failure::at_root;
 use crate::os::commit::lock::CommitLock;
@@ -94,7 +94,9 @@ impl OsTree {
         let same_later = commits[place + 1..].iter().filter(|commit| **commit == commits[place]).count();
         let found = self.find_nth(commits[place], same_later).map_err(|error| at_root(&error))?;
         let Some((staging, phase)) = found else { return Ok(None) };
-        let Some(journal) = staging.journal(phase).map_err(|error| at_root(&error))? else { return Ok(None) };
+        let Some(journal) = staging.journal(phase).map_err(|error| at_root(&error))? else {
+            return Err(damaged_journal(&staging));
+        };
         if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
             return Ok(None);
         }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::home::StagingHome;
+use super::journal::InTurn;
 use super::{Phase, Staging};
 use crate::os::disk::calls::{self, Time};
 use crate::os::disk::clock::Clock;
@@ -23,6 +24,8 @@ pub(in crate::os) struct StagingCache {
     /// The time of the last commit that is kept, if nothing was half done when this tree last released the commit
     /// lock.
     pub(in crate::os) last: Option<Time>,
+    /// The place of the last commit that this tree made in a turn.
+    pub(in crate::os) in_turn: Option<InTurn>,
 }
 
 /// Whether the staging folders are those in the state folder, and not those in the workspace.

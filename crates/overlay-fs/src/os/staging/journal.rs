@@ -24,6 +24,18 @@ pub(in crate::os) struct Journal {
     /// What the participant commits along with the files, in its own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::os) beside: Option<String>,
+    /// The turn to which the commit belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::os) turn: Option<InTurn>,
+}
+
+/// The place of a commit in a turn of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::os) struct InTurn {
+    pub(in crate::os) turn: ContentHash,
+    /// How many commits the turn had made before.
+    pub(in crate::os) place: u32,
 }
 
 /// One move that changes the workspace.
@@ -62,13 +74,18 @@ pub(in crate::os) enum Action {
 
 impl Journal {
     pub(in crate::os) fn new(changes: ContentHash, folder: String, steps: Vec<Step>) -> Self {
-        Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None }
+        Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None, turn: None }
     }
 
     /// The journal with what a participant noted.
     pub(in crate::os) fn with_beside(self, beside: Option<&str>) -> Self {
         let format = if beside.is_some() { WITH_BESIDE } else { self.format };
         Self { format, beside: beside.map(str::to_owned), ..self }
+    }
+
+    /// The journal of a commit that belongs to a turn.
+    pub(in crate::os) fn with_turn(self, turn: Option<InTurn>) -> Self {
+        Self { turn, ..self }
     }
 
     /// Whether it was written for the folder with this identity.

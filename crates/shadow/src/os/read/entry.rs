@@ -136,7 +136,7 @@ fn attributes(handle: impl AsFd) -> Result<Vec<String>, Errno> {
     }
 }
 
-fn is_opaque(handle: impl AsFd) -> bool {
+pub(in crate::os) fn is_opaque(handle: impl AsFd) -> bool {
     let mut value = [0_u8; 4];
     let length = rustix::fs::fgetxattr(handle.as_fd(), "user.overlay.opaque", value.as_mut_slice());
     length.is_ok_and(|length| &value[..length] == b"y")
