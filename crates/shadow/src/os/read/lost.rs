@@ -222,17 +222,21 @@ impl Reader<'_> {
         carriers.iter().all(|(path, was)| kept.contains(was) || self.is_only_edited(path)).then_some(carriers)
     }
 
-    /// Whether a file of the change set is still there with another content, which neither came from another file nor
-    /// is next to nothing.
+    /// Whether a file of the change set is still there with most of what it held, and not with what came from another
+    /// file.
     fn is_only_edited(&self, path: &WorkspacePath) -> bool {
-        let content = |change: &Change| match &change.kind {
-            ChangeKind::Write { content, .. } => Some(content.clone()),
-            _ => None,
-        };
         let before = self.from.known.get(path).and_then(content);
-        let Some((now, before)) = self.changes.get(path).and_then(content).zip(before) else { return false };
+        let Some((now, before)) = self.changes.get(path).zip(before) else { return false };
         let mut others = self.from.known.values().filter(|change| change.path != *path);
-        before.len() <= now.len() * EMPTIED && !others.any(|change| content(change).as_ref() == Some(&now))
+        keeps_half(&now.kind, before) && !others.any(|change| content(change) == content(now))
+    }
+}
+
+/// The content that a change writes.
+fn content(change: &Change) -> Option<&Content> {
+    match &change.kind {
+        ChangeKind::Write { content, .. } => Some(content),
+        _ => None,
     }
 }
 
