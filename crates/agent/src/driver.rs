@@ -28,7 +28,7 @@ use headstart_speculation::{
 
 use tracing::{debug, warn};
 
-use self::host::{ConsentQuery, StepQuery};
+use self::host::{ConsentQuery, StartingChange, StepQuery};
 pub(crate) use self::host::{HostQueries, connect_host};
 use self::store_queue::StoreQueue;
 use self::task::{Task, TaskError};
@@ -51,6 +51,9 @@ pub struct Driver {
     undone: Arc<UndoWatch>,
     consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
     steps: mpsc::UnboundedReceiver<StepQuery>,
+    starting_calls: mpsc::UnboundedReceiver<StartingChange>,
+    /// Calls and accepts that wait until the session has all that was told before.
+    held_changes: Vec<StartingChange>,
     /// What waits for an answer of the user, by the number of the question.
     waiting_answers: BTreeMap<u64, oneshot::Sender<Consent>>,
     last_query: u64,
@@ -114,6 +117,8 @@ impl Driver {
             undone,
             consent_queries: queries.consent_queries,
             steps: queries.steps,
+            starting_calls: queries.starting_calls,
+            held_changes: Vec::new(),
             waiting_answers: BTreeMap::new(),
             last_query: 0,
             held_query: None,
@@ -237,7 +242,13 @@ impl Driver {
                 }
             }
             Effect::Accept { work, answers } => {
-                self.accept = Some(self.spawn(async move { work.accept_with(&answers).await }));
+                let (kept, is_kept) = oneshot::channel();
+                self.held_changes.push(kept);
+                self.accept = Some(self.spawn(async move {
+                    // An error means that nobody keeps the conversation any more.
+                    let _ = is_kept.await;
+                    work.accept_with(&answers).await
+                }));
             }
             Effect::Abort(work) => {
                 work.abort();
@@ -329,6 +340,17 @@ impl Driver {
         }
         if let Poll::Ready(report) = self.poll_stores(context) {
             return Poll::Ready(report);
+        }
+        if let Poll::Ready(Some(call)) = self.starting_calls.poll_next_unpin(context) {
+            self.held_changes.push(call);
+            // The event of the call is told first, and kept.
+            return Poll::Ready(None);
+        }
+        if self.session_queue.is_at_rest() {
+            for change in self.held_changes.drain(..) {
+                // If the turn is over by now, nobody waits.
+                let _ = change.send(());
+            }
         }
         if let Some(timer) = &mut self.timer
             && timer.poll_unpin(context).is_ready()

@@ -17,8 +17,8 @@
 //! ```
 //!
 //! Lines are only ever added, as things happen: a prompt when it is sent, an answer with its calls when it is there, a call
-//! when it begins, each result. So a turn in which the program is killed is there as far as it came, up to a few
-//! milliseconds before. When a turn ends, a store in files tells the disk to keep it. Nobody waits for that, so after a
+//! before it begins, each result. So a turn in which the program is killed is there as far as it came, with the call that
+//! may have done something. When a turn ends, a store in files tells the disk to keep it. Nobody waits for that, so after a
 //! power cut the last moments may be missing, and of a turn that still ran, whatever the system had not written yet. The
 //! next process tells its user and the model that the turn was cut off. A line that is damaged costs itself and nothing
 //! else, and that is told too.
@@ -125,6 +125,8 @@ enum SessionLine {
     Begun {
         id: String,
     },
+    /// Work that ran ahead is about to be applied. What it said follows once it is.
+    Accepting,
     /// The turn is over.
     Ended {
         at: u64,
@@ -219,6 +221,7 @@ impl Session {
                         history: self.history.len(),
                         items: self.items.len(),
                         begun: Vec::new(),
+                        is_accepting: false,
                         has_messages: false,
                     });
                 } else {
@@ -245,6 +248,11 @@ impl Session {
             SessionLine::Begun { id } => {
                 if let Some(turn) = &mut self.open {
                     turn.begun.push(id);
+                }
+            }
+            SessionLine::Accepting => {
+                if let Some(turn) = &mut self.open {
+                    turn.is_accepting = true;
                 }
             }
             SessionLine::Ended { .. } => {
@@ -369,6 +377,11 @@ pub(crate) fn message(message: &Message) -> String {
 /// The line of a call that has begun.
 pub(crate) fn begun(id: &str) -> String {
     line(&SessionLine::Begun { id: id.to_owned() })
+}
+
+/// The line of work that ran ahead and is about to be applied.
+pub(crate) fn accepting() -> String {
+    line(&SessionLine::Accepting)
 }
 
 /// The line of the end of a turn.

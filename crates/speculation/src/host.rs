@@ -111,6 +111,11 @@ pub trait Host: Send + Sync {
         false
     }
 
+    /// Called before a permitted call of the user's own turn runs that may do more than read, and after its event. The
+    /// call waits for it, so that a host which keeps the conversation has written down that the call begins: whatever
+    /// happens to the process then, it is known what may have been done. By default it does not wait.
+    async fn before_call(&self, _call: &ToolCall) {}
+
     /// Whether a call that the mode does not allow by itself may run.
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;
 

@@ -86,6 +86,7 @@ impl Core {
 
     pub(super) fn accept(&mut self, accept: PendingAccept) {
         let (work, answers) = (accept.speculation.clone(), accept.answers.clone());
+        self.keep_accepting();
         self.effects.push_back(Effect::Accept { work, answers });
         self.activity = Activity::Accepting(Box::new(accept));
     }

@@ -162,6 +162,13 @@ impl Core {
         }
     }
 
+    /// Keeps that work ahead is about to be applied, which waits for this.
+    pub(super) fn keep_accepting(&mut self) {
+        if self.session_file.turn.is_some() {
+            self.keep_lines(session::accepting());
+        }
+    }
+
     /// Keeps that the turn is over, and what of it is not kept yet; or that its prompt is taken back.
     pub(super) fn keep_turn_end(&mut self, transcript: &Transcript, is_answered: bool) {
         if self.session_file.turn.is_none() {

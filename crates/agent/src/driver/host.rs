@@ -31,10 +31,14 @@ pub(crate) struct StepQuery {
     pub(super) answer: oneshot::Sender<Option<StepAbove>>,
 }
 
+/// A call or an accept that begins as soon as it is kept that it does. Dropping it lets it begin.
+pub(crate) type StartingChange = oneshot::Sender<()>;
+
 /// Where the questions of the engine arrive, and the panics that were caught.
 pub(crate) struct HostQueries {
     pub(super) consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
     pub(super) steps: mpsc::UnboundedReceiver<StepQuery>,
+    pub(super) starting_calls: mpsc::UnboundedReceiver<StartingChange>,
     pub(super) panics: mpsc::UnboundedReceiver<String>,
 }
 
@@ -47,6 +51,7 @@ struct ConversationHost {
     last: LastTime,
     consent_queries: mpsc::UnboundedSender<ConsentQuery>,
     steps: mpsc::UnboundedSender<StepQuery>,
+    starting_calls: mpsc::UnboundedSender<StartingChange>,
 }
 
 /// The program's host and runtime as the conversation uses them.
@@ -57,6 +62,7 @@ pub(crate) fn connect_host(
 ) -> (Arc<dyn Host>, Arc<dyn Runtime>, HostQueries) {
     let (send_consent_queries, consent_queries) = mpsc::unbounded();
     let (send_steps, steps) = mpsc::unbounded();
+    let (send_starting_calls, starting_calls) = mpsc::unbounded();
     let (send_panics, panics) = mpsc::unbounded();
     let panic_guard = PanicGuard::new(send_panics);
     let runtime = GuardedRuntime { runtime, panic_guard: panic_guard.clone(), last: LastTime::default() };
@@ -67,8 +73,9 @@ pub(crate) fn connect_host(
         last: LastTime::default(),
         consent_queries: send_consent_queries,
         steps: send_steps,
+        starting_calls: send_starting_calls,
     };
-    (Arc::new(host), Arc::new(runtime), HostQueries { consent_queries, steps, panics })
+    (Arc::new(host), Arc::new(runtime), HostQueries { consent_queries, steps, starting_calls, panics })
 }
 
 /// The rules that hold if the host fails to name its own: nothing may be read, and nothing written.
@@ -143,6 +150,14 @@ impl Host for ConversationHost {
 
     fn reports_call_states(&self) -> bool {
         true
+    }
+
+    async fn before_call(&self, _call: &ToolCall) {
+        let (kept, is_kept) = oneshot::channel();
+        if self.starting_calls.unbounded_send(kept).is_ok() {
+            // An error means that nobody keeps the conversation any more.
+            let _ = is_kept.await;
+        }
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {

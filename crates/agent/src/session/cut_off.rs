@@ -22,6 +22,8 @@ pub(super) struct OpenTurn {
     pub(super) items: usize,
     /// The calls that had begun, by their ids.
     pub(super) begun: Vec<String>,
+    /// Whether work that ran ahead was about to be applied.
+    pub(super) is_accepting: bool,
     pub(super) has_messages: bool,
 }
 
@@ -76,6 +78,9 @@ impl Session {
         let running = running.map(|call| Wording::filled(&Wording::of(&call.name).is_currently, &call.args));
         let running = running.collect::<Vec<_>>().join(", ");
         let what = match (done.join(", "), running.as_str()) {
+            _ if turn.is_accepting && !turn.has_messages => {
+                "it was applying work that had run ahead, and may have changed files".to_owned()
+            }
             (done, "") if done.is_empty() => "until then it had changed nothing".to_owned(),
             (done, running) if done.is_empty() => format!("it was {running}"),
             (done, "") => format!("until then it had {done}"),

@@ -543,7 +543,7 @@ pub(crate) struct MemoryStore {
     pub(crate) kept: Mutex<String>,
     fails: AtomicBool,
     ledger: Mutex<StoreBehaviour>,
-    session: Mutex<StoreBehaviour>,
+    pub(crate) session: Mutex<StoreBehaviour>,
     wakers: Mutex<Vec<Waker>>,
 }
 

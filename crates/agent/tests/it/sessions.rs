@@ -6,7 +6,7 @@ use headstart_agent::{Item, Session};
 use headstart_forked_query::Role;
 use headstart_tool_gate::{ToolPolicies, ToolPolicy, ToolTable};
 
-use crate::harness::{Harness, HarnessOptions, lock, text_of};
+use crate::harness::{Harness, HarnessOptions, StoreBehaviour, lock, text_of};
 
 /// A new world over what this one kept, as after it was closed or killed.
 fn again(harness: Harness) -> Harness {
@@ -208,4 +208,50 @@ fn a_turn_in_which_the_program_is_killed_is_known_to_the_next_one() {
     // It is told once.
     let later = again(later);
     assert!(!later.agent.view().items.iter().any(is_told));
+}
+
+/// Whatever happens to the program while a call runs, the next one knows of it, because a call only runs once it is
+/// kept that it begins.
+#[test]
+fn no_call_changes_anything_before_it_is_kept_that_it_begins() {
+    let session = StoreBehaviour::NeverAnswers;
+    let mut harness = Harness::new(&HarnessOptions { session, ..HarnessOptions::default() });
+    harness.agent.submit("edit made.txt").unwrap();
+    harness.settle();
+    assert_eq!(harness.file("made.txt"), None);
+    harness.store.answer();
+    harness.settle();
+    assert!(harness.file("made.txt").is_some());
+    let kept = lock(&harness.store.kept).clone();
+    let place = |line: &str| kept.find(line).unwrap_or_else(|| panic!("no {line}: {kept}"));
+    assert!(place(r#""type":"begun""#) < place(r#""type":"toolResult""#), "{kept}");
+}
+
+/// So it is with work that ran ahead: it is applied once it is kept that it is about to be.
+#[test]
+fn no_work_is_applied_before_it_is_kept_that_it_is_about_to_be() {
+    let mut harness = Harness::with_suggestion(&HarnessOptions::default(), "edit made.txt");
+    harness.settle();
+    *lock(&harness.store.session) = StoreBehaviour::NeverAnswers;
+    harness.agent.take("edit made.txt").unwrap();
+    harness.settle();
+    assert_eq!(harness.file("made.txt"), None);
+    harness.store.answer();
+    harness.settle();
+    assert!(harness.file("made.txt").is_some());
+    let kept = lock(&harness.store.kept).clone();
+    let line = "{\"type\":\"accepting\"}\n";
+    let end = kept.find(line).unwrap() + line.len();
+    let told =
+        "the last turn was cut off; it was applying work that had run ahead, and may have changed files";
+    let tells = |kept: &str| {
+        let harness = Harness::new(&HarnessOptions { kept: kept.to_owned(), ..HarnessOptions::default() });
+        harness
+            .agent
+            .view()
+            .items
+            .iter()
+            .any(|item| matches!(&**item, Item::Trouble { text } if text == told))
+    };
+    assert!(tells(&kept[..end]) && !tells(&kept), "{kept}");
 }

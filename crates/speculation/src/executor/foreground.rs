@@ -141,6 +141,9 @@ impl CallExecutor for ForegroundExecutor {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
             this.tools.note_call_begun(&call);
+            if !permit.only_reads() {
+                this.tools.host.before_call(&call).await;
+            }
             let outcome = this.run_and_commit(&call, &permit, &known).await;
             this.tools.note_result(&call, outcome)
         };
