@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    CommitOptions, CommitOutcome, OsOptions, OsTree, Overlay, Preparing, Quota, Tree, UndoLimit, UndoOutcome,
-    Workspace, WorkspacePath,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, OsOptions, OsTree, Overlay, Preparing,
+    Quota, Tree, UndoLimit, UndoOutcome, Workspace, WorkspacePath,
 };
 
 fn path(text: &str) -> WorkspacePath {
@@ -140,6 +140,33 @@ fn a_file_that_the_work_made_writable_is_replaced_with_its_new_bits() {
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("two\n", 0o644));
     assert!(matches!(tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("one\n", 0o444));
+}
+
+/// The accept would refuse it, so it is said when the bits are taken back.
+#[test]
+fn work_that_takes_back_that_a_file_is_writable_is_refused_when_it_does() {
+    let place = Place::new(true);
+    let file = place.at("workspace/file");
+    fs::write(&file, "one\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let tree = place.tree();
+    let base = block_on(tree.metadata(&path("file"))).unwrap().fingerprint;
+    let overlay = Overlay::new(tree, Quota::default());
+    let written = |mode: Option<u32>| ChangeSet {
+        changes: vec![Change {
+            path: path("file"),
+            base: Some(base.clone()),
+            base_content: Some(b"one\n"[..].into()),
+            kind: ChangeKind::Write { content: b"two\n"[..].into(), executable: false, moved_from: None },
+            mode,
+        }],
+        ..ChangeSet::default()
+    };
+    let opened = written(Some(0o644));
+    block_on(overlay.check_replacement(&opened.changes)).unwrap();
+    overlay.replace(&opened).unwrap();
+    let refused = block_on(overlay.check_replacement(&written(None).changes));
+    assert!(refused.is_err_and(|error| error.to_string().contains("the file is read-only")));
 }
 
 /// Nothing can be staged in a folder that this user may not write, wherever the missing folders above begin.

@@ -2,11 +2,20 @@
 
 use std::collections::HashSet;
 
-use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, LeftOut, Torn};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, LeftOut, Torn, WorkspacePath};
 use headstart_toolbox::ViewOutput;
 
 /// A file of which less than this part is left counts as emptied.
 const EMPTIED: usize = 10;
+
+/// Where something is that a command wrote, or whose removal it was, and that is not staged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftOutPlace {
+    /// In the present view.
+    Here,
+    /// In a view that has ended, so that nobody can read it any more.
+    Gone,
+}
 
 /// What the commands of a step left out so far.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +41,25 @@ impl LeftOutSoFar {
         merge(&mut rows, &self.gone);
         rows.sort_by(|one, other| one.path.cmp(&other.path));
         rows
+    }
+
+    /// Where what is at a path was left out, or with `is_searched` something below it. Of what is gone, caches do not
+    /// count, and nothing below a path does: who reads a whole folder does not expect it.
+    pub(crate) fn place_of(
+        &self,
+        path: &WorkspacePath,
+        is_searched: bool,
+        below: &[LeftOut],
+    ) -> Option<LeftOutPlace> {
+        let is_at = |row: &LeftOut, is_searched: bool| {
+            let left = WorkspacePath::parse(&row.path);
+            left.is_ok_and(|left| path.starts_with(&left) || is_searched && left.starts_with(path))
+        };
+        if self.current.iter().any(|row| is_at(row, is_searched)) {
+            return Some(LeftOutPlace::Here);
+        }
+        let mut gone = self.gone.iter().chain(below);
+        gone.any(|row| !row.cache && is_at(row, false)).then_some(LeftOutPlace::Gone)
     }
 
     /// What a command took away whose only copy may have been in a view that is gone. The view of the command itself is

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, Overlay, Torn, Tree as _, TreeError, WorkspacePath};
+use headstart_overlay_fs::{
+    Change, ChangeKind, ChangeSet, EntryKind, LeftOut, Overlay, Torn, TreeError, WorkspacePath,
+};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
     PriorGitChanges, TestSummary, Tier, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput,
@@ -16,6 +18,7 @@ use crate::base_view::BaseView;
 use crate::check::is_about_files;
 use crate::event::EventSender;
 use crate::executor::{CallPermit, CallTools, StopReason};
+use crate::left_out::LeftOutPlace;
 use crate::lock::lock;
 use crate::transcript::CallResult;
 use crate::turn_loop::{SharedProgress, millis};
@@ -105,7 +108,13 @@ impl ViewRunner {
                 }
                 return Err(StopReason::Boundary(Box::new(verdict)));
             }
-            if let Err(error) = overlay.check_changes(&ran.changes.changes).await {
+            // What was staged before was checked then.
+            let is_new = |change: &&Change| {
+                change.kind == ChangeKind::CreateDirectory || changed.contains(&change.path)
+            };
+            let new: Vec<_> = ran.changes.changes.iter().filter(is_new).cloned().collect();
+            let checked = overlay.check_replacement(&new).await.map_err(|error| error.to_string());
+            if let Err(error) = checked.and_then(|()| replaced_folder(&ran)) {
                 self.report(call, &ran, 0, None);
                 let why = format!("what it changed is dropped, because nobody could accept it: {error}");
                 return Ok(CallResult::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
@@ -203,10 +212,18 @@ impl ViewRunner {
         (progress.git, progress.view_times, progress.preview) = (git, view_times, None);
     }
 
+    /// Where what a path names was left out by a command of this step or of one below.
+    pub(crate) fn left_out_place(&self, path: &WorkspacePath, is_searched: bool) -> Option<LeftOutPlace> {
+        lock(&self.progress).left_out.place_of(path, is_searched, &self.left_out_below())
+    }
+
+    fn left_out_below(&self) -> Vec<LeftOut> {
+        self.below.iter().flat_map(|base_view| base_view.left_out()).collect()
+    }
+
     /// What a command took away whose only copy may have been in a view that is gone.
     fn torn(&self, ran: &ViewOutput, staged: &ChangeSet) -> Option<Torn> {
-        let below: Vec<_> = self.below.iter().flat_map(|base_view| base_view.left_out()).collect();
-        lock(&self.progress).left_out.torn(ran, staged, &below)
+        lock(&self.progress).left_out.torn(ran, staged, &self.left_out_below())
     }
 
     fn count(&self, cost: ViewCost) {
@@ -293,6 +310,23 @@ fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Opti
         return stop(Reason::NeedsHost, why.to_owned());
     }
     None
+}
+
+/// Refuses something in place of a folder that keeps files, because what git ignores stays on disk.
+fn replaced_folder(ran: &ViewOutput) -> Result<(), String> {
+    let is_below = |row: &LeftOut, path: &WorkspacePath| {
+        WorkspacePath::parse(&row.path).is_ok_and(|left| left != *path && left.starts_with(path))
+    };
+    for Change { path, base, kind, .. } in &ran.changes.changes {
+        let was_folder = base.as_ref().is_some_and(|base| base.kind == EntryKind::Directory);
+        if was_folder
+            && matches!(kind, ChangeKind::Write { .. } | ChangeKind::Link { .. })
+            && let Some(row) = ran.left_out.iter().find(|row| is_below(row, path))
+        {
+            return Err(format!("{path} is a folder, and an accept does not remove {} in it", row.path));
+        }
+    }
+    Ok(())
 }
 
 /// The verdict on the first changed path that no write ahead may touch, as for a plain write. If the mode asks before a

@@ -20,6 +20,13 @@ impl Overlay {
     pub fn replace(&self, changes: &ChangeSet) -> Result<(), TreeError> {
         self.lock().replace(changes, self.quota)
     }
+
+    /// What an accept would refuse of changes with which [`replace`](Self::replace) is about to be called. A path that is
+    /// staged is checked as well, because it may get other bits: a command made a file writable, and another one took
+    /// that back.
+    pub async fn check_replacement(&self, changes: &[Change]) -> Result<(), TreeError> {
+        self.base.check_changes(changes).await
+    }
 }
 
 impl State {

@@ -4,11 +4,14 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
-use headstart_tool_gate::{Behaviour, DecidingPolicy, Decision, Declaration, Gate, Reason, Verdict};
+use headstart_tool_gate::{
+    Behaviour, DecidingPolicy, Decision, Declaration, Gate, GateContext, Reason, Verdict,
+};
 use headstart_toolbox::KnownFile;
 use tracing::Instrument;
 
 use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, TaskSavepoint, is_shell, span};
+use crate::left_out::LeftOutPlace;
 use crate::shadow::{self, ViewRunner};
 use crate::task::TaskLog;
 
@@ -53,6 +56,18 @@ impl CallExecutor for SpeculativeExecutor {
                 ),
             ));
         }
+        let left_out = self.left_out_named(call, &verdict, &context);
+        if let Some((path, LeftOutPlace::Gone)) = &left_out {
+            return CallDecision::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!("it may read {path}, which a command of this work changed in a view that has ended"),
+            ));
+        }
+        if let Some((path, LeftOutPlace::Here)) = left_out.as_ref().filter(|_| !is_shell(call)) {
+            return CallDecision::Refuse(format!(
+                "a command of this work changed {path}, and only commands see that: use one for it"
+            ));
+        }
         let staged_read = self.staged_read(call, &verdict).await;
         if let Some(path) = staged_read.as_ref().filter(|_| !has_views) {
             return CallDecision::Stop(Verdict::boundary(
@@ -68,7 +83,8 @@ impl CallExecutor for SpeculativeExecutor {
         }
         // On the real tree, a command would see the repository without the commits that were made ahead.
         let reads_git = is_shell(call) && !self.view_runner.git_so_far().is_empty();
-        let in_view = verdict.decision == Decision::Shadow || staged_read.is_some() || reads_git;
+        let in_view =
+            verdict.decision == Decision::Shadow || staged_read.is_some() || left_out.is_some() || reads_git;
         CallDecision::Run(CallPermit { context, verdict, consented: false, attended: false, in_view })
     }
 
@@ -122,6 +138,24 @@ impl SpeculativeExecutor {
     /// Whether a program that reads the workspace by itself would find something else than the work does.
     fn differs_from_disk(&self) -> bool {
         self.overlay.is_staged(&WorkspacePath::root()) || !self.view_runner.git_so_far().is_empty()
+    }
+
+    /// A path that a call names and that a command of the work changed without its being staged. A command may search
+    /// what is below a folder that it names, too; the tools for files leave out there what git ignores.
+    fn left_out_named(
+        &self,
+        call: &ToolCall,
+        verdict: &Verdict,
+        context: &GateContext,
+    ) -> Option<(WorkspacePath, LeftOutPlace)> {
+        let place = |path: &WorkspacePath| self.view_runner.left_out_place(path, is_shell(call));
+        if is_shell(call) {
+            return verdict.reads.iter().find_map(|path| Some((path.clone(), place(path)?)));
+        }
+        let declared = context.declaration(&call.name).or_else(|| Declaration::of_ours(&call.name))?;
+        let named = declared.path_argument(&call.args).ok()??;
+        let named = WorkspacePath::resolve(named, &context.workspace).ok()?;
+        place(&named).map(|place| (named, place))
     }
 
     /// A path that a shell command may read and that is staged, or is reached through a link and so may be staged under
