@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use headstart_git_ahead::{GitChange, Surroundings};
+use headstart_git_ahead::{GitChange, ObjectName, Surroundings};
 use headstart_overlay_fs::{KeptTurn, SeveralUndone};
 use tracing::debug;
 
@@ -28,11 +28,27 @@ impl<'a> Undo<'a> {
         Self { kept, surroundings: surroundings.ok().flatten() }
     }
 
+    /// The branch of another repository to which a commit of the work itself was pushed.
+    pub(crate) fn pushed_to(&self) -> Option<String> {
+        let surroundings = self.surroundings.as_ref()?;
+        let pushed = self.own_commits().into_iter().find_map(|commit| {
+            surroundings.pushed_to(&commit).unwrap_or_else(|error| {
+                debug!(%error, "git does not say what was pushed");
+                None
+            })
+        })?;
+        Some(one_line(&pushed))
+    }
+
+    fn own_commits(&self) -> Vec<ObjectName> {
+        let changes = self.kept.beside.iter().filter_map(|beside| GitChange::try_from(beside.as_str()).ok());
+        changes.filter_map(|change| change.tip().cloned()).collect()
+    }
+
     /// The commit that has files of it and was made since, not by the work itself: its short name and subject.
     pub(crate) fn commit_since(&self) -> Option<String> {
         let surroundings = self.surroundings.as_ref()?;
-        let changes = self.kept.beside.iter().filter_map(|beside| GitChange::try_from(beside.as_str()).ok());
-        let own: Vec<_> = changes.filter_map(|change| change.tip().cloned()).collect();
+        let own = self.own_commits();
         let commit = surroundings.committed_since(&self.kept.written, self.kept.since, &own);
         let commit = commit.unwrap_or_else(|error| {
             debug!(%error, "git does not say what was committed since");

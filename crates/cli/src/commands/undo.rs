@@ -68,14 +68,14 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let turns = tree.kept_turns().map_err(cannot)?;
     let kept = turns.into_iter().find(|kept| kept.commits.contains(&digest)).unwrap_or_default();
     let undo = Undo::of(&kept, Path::new(&workspace));
-    let commit = undo.commit_since();
+    let since = (undo.commit_since(), undo.pushed_to());
     match tree.undo_with(&finished.changes, beside.as_deref()).map_err(cannot)? {
         UndoOutcome::Undone { paths, .. } => {
             mark(&mut locked, context)?;
             locked.end_accept();
             let others = beside.into_iter().collect();
             let undone = SeveralUndone { commits: 1, paths, others, stopped: None };
-            told(Some(id.as_str()), &undone, (&undo, commit), context)?;
+            told(Some(id.as_str()), &undone, (&undo, since), context)?;
             Ok(ExitStatus::Done)
         }
         UndoOutcome::Conflict(conflicts) => {
@@ -121,7 +121,7 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
         )));
     }
     let undo = Undo::of(kept, Path::new(&workspace));
-    let commit = undo.commit_since();
+    let since = (undo.commit_since(), undo.pushed_to());
     let undone = tree.undo_several(&kept.commits).map_err(|error| failed(&workspace, store, &error))?;
     let mut id = None;
     for changes in kept.commits.iter().rev().take(undone.commits) {
@@ -131,7 +131,7 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
         }
     }
     if 0 < undone.commits {
-        told(id.as_ref().map(SpeculationId::as_str), &undone, (&undo, commit), context)?;
+        told(id.as_ref().map(SpeculationId::as_str), &undone, (&undo, since), context)?;
     }
     match &undone.stopped {
         None => Ok(ExitStatus::Done),
@@ -190,7 +190,7 @@ fn mark(locked: &mut LockedSpeculation, context: &Context) -> Result<(), CliErro
 fn told(
     id: Option<&str>,
     undone: &SeveralUndone,
-    (undo, commit): (&Undo<'_>, Option<String>),
+    (undo, (commit, pushed)): (&Undo<'_>, (Option<String>, Option<String>)),
     context: &Context,
 ) -> Result<(), CliError> {
     let lines = undo.finish(undone, usize::MAX);
@@ -201,6 +201,9 @@ fn told(
     output::print(&(lines.join("\n") + "\n"))?;
     if let Some(commit) = commit {
         output::note(&format!("files of it were committed since ({commit}); that commit stays"));
+    }
+    if let Some(branch) = pushed {
+        output::note(&format!("its commit was pushed to {branch}, where it stays"));
     }
     if let Some(id) = id {
         output::note(&format!("headstart accept {id} applies it again; abort {id} leaves nothing of it"));

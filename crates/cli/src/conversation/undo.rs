@@ -53,7 +53,10 @@ pub(crate) fn take_back_last_turn(
     let undo = Undo::of(kept, &parts.workspace);
     let commit = undo.commit_since();
     let committed = commit.map(|commit| format!("files of \"{prompt}\" were committed since ({commit})"));
-    let why: Vec<_> = later_turns(later).into_iter().chain(committed).collect();
+    let pushed = undo.pushed_to();
+    let pushed =
+        pushed.map(|branch| format!("the commit of \"{prompt}\" was pushed to {branch}, where it stays"));
+    let why: Vec<_> = later_turns(later).into_iter().chain(committed).chain(pushed).collect();
     if !why.is_empty() {
         let question = (turns.last().unwrap_or(turn).id, turn.id, why.join(", and "));
         if asked.take().as_ref() != Some(&question) {

@@ -64,6 +64,17 @@ impl Surroundings {
         }
     }
 
+    /// A branch of another repository that had this commit when git last asked, `origin/main` say: it was pushed, and
+    /// somebody else may have it.
+    pub fn pushed_to(&self, commit: &ObjectName) -> Result<Option<String>, GitError> {
+        let contains = format!("--contains={commit}");
+        let words = ["for-each-ref", "--count=1", "--format=%(refname:short)", &contains, "refs/remotes"];
+        // A commit that is not there was pushed to nobody.
+        let Ok(told) = self.git.try_ask(&self.at, "for-each-ref", &words, b"")? else { return Ok(None) };
+        let told = String::from_utf8_lossy(&told).trim().to_owned();
+        Ok(Some(told).filter(|told| !told.is_empty()))
+    }
+
     fn last_commit(
         &self,
         written: &BTreeMap<WorkspacePath, Vec<ContentHash>>,

@@ -140,3 +140,22 @@ fn before_the_first_commit_nothing_is_committed_and_everything_can_be_unstaged()
     assert_eq!(unstaged(&world, &[("new.txt", Some("new\n"))]), [("new.txt".to_owned(), false)]);
     assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn a_commit_was_pushed_if_a_branch_of_another_repository_has_it() {
+    let world = World::new();
+    let git = around(&world.user());
+    let head = || ObjectName::parse(world.git(&["rev-parse", "HEAD"]).trim()).unwrap();
+    let first = head();
+    assert_eq!(git.pushed_to(&first).unwrap(), None);
+    let other = world.path.join("other");
+    world.git(&["init", "-q", "--bare", other.to_str().unwrap()]);
+    world.git(&["remote", "add", "shared", other.to_str().unwrap()]);
+    world.git(&["push", "-q", "shared", "HEAD:refs/heads/there"]);
+    assert_eq!(git.pushed_to(&first).unwrap().as_deref(), Some("shared/there"));
+    world.write("a.txt", "mine\n");
+    world.git(&["commit", "-qam", "not pushed"]);
+    assert_eq!(git.pushed_to(&head()).unwrap(), None);
+    let unknown = ObjectName::parse(&"1".repeat(40)).unwrap();
+    assert_eq!(git.pushed_to(&unknown).unwrap(), None);
+}
