@@ -40,6 +40,8 @@ struct PriceRow {
     cache_write: Option<f64>,
     storage: Option<f64>,
     output: f64,
+    /// The most tokens of input.
+    window: u32,
 }
 
 impl Config {
@@ -67,7 +69,7 @@ impl Config {
     }
 
     /// Whether the tokens of this model are free. Those of a model on this machine are, unless the user gives a price
-    /// for it: a gateway to models elsewhere may run here.
+    /// for it or its name is one that only its provider serves: then what runs here is a gateway to it.
     pub(crate) fn is_free(&self, spec: &ModelSpec) -> bool {
         let settings = self.per_model.get(&spec.to_string());
         if let Some(free) = settings.free {
@@ -80,7 +82,9 @@ impl Config {
             ModelSpec::Replay(_) | ModelSpec::Demo | ModelSpec::Remote { provider: Provider::Ollama, .. } => {
                 true
             }
-            ModelSpec::Remote { .. } => self.address(spec).is_some_and(|url| is_this_machine(&url)),
+            ModelSpec::Remote { name, .. } => {
+                !is_served_elsewhere(name) && self.address(spec).is_some_and(|url| is_this_machine(&url))
+            }
         }
     }
 
@@ -98,21 +102,37 @@ impl Config {
         Some((url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?))
     }
 
-    /// The price from the table, only for a model at its provider's own address, because another server may charge a
-    /// different price for a model of the same name.
+    /// How many tokens a model sees at once, as the table says.
+    pub(crate) fn listed_window(&self, spec: &ModelSpec) -> Option<u32> {
+        Some(self.row(spec)?.window)
+    }
+
     fn listed(&self, spec: &ModelSpec) -> Option<Price> {
-        let ModelSpec::Remote { name, .. } = spec else { return None };
+        self.row(spec)?.price()
+    }
+
+    /// The row of the table, only for a model at its provider's own address or behind a gateway on this machine, because
+    /// another server may charge a different price for a model of the same name.
+    fn row(&self, spec: &ModelSpec) -> Option<PriceRow> {
+        let ModelSpec::Remote { name, provider } = spec else { return None };
         let url = self.address(spec)?;
+        let is_gateway = is_this_machine(&url) && *provider != Provider::Ollama;
         let host = url.host_str()?;
-        let table: PriceTable = toml::from_str(TABLE).expect("works because a test reads it");
-        let service = table.provider.into_iter().find(|service| service.hosts.iter().any(|at| at == host))?;
-        service.models.get(name).or_else(|| service.models.get(undated(name)))?.price()
+        let mut services =
+            table().into_iter().filter(|service| is_gateway || service.hosts.iter().any(|at| at == host));
+        services.find_map(|service| service.row(if is_gateway { base_name(name) } else { name }))
     }
 
     /// The address at which a model is asked.
     fn address(&self, spec: &ModelSpec) -> Option<Url> {
         let main = self.model.as_ref()?;
         models::address(spec, main, self.base_url.as_deref()).and_then(|url| url.parse().ok())
+    }
+}
+
+impl ProviderPrices {
+    fn row(&self, name: &str) -> Option<PriceRow> {
+        self.models.get(name).or_else(|| self.models.get(undated(name))).copied()
     }
 }
 
@@ -128,6 +148,31 @@ impl PriceRow {
             output: Money::new(self.output)?,
         })
     }
+}
+
+fn table() -> Vec<ProviderPrices> {
+    let table: PriceTable = toml::from_str(TABLE).expect("works because a test reads it");
+    table.provider
+}
+
+/// Beginnings of the names of models that nobody but their providers and those who resell them can serve. They count
+/// although the table may not know the newest.
+const CLOSED_FAMILIES: [&str; 4] = ["claude-", "gemini-", "grok-", "gpt-"];
+
+/// Models with such a beginning whose weights are published.
+const OPEN_WEIGHTS: [&str; 2] = ["gpt-oss", "gpt-j"];
+
+/// Whether a model of this name does not run on this machine, wherever it is asked.
+fn is_served_elsewhere(name: &str) -> bool {
+    let name = base_name(name).to_lowercase();
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    begins(&CLOSED_FAMILIES) && !begins(&OPEN_WEIGHTS)
+        || table().iter().any(|service| service.row(&name).is_some())
+}
+
+/// The name without the providers that a gateway puts before it (`openrouter/anthropic/claude-sonnet-5`).
+fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Whether an address is the loopback interface, where nobody charges for what runs.
@@ -170,8 +215,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_prices_of_hosts_with_the_day_on_which_they_were_read() {
-        let table: PriceTable = toml::from_str(TABLE).unwrap();
-        for service in table.provider {
+        for service in table() {
             let day: Vec<_> = service.read.split('-').map(|part| part.parse::<u32>().unwrap()).collect();
             assert!(day.len() == 3 && 2026 <= day[0] && day[1] <= 12 && day[2] <= 31, "{}", service.read);
             assert!(!service.hosts.is_empty() && !service.models.is_empty());
@@ -179,6 +223,7 @@ mod tests {
                 let price = row.price().unwrap();
                 assert!(Money::ZERO < price.cached && price.cached <= price.input, "{name}");
                 assert!(price.input <= price.cache_write && price.input < price.output, "{name}");
+                assert!((100_000..=2_000_000).contains(&row.window), "{name}");
                 assert_eq!(undated(&name), name, "the table has names without a date");
             }
         }
@@ -200,11 +245,28 @@ mod tests {
             ("openai:deepseek-v4-flash", Some("https://api.deepseek.com"), Some(0.14)),
             ("openai:deepseek-v4-flash", None, None),
             ("gemini:gemini-2.5-pro", None, Some(1.25)),
+            // A gateway on this machine passes on what the provider charges.
+            ("openai:gpt-5", Some("http://localhost:4000/v1"), Some(1.25)),
+            ("openai:anthropic/claude-sonnet-4-5", Some("http://127.0.0.1:4000"), Some(3.0)),
+            ("openai:claude-sonnet-9", Some("http://127.0.0.1:4000"), None),
             ("ollama:gpt-5", None, None),
             ("replay:gpt-5", None, None),
         ];
         for (model, base_url, expected) in cases {
             assert_eq!(input(model, base_url), expected, "{model} {base_url:?}");
+        }
+    }
+
+    #[test]
+    fn the_window_of_a_listed_model_is_known() {
+        for (model, base_url, expected) in [
+            ("anthropic:claude-haiku-4-5-20251001", None, Some(200_000)),
+            ("openai:openrouter/anthropic/claude-haiku-4-5", Some("http://localhost:4000"), Some(200_000)),
+            ("anthropic:claude-haiku-4-5", Some("https://gateway.example"), None),
+            ("ollama:claude-haiku-4-5", None, None),
+        ] {
+            let config = config(model, base_url);
+            assert_eq!(config.listed_window(config.model.as_ref().unwrap()), expected, "{model}");
         }
     }
 
@@ -220,6 +282,10 @@ mod tests {
             ("openai:m", Some("http://127.9.9.9"), true),
             ("openai:m", Some("http://[::1]:1/v1"), true),
             ("openai:m", Some("http://gpu.localhost/v1"), true),
+            ("openai:gpt-oss-20b", Some("http://localhost:8000/v1"), true),
+            ("openai:claude-sonnet-9", Some("http://localhost:8000/v1"), false),
+            ("anthropic:router/Claude-Sonnet-5", Some("http://localhost:8000/v1"), false),
+            ("responses:o3", Some("http://[::1]:1/v1"), false),
             ("openai:m", Some("http://192.168.0.7:8000/v1"), false),
             ("openai:m", Some("http://localhost.example.com/v1"), false),
             ("openai:m", Some("http://127.0.0.1.example.com/v1"), false),

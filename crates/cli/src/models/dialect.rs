@@ -123,7 +123,8 @@ fn of_environment(
 
 /// How many tokens a model sees at once, if that is known.
 pub(super) fn window(spec: &ModelSpec, config: &Config) -> Option<u32> {
-    silent_window(spec, config).or(config.per_model.get(&spec.to_string()).dialect.context_tokens)
+    let said = config.per_model.get(&spec.to_string()).dialect.context_tokens;
+    silent_window(spec, config).or(said).or_else(|| config.listed_window(spec))
 }
 
 /// How many tokens a model sees at once, if its server does not report that there are more.
