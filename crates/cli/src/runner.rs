@@ -29,7 +29,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub(crate) use background::BackgroundCommands;
 use bounded_output::BoundedOutput;
-pub(crate) use clean_environment::clean_environment;
+pub(crate) use clean_environment::{clean_environment, users_path_first};
 
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headstart_tool_gate::clean_environment as gates_environment;
 
@@ -25,13 +25,27 @@ pub(crate) fn clean_environment(
 /// The system's folders, followed by the user's. Relative folders, and those into which the repository could have put
 /// programs, are left out.
 fn extended(system: &OsStr, users: Option<&OsString>, workspace: &Path) -> Option<OsString> {
-    let mut folders: Vec<_> = std::env::split_paths(system).collect();
-    for folder in users.into_iter().flat_map(std::env::split_paths) {
+    let outside = |folder: &PathBuf| {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        let inside = folder.starts_with(workspace) || real.starts_with(workspace);
-        if folder.is_absolute() && !inside && !folders.contains(&folder) {
-            folders.push(folder);
+        !folder.starts_with(workspace) && !real.starts_with(workspace)
+    };
+    let users = users.into_iter().flat_map(std::env::split_paths).filter(outside);
+    joined(std::env::split_paths(system).chain(users))
+}
+
+/// The user's folders in their order, followed by those of the system that are not among them. Folders of the workspace
+/// are included (an activated virtual environment), so only what is contained may run with this search path.
+pub(crate) fn users_path_first(system: &OsStr, users: Option<&OsString>) -> Option<OsString> {
+    joined(users.into_iter().flat_map(std::env::split_paths).chain(std::env::split_paths(system)))
+}
+
+/// The absolute ones of these folders, each once.
+fn joined(folders: impl Iterator<Item = PathBuf>) -> Option<OsString> {
+    let mut once: Vec<PathBuf> = Vec::new();
+    for folder in folders.filter(|folder| folder.is_absolute()) {
+        if !once.contains(&folder) {
+            once.push(folder);
         }
     }
-    std::env::join_paths(folders).ok()
+    std::env::join_paths(once).ok()
 }

@@ -6,31 +6,88 @@ use std::path::{Path, PathBuf};
 use crate::environment::Environment;
 use crate::runner;
 
-/// Variables that name the folders of toolchains. No other variable of the user's is passed on, and so no key and no
-/// token.
-const TOOLCHAINS: [&str; 13] = [
+/// Variables that name the folders of toolchains.
+const TOOLCHAINS: [&str; 32] = [
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "ASDF_DATA_DIR",
+    "ASDF_DIR",
+    "BUN_INSTALL",
     "CARGO_HOME",
+    "CONDA_PREFIX",
+    "DENO_DIR",
+    "DOTNET_ROOT",
+    "FLUTTER_ROOT",
+    "FNM_DIR",
+    "FNM_MULTISHELL_PATH",
+    "GEM_HOME",
     "GOMODCACHE",
     "GOPATH",
     "GOROOT",
     "GRADLE_USER_HOME",
     "JAVA_HOME",
+    "MISE_DATA_DIR",
+    "NODENV_ROOT",
+    "NUGET_PACKAGES",
     "NVM_DIR",
+    "OPAM_SWITCH_PREFIX",
+    "PLAYWRIGHT_BROWSERS_PATH",
     "PNPM_HOME",
+    "PUB_CACHE",
     "PYENV_ROOT",
+    "RBENV_ROOT",
     "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
+    "SDKMAN_DIR",
     "VIRTUAL_ENV",
     "VOLTA_HOME",
 ];
 
+/// Variables by which a user chooses a version, a compiler or an author, without which a command does something else than
+/// in their terminal. Beside these and the folders above no variable of the user's is passed on, and so no key and no
+/// token.
+const CHOICES: [&str; 33] = [
+    "ASDF_NODEJS_VERSION",
+    "ASDF_PYTHON_VERSION",
+    "ASDF_RUBY_VERSION",
+    "CARGO_BUILD_TARGET",
+    "CC",
+    "CFLAGS",
+    "CONDA_DEFAULT_ENV",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "DJANGO_SETTINGS_MODULE",
+    "GIT_AUTHOR_DATE",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_DATE",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GOARCH",
+    "GOOS",
+    "GOTOOLCHAIN",
+    "LDFLAGS",
+    "NODE_ENV",
+    "NODE_PATH",
+    "NODENV_VERSION",
+    "PKG_CONFIG_PATH",
+    "PYENV_VERSION",
+    "PYTHONPATH",
+    "RAILS_ENV",
+    "RBENV_VERSION",
+    "RUST_BACKTRACE",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "TZ",
+];
+
 /// Variables for all commands. A view has neither a terminal nor a network, and programs that know this do not wait for
-/// one. Programs that would look for a newer version of themselves or report their use are told not to, because a test
+/// one. `CI` is not set, because programs then do what their user did not ask for: runners of tests refuse new
+/// snapshots. Programs that would look for a newer version of themselves or report their use are told not to, because a test
 /// that fails would otherwise look as if it had failed for lack of a network.
-const SET: [(&str, &str); 19] = [
+const SET: [(&str, &str); 18] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("CHECKPOINT_DISABLE", "1"),
-    ("CI", "1"),
     ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
     ("DO_NOT_TRACK", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
@@ -90,13 +147,18 @@ impl OfflineListener {
     }
 }
 
-/// All variables of a command in a view.
+/// All variables of a command in a view. Programs are found as in the user's terminal, those of the workspace included.
 pub(super) fn of_views(users: &Environment, workspace: &Path) -> Vec<(OsString, OsString)> {
-    let mut variables = runner::clean_environment(&users.all(), workspace);
+    let users = users.all();
+    let mut variables = runner::clean_environment(&users, workspace);
+    let system = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    if let Some(path) = runner::users_path_first(&system, users.get(OsStr::new("PATH"))) {
+        variables.insert("PATH".into(), path);
+    }
     variables.extend(SET.map(|(name, value)| (name.into(), value.into())));
-    for name in TOOLCHAINS {
-        if let Some(value) = users.get(name) {
-            variables.insert(name.into(), value.to_owned());
+    for name in TOOLCHAINS.iter().chain(&CHOICES) {
+        if let Some((name, value)) = users.get_key_value(OsStr::new(name)) {
+            variables.insert(name.clone(), value.clone());
         }
     }
     variables.into_iter().collect()
