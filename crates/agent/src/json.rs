@@ -93,6 +93,8 @@ enum SubjectFields<'a> {
         changes: Vec<ChangeSummary>,
         #[serde(skip_serializing_if = "Option::is_none")]
         git: Option<String>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        failures: &'a [String],
         #[serde(skip_serializing_if = "Option::is_none")]
         pending_call: Option<&'a ToolCall>,
     },
@@ -264,6 +266,7 @@ impl<'a> QuestionFields<'a> {
             Subject::Changes(asks) => SubjectFields::Changes {
                 git: asks.git().map(GitChange::summary),
                 changes: asks.changes().summary(),
+                failures: asks.failures(),
                 pending_call: asks.pending_call(),
             },
             Subject::Conflicts { conflicts, changes, tokens } => {

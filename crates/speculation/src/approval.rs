@@ -9,6 +9,8 @@ use crate::Finished;
 pub struct ApprovalRequest {
     work: Box<ApprovedWork>,
     not_kept: Vec<LeftOut>,
+    failures: Vec<String>,
+    answer: Option<String>,
     pending_call: Option<ToolCall>,
 }
 
@@ -35,6 +37,8 @@ impl ApprovalRequest {
         Self {
             work: Box::new(ApprovedWork::of(finished)),
             not_kept: finished.not_kept.clone(),
+            failures: finished.failures(),
+            answer: finished.transcript.answer_line(),
             pending_call: finished.pending_call().cloned(),
         }
     }
@@ -52,6 +56,16 @@ impl ApprovalRequest {
     /// What the work wrote or removed and a yes does not bring.
     pub fn not_kept(&self) -> &[LeftOut] {
         &self.not_kept
+    }
+
+    /// What did not end well in the work ([`Finished::failures`]).
+    pub fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
+    /// The first line of the model's last answer.
+    pub fn answer(&self) -> Option<&str> {
+        self.answer.as_deref()
     }
 
     /// The call at which the work stopped, if it stopped at one. The user is asked about it separately, after these

@@ -134,6 +134,14 @@ impl CallPermit {
         reads && self.verdict.writes.is_empty() && !self.consented && !self.in_view
     }
 
+    /// Whether the call may run beside others that only read. One that starts or ends something beside the turns waits
+    /// for the calls before it.
+    pub(crate) fn runs_beside_reads(&self, call: &ToolCall) -> bool {
+        let declared = self.context.declaration(&call.name);
+        let serves_session = declared.is_some_and(|tool| tool.behaviour == Behaviour::ServesSession);
+        self.only_reads() && !serves_session && !self.is_task(call)
+    }
+
     /// Whether the call begins a sub-task.
     pub(crate) fn is_task(&self, call: &ToolCall) -> bool {
         let declared = self.context.declaration(&call.name);
@@ -246,11 +254,14 @@ impl CallTools {
                 call.name
             ));
         }
-        let offered = self.offered.iter().any(|schema| schema.name == call.name);
-        if !offered && !self.toolbox.offers(&call.name) {
+        if !self.offers(call) {
             return Some(self.toolbox.unknown_tool(&call.name).to_string());
         }
         self.toolbox.check_arguments(call).err().map(|error| error.to_string())
+    }
+
+    fn offers(&self, call: &ToolCall) -> bool {
+        self.offered.iter().any(|schema| schema.name == call.name) || self.toolbox.offers(&call.name)
     }
 
     async fn run(

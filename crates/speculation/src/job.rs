@@ -209,6 +209,7 @@ impl SpeculationJob {
             changes: self.overlay.change_set(),
             git: progress.git.clone(),
             not_kept: progress.left_out.rows(),
+            failed: progress.failed.rows(),
             next: None,
             cost: progress.cost,
             // For a step on top of others, the accepted changes of the steps below would count as changes of the user.

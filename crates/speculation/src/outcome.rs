@@ -4,7 +4,7 @@ use headstart_overlay_fs::{ChangeSet, ContentHash, LeftOut};
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::{CheckResult, Transcript};
+use crate::{CheckResult, FailedCommand, Transcript};
 
 /// The state of a speculation, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -142,6 +142,9 @@ pub struct Finished {
     /// What its commands wrote or removed and an accept does not bring, because git ignores it or it is build output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<LeftOut>,
+    /// Its commands that ended with an error, and did not end well when they ran again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedCommand>,
     /// The suggestion for what comes after, if there is one.
     pub next: Option<String>,
     /// What it cost.
@@ -162,6 +165,17 @@ pub struct Finished {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+impl Finished {
+    /// What did not end well, in words: commands, and the project's own check. Where it is empty, the work may be called
+    /// ready.
+    pub fn failures(&self) -> Vec<String> {
+        let check = self.check.as_ref().filter(|check| !check.passed);
+        let check = check.filter(|check| self.failed.iter().all(|failed| failed.command != check.command));
+        let failed = self.failed.iter().map(FailedCommand::words);
+        failed.chain(check.map(|check| format!("{} fails", check.command))).collect()
+    }
 }
 
 impl From<&ModelError> for Ending {

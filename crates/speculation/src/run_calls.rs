@@ -109,7 +109,7 @@ impl TurnLoop<'_> {
                 return None;
             }
             let decision = match self.executor.decide(call).await {
-                CallDecision::Run(permit) if permit.only_reads() && !permit.is_task(call) => Ok(permit),
+                CallDecision::Run(permit) if permit.runs_beside_reads(call) => Ok(permit),
                 CallDecision::Refuse(message) => Err(message),
                 CallDecision::Run(_) | CallDecision::Ask(_) | CallDecision::Stop(_) => return None,
             };

@@ -18,6 +18,7 @@ use crate::base_view::BaseView;
 use crate::check::is_about_files;
 use crate::event::EventSender;
 use crate::executor::{CallPermit, CallTools, StopReason};
+use crate::failed_command::first_line;
 use crate::left_out::LeftOutPlace;
 use crate::lock::lock;
 use crate::transcript::CallResult;
@@ -234,9 +235,12 @@ impl ViewRunner {
     }
 
     fn report(&self, call: &ToolCall, ran: &ViewOutput, staged: usize, git: Option<&GitChange>) {
+        let command = command_of(call);
+        let tests = TestSummary::of(&ran.output.output).map(TestSummary::words);
+        lock(&self.progress).failed.note(command, ran, tests.clone());
         let Some(view) = ran.tier.or_else(|| self.tier()) else { return };
         self.events.send(Event::ShadowRan {
-            command: command_of(call).to_owned(),
+            command: command.to_owned(),
             exit_code: ran.output.exit_code,
             millis: millis(ran.cost.time),
             staged,
@@ -244,7 +248,7 @@ impl ViewRunner {
             not_kept: lock(&self.progress).left_out.rows(),
             git: git.map(GitChange::summary),
             network: ran.refused.network,
-            tests: TestSummary::of(&ran.output.output).map(TestSummary::words),
+            tests,
             view,
         });
     }
@@ -365,10 +369,6 @@ fn no_view(permit: &CallPermit, why: &str) -> StopReason {
 fn command_of(call: &ToolCall) -> &str {
     let text = |name: &str| call.args.get(name).and_then(|value| value.as_str());
     text("command").or_else(|| text("cmd")).unwrap_or_default()
-}
-
-fn first_line(command: &str) -> &str {
-    command.trim().lines().next().unwrap_or_default()
 }
 
 fn list_names(mut names: impl Iterator<Item = String>) -> String {

@@ -77,6 +77,16 @@ pub struct Transcript {
 }
 
 impl Transcript {
+    /// The first line of the model's last answer, if it said anything.
+    pub fn answer_line(&self) -> Option<String> {
+        let last = self.messages.iter().rev().find(|message| message.role == Role::Model)?;
+        let mut lines = last.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
+            _ => None,
+        });
+        lines.next().map(str::to_owned)
+    }
+
     /// A transcript that begins with the user's prompt.
     pub fn new(prompt: &str) -> Self {
         Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }

@@ -15,6 +15,7 @@ use tracing::{Instrument, debug, debug_span, field, info, trace};
 use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::executor::CallExecutor;
+use crate::failed_command::FailedSoFar;
 use crate::left_out::LeftOutSoFar;
 use crate::lock::lock;
 use crate::repeated_words::{RepetitionWatch, remove_copies};
@@ -44,6 +45,8 @@ pub(crate) struct Progress {
     pub(crate) git: Option<GitChange>,
     /// What commands in views wrote that an accept does not bring.
     pub(crate) left_out: LeftOutSoFar,
+    /// Commands in views that did not end well.
+    pub(crate) failed: FailedSoFar,
     /// The result that the pending call would have: it ran, and what it changed was dropped.
     pub(crate) preview: Option<String>,
     /// The result of the project's own check.

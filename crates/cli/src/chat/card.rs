@@ -56,7 +56,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, running: Option<St
             parts.extend(running);
         }
         Some((finished, Ending::Completed)) => {
-            parts.push("ahead ✓ ready".to_owned());
+            parts.push(format!("ahead {}", ready(finished)));
             parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
             parts.extend(not_kept_line(&finished.not_kept));
             parts.extend(finished.check.as_ref().map(CheckResult::words).or_else(|| progress.tests.clone()));
@@ -67,7 +67,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, running: Option<St
             let call = finished.pending_call().map(|call| pending(call, verdict)).unwrap_or_default();
             let did_something = progress.did_more_than_read || 0 < progress.read_calls || staged.is_some();
             parts.push(if did_something {
-                format!("ahead ✓ ready, then asks: {call}")
+                format!("ahead {}, then asks: {call}", ready(finished))
             } else {
                 format!("ahead ! waits for your yes: {call}")
             });
@@ -82,6 +82,14 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>, running: Option<St
         }
     }
     parts
+}
+
+/// Whether the work is ready: only work of which everything ended well is called so.
+fn ready(finished: &Finished) -> String {
+    match finished.failures().len() {
+        0 => "✓ ready".to_owned(),
+        failures => format!("✗ {failures} failed"),
+    }
 }
 
 fn is_command(call: &ToolCall) -> bool {
@@ -131,7 +139,7 @@ mod tests {
 
     use headstart_forked_query::Message;
     use headstart_overlay_fs::{ChangeSet, ChangeSummary};
-    use headstart_speculation::{Cost, Limit};
+    use headstart_speculation::{Cost, FailedCommand, Limit};
     use serde_json::{Value, json};
 
     use super::*;
@@ -154,6 +162,7 @@ mod tests {
             changes: ChangeSet::default(),
             git: None,
             not_kept: Vec::new(),
+            failed: Vec::new(),
             next: None,
             cost: Cost { work_ms, ..Cost::default() },
             viewed_ms: None,
@@ -226,6 +235,32 @@ mod tests {
                 (ahead.above, ahead.above_runs) = (above, runs);
                 assert_eq!(row(&ahead), format!("{expected}{next}"));
             }
+        }
+    }
+
+    #[test]
+    fn work_is_not_called_ready_over_a_failure() {
+        let mut work = finished(Ending::Completed, None, 999);
+        let failed =
+            |command: &str| FailedCommand { command: command.into(), exit_code: Some(1), tests: None };
+        let check = |command: &str, passed| {
+            Some(CheckResult { command: command.into(), passed, tests: None, millis: 1 })
+        };
+        let cases = [
+            (vec![], check("make lint", true), "ahead ✓ ready"),
+            (vec![failed("sh test.sh")], None, "ahead ✗ 1 failed"),
+            (vec![failed("sh test.sh")], check("make lint", true), "ahead ✗ 1 failed"),
+            (vec![], check("make lint", false), "ahead ✗ 1 failed"),
+            (vec![failed("make lint")], check("make lint", false), "ahead ✗ 1 failed"),
+            (vec![failed("sh test.sh"), failed("git commit -m x")], None, "ahead ✗ 2 failed"),
+        ];
+        let mut ahead = WorkAheadView::default();
+        ahead.progress.staged = summaries();
+        for (failed, check, expected) in cases {
+            (work.failed, work.check) = (failed, check);
+            ahead.finished = Some(Arc::new(work.clone()));
+            let row = row(&ahead, 80, None, None);
+            assert!(row.starts_with(&format!("{expected} · 2 files +14 -3")), "{row}");
         }
     }
 

@@ -15,7 +15,7 @@ use super::definitions::DefinitionFinder;
 use super::question::{Question, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
-use crate::output::{call_title, conflict_line, not_kept_line, one_line};
+use crate::output::{call_title, conflict_line, not_kept_line, one_line, shortened};
 use crate::terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 /// The rows that the question itself, its files and the prompt above it take.
@@ -24,6 +24,8 @@ const ROWS_BESIDE_THE_DIFF: usize = 8;
 const MIN_DIFF_ROWS: usize = 6;
 /// The remark where something is left out.
 const D_SHOWS_ALL: &str = ": d shows all";
+/// The most characters of the model's answer that a question repeats.
+const MAX_ANSWER: usize = 200;
 const NO_FILE: &str = "  (no file)";
 /// The rows of each side that are shown without being asked for.
 const SIDE_ROWS: usize = 8;
@@ -49,8 +51,14 @@ impl Chat {
             let diff = if is_one { diff.unnamed() } else { diff };
             self.display.say_diff(&diff, room.max(MIN_DIFF_ROWS), D_SHOWS_ALL)?;
         }
+        for failure in asks.failures() {
+            self.display.say(&format!("failed: {}", one_line(failure)), Style::Removed)?;
+        }
         if let Some(line) = not_kept_line(asks.not_kept()) {
             self.display.say(&line, Style::Removed)?;
+        }
+        if let Some(line) = asks.answer() {
+            self.display.say(&format!("It says: {}", shortened(&one_line(line), MAX_ANSWER)), Style::Dim)?;
         }
         if let Some(call) = asks.pending_call() {
             self.display.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;

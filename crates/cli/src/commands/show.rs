@@ -1,7 +1,7 @@
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome};
 use headstart_git_ahead::{GitChange, RefChange};
 use headstart_overlay_fs::{ChangeSummary, LeftOut};
-use headstart_speculation::{Cost, Ending, Finished};
+use headstart_speculation::{Cost, Ending, FailedCommand, Finished};
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
@@ -49,6 +49,9 @@ struct Result<'a> {
     /// What it wrote or removed and an accept does not bring.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_kept: &'a [LeftOut],
+    /// The commands that ended with an error.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    failed: &'a [FailedCommand],
     next: Option<&'a str>,
     cost: Cost,
 }
@@ -100,6 +103,7 @@ fn speculation_view<'a>(record: &'a Record, status: &'static str) -> Speculation
             changes: finished.changes.summary(),
             git: finished.git.as_ref().map(GitSummary::of),
             not_kept: &finished.not_kept,
+            failed: &finished.failed,
             next: finished.next.as_deref(),
             cost: finished.cost,
         }),
@@ -217,6 +221,8 @@ fn changes(finished: &Finished) -> Vec<String> {
     if lines.is_empty() {
         lines.push("  none".to_owned());
     }
+    lines
+        .extend(finished.failures().iter().map(|failure| format!("  failed: {}", output::one_line(failure))));
     lines.extend(output::not_kept_line(&finished.not_kept).map(|line| format!("  {line}")));
     lines
 }

@@ -6,7 +6,9 @@ use headstart_budget::ledger::{Outcome, Source};
 use headstart_budget::outcome;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSummary, Tree};
-use headstart_speculation::{CheckResult, Cost, Ending, Event, Finished, Limits, Speculation, Status};
+use headstart_speculation::{
+    CheckResult, Cost, Ending, Event, FailedCommand, Finished, Limits, Speculation, Status,
+};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
@@ -47,6 +49,9 @@ struct SpeculationReport<'a> {
     /// The result of the project's own check.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<&'a CheckResult>,
+    /// The commands that ended with an error.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    failed: &'a [FailedCommand],
     usage: Cost,
 }
 
@@ -251,6 +256,7 @@ fn line(finished: &Finished) -> SpeculationReport<'_> {
         },
         next: finished.next.as_deref(),
         check: finished.check.as_ref(),
+        failed: &finished.failed,
         usage: finished.cost,
     }
 }

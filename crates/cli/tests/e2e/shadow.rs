@@ -1,5 +1,7 @@
 //! Holds how commands of work ahead that write run in a view of a real project, with real programs.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -281,6 +283,47 @@ fn a_command_of_the_users_own_runs_in_a_view_and_is_applied_if_they_say_so() {
     assert_eq!(check.code, Some(0), "{check}");
     let line = check.json().pop().unwrap();
     assert_eq!((&line["view"], line["trials"].as_array().unwrap().len()), (&json!("kernel"), 3), "{check}");
+}
+
+/// An activated environment, shims and an author that a variable names work as they do without headstart.
+#[test]
+fn programs_are_found_as_in_the_users_terminal() {
+    let mut session = session();
+    let program = |path: &str, says: &str| {
+        session.write(path, format!("#!/bin/sh\necho {says}\n"));
+        let path = session.workspace().parent().unwrap().join(path);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program("project/.venv/bin/tool", "the one of the environment");
+    program("home/.local/bin/tool", "the one of the home");
+    // A program that the system has, too.
+    program("home/.local/bin/expr", "the expr of the home");
+    let (project, home) = (session.workspace(), session.home());
+    let path = format!("{0}/.venv/bin:{1}/.local/bin:/usr/bin:/bin", project.display(), home.display());
+    for (name, value) in
+        [("PATH", path.as_str()), ("GIT_AUTHOR_NAME", "Ada"), ("PYTHONPATH", "lib"), ("SOME_TOKEN", "hidden")]
+    {
+        session = session.variable(name, value);
+    }
+    let line = r#"tool; expr; echo "$GIT_AUTHOR_NAME $PYTHONPATH ${CI-none} ${SOME_TOKEN-none}""#;
+    let ran = session.run(&["shadow", "run", "--", "sh", "-c", line]);
+    let expected = "the one of the environment\nthe expr of the home\nAda lib none none\n";
+    assert_eq!(ran.stdout, expected, "{ran}");
+}
+
+#[test]
+fn a_command_that_failed_last_is_kept_with_the_work() {
+    let mut session = crate_session();
+    let checks = "sh -c 'test -e state'";
+    let recording = json!({"turns": [
+        {"toolCalls": [shell(checks), shell("sh -c 'exit 2'"), shell("echo done > state"), shell(checks)]},
+        {"text": "All is well."},
+    ]});
+    let (outcome, id) = session.speculate(&recording, "auto-edit");
+    let failed = json!([{ "command": "sh -c 'exit 2'", "exitCode": 2 }]);
+    assert_eq!(outcome.finished()["failed"], failed, "{outcome}");
+    let shown = session.run(&["show", &id]);
+    assert!(shown.stdout.contains("failed: sh -c 'exit 2' ended with 2"), "{shown}");
 }
 
 /// Only the output of the command tells what the view refused. It is passed on as it comes, and kept for JSON.

@@ -15,6 +15,9 @@ use crate::left_out::LeftOutPlace;
 use crate::shadow::{self, ViewRunner};
 use crate::task::TaskLog;
 
+/// How the name of a server's tool begins.
+const OF_A_SERVER: &str = "mcp__";
+
 /// Runs the calls of a speculation: what the gate allows, over one overlay; nobody is asked.
 #[derive(Clone)]
 pub(crate) struct SpeculativeExecutor {
@@ -27,6 +30,11 @@ pub(crate) struct SpeculativeExecutor {
 impl CallExecutor for SpeculativeExecutor {
     async fn decide(&self, call: &ToolCall) -> CallDecision {
         if let Some(message) = self.tools.refusal(call) {
+            // The servers of a user's own turns may not run where the work runs ahead.
+            if call.name.starts_with(OF_A_SERVER) && !self.tools.offers(call) {
+                let why = format!("{} is a tool of a server that does not run here", call.name);
+                return CallDecision::Stop(Verdict::boundary(Reason::UnknownTool, why));
+            }
             return CallDecision::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge_ahead);

@@ -60,6 +60,20 @@ fn one_that_is_not_declared_never_runs_ahead() {
     assert_eq!(verdict.reason, Reason::UnknownTool);
 }
 
+/// The conversation may come from a host that has started servers of tools, which are not here.
+#[test]
+fn one_of_a_server_that_does_not_run_stops_the_work_and_one_that_nobody_knows_is_an_error() {
+    for (name, expected) in [("mcp__tracker__close", Some(Reason::UnknownTool)), ("close_issue", None)] {
+        let answers = [calls([call(name, &json!({}))]), says("Done.")];
+        let (_, finished) = Fixture::new(ApprovalMode::Default, answers).speculate("do it");
+        let reason = match &finished.ending {
+            Ending::Boundary { verdict } => Some(verdict.reason),
+            _ => None,
+        };
+        assert_eq!(reason, expected, "{finished:?}");
+    }
+}
+
 #[test]
 fn one_that_reads_runs_ahead_over_what_is_staged() {
     let fixture = fixture(ApprovalMode::Default, &json!({}), Some(Declaration::reads("own", &[])));

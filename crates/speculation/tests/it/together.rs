@@ -16,7 +16,7 @@ use headstart_forked_query::{Message, ModelEvent, Part, ToolOutcome, ToolSchema,
 use headstart_speculation::{
     Acceptance, Consent, Ending, Event, Limit, Limits, Speculation, Status, Transcript, Turn,
 };
-use headstart_tool_gate::{ApprovalMode, DenyRules, no_repository};
+use headstart_tool_gate::{ApprovalMode, Declaration, DenyRules, no_repository};
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, ToolOutput, Toolbox,
 };
@@ -343,6 +343,35 @@ fn a_foreground_turn_asks_one_question_after_the_other() {
     assert_eq!(handle.now_or_never(), Some(Ending::Completed));
     let expected = ["echo 1 is done", "the user declined this call", "echo 2 is done", "rm b is done"];
     assert_eq!(results(&turn.transcript().messages), expected);
+}
+
+/// A tool that ends something beside the turns, and notes when it runs.
+struct StopTool(Arc<GatedRunner>);
+
+#[async_trait]
+impl Tool for StopTool {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of("stop", "", &json!({}), &[])
+    }
+
+    async fn run(&self, _: &Map<String, Value>, _: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
+        self.0.begun.lock().unwrap().push("stop".to_owned());
+        Ok("stopped".to_owned().into())
+    }
+}
+
+#[test]
+fn a_call_that_ends_something_beside_the_turn_waits_for_the_reads_before_it() {
+    let mut gated = GatedFixture::new([shell("echo 1"), call("stop", &json!({})), shell("echo 2")]);
+    let tool = Arc::new(StopTool(Arc::clone(&gated.runner)));
+    gated.fixture.engine.toolbox = gated.fixture.engine.toolbox.clone().with(tool);
+    gated.fixture.host.rules.lock().unwrap().tools.push(Declaration::serves_session("stop"));
+    let (_turn, handle) = gated.turn(Transcript::new("go"));
+    assert_eq!(gated.runner.begun(), ["echo 1"]);
+    gated.open("echo 1");
+    assert_eq!(gated.runner.begun(), ["echo 1", "stop", "echo 2"]);
+    gated.open("echo 2");
+    assert_eq!(handle.now_or_never(), Some(Ending::Completed));
 }
 
 #[test]

@@ -241,7 +241,7 @@ export type ViewQuestion = { id: string } & (
       always?: string;
     }
   /** May this work ahead, which the user took, be written? `changes` of the view's `taken` has all of it. */
-  | { type: "changes"; changes: ChangeSummary[]; /** What the work would do to the git repository, in words. */ git?: string; pendingCall?: ToolCall }
+  | { type: "changes"; changes: ChangeSummary[]; /** What the work would do to the git repository, in words. */ git?: string; /** Its commands that failed, in words. */ failures?: string[]; pendingCall?: ToolCall }
   /**
    * The user changed what the work builds on: one choice for each conflict, `anew` or no. To do the work anew costs
    * about this many tokens.

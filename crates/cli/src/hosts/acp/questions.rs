@@ -13,7 +13,7 @@ use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
 use super::updates;
 use crate::conflicting_commits::ConflictingCommits;
 use crate::conversation::words::{self, counted, counts_with};
-use crate::output::{call_title, one_line};
+use crate::output::{call_title, not_kept_line, one_line};
 use crate::parts::ConversationParts;
 
 const YES: &str = "allow";
@@ -75,9 +75,13 @@ impl ClientQuestion {
             Subject::Changes(asks) => {
                 let changes = asks.changes();
                 let title = format!("Take what ran ahead: {}", counts_with(&changes.summary(), asks.git()));
+                let failed = asks.failures().iter().map(|failure| format!("failed: {}", one_line(failure)));
+                let left_out = not_kept_line(asks.not_kept());
                 let after =
                     asks.pending_call().map(|call| format!("After that it asks: {}", call_title(call)));
-                let call = of_work(id, &title, changes, after, workspace);
+                let lines: Vec<_> = failed.chain(left_out).chain(after).collect();
+                let text = (!lines.is_empty()).then(|| lines.join("\n"));
+                let call = of_work(id, &title, changes, text, workspace);
                 none(call, true, vec![yes("Write it"), no("Write nothing")])
             }
             Subject::Conflicts { conflicts, changes, .. } => {
