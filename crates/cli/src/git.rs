@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use headstart_git_ahead::{Git, GitError, Repository};
+use headstart_tool_gate::git_config_holds_token;
 
-use crate::system::{find_program, is_inside};
+use crate::system::{find_program, is_inside, read_plain};
 
 /// The repository that takes part in accepts; `None` if there is none, or no suitable git. Without it, accepting work
 /// that ran git commands is an error that says so.
@@ -34,6 +35,16 @@ pub(crate) fn odd_file(workspace: &Path) -> Option<&'static str> {
         found.is_ok_and(|found| !found.is_file() && !found.is_dir())
     };
     READ.iter().find(is_odd).copied()
+}
+
+/// The configuration of the workspace's repository that holds a password or a token, or cannot be read.
+pub(crate) fn settings_with_token(workspace: &Path) -> Option<&'static str> {
+    const MAX_BYTES: u64 = 1 << 20;
+    [".git/config", ".git/config.worktree"].into_iter().find(|name| {
+        let file = workspace.join(name);
+        let holds_token = |content: Vec<u8>| git_config_holds_token(&content);
+        file.symlink_metadata().is_ok() && read_plain(&file, MAX_BYTES).map_or(true, holds_token)
+    })
 }
 
 /// The user's git. A git that the workspace contains is not used.

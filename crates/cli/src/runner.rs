@@ -31,6 +31,7 @@ pub(crate) use background::BackgroundCommands;
 use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::{clean_environment, users_path_first};
 
+use crate::git::settings_with_token;
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
 use crate::system::{Group, GroupLeader, Lifeline, OutputPipe, find_bash, own_program, path_in, variables};
@@ -146,7 +147,13 @@ impl BashRunner {
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
-                let confinement = Confinement { closes, ..Confinement::new(&self.root, scratch.path()) };
+                let closes_git_settings =
+                    closes && !request.command.starts_git() && settings_with_token(&self.root).is_some();
+                let confinement = Confinement {
+                    closes,
+                    closes_git_settings,
+                    ..Confinement::new(&self.root, scratch.path())
+                };
                 environment.extend(confinement.environment());
                 let mut process = Command::new(confiner);
                 process.args(confinement.arguments(bash, line(proven.line)));

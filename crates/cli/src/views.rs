@@ -9,8 +9,10 @@ mod closed_paths;
 mod environment;
 mod git_settings;
 mod idle_build;
+mod kept_in_repository;
 mod layer_build;
 mod opening;
+mod other_names;
 mod prepared;
 mod repository;
 mod self_test;
@@ -45,6 +47,7 @@ use closed_paths::ClosedPathCache;
 pub(crate) use environment::OfflineListener;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
+use kept_in_repository::KeptInRepository;
 pub(crate) use opening::{BuildOutput, OpenedView, ViewFiles};
 use prepared::PreparedProcesses;
 use repository::Repository;
@@ -94,6 +97,7 @@ pub(crate) struct Views {
     idle_build: Mutex<IdleBuild>,
     prepared: PreparedProcesses,
     closed_paths: ClosedPathCache,
+    kept_in_repository: KeptInRepository,
     change_watch: ChangeWatch,
 }
 
@@ -147,6 +151,7 @@ impl Views {
             idle_build: Mutex::default(),
             prepared: PreparedProcesses::default(),
             closed_paths: ClosedPathCache::default(),
+            kept_in_repository: KeptInRepository::default(),
             change_watch: ChangeWatch::default(),
         }
     }
@@ -278,6 +283,10 @@ impl Views {
     }
 
     fn run_blocking(&self, held: &StepView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+        let Options { workspace, .. } = &self.options;
+        if let Some(why) = self.kept_in_repository.objection(workspace, &request.deny, request.secrets) {
+            return Err(ToolError::no_view(why));
+        }
         let mut place = lock(&held.open);
         let left = place.take_if(|open| !self.still_serves(open, request)).map(|open| open.left);
         let mut is_new_view = false;

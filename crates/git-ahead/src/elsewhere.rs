@@ -135,6 +135,16 @@ impl Surroundings {
         match self.0 {}
     }
 
+    /// Whether a path is in a commit, a stash or the index.
+    pub fn keeps(&self, _is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, GitError> {
+        match self.0 {}
+    }
+
+    /// A text that differs as soon as [`keeps`](Self::keeps) may answer otherwise.
+    pub fn state(&self) -> Result<Vec<u8>, GitError> {
+        match self.0 {}
+    }
+
     /// Takes back what was staged for git of work whose files were taken back.
     pub fn unstage(
         &self,

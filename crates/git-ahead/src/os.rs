@@ -14,6 +14,7 @@ mod repository;
 mod settle;
 mod snapshot;
 mod steps;
+mod stored;
 mod undone;
 
 pub use program::Git;

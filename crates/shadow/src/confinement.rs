@@ -6,6 +6,8 @@ pub(crate) const CONFINED: &str = "__confined";
 /// The argument that says that files are closed. Any other word in its place is refused.
 const CLOSED: &str = "closed";
 const OPEN: &str = "open";
+/// The argument that says that the configuration of the workspace's repository is closed besides.
+const ALL_CLOSED: &str = "all-closed";
 
 /// The exit code of a command that was not run because it could not be confined.
 pub const NOT_CONFINED: u8 = 125;
@@ -79,12 +81,20 @@ pub struct Confinement {
     /// Whether the files that the host names to `confined_entry` are closed; otherwise the whole workspace can be
     /// read.
     pub closes: bool,
+    /// Whether the configuration of the workspace's repository is closed too (`.git/config`). Git does not run without
+    /// it.
+    pub closes_git_settings: bool,
 }
 
 impl Confinement {
     /// A confinement to this workspace, with the files closed that the host closes.
     pub fn new(workspace: impl Into<PathBuf>, scratch: impl Into<PathBuf>) -> Self {
-        Self { workspace: workspace.into(), scratch: scratch.into(), closes: true }
+        Self {
+            workspace: workspace.into(),
+            scratch: scratch.into(),
+            closes: true,
+            closes_git_settings: false,
+        }
     }
 
     /// The arguments with which the host's program becomes this command. `program` is an absolute path, or is
@@ -94,7 +104,11 @@ impl Confinement {
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Vec<OsString> {
-        let word = if self.closes { CLOSED } else { OPEN };
+        let word = match (self.closes, self.closes_git_settings) {
+            (true, true) => ALL_CLOSED,
+            (true, false) => CLOSED,
+            (false, _) => OPEN,
+        };
         let mut all =
             vec![CONFINED.into(), self.workspace.clone().into(), self.scratch.clone().into(), word.into()];
         all.push(program.into());
@@ -121,12 +135,17 @@ pub(crate) fn told(
     mut arguments: impl Iterator<Item = OsString>,
 ) -> Option<(Confinement, OsString, Vec<OsString>)> {
     let (workspace, scratch) = (arguments.next()?.into(), arguments.next()?.into());
-    let closes = match arguments.next()?.to_str()? {
-        CLOSED => true,
-        OPEN => false,
+    let (closes, closes_git_settings) = match arguments.next()?.to_str()? {
+        ALL_CLOSED => (true, true),
+        CLOSED => (true, false),
+        OPEN => (false, false),
         _ => return None,
     };
-    Some((Confinement { workspace, scratch, closes }, arguments.next()?, arguments.collect()))
+    Some((
+        Confinement { workspace, scratch, closes, closes_git_settings },
+        arguments.next()?,
+        arguments.collect(),
+    ))
 }
 
 #[cfg(test)]
@@ -135,8 +154,8 @@ mod tests {
 
     #[test]
     fn what_is_told_is_what_was_said() {
-        for closes in [true, false] {
-            let confinement = Confinement { closes, ..Confinement::new("/w", "/s") };
+        for (closes, closes_git_settings) in [(true, false), (true, true), (false, false)] {
+            let confinement = Confinement { closes, closes_git_settings, ..Confinement::new("/w", "/s") };
             let arguments = confinement.arguments("/bin/sh", ["-c", "true"]);
             assert_eq!(arguments[0], CONFINED);
             let said = (confinement, "/bin/sh".into(), vec!["-c".into(), "true".into()]);

@@ -198,10 +198,11 @@ pub(crate) const SYSTEM_FOLDERS: [&str; 11] =
 /// Empty folders in which a command may write. What it writes there is discarded.
 pub(crate) const EMPTY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
-/// Files and folders of the system that only root may read, or whose content no command needs. If they exist, a view
-/// shows an empty file or folder in their place.
+/// Files and folders of the system that only root may read, that tell which machine it is, by which a service of the
+/// machine is reached, or whose content no command needs. If they exist, a view shows an empty file or folder in their place.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
-pub(crate) const MASKED: [&str; 27] = [
+pub(crate) const MASKED: [&str; 31] = [
+    "/etc/machine-id",
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -218,6 +219,8 @@ pub(crate) const MASKED: [&str; 27] = [
     "/etc/docker",
     "/etc/kubernetes",
     "/etc/rancher",
+    "/nix/var/nix/daemon-socket",
+    "/sys/class/net",
     "/sys/kernel/debug",
     "/sys/kernel/tracing",
     "/sys/kernel/security",
@@ -227,6 +230,7 @@ pub(crate) const MASKED: [&str; 27] = [
     "/proc/acpi",
     "/proc/kcore",
     "/proc/keys",
+    "/proc/locks",
     "/proc/kmsg",
     "/proc/scsi",
 ];

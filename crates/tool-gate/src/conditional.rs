@@ -3,6 +3,7 @@
 
 mod old_git;
 mod repository;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{GitNeeds, Hardened};
 pub use repository::UnmetNeed;
+pub use tokens::git_config_holds_token;
 
 /// A command that the gate would allow. Its line stays hidden until whoever runs it has checked the machine.
 ///
@@ -165,6 +167,11 @@ impl ConditionalCommand {
     pub fn approved(written: &str) -> Self {
         let (environment, of_old_git) = (Arc::default(), BTreeMap::new());
         Self { line: written.to_owned(), environment, git: None, of_old_git }
+    }
+
+    /// Whether the command starts git, as far as the gate knows.
+    pub const fn starts_git(&self) -> bool {
+        self.git.is_some()
     }
 
     /// Hands out the command once `probes` show all that it needs.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::GateError;
 use crate::path_pattern::{PathPattern, folded};
-use crate::secrets::pattern_for;
+use crate::secrets::{made_for, pattern_for};
 
 /// A pattern of paths that no tool may touch, written as in `.gitignore`. Letters count without their case, because many
 /// file systems open a file by either.
@@ -48,6 +48,12 @@ impl DenyRules {
     /// secrets are open.
     pub fn secret(&self, path: &WorkspacePath) -> Option<&'static str> {
         if self.secrets_open { None } else { pattern_for(path) }
+    }
+
+    /// A file that holds a secret and for which a pattern of paths is made, as git reads one: `.e*`, `*.pem`. One that
+    /// only says where or of which common type files are is not (`src/*`, `*.json`).
+    pub(crate) fn wild_secret(&self, pattern: &WorkspacePath) -> Option<WorkspacePath> {
+        if self.secrets_open { None } else { made_for(pattern) }
     }
 
     /// Whether a rule matches `path` or a folder that holds it, or (unless the user was `asked` about it) its name

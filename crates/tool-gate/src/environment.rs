@@ -45,6 +45,22 @@ const NAMES: &str = "ALACRITTY CDPATH CHILD_MAX COLUMNS COPROC DIRSTACK EMACS EN
     MACHTYPE MAIL MAILCHECK MAILPATH MAPFILE OLDPWD OPTARG OPTERR OPTIND OSTYPE PATH PIPESTATUS POSIXLY_CORRECT PPID PWD RANDOM \
     REPLY SECONDS SRANDOM TIMEFORMAT TMOUT TMPDIR UID USER LOGNAME _ auto_resume histchars";
 
+/// Variables that hold no secret in any environment: those of the clean one, and those that say where a shell is, who
+/// runs it and how it gets on.
+#[cfg(feature = "shell")]
+const PUBLIC: &str = "BASHPID BASH_LINENO BASH_REMATCH BASH_SOURCE BASH_SUBSHELL BASH_VERSION COLUMNS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID \
+    FUNCNAME GROUPS HOME HOSTNAME HOSTTYPE IFS LINENO LINES LOGNAME MACHTYPE OLDPWD OPTARG OPTERR OPTIND OSTYPE PIPESTATUS PPID \
+    PWD RANDOM SECONDS SHELL SHLVL SRANDOM TMPDIR UID USER _ ? # $ ! @ * -";
+
+/// Whether a variable of this name holds no secret in any environment. `bash -c` gives those that are numbers no value.
+#[cfg(feature = "shell")]
+pub(crate) fn is_public_variable(name: &str) -> bool {
+    CLEAN.iter().any(|(clean, _)| *clean == name)
+        || name.starts_with("LC_")
+        || name.bytes().all(|byte| byte.is_ascii_digit())
+        || crate::shell::names::listed(PUBLIC, name)
+}
+
 /// Whether a variable has a special meaning to bash or is part of the clean environment, so that assigning it changes
 /// more than a value.
 #[cfg(feature = "shell")]

@@ -11,11 +11,11 @@ use crate::ApprovalMode;
 #[cfg(feature = "shell")]
 use crate::shell::CrossCheck;
 use crate::{
-    Access, Behaviour, CallRef, Decision, Declaration, EffectKind, GateContext, Reason, Role, Verdict,
-    built_in, files,
+    Access, Behaviour, CallRef, Decision, Declaration, EffectKind, ElsewhereVerdict, GateContext, Reason,
+    Role, Verdict, built_in, files,
 };
 #[cfg(feature = "shell")]
-use crate::{decide, shadow, shell};
+use crate::{UsedVariable, decide, shadow, shell};
 
 /// Judges calls. Each thread keeps one parser of commands for all calls.
 #[derive(Default)]
@@ -26,20 +26,6 @@ pub struct Gate;
 thread_local! {
     // A parser is not `Send` on wasm32, and a `Gate` must be, because a host shares it between futures.
     static CROSS_CHECK: RefCell<CrossCheck> = RefCell::default();
-}
-
-/// The verdict on a command that the shell of another program would run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ElsewhereVerdict {
-    /// The verdict on the call.
-    pub verdict: Verdict,
-    /// The names of the programs that the command names, each once, in order; some may be built into the shell. The
-    /// host has to check that the other shell's search path finds the program that the gate means.
-    pub programs: Vec<String>,
-    /// Whether the command may change the folder of its shell (`cd src && ls`). If it runs in a shell of its own
-    /// instead, the original shell stays where it was, and a later command of the same conversation runs in another
-    /// folder than its author meant.
-    pub leaves_folder: bool,
 }
 
 /// What a user has said in advance about a call that would ask them.
@@ -265,13 +251,16 @@ impl Gate {
             .with_borrow_mut(|cross_check| shell::classify(command, directory, context, cross_check));
         let programs = std::mem::take(&mut findings.judged.programs).into_iter().collect();
         let leaves_folder = findings.judged.leaves_folder;
+        let reads = findings.accesses.iter().map(shell::Access::as_read).collect();
+        let variables = std::mem::take(&mut findings.judged.variables).into_iter();
+        let variables = variables.map(|(name, is_assigned)| UsedVariable { name, is_assigned }).collect();
         let verdict = if asked == Timing::Ahead && shadow::is_possible(context) {
             let facts = shadow::Facts::of(&findings, context);
             shadow::instead_of_boundary(decide::decide(findings, context), facts, command, context)
         } else {
             decide::decide(findings, context)
         };
-        ElsewhereVerdict { verdict, programs, leaves_folder }
+        ElsewhereVerdict { verdict, programs, leaves_folder, reads, variables }
     }
 
     #[cfg(not(feature = "shell"))]
@@ -296,13 +285,6 @@ fn outlives(command: &str) -> Verdict {
         .with_effect(EffectKind::NonTerminating, "runs in the background");
     verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
     verdict
-}
-
-impl From<Verdict> for ElsewhereVerdict {
-    /// A judgement of a call whose command was not read.
-    fn from(verdict: Verdict) -> Self {
-        Self { verdict, programs: Vec::new(), leaves_folder: false }
-    }
 }
 
 /// The verdict on an example of a policy, and the policies that decide it or would.

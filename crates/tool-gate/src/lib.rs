@@ -77,6 +77,7 @@ mod context;
 mod decide;
 mod declaration;
 mod deny;
+mod elsewhere;
 mod environment;
 mod error;
 mod files;
@@ -104,15 +105,17 @@ mod verdict;
 
 pub use call::CallRef;
 pub use conditional::{
-    ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
+    ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, git_config_holds_token,
+    no_repository,
 };
 pub use context::{AheadWrites, ApprovalMode, GateContext};
 pub use declaration::{Behaviour, Declaration, Role, Words, built_in, ours};
 pub use deny::{DenyRule, DenyRules};
+pub use elsewhere::{CommandRead, ElsewhereVerdict, Extent, ReadNames, UsedVariable};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use files::{Access, PROTECTED_FOLDERS};
-pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, StandingConsent};
+pub use gate::{DecidingPolicy, Gate, StandingConsent};
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]

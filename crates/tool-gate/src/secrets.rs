@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use headstart_workspace_path::WorkspacePath;
+use headstart_workspace_path::{Glob, WorkspacePath};
 
 use crate::path_pattern::folded;
 
@@ -179,6 +179,30 @@ pub(crate) fn pattern_for(path: &WorkspacePath) -> Option<&'static str> {
     })
 }
 
+/// Endings of names that mostly stand for code and its settings.
+const COMMON: [&str; 8] = [".json", ".yml", ".yaml", ".toml", ".ini", ".csv", ".xml", ".php"];
+
+/// A name of the table that a name with a wildcard in a pattern of paths matches, other than as every name of a common
+/// type.
+pub(crate) fn made_for(pattern: &WorkspacePath) -> Option<WorkspacePath> {
+    pattern.names().map(folded).find_map(|wild| {
+        let is_wild = wild.contains(['*', '?', '[']);
+        let says = wild.trim_start_matches(['*', '?']);
+        if !is_wild || says.is_empty() || COMMON.contains(&says) {
+            return None;
+        }
+        // A bracket stands for any letter.
+        let wild = wild.split_once('[').map_or_else(|| wild.to_string(), |(start, _)| format!("{start}*"));
+        let glob = Glob::without_braces(&wild).ok()?;
+        let names = SECRET_FILES.iter().flat_map(|files| files.patterns).flat_map(|pattern| {
+            let name = pattern.trim_end_matches('/').replace('*', "");
+            [format!("x{name}"), name]
+        });
+        let mut names = names.filter_map(|name| WorkspacePath::parse(&name).ok());
+        names.find(|name| glob.is_match(name.as_bytes()) && pattern_for(name).is_some())
+    })
+}
+
 /// A quick check: what a name must contain for any pattern to cover it. Most names contain none of it and are not
 /// compared with the patterns, because searches ask about every file of a project.
 struct Parts {
@@ -349,6 +373,28 @@ mod tests {
         }
         for path in open {
             assert_eq!(pattern_for(&WorkspacePath::parse(path).unwrap()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_known_that_are_made_for_secrets() {
+        for (pattern, expected) in [
+            (".e*", true),
+            (".en?", true),
+            (".[e]nv", true),
+            ("*.pem", true),
+            ("config/id_*", true),
+            ("s*/.ss*/x", true),
+            ("**/.env*", true),
+            ("*", false),
+            ("**/*", false),
+            ("*.json", false),
+            ("*.rs", false),
+            ("src/*", false),
+            (".env", false),
+            ("docs/*.md", false),
+        ] {
+            assert_eq!(made_for(&WorkspacePath::parse(pattern).unwrap()).is_some(), expected, "{pattern}");
         }
     }
 

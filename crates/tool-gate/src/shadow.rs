@@ -3,6 +3,7 @@
 //! A view keeps what a command writes, so a command that only writes to the workspace, or runs programs that do, need
 //! not stop work ahead. Whatever a view cannot keep or does not offer still stops it.
 
+mod by_git;
 mod words;
 
 use crate::decide::secret;
@@ -29,6 +30,8 @@ pub(crate) struct Facts {
     closed: Option<Verdict>,
     /// Whether programs in it were looked up, which includes asking the policies about them.
     is_judged: bool,
+    /// Where the commands begin that were judged.
+    starts: Vec<usize>,
     /// A program that needs the machine itself, even if its name is written with quotes inside.
     on_host: Option<(String, (usize, usize))>,
 }
@@ -39,6 +42,7 @@ impl Facts {
         let written = || findings.writes.iter().find_map(|path| closed_write(path, context));
         Self {
             closed: read().or_else(written),
+            starts: findings.judged.commands.iter().map(|span| span.0).collect(),
             is_judged: !findings.judged.commands.is_empty(),
             on_host: findings.judged.on_host.clone(),
         }
@@ -61,7 +65,7 @@ pub(crate) fn instead_of_boundary(
     if let Some((name, span)) = facts.on_host.or(listed.map(|word| (word.name().to_owned(), word.span))) {
         return needs_host(verdict, &name, span);
     }
-    if let Some(closed) = facts.closed {
+    if let Some(closed) = facts.closed.or_else(|| by_git::hands_out(&words, &facts.starts, context)) {
         let effects = [closed.effects, verdict.effects].concat();
         return Verdict {
             decision: closed.decision,

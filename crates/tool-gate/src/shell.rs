@@ -24,27 +24,31 @@ pub(crate) use judged::Judged;
 #[cfg(feature = "tool-policies")]
 pub(crate) use simple_commands::simple_commands;
 
-use crate::{Effect, EffectKind, GateContext, Hardened};
+pub(crate) use crate::Extent;
+use crate::{CommandRead, Effect, EffectKind, GateContext, Hardened, ReadNames};
 pub(crate) use script::Span;
 use table::foreign;
-
-/// How much of a path is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Extent {
-    /// This file.
-    File,
-    /// Everything below this folder, or files in it whose names are not known.
-    Below,
-    /// Only the names of what is below this folder.
-    Names,
-}
 
 /// A path that a command reads.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     pub(crate) path: WorkspacePath,
+    /// How much is read below `path`, whichever names it stands for.
     pub(crate) extent: Extent,
+    /// How much is read of each of the names.
+    pub(crate) of_each: Extent,
+    pub(crate) names: ReadNames,
     pub(crate) span: Span,
+}
+
+impl Access {
+    pub(crate) fn exact(path: WorkspacePath, extent: Extent, span: Span) -> Self {
+        Self { path, extent, of_each: extent, names: ReadNames::Path, span }
+    }
+
+    pub(crate) fn as_read(&self) -> CommandRead {
+        CommandRead { path: self.path.clone(), extent: self.of_each, names: self.names.clone() }
+    }
 }
 
 /// Everything known about a command. Without effects, it only reads.

@@ -59,6 +59,13 @@ cat .env~
 cat .env.bak
 cd src && cat .env
 git -C status show HEAD:.env
+git grep KEY HEAD -- '.e*'
+git grep -n KEY HEAD '.en?'
+git show HEAD -- '*.pem'
+git log -p -- ':(icase).EN?'
+git diff HEAD~1 -- 'config/id_*'
+git log -p -- '.[e]nv'
+git grep KEY -- 's*/.ss*/x'
 "#;
 
 /// Files whose names only look as if they held a secret.
@@ -92,6 +99,12 @@ git log --grep='.env is gone'
 git check-ignore .env
 git ls-files .env
 git status .env
+git grep -n TODO -- '*.rs'
+git grep -n 'a.*key'
+git log --stat -- 'src/*'
+git diff HEAD~1 -- '*.json' '*.yml'
+git grep KEY -- '*'
+git grep -c '.*' -- 'docs/*.md'
 ";
 
 // Row: X7

@@ -110,6 +110,42 @@ fn closed_and_protected_files_stay_closed_and_protected() {
     assert_eq!(said("cargo test; cat .env", &open).0, Decision::Shadow);
 }
 
+/// A view hides closed files, and not the objects that git keeps of them.
+#[test]
+fn git_hands_out_nothing_closed_from_a_view() {
+    let denying = GateContext { deny: DenyRules::from_patterns(["keys/"]).unwrap(), ..viewing() };
+    for command in [
+        "git archive HEAD",
+        "git archive -o x.tar HEAD src",
+        "git -C sub archive HEAD",
+        "git -c core.x=y format-patch --stdout --root HEAD",
+        "git fast-export HEAD > x",
+        "git bundle create x.bundle --all",
+        "sh -c 'git cat-file --batch < list'",
+        "python3 -c 'import subprocess; subprocess.run([\"git\", \"archive\", \"HEAD\"])'",
+        "sh -c 'git show HEAD:.env'",
+        "bash -c \"cd a; git show HEAD:./.env\"",
+        "touch a; sh -c 'git grep x HEAD -- .e*'",
+        "make x; sh -c 'git log -p -- server.pem'",
+        "sh -c 'git show HEAD:keys/a'",
+        "xargs git show HEAD:.env",
+    ] {
+        let (decision, reason) = said(command, &denying);
+        assert_eq!(decision, Decision::Boundary, "{command}");
+        assert!(matches!(reason, Reason::SecretPath | Reason::DeniedPath), "{command}: {reason:?}");
+    }
+    for command in [
+        "git add -A && git commit -m 'archive what is old'",
+        "git commit -am 'Read .env in one place'",
+        "git stash; make; git stash pop",
+        "sh -c 'git describe --tags > version'",
+        "git checkout -b archive",
+        "make archive; git status",
+    ] {
+        assert_eq!(said(command, &viewing()).0, Decision::Shadow, "{command}");
+    }
+}
+
 /// A policy that asks first applies wherever its program may start, even if the gate does not analyse the command that
 /// far.
 #[test]

@@ -124,7 +124,7 @@ impl Packed {
         self.environment(&hardened.environment);
         self.optional(hardened.shown(), Self::text);
         self.optional(hardened.git(), |packed, git| {
-            let GitNeeds { version: (major, minor), folders, hides } = git;
+            let GitNeeds { version: (major, minor), folders, hides, .. } = git;
             for number in [*major, *minor] {
                 packed.number(usize::try_from(number).unwrap_or(usize::MAX));
             }

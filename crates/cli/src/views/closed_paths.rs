@@ -15,6 +15,7 @@ use headstart_tool_gate::DenyRules;
 use headstart_toolbox::SecretAccess;
 
 use super::lock;
+use super::other_names::with_other_names;
 use crate::system::{FileNumbers as _, path_in};
 
 /// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
@@ -90,6 +91,7 @@ impl ClosedPathCache {
         };
         search.folder(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
         let ClosedPathScan { now: folders, found, .. } = search;
+        let found = with_other_names(workspace, found, MAX_NAMES)?;
         *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
         Ok(found)
     }

@@ -14,6 +14,7 @@ mod bad_input;
 #[cfg(feature = "bedrock")]
 mod bedrock;
 mod build_output;
+mod closed_in_git;
 mod codebase;
 mod commits;
 mod concurrent_saves;

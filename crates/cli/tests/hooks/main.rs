@@ -12,6 +12,8 @@ mod records;
 mod settings;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(unix)]
+mod unconfined;
 
 use serde_json::{Value, json};
 

@@ -21,8 +21,8 @@ type StagedPaths = BTreeMap<Vec<u8>, (Option<Staged>, Staged)>;
 /// tree.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    git: Git,
-    at: RepositoryPaths,
+    pub(super) git: Git,
+    pub(super) at: RepositoryPaths,
     /// The path from the top of the work tree to the workspace; empty or with a `/` at its end.
     prefix: Vec<u8>,
 }

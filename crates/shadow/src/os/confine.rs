@@ -83,8 +83,11 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
     let read_only = AccessFs::ReadFile | AccessFs::ReadDir;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let readable =
-        if confinement.closes { Readable::without(workspace, closes)? } else { Readable::all(workspace) };
+    let readable = if confinement.closes {
+        Readable::without(workspace, closes, confinement.closes_git_settings)?
+    } else {
+        Readable::all(workspace)
+    };
     let system: Vec<&Path> = system_folders().collect();
     if readable.hides_something
         && let Some(folder) = open_folder_around(workspace, &path)

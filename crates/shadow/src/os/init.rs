@@ -1,5 +1,6 @@
 //! The first process of a view: builds the root folder, restricts itself, runs commands.
 
+mod bounds;
 mod filter;
 mod lock;
 mod network;

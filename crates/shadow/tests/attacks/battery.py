@@ -26,7 +26,7 @@ NR = {
         "fspick": (433, 433), "open_tree": (428, 428), "move_mount": (429, 429), "mount_setattr": (442, 442),
         "statmount": (457, 457), "capset": (126, 91), "shmat": (30, 196), "shmget": (29, 194), "mknodat": (259, 33),
         "prlimit64": (302, 261), "process_madvise": (440, 440), "clock_settime": (227, 112), "mq_open": (240, 180),
-        "lsm_set_self_attr": (460, 460), "open_tree_attr": (467, 467), "settimeofday": (164, 170),
+        "io_setup": (206, 0), "inotify_init1": (294, 26), "lsm_set_self_attr": (460, 460), "open_tree_attr": (467, 467), "settimeofday": (164, 170),
     }.items()
 }
 ATTACKS = []
@@ -617,6 +617,42 @@ def first_word_of_the_machines_mounts():
         if word in text:
             leak(word)
     return "nothing"
+
+
+@attack
+def identity_of_the_machine():
+    for path in ["/etc/machine-id", "/proc/locks"]:
+        if os.path.exists(path):
+            with open(path) as file:
+                if text := file.read():
+                    leak(f"{path}: {text}")
+    for folder, _, files in os.walk("/sys"):
+        if "address" in files and f"{os.sep}net{os.sep}" in folder:
+            with open(os.path.join(folder, "address")) as file:
+                leak(f"{folder}: {file.read()}")
+    return "nothing"
+
+
+@attack
+def requests_of_the_machine():
+    context = ctypes.c_ulong(0)
+    return call("io_setup", 1, ctypes.byref(context))
+
+
+@attack
+def all_instances_of_inotify():
+    opened = []
+    while len(opened) < 64:
+        ctypes.set_errno(0)
+        descriptor = libc.syscall(ctypes.c_long(NR["inotify_init1"]), 0)
+        if descriptor == -1:
+            break
+        opened.append(descriptor)
+    for descriptor in opened:
+        os.close(descriptor)
+    if 16 < len(opened):
+        leak(f"{len(opened)} instances")
+    return f"{len(opened)} instances"
 
 
 def main():

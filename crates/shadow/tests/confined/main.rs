@@ -30,6 +30,8 @@ const TESTS: &[(&str, fn())] = &[
     ("no_connection_is_opened", no_connection_is_opened),
     ("a_program_of_the_workspace_does_not_run", a_program_of_the_workspace_does_not_run),
     ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
+    ("another_name_opens_nothing_closed", another_name_opens_nothing_closed),
+    ("the_settings_of_git_are_closed_if_that_is_said", the_settings_of_git_are_closed_if_that_is_said),
     ("what_is_open_is_read", what_is_open_is_read),
     ("what_cannot_be_confined_does_not_run", what_cannot_be_confined_does_not_run),
     ("a_command_cannot_write_a_refusal", a_command_cannot_write_a_refusal),
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
 struct Place {
     folder: TempDir,
     closes: bool,
+    closes_git_settings: bool,
 }
 
 impl Place {
@@ -78,7 +81,7 @@ impl Place {
             fs::write(folder.path().join("workspace").join(closed), "KEY=hush\n").unwrap();
         }
         fs::write(folder.path().join("elsewhere/secret"), "outside\n").unwrap();
-        let place = Self { folder, closes: true };
+        let place = Self { folder, closes: true, closes_git_settings: false };
         symlink("../.env", place.workspace().join("docs/link")).unwrap();
         fs::hard_link(place.workspace().join("docs/a.md"), place.workspace().join("docs/b.md")).unwrap();
         place
@@ -90,7 +93,11 @@ impl Place {
 
     fn process(&self, command: &str, path: &str) -> Command {
         let scratch = self.folder.path().join("scratch");
-        let confinement = Confinement { closes: self.closes, ..Confinement::new(self.workspace(), scratch) };
+        let confinement = Confinement {
+            closes: self.closes,
+            closes_git_settings: self.closes_git_settings,
+            ..Confinement::new(self.workspace(), scratch)
+        };
         let line = ["--noprofile", "--norc", "-c", "--", command];
         let mut process = Command::new("/proc/self/exe");
         process
@@ -215,6 +222,43 @@ fn what_is_closed_is_not_read_whatever_the_command() {
     // All other files can be read, and the names of closed files can be listed.
     let said = text(&place.run("grep -rh KEY . | sort | uniq -c; ls -A").stdout);
     assert!(said.contains(" 6 KEY=shown") && said.contains(".env\n"), "{said}");
+}
+
+fn another_name_opens_nothing_closed() {
+    let place = Place::new();
+    let workspace = place.workspace();
+    fs::create_dir_all(workspace.join("node_modules/x")).unwrap();
+    for (closed, other) in [
+        (".env", "notes.txt"),
+        (".env", "docs/deep.md"),
+        ("keys/any", "src/any.rs"),
+        ("src/deep/Server.PEM", "node_modules/x/index.js"),
+    ] {
+        fs::hard_link(workspace.join(closed), workspace.join(other)).unwrap();
+    }
+    for command in [
+        "cat notes.txt docs/deep.md src/any.rs node_modules/x/index.js",
+        "grep -rh KEY .",
+        "cat < notes.txt; head -1 docs/*",
+        "find . -type f -exec cat {} +",
+    ] {
+        let said = text(&place.run(command).stdout);
+        assert!(!said.contains("hush"), "{command}: {said}");
+    }
+    // Two names of an open file are both open.
+    assert_eq!(text(&place.run("cat docs/a.md docs/b.md").stdout), "KEY=shown\nKEY=shown\n");
+}
+
+fn the_settings_of_git_are_closed_if_that_is_said() {
+    let place = Place::new();
+    let git = place.workspace().join(".git");
+    fs::create_dir_all(git.join("objects")).unwrap();
+    fs::write(git.join("config"), "url = https://ada:hush@example.org\n").unwrap();
+    fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    let command = "cat .git/config; grep -r hush .git; cat .git/HEAD";
+    assert!(text(&place.run(command).stdout).contains("hush"), "git itself needs it");
+    let place = Place { closes_git_settings: true, ..place };
+    assert_eq!(text(&place.run(command).stdout), "ref: refs/heads/main\n");
 }
 
 fn what_is_open_is_read() {

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::old_git::{self, Version};
-use super::{Probe, Probed, Probes, Unproven};
+use super::{Probe, Probed, Probes, Unproven, git_config_holds_token};
 use crate::GitNeeds;
 
 /// More folders than this are not checked, because links or `gitdir:` lines could name an endless number of paths.
@@ -47,6 +47,11 @@ pub enum UnmetNeed {
         /// The file, as the model knows it.
         path: String,
     },
+    /// A configuration holds a password or a token, and the command may show it.
+    HoldsToken {
+        /// The file, as the model knows it.
+        path: String,
+    },
     /// The executor cannot tell what a path holds.
     Unknown {
         /// What was looked for.
@@ -73,6 +78,11 @@ impl UnmetNeed {
             Self::NamesPrograms { path } => format!("{path} may name programs for git to run"),
             Self::WorkTreeOutside { path } => {
                 format!("{path} sets core.worktree, and git may read outside the workspace")
+            }
+            Self::HoldsToken { path } => {
+                format!(
+                    "{path} holds a password or a token, which the command may show; a credential helper of git keeps it elsewhere"
+                )
             }
             Self::Unknown { path } => format!("it cannot be told what git finds at {path}"),
         }
@@ -184,6 +194,9 @@ impl Check<'_> {
                 if !matches!(inside, Probed::Folder(path) if !path.starts_with('/')) {
                     return Err(refused());
                 }
+            }
+            if self.needs.shows_settings && git_config_holds_token(content.as_bytes()) {
+                return Err(unmet(UnmetNeed::HoldsToken { path: shown(&path) }));
             }
             if let Some(least) = old_git::first_closed(self.version, &content) {
                 let (path, found) = (shown(&path), self.version);

@@ -18,6 +18,7 @@ fn proven_by(
         version: (2, 45),
         folders: vec![folder.to_owned()],
         hides: vec!["info/attributes".to_owned()],
+        shows_settings: false,
     };
     let form = Hardened {
         environment: Arc::new(BTreeMap::from([("A".to_owned(), "1".to_owned())])),
@@ -47,7 +48,12 @@ fn the_line_comes_after_the_last_answer() {
     let form = Hardened {
         environment: Arc::new(BTreeMap::from([("A".to_owned(), "1".to_owned())])),
         command: Some("git --x log".to_owned()),
-        git: Some(GitNeeds { version: (2, 45), folders: vec!["sub".to_owned()], hides: Vec::new() }),
+        git: Some(GitNeeds {
+            version: (2, 45),
+            folders: vec!["sub".to_owned()],
+            hides: Vec::new(),
+            shows_settings: false,
+        }),
     };
     let command = ConditionalCommand::allowed("git log", Some(&form));
     let mut probes = Probes::default();
@@ -79,7 +85,12 @@ fn what_leads_round_for_ever_or_cannot_be_told_is_refused() {
     let deep = vec!["a"; 400].join("/");
     assert!(matches!(proven(&deep, &[]), Err(UnmetNeed::Unknown { .. })));
     let command = |answer: Probed| {
-        let git = GitNeeds { version: (2, 45), folders: vec![".".to_owned()], hides: Vec::new() };
+        let git = GitNeeds {
+            version: (2, 45),
+            folders: vec![".".to_owned()],
+            hides: Vec::new(),
+            shows_settings: false,
+        };
         let form = Hardened { git: Some(git), ..Hardened::default() };
         let command = ConditionalCommand::allowed("", Some(&form));
         let look =
@@ -133,4 +144,45 @@ fn a_folder_that_looks_like_a_repository_is_looked_at_where_git_would_take_it_fo
         assert!(proven_by((2, 37), "c", files).is_ok(), "{files:?}");
     }
     assert!(proven_by((2, 37), "a", &own[1..]).is_ok());
+}
+
+#[test]
+fn a_configuration_with_a_token_is_shown_to_nobody() {
+    let with =
+        |url: &str| format!("[core]\n\tbare = false\n[remote \"origin\"]\n\turl = {url}\n").into_bytes();
+    let said = |line: &str, config: Vec<u8>| {
+        let context = crate::GateContext { workspace: "/w".to_owned(), ..crate::GateContext::default() };
+        let verdict = crate::Gate::new().judge_command(line, &context);
+        assert_eq!(verdict.decision, crate::Decision::Allow, "{line}: {}", verdict.detail);
+        let command = ConditionalCommand::allowed(line, verdict.hardened.as_ref());
+        let answer = command.prove_by(|probe| match probe {
+            Probe::File(path) if path == ".git/config" => Probed::File(config.clone()),
+            probe => no_repository(probe),
+        });
+        answer.map(drop)
+    };
+    let held = || UnmetNeed::HoldsToken { path: ".git/config".to_owned() };
+    let token = || with("https://ada:x7f9@example.org/x.git");
+    for line in [
+        "git remote -v",
+        "git remote get-url origin",
+        "git config -l",
+        "git config --get remote.origin.url",
+        "git ls-remote --get-url",
+        "git status; git remote -v",
+        "git log -1; grep -r url .",
+        "git log -1 && grep -rn url .git",
+        "git log -1; find . -name config -exec cat {} +",
+    ] {
+        assert_eq!(said(line, token()), Err(held()), "{line}");
+        assert_eq!(said(line, with("https://example.org/x.git")), Ok(()), "{line}");
+    }
+    for line in [
+        "git status",
+        "git log --oneline | head -3",
+        "git diff --stat; wc -l src/main.rs",
+        "git branch; grep -r x src",
+    ] {
+        assert_eq!(said(line, token()), Ok(()), "{line}");
+    }
 }

@@ -2,7 +2,7 @@
 
 /// A word, and where it stands.
 pub(super) struct Word<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     /// Byte offsets, the end not included.
     pub(super) span: (usize, usize),
     /// Whether it is the first word of its command, where the gate's reader expects a program.

@@ -29,7 +29,7 @@ use super::read::Reading;
 use super::script::{Script, Span};
 use super::value::Value;
 use super::{Access, Extent, Findings, Judged};
-use crate::{Effect, EffectKind, GateContext};
+use crate::{Effect, EffectKind, GateContext, ReadNames};
 use harden::Hardening;
 pub(crate) use state::{Folder, State};
 
@@ -107,7 +107,7 @@ pub(crate) struct Judge<'a> {
     /// How many programs are being judged inside one another, each started by the one before.
     programs: usize,
     /// The content of [`accesses`](Self::accesses), to keep it free of repetitions.
-    known_paths: BTreeSet<(WorkspacePath, Extent)>,
+    known_paths: BTreeSet<(WorkspacePath, Extent, ReadNames)>,
     /// Loops that were judged already: whether a loop ends does not change from walk to walk.
     judged_loops: BTreeSet<Span>,
     /// How many lists enclose the one that is walked.
@@ -197,7 +197,7 @@ impl Judge<'_> {
             limit: self.limit,
             accesses: self.accesses,
             writes: self.writes,
-            hardened: self.hardening.finish(self.text),
+            hardened: self.hardening.finish(self.text, self.judged.shows_settings),
             judged: self.judged,
             length: self.text.len(),
         }

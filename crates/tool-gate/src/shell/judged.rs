@@ -1,6 +1,6 @@
 //! Which commands a text contains, and who decided about them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::value::Arg;
 use super::{Access, Span};
@@ -23,6 +23,13 @@ pub(crate) struct Judged {
     pub(crate) closed: Vec<Access>,
     /// Paths of secrets that the commands name as content of a repository (`HEAD:.env`).
     pub(crate) kept: Vec<Access>,
+    /// The variables that may show a secret of the environment and whose values are used, each with whether the text
+    /// has certainly given it its value.
+    pub(crate) variables: BTreeMap<String, bool>,
+    /// Whether the command that is judged is git itself, which reads a repository's configuration.
+    pub(crate) is_git: bool,
+    /// Whether one of the commands may show what the configuration of a repository says.
+    pub(crate) shows_settings: bool,
     /// Whether one of the commands may change the shell's folder.
     pub(crate) leaves_folder: bool,
     /// How many commands there are, including those that wrappers start.

@@ -205,7 +205,7 @@ fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Par
             judge.end_options(arg.span);
             parsed.operands_only = true;
         }
-        judge.read_here(Extent::Below, arg.span);
+        judge.read_as_option(arg);
     }
     parsed.operands.push(arg.clone());
 }

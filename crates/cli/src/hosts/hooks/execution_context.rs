@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use headstart_tool_gate::ElsewhereVerdict;
+
 use super::contract::Contract;
 use super::message::HookCall;
 use crate::config::PROJECT_FILE;
@@ -125,13 +127,13 @@ pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: 
     Some(format!("the variable {found} may have the shell run something of the project's"))
 }
 
-/// Why the product's shell should not run the text unchanged; `None` if there is no such reason. The text starts the
-/// given programs.
+/// Why the product's shell should not run the text unchanged, of which this is the verdict; `None` if there is no such
+/// reason.
 pub(crate) fn of_text(
     contract: &Contract,
     environment: &Environment,
     workspace: &Path,
-    programs: &[String],
+    judged: &ElsewhereVerdict,
 ) -> Option<String> {
     if cfg!(windows) {
         return Some(
@@ -157,7 +159,17 @@ pub(crate) fn of_text(
     if let Some(folder) = std::env::split_paths(path).find(|folder| is_filled_by(folder, root)) {
         return Some(format!("PATH has a folder that the project fills: {:?}", folder.display().to_string()));
     }
-    of_programs(path, programs, root)
+    of_variables(environment, judged).or_else(|| of_programs(path, &judged.programs, root))
+}
+
+/// Why the command should not use the values of its variables. A product's shell may have more variables than the hook,
+/// so one that the command does not certainly assign itself is taken for one that holds a secret.
+fn of_variables(environment: &Environment, judged: &ElsewhereVerdict) -> Option<String> {
+    let found = judged
+        .variables
+        .iter()
+        .find(|variable| !variable.is_assigned || environment.get(&variable.name).is_some())?;
+    Some(format!("it shows the variable {}, which may hold a secret", found.name))
 }
 
 /// Why these programs should not be started by their names; `None` if there is no such reason. `root` is the
@@ -240,6 +252,8 @@ fn fits(name: &str, patterns: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use headstart_tool_gate::{Gate, GateContext};
+
     use super::super::contract::contract;
     use super::*;
 
@@ -252,7 +266,8 @@ mod tests {
         let bash = [("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/bash")];
         let (codex, qwen) = (contract("codex").unwrap(), contract("qwen-code").unwrap());
         let project = Path::new("/home/me/project");
-        assert_eq!(of_text(codex, &environment(&bash), project, &[]), None);
+        let judged = Gate::new().judge_elsewhere(&serde_json::Map::new(), ".", &GateContext::default());
+        assert_eq!(of_text(codex, &environment(&bash), project, &judged), None);
         for (name, value) in [
             ("BASH_ENV", "/home/me/.env.sh"),
             ("LD_PRELOAD", "x.so"),
@@ -271,10 +286,14 @@ mod tests {
         ] {
             let others = bash.iter().filter(|(other, _)| *other != name).copied();
             let variables: Vec<_> = others.chain([(name, value)]).collect();
-            assert!(of_text(codex, &environment(&variables), project, &[]).is_some(), "{name}={value}");
+            assert!(of_text(codex, &environment(&variables), project, &judged).is_some(), "{name}={value}");
         }
         let zsh = [("PATH", "/usr/bin"), ("SHELL", "/bin/zsh")];
-        assert_eq!(of_text(qwen, &environment(&zsh), project, &[]), None, "its shell is bash in any case");
+        assert_eq!(
+            of_text(qwen, &environment(&zsh), project, &judged),
+            None,
+            "its shell is bash in any case"
+        );
     }
 
     #[test]

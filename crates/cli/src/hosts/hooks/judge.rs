@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use headstart_budget::policy::Mode;
-use headstart_tool_gate::{ConditionalCommand, ElsewhereVerdict, Gate};
+use headstart_tool_gate::{ConditionalCommand, Decision, ElsewhereVerdict, Gate};
 
 use super::answer::{CommandForm, HookAnswer, decide};
 use super::contract::Contract;
-use super::execution_context;
 use super::message::HookCall;
+use super::{execution_context, on_disk};
 use crate::config::{Flags, LedgerDetail};
 use crate::context::Context;
 use crate::error::CliError;
@@ -62,9 +62,13 @@ pub(crate) fn judge(
             .or_else(|| of_git(&elsewhere, call.command(), &workspace));
         (CommandForm::Confined { line: confined_line(&program, call, &workspace) }, objection)
     } else {
-        let of_text =
-            || execution_context::of_text(contract, &context.environment, &workspace, &elsewhere.programs);
-        (CommandForm::AsText, objection.or_else(of_text))
+        let of_text = || execution_context::of_text(contract, &context.environment, &workspace, &elsewhere);
+        // What runs as it is has no second wall, so the disk has the last word.
+        let of_disk = || {
+            let is_allowed = elsewhere.verdict.decision == Decision::Allow;
+            is_allowed.then(|| on_disk::objection(&workspace, &elsewhere.reads, &rules.deny)).flatten()
+        };
+        (CommandForm::AsText, objection.or_else(of_text).or_else(of_disk))
     };
     let answer = decide(contract, &elsewhere, form, flags.denies, objection);
     Ok(JudgedCall { elsewhere, answer, is_kept: config.ledger != LedgerDetail::Nothing })

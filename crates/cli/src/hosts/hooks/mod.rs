@@ -7,6 +7,7 @@
 //! | `message` | reads what a product sends |
 //! | `answer` | the answer to a verdict, and its JSON |
 //! | `execution_context` | the conditions outside a command that a verdict depends on |
+//! | `on_disk` | what the disk says of the paths that a command reads |
 //! | `judge` | the verdict and the answer, with the rules of the user and the project |
 //! | `record` | the record of answers in the state folder |
 //! | `settings` | the entry in a product's settings |
@@ -18,6 +19,7 @@ pub(crate) mod contract;
 pub(in crate::hosts) mod execution_context;
 pub(crate) mod judge;
 pub(crate) mod message;
+mod on_disk;
 pub(crate) mod record;
 pub(crate) mod settings;
 

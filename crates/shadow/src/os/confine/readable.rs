@@ -1,15 +1,19 @@
 //! Which parts of a workspace a command may read without a question to the user.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use headstart_workspace_path::WorkspacePath;
 
-/// Folders that are not searched for closed files: git's own, which git needs as a whole, and those with what package
-/// managers fetched, which is no secret.
-const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", ".venv"];
+/// Folders with what package managers fetched, which is no secret. They are not searched for closed files.
+const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
+/// The folder of a repository, which git needs as a whole. Only two of its files can be closed.
+const GIT: &str = ".git";
+const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
 /// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
@@ -27,33 +31,49 @@ impl Readable {
         Self { folders: vec![workspace.to_owned()], ..Self::default() }
     }
 
-    /// Everything that is not closed. A folder without a closed file is one entry, which keeps the list short.
-    pub(super) fn without(workspace: &Path, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<Self> {
-        let mut search = Search { closes, looked_at: 0 };
-        let found = search.folder(workspace, &WorkspacePath::root())?;
+    /// Everything that is not closed. A folder without a closed file is one entry, which keeps the list short. A rule
+    /// of the kernel is about a file and not about its name, so another name of a closed file is closed as well.
+    pub(super) fn without(
+        workspace: &Path,
+        closes: &dyn Fn(&WorkspacePath) -> bool,
+        closes_git_settings: bool,
+    ) -> io::Result<Self> {
+        let mut search = Search {
+            closes,
+            closes_git_settings,
+            looked_at: 0,
+            several_names: HashSet::new(),
+            is_again: false,
+        };
+        let mut found = search.folder(workspace, &WorkspacePath::root())?;
+        if !search.several_names.is_empty() {
+            search.is_again = true;
+            found = search.folder(workspace, &WorkspacePath::root())?;
+        }
         Ok(found.unwrap_or_else(|| Self::all(workspace)))
     }
 }
 
 struct Search<'a> {
     closes: &'a dyn Fn(&WorkspacePath) -> bool,
+    closes_git_settings: bool,
     looked_at: usize,
+    /// The closed files that have another name, by device and inode.
+    several_names: HashSet<(u64, u64)>,
+    /// Whether those are known, so that their other names are looked for.
+    is_again: bool,
 }
 
 impl Search<'_> {
     /// What may be read of a folder; `None` for all of it.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
+        let is_git = path.file_name() == Some(GIT.as_bytes());
         // If this process cannot list a folder, neither can the command.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
         let mut readable = Readable::default();
         for entry in entries {
             let entry = entry?;
-            self.looked_at += 1;
-            if MOST_NAMES < self.looked_at {
-                return Err(io::Error::other(format!(
-                    "it holds more than {MOST_NAMES} files, too many to look for those that are closed"
-                )));
-            }
+            self.count()?;
             let name = entry.file_name();
             let kind = entry.file_type()?;
             let below = path.join_bytes(name.as_bytes()).map_err(io::Error::other)?;
@@ -61,11 +81,19 @@ impl Search<'_> {
             if kind.is_symlink() {
                 continue;
             }
-            if (self.closes)(&below) {
+            let is_closed = if is_git {
+                self.closes_git_settings && GIT_SETTINGS.iter().any(|known| name == *known)
+            } else {
+                (self.closes)(&below)
+            };
+            if is_closed {
+                readable.hides_something = true;
+                self.note(&entry.path())?;
+            } else if !kind.is_dir() && self.is_again && self.is_known(&entry.metadata()?) {
                 readable.hides_something = true;
             } else if !kind.is_dir() {
                 readable.files.push(entry.path());
-            } else if NOT_SEARCHED.iter().any(|known| name == *known) {
+            } else if is_git || !self.is_again && NOT_SEARCHED.iter().any(|known| name == *known) {
                 readable.folders.push(entry.path());
             } else {
                 match self.folder(&entry.path(), &below)? {
@@ -79,5 +107,34 @@ impl Search<'_> {
             }
         }
         Ok(readable.hides_something.then_some(readable))
+    }
+
+    /// Remembers which files below a closed path have another name.
+    fn note(&mut self, path: &Path) -> io::Result<()> {
+        let found = path.symlink_metadata()?;
+        if found.is_file() && 1 < found.nlink() {
+            self.several_names.insert((found.dev(), found.ino()));
+        }
+        if found.is_dir() {
+            for entry in fs::read_dir(path).into_iter().flatten() {
+                self.count()?;
+                self.note(&entry?.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_known(&self, found: &Metadata) -> bool {
+        1 < found.nlink() && self.several_names.contains(&(found.dev(), found.ino()))
+    }
+
+    fn count(&mut self) -> io::Result<()> {
+        self.looked_at += 1;
+        if self.looked_at <= MOST_NAMES {
+            return Ok(());
+        }
+        let why =
+            format!("it holds more than {MOST_NAMES} files, too many to look for those that are closed");
+        Err(io::Error::other(why))
     }
 }

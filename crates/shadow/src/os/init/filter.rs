@@ -101,7 +101,9 @@ pub(super) fn filter(network: Network) -> Result<Filter, Refusal> {
     const ABOUT: &str = "the filter of calls";
     let rules = rules(network).map_err(|error| filter::refused(ABOUT, &error))?;
     // If `clone3`, whose flags a filter cannot see, does not exist, a C library falls back to `clone`.
-    Filter::new(rules, &[(libc::SYS_clone3, libc::ENOSYS)], ABOUT)
+    // Requests of `io_setup` are counted for the whole machine, and programs do without where a kernel has none.
+    let missing = [libc::SYS_clone3, libc::SYS_io_setup].map(|number| (number, libc::ENOSYS));
+    Filter::new(rules, &missing, ABOUT)
 }
 
 fn rules(network: Network) -> Result<Rules, BackendError> {

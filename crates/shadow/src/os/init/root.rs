@@ -16,6 +16,7 @@ use rustix::mount::{
     mount_change, mount_remount, move_mount, open_tree, unmount,
 };
 
+use super::bounds::{bound_processes, bound_watches, no_more_user_namespaces};
 use super::overlay::{folder, folder_in, make_folder, mounted, overlay};
 use super::plan::{Plan, Separation};
 use crate::folders::MASKED;
@@ -129,6 +130,7 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
     drop(root);
     no_more_user_namespaces()?;
     bound_processes(&plan.limits);
+    bound_watches();
     close_all_else(&writable, &covered)?;
     let view =
         view.ok_or_else(|| refused("plan", "the workspace", std::io::Error::other("it is missing")))?;
@@ -375,6 +377,7 @@ impl TreeBuilder {
     /// Covers what no command may read with empty files and folders; returns the covered paths.
     fn mask(&self) -> Result<Vec<PathBuf>, Refusal> {
         let mut masked: Vec<PathBuf> = MASKED.iter().map(PathBuf::from).collect();
+        self.network_devices(&mut masked);
         if rustix::process::getuid().is_root() {
             // Root may read files that nobody else may; in a view it must not.
             self.private_files(Path::new("etc"), 2, &mut masked);
@@ -385,6 +388,26 @@ impl TreeBuilder {
         close_covered(&masked)?;
         masked.iter().try_for_each(|path| self.mask_file(path))?;
         Ok(masked)
+    }
+
+    /// Finds where the machine's network devices are described, with their addresses.
+    fn network_devices(&self, found: &mut Vec<PathBuf>) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let class = rustix::fs::openat(&self.root, "sys/class/net", flags, Mode::empty());
+        let Ok(entries) = class.as_ref().map_err(|error| *error).and_then(rustix::fs::Dir::read_from) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let target = class
+                .as_ref()
+                .ok()
+                .and_then(|class| rustix::fs::readlinkat(class, entry.file_name(), Vec::new()).ok());
+            // `../../devices/BUS/DEVICE/net/NAME`
+            let target = target.and_then(|target| target.into_string().ok()).unwrap_or_default();
+            if let Some(below) = target.strip_prefix("../../").filter(|below| !below.contains("..")) {
+                found.push(Path::new("/sys").join(below));
+            }
+        }
     }
 
     /// Finds what not everybody may read, down to this depth.
@@ -475,33 +498,6 @@ fn enter(root: &OwnedFd) -> Result<(), Refusal> {
     rustix::process::chdir("/").map_err(|error| refused("chdir", "/", error))
 }
 
-/// Forbids further user namespaces: in one of its own a command would have every capability again, over copies of
-/// these mounts.
-fn no_more_user_namespaces() -> Result<(), Refusal> {
-    let path = "/proc/sys/user/max_user_namespaces";
-    fs::write(path, "0").map_err(|error| refused("write", path, error))
-}
-
-/// Limits the numbers of processes, which also limits root. After the numbers wrap around, the lowest 300 are not
-/// used again.
-///
-/// Only if each process namespace has a limit of its own, because on older kernels this would be the machine's. There
-/// root's processes are only counted.
-fn bound_processes(limits: &Limits) {
-    if has_own_bound(&rustix::system::uname().release().to_string_lossy()) {
-        let most = limits.processes.saturating_add(300).clamp(400, 4_000_000);
-        // If this is refused, the processes are still counted.
-        let _ = fs::write("/proc/sys/kernel/pid_max", most.to_string());
-    }
-}
-
-/// Linux 6.14 has it; one version later is required, because some releases called 6.14 do not.
-fn has_own_bound(release: &str) -> bool {
-    let mut numbers =
-        release.split(|other: char| !other.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
-    (6, 15) <= (numbers.next().unwrap_or(0_u32), numbers.next().unwrap_or(0_u32))
-}
-
 /// Remounts read-only what is mounted at and below paths that will be covered, while the tree is put together,
 /// because no path leads there later.
 fn close_covered(covered: &[PathBuf]) -> Result<(), Refusal> {
@@ -552,24 +548,4 @@ fn close(mount: &mountinfo::Mount, is_writable: bool) -> Result<(), Errno> {
     // A remount that names no flag for access times keeps the current one, which may not be changed.
     let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::NOSUID | more;
     mount_remount(&mount.at, flags, "")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_new_kernels_have_a_bound_for_each_namespace() {
-        for (release, has) in [
-            ("6.18.44-fc", true),
-            ("6.15.0", true),
-            ("7.0", true),
-            ("6.14.2", false),
-            ("6.8.0-45", false),
-            ("5.15", false),
-            ("", false),
-        ] {
-            assert_eq!(has_own_bound(release), has, "{release}");
-        }
-    }
 }

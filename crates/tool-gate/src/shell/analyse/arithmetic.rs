@@ -27,6 +27,7 @@ impl Judge<'_> {
                         let kept = self.state.variables.get(name).cloned().unwrap_or_else(Value::empty);
                         let value = Value::Some(Shape::SIGNED).join(&kept);
                         self.assign(name, value, arithmetic.span);
+                        self.state.may_be_kept(name);
                     }
                 }
                 ArithmeticToken::Value(piece) => {
@@ -45,7 +46,8 @@ impl Judge<'_> {
     }
 
     /// Whether a name in arithmetic is a number: its value is one, or it is not set at all.
-    fn is_number(&self, name: &str) -> bool {
+    fn is_number(&mut self, name: &str) -> bool {
+        self.note_variable(name);
         match self.state.variables.get(name) {
             Some(value) => !value.shape().not_number || *value == Value::empty(),
             None => {

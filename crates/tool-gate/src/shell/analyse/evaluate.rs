@@ -204,6 +204,7 @@ impl Judge<'_> {
 
     fn variable(&mut self, parameter: &Parameter) -> Value {
         let name = parameter.name.as_str();
+        self.note_variable(name);
         if let Some(value) = self.state.variables.get(name) {
             return value.clone();
         }

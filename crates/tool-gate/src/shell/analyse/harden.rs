@@ -52,7 +52,7 @@ impl Hardening {
     }
 
     /// The form in which `text` must run, if that is not the plain one.
-    pub(super) fn finish(mut self, text: &str) -> Option<Hardened> {
+    pub(super) fn finish(mut self, text: &str, shows_settings: bool) -> Option<Hardened> {
         if !self.changes_text() && self.environment.is_empty() {
             return None;
         }
@@ -73,6 +73,7 @@ impl Hardening {
             version: GIT_VERSION,
             folders: self.git_folders.iter().map(ToString::to_string).collect(),
             hides: vec!["info/attributes".to_owned()],
+            shows_settings,
         });
         Some(Hardened { environment: self.environment, command, git })
     }

@@ -3,10 +3,11 @@
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Folder, Judge, PATH_WORK};
-use crate::EffectKind;
+use crate::environment::is_public_variable;
 use crate::shell::script::Span;
 use crate::shell::value::Arg;
 use crate::shell::{Access, Extent};
+use crate::{EffectKind, ReadNames};
 
 impl Judge<'_> {
     /// Records that the file `arg` is read.
@@ -22,12 +23,16 @@ impl Judge<'_> {
     /// Records that the whole workspace is read.
     pub(crate) fn read_workspace(&mut self, extent: Extent, span: Span) {
         self.read_here(extent, span);
-        self.access(WorkspacePath::root(), extent, span);
+        self.access(Access::exact(WorkspacePath::root(), extent, span));
     }
 
-    fn access(&mut self, path: WorkspacePath, extent: Extent, span: Span) {
-        if self.spend(PATH_WORK, span) && self.known_paths.insert((path.clone(), extent)) {
-            self.accesses.push(Access { path, extent, span });
+    fn access(&mut self, access: Access) {
+        let in_git = || access.path.names().any(|name| name.eq_ignore_ascii_case(b".git"));
+        let covers_settings = access.extent == Extent::Below && (access.path.is_root() || in_git());
+        self.judged.shows_settings |= covers_settings && !self.judged.is_git;
+        let key = (access.path.clone(), access.of_each, access.names.clone());
+        if self.spend(PATH_WORK, access.span) && self.known_paths.insert(key) {
+            self.accesses.push(access);
         }
     }
 
@@ -44,23 +49,80 @@ impl Judge<'_> {
                 arg.span,
             );
         }
-        let (path, extent) = if arg.exact {
-            (arg.prefix.clone(), extent)
+        let of_each = extent;
+        let (path, extent, names) = if arg.exact {
+            (arg.prefix.clone(), extent, vec![ReadNames::Path])
         } else {
             let folder = arg.prefix.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
             let mut path = arg.prefix[..folder].to_vec();
             path.push(b'.');
-            (path, if extent == Extent::Names { Extent::Names } else { Extent::Below })
+            let extent = if extent == Extent::Names { Extent::Names } else { Extent::Below };
+            (path, extent, self.names_of(arg, folder))
         };
         for place in 0..self.state.folders.len() {
             let resolved = self.resolve(&path, &self.state.folders[place]);
             if let Some(path) = resolved {
-                self.access(path, extent, arg.span);
+                for names in &names {
+                    let (path, names) = (path.clone(), names.clone());
+                    self.access(Access { path, extent, of_each, names, span: arg.span });
+                }
             } else {
                 let shown = String::from_utf8_lossy(&arg.prefix);
                 let detail = format!("reads {shown:?}, outside the workspace");
                 self.refuse(EffectKind::ReadsOutside, detail, arg.span);
             }
+        }
+    }
+
+    /// Records that everything below the current folder may be read if a name that `arg` stands for is an option.
+    pub(crate) fn read_as_option(&mut self, arg: &Arg) {
+        let names = self.names_of(arg, 0);
+        if names == [ReadNames::Unknown] {
+            return self.read_here(Extent::Below, arg.span);
+        }
+        for folder in self.state.folders.clone() {
+            let Folder::Inside(folder) = folder else { return self.read_here(Extent::Below, arg.span) };
+            for names in names.clone() {
+                let access = Access::exact(folder.clone(), Extent::Below, arg.span);
+                self.access(Access { names, ..access });
+            }
+        }
+    }
+
+    /// Which names behind the first `folder` bytes of an argument it stands for: those that its pattern matches, if it
+    /// is a whole word of literal characters and wildcards, or those of the loop whose variable it is.
+    fn names_of(&self, arg: &Arg, folder: usize) -> Vec<ReadNames> {
+        let text = self.source(arg.span);
+        if let Some(pattern) = self.as_pattern(text)
+            && text.as_bytes().starts_with(&arg.prefix)
+            && text[arg.prefix.len()..].starts_with(['*', '?', '['])
+        {
+            return vec![ReadNames::Matching(pattern[folder..].to_owned())];
+        }
+        // Without quotes, a blank in a name would part it.
+        let name = text.strip_prefix("\"$").and_then(|text| text.strip_suffix('"'));
+        match name.and_then(|name| self.state.patterns(name)) {
+            Some(patterns) if arg.prefix.is_empty() => {
+                patterns.iter().map(|pattern| ReadNames::Matching(pattern.clone())).collect()
+            }
+            _ => vec![ReadNames::Unknown],
+        }
+    }
+
+    /// A word as a pattern of names below the current folder, if nothing of it is expanded but wildcards. With a
+    /// setting of `shopt`, those match other names.
+    pub(super) fn as_pattern<'t>(&self, word: &'t str) -> Option<&'t str> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./*?[]^!@+,:%=".contains(&byte);
+        let is_pattern = word.bytes().all(plain) && !self.judged.programs.contains("shopt");
+        is_pattern.then_some(word)
+    }
+
+    /// Remembers that the value of a variable is used.
+    pub(crate) fn note_variable(&mut self, name: &str) {
+        if !is_public_variable(name) {
+            let is_assigned = self.state.is_assigned(name);
+            let known = self.judged.variables.entry(name.to_owned()).or_insert(true);
+            *known &= is_assigned;
         }
     }
 
@@ -90,17 +152,23 @@ impl Judge<'_> {
         if args.first().and_then(Arg::bytes).is_some_and(tells_names) {
             return;
         }
-        for arg in args {
+        // What `git grep` looks for is no pattern of paths.
+        let mut is_sought = args.first().is_some_and(|command| command.is("grep"));
+        for (place, arg) in args.iter().enumerate() {
             let bytes = arg.readings().and_then(|mut readings| readings.pop());
             let Some(bytes) = bytes.as_deref() else { continue };
+            let is_operand = 0 < place && !bytes.starts_with(b"-");
+            let is_pathspec = is_operand && !is_sought;
+            is_sought &= !is_operand;
             let start = bytes.iter().rposition(|byte| matches!(byte, b':' | b')')).map_or(0, |at| at + 1);
             let mut path = &bytes[start..];
             while let [b'/' | b'!' | b'^', rest @ ..] = path {
                 path = rest;
             }
             let Ok(path) = WorkspacePath::root().join_bytes(path) else { continue };
-            if self.context.deny.secret(&path).is_some() {
-                self.judged.kept.push(Access { path, extent: Extent::File, span: arg.span });
+            let wild = if is_pathspec { self.context.deny.wild_secret(&path) } else { None };
+            if let Some(path) = self.context.deny.secret(&path).map(|_| path).or(wild) {
+                self.judged.kept.push(Access::exact(path, Extent::File, arg.span));
             }
         }
     }
@@ -109,7 +177,7 @@ impl Judge<'_> {
         for place in 0..self.state.folders.len() {
             let Some(path) = self.resolve(path, &self.state.folders[place]) else { continue };
             if self.context.deny.matching(&path).is_some() {
-                self.judged.closed.push(Access { path, extent: Extent::File, span });
+                self.judged.closed.push(Access::exact(path, Extent::File, span));
             }
         }
     }

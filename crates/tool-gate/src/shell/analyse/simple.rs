@@ -131,7 +131,18 @@ impl Judge<'_> {
             // An element that is not set is empty.
             value = value.join(&Value::empty());
         }
+        // A division may fail, a number may be no octal one.
+        let may_fail = |word: &Word| {
+            let text = self.source(word.span);
+            let is_arithmetic = word.pieces.iter().any(|piece| matches!(piece, Piece::Arithmetic(_)));
+            is_arithmetic && (text.contains(['/', '%', '#', '0']) || text.contains("**"))
+        };
+        let is_kept = !self.state.is_assigned(&assignment.name)
+            && (assignment.append || assignment.values.iter().any(may_fail));
         self.assign(&assignment.name, value.clone(), assignment.span);
+        if is_kept {
+            self.state.may_be_kept(&assignment.name);
+        }
         if assignment.array {
             self.state.set_array(&assignment.name, value);
         }

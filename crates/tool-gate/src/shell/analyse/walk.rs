@@ -316,9 +316,17 @@ impl Judge<'_> {
         let before = self.saved();
         self.assign(name, value, span);
         let value = self.state.variables.get(name).cloned();
+        let relative = |word: &Word| {
+            let pattern = self.as_pattern(self.source(word.span))?;
+            (!pattern.starts_with('/') && !pattern.contains("..")).then(|| pattern.to_owned())
+        };
+        let patterns: Option<Vec<String>> = words.iter().map(relative).collect();
         self.repeated(|judge| {
             if let Some(value) = &value {
                 judge.state.set(name, value.clone());
+            }
+            if let Some(patterns) = &patterns {
+                judge.state.set_patterns(name, patterns.clone());
             }
             judge.script(body);
         });

@@ -26,9 +26,11 @@ const HARMLESS_SETTINGS: [&str; 8] = [
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let folders = judge.state.folders.clone();
+    judge.judged.is_git = true;
     if let Some(rest) = global_options(judge, args) {
         sub_command(judge, rest, span);
     }
+    judge.judged.is_git = false;
     judge.state.folders = folders;
 }
 
@@ -97,6 +99,11 @@ fn rest_from<'a>(args: &'a [Arg], first: &Arg) -> Option<&'a [Arg]> {
     args.iter().position(|arg| std::ptr::eq(arg, first)).map(|at| &args[at..])
 }
 
+/// Commands that show nothing of what a repository's configuration says of servers and passwords.
+const SHOWS_NO_SETTING: &str = "annotate blame branch cat-file check-ignore cherry count-objects describe diff diff-files diff-index \
+    diff-tree grep log ls-files ls-tree merge-base name-rev notes reflog rev-list rev-parse shortlog show show-branch show-ref \
+    stash status symbolic-ref tag whatchanged worktree";
+
 fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let Some((name, rest)) = args.split_first() else { return };
     let text = name.text().unwrap_or_default();
@@ -107,6 +114,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         _ => {}
     }
+    judge.judged.shows_settings |= !listed(SHOWS_NO_SETTING, text);
     // Some subcommands have subcommands of their own, named by the second word.
     let two_words = |second: &Arg| second.text().map(|second| format!("{text} {second}"));
     let pair = rest.first().and_then(two_words);

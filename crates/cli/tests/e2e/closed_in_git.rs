@@ -1,0 +1,110 @@
+//! Holds that work ahead is not told what git keeps of closed files: neither by git's own commands nor by a program
+//! that asks git.
+
+use serde_json::json;
+
+use crate::shadow::{events, session, shell};
+use crate::support::Session;
+
+const SECRET: &str = "never-to-be-told-4711";
+
+/// A repository whose first commit holds closed files, and one below a deny rule that its last commit removed.
+fn repository(deny: &str) -> Session {
+    let session = session();
+    session
+        .write("home/.config/headstart/config.toml", format!("deny = {deny}\n"))
+        .write("project/Makefile", "docs:\n\t@git log -p --all; git archive HEAD\n")
+        .write("project/a.txt", "open\n")
+        .write("project/.env", format!("KEY={SECRET}\n"))
+        .write("project/private/plan.txt", format!("{SECRET}\n"));
+    session.git(&["init", "-q"]);
+    commit(&session, "first");
+    session.git(&["rm", "-rq", "--cached", "private"]);
+    commit(&session, "second");
+    session
+}
+
+fn commit(session: &Session, message: &str) {
+    session.git(&["add", "-f", "a.txt", ".env", "Makefile"]);
+    if message == "first" {
+        session.git(&["add", "-f", "private"]);
+    }
+    session.git(&["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", message]);
+}
+
+/// How work ends that runs a command, and whether the model was told the secret.
+fn end_of(session: &mut Session, command: &str) -> (String, bool) {
+    let recording = json!({"turns": [{"toolCalls": [shell(command)]}, {"text": "Done."}]});
+    let (outcome, _) = session.speculate(&recording, "auto-edit");
+    let told = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
+    (outcome.finished()["status"].as_str().unwrap().to_owned(), told.contains(SECRET))
+}
+
+#[test]
+fn nothing_runs_over_a_repository_that_keeps_what_a_rule_covers() {
+    let mut session = repository("['private/']");
+    for command in [
+        "make docs",
+        "touch x; git show HEAD~1:private/plan.txt",
+        "git log -p -2",
+        "git show HEAD~1",
+        "git format-patch --stdout --root HEAD",
+        "sh -c 'git stash show -p; git cat-file -p HEAD~1:private/plan.txt'",
+        "echo HEAD~1:private/plan.txt | git cat-file --batch",
+    ] {
+        assert_eq!(end_of(&mut session, command), ("boundary".to_owned(), false), "{command}");
+    }
+    // Without such a rule, and over a repository that keeps nothing of it, commands run.
+    let mut session = repository("['elsewhere/']");
+    for command in ["touch x; git status --short", "git add a.txt; git log -1 --format=%s"] {
+        assert_eq!(end_of(&mut session, command).0, "completed", "{command}");
+    }
+}
+
+#[test]
+fn git_hands_out_no_secret_that_was_committed() {
+    let mut session = repository("[]");
+    for command in [
+        "git archive HEAD",
+        "git format-patch --stdout --root HEAD",
+        "git fast-export HEAD",
+        "git bundle create x.bundle --all",
+        "sh -c 'git show HEAD:.env'",
+        "git grep KEY HEAD -- '.e*'",
+        "git blame .env",
+    ] {
+        assert_eq!(end_of(&mut session, command), ("boundary".to_owned(), false), "{command}");
+    }
+}
+
+#[test]
+fn a_token_in_the_address_of_a_remote_is_not_told() {
+    let mut session = repository("[]");
+    session.git(&["remote", "add", "origin", "https://ada:never-to-be-told-4711@example.org/x.git"]);
+    for command in [
+        "git remote -v",
+        "git config -l",
+        "touch x; cat .git/config",
+        "touch x; git remote -v",
+        "grep -r url .git",
+    ] {
+        let (status, told) = end_of(&mut session, command);
+        // To the model, a read that is refused is an error that says what to do instead.
+        assert!(!told && (status == "boundary" || !command.starts_with("touch")), "{command}: {status}");
+    }
+    assert_eq!(end_of(&mut session, "git status --short; git log -1 --format=%s").0, "completed");
+    session.git(&["remote", "set-url", "origin", "https://example.org/x.git"]);
+    for command in ["git remote -v", "touch x; git remote -v"] {
+        assert_eq!(end_of(&mut session, command).0, "completed", "{command}");
+    }
+}
+
+#[test]
+fn another_name_of_a_closed_file_is_closed() {
+    let mut session = repository("[]");
+    let at = |path: &str| session.workspace().join(path);
+    std::fs::hard_link(at(".env"), at("notes.txt")).unwrap();
+    for command in ["cat notes.txt", "touch x; cat notes.txt", "grep -r KEY .", "make -v; cat n*"] {
+        assert!(!end_of(&mut session, command).1, "{command}");
+    }
+}
