@@ -34,9 +34,9 @@ export interface Settings {
 export function settings(): Settings {
   const config = vscode.workspace.getConfiguration("headstart");
   return {
-    enabled: config.get("enabled", true),
-    background: config.get<"auto" | "always">("background", "auto"),
-    speculation: config.get("speculation", true),
+    enabled: unlessOff(config, "enabled"),
+    background: values(config, "background", "auto").every((said) => said === "always") ? "always" : "auto",
+    speculation: unlessOff(config, "speculation"),
     provider: config.get<Provider>("provider", "openai"),
     model: config.get("model", "").trim(),
     baseUrl: config.get("baseUrl", "").trim(),
@@ -45,15 +45,30 @@ export function settings(): Settings {
     mode: config.get<ApprovalMode>("mode", "auto-edit"),
     aheadWrites: config.get<"ask" | "boundary">("aheadWrites", "ask"),
     tab: config.get<"take" | "insert">("tab", "take"),
-    candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
+    candidates: Math.min(3, ...values(config, "candidates", 1).map((said) => (typeof said === "number" ? Math.max(1, said) : 1))),
     deny: denied(config),
     tools: toolsSaid(config),
     editorTools: config.get<unknown[]>("editorTools", []).filter((name): name is string => typeof name === "string" && name !== ""),
-    index: config.get("index", true),
-    rules: config.get("rules", true),
+    index: unlessOff(config, "index"),
+    rules: unlessOff(config, "rules"),
     recording: config.get("recording", "").trim(),
     binary: ownBinary(config),
   };
+}
+
+/**
+ * The user's own value and behind it what the workspace and its folder say, where they say anything. Whoever wrote a
+ * workspace may have less done, and never more, so a setting that it may have comes to the strictest of these.
+ */
+function values(config: vscode.WorkspaceConfiguration, name: string, otherwise: unknown): unknown[] {
+  const found = config.inspect<unknown>(name);
+  const own = found?.globalValue ?? found?.defaultValue ?? otherwise;
+  return [own, found?.workspaceValue, found?.workspaceFolderValue].filter((value) => value !== undefined);
+}
+
+/** A setting that is on until somebody turns it off. */
+function unlessOff(config: vscode.WorkspaceConfiguration, name: string): boolean {
+  return values(config, name, true).every((said) => said === true);
 }
 
 function positive(number: unknown): number | undefined {

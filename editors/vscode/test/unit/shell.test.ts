@@ -54,6 +54,34 @@ test("a workspace names no program, and none that lies in it is found", async ()
   delete configuration.binary;
 });
 
+test("a workspace may have less done than its user said, and never more", () => {
+  const cases: [name: "enabled" | "speculation" | "index" | "rules" | "background" | "candidates", own: unknown, workspace: unknown, folder: unknown, expected: unknown][] = [
+    ["enabled", false, true, true, false],
+    ["enabled", true, false, undefined, false],
+    ["enabled", undefined, undefined, undefined, true],
+    ["enabled", true, "no", undefined, false],
+    ["speculation", false, true, undefined, false],
+    ["speculation", true, undefined, false, false],
+    ["index", false, undefined, true, false],
+    ["rules", false, true, undefined, false],
+    ["rules", true, true, false, false],
+    ["background", "auto", "always", "always", "auto"],
+    ["background", "always", "auto", undefined, "auto"],
+    ["background", "always", undefined, undefined, "always"],
+    ["background", undefined, "always", undefined, "auto"],
+    ["candidates", 1, 3, 3, 1],
+    ["candidates", 3, 2, undefined, 2],
+    ["candidates", 9, undefined, undefined, 3],
+    ["candidates", undefined, 3, undefined, 1],
+    ["candidates", 2, -5, undefined, 1],
+  ];
+  for (const [name, globalValue, workspaceValue, workspaceFolderValue, expected] of cases) {
+    configuration[name] = { globalValue, workspaceValue, workspaceFolderValue };
+    assert.equal(settings()[name], expected, `${name}: ${globalValue}, ${workspaceValue}, ${workspaceFolderValue}`);
+    delete configuration[name];
+  }
+});
+
 test("another program of the name, or one that does not confine, confines nothing, and is said", async () => {
   using here = machine();
   const cases: [text: string, why: RegExp][] = [
