@@ -3,6 +3,7 @@
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
+use crate::protected::{self, protected};
 use crate::{
     ApprovalMode, Behaviour, Decision, Declaration, EffectKind, GateContext, GateError, Reason, Role,
     Verdict, built_in,
@@ -164,9 +165,9 @@ fn writing(tool: &str, paths: &[WorkspacePath], context: &GateContext, mode: App
         let asked = asks(tool, &path.map_or_else(|| "a file".to_owned(), ToString::to_string));
         return match protected {
             None => asked,
-            Some((path, (kind, effect, why))) => {
-                Verdict { detail: format!("{}; {path} {why}", asked.detail), ..asked }
-                    .with_effect(kind, effect)
+            Some((path, why)) => {
+                let detail = format!("{}; {path} {why}", asked.detail);
+                Verdict { detail, ..asked }.with_effect(EffectKind::Executes, format!("{path} {why}"))
             }
         };
     }
@@ -184,10 +185,8 @@ fn closed_to_writes(path: &WorkspacePath, context: &GateContext, asks_first: boo
     if let Some(rule) = context.deny.matching(path) {
         return Some(denied(path, &rule.0));
     }
-    if let Some((kind, effect, why)) = protected(path) {
-        let stops =
-            || Verdict::boundary(Reason::ProtectedPath, format!("{path} {why}")).with_effect(kind, effect);
-        return (!asks_first).then(stops);
+    if let Some(why) = protected(path) {
+        return (!asks_first).then(|| protected::verdict(path, why));
     }
     let pattern = context.deny.secret(path)?;
     Some(secret(path, pattern, EffectKind::WritesWorkspace, "writes"))
@@ -196,29 +195,6 @@ fn closed_to_writes(path: &WorkspacePath, context: &GateContext, asks_first: boo
 fn asks(tool: &str, path: &str) -> Verdict {
     Verdict::boundary(Reason::WriteToolNoAuto, format!("{tool} asks first in this mode"))
         .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"))
-}
-
-/// Folders whose files decide what other programs do. Writing below them asks first, in every mode but `yolo`.
-///
-/// Names are compared without their case. The gate judges the path that a call names; whoever follows links has to
-/// check again.
-pub const PROTECTED_FOLDERS: [&str; 2] = [GIT, HEADSTART];
-const GIT: &str = ".git";
-const HEADSTART: &str = ".headstart";
-
-/// What writing to a path that other programs trust would cause, and why it is protected.
-pub(crate) fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static str, &'static str)> {
-    // A file system that ignores case reaches the same folder by another spelling.
-    let has = |folder: &str| path.names().any(|name| name.eq_ignore_ascii_case(folder.as_bytes()));
-    if has(GIT) {
-        let effect = "git runs what its configuration and hooks name";
-        return Some((EffectKind::Executes, effect, "configures programs that git runs"));
-    }
-    has(HEADSTART).then_some((
-        EffectKind::WritesWorkspace,
-        "changes what runs without a question",
-        "sets the rules for this workspace",
-    ))
 }
 
 /// The verdict on a call in which the tool finds no path either. The tool can only answer with an error, which

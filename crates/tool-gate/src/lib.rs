@@ -92,6 +92,7 @@ mod origin;
 mod path_pattern;
 #[cfg(feature = "shell")]
 mod policy;
+mod protected;
 mod secrets;
 #[cfg(feature = "tool-servers")]
 mod server_tools;
@@ -114,12 +115,13 @@ pub use deny::{DenyRule, DenyRules};
 pub use elsewhere::{CommandRead, ElsewhereVerdict, Extent, ReadNames, UsedVariable};
 pub use environment::clean_environment;
 pub use error::GateError;
-pub use files::{Access, PROTECTED_FOLDERS};
+pub use files::Access;
 pub use gate::{DecidingPolicy, Gate, StandingConsent};
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
+pub use protected::{PROTECTED_FILES, ProtectedFiles, protected};
 pub use secrets::{SECRET_FILES, SecretFiles};
 #[cfg(feature = "tool-policies")]
 pub use tool_policy::{

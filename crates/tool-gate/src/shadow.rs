@@ -7,9 +7,9 @@ mod by_git;
 mod words;
 
 use crate::decide::secret;
-use crate::files::protected;
 use crate::needs_host;
 use crate::policy::PolicyMatch;
+use crate::protected::{self, protected};
 use crate::shell::Findings;
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 use words::Word;
@@ -107,10 +107,8 @@ fn closed_write(path: &headstart_workspace_path::WorkspacePath, context: &GateCo
         let detail = format!("the command writes what the deny rule {:?} covers", rule.0);
         return Some(Verdict::boundary(Reason::DeniedPath, detail));
     }
-    if let Some((kind, effect, why)) = protected(path) {
-        return Some(
-            Verdict::boundary(Reason::ProtectedPath, format!("{path} {why}")).with_effect(kind, effect),
-        );
+    if let Some(why) = protected(path) {
+        return Some(protected::verdict(path, why));
     }
     let pattern = context.deny.secret(path)?;
     let detail = format!("the command writes {path}, which may hold a secret, as files named {pattern:?} do");

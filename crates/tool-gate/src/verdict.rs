@@ -60,7 +60,7 @@ pub enum Reason {
     /// A file whose name says that it holds a secret ([`SECRET_FILES`](crate::SECRET_FILES)): the user is asked, and
     /// nothing ahead touches it.
     SecretPath,
-    /// A write below `.git`, where configuration and hooks name programs that run later.
+    /// A write of what other programs execute or obey ([`PROTECTED_FILES`](crate::PROTECTED_FILES)).
     ProtectedPath,
     /// A tool that the user excludes.
     #[cfg(feature = "tool-policies")]

@@ -102,6 +102,8 @@ fn closed_and_protected_files_stay_closed_and_protected() {
         ("echo x > .git/hooks/pre-commit", Reason::ProtectedPath),
         ("make; echo x > sub/.GIT/config", Reason::ProtectedPath),
         ("echo mode = 1 > .headstart/config.toml", Reason::ProtectedPath),
+        ("make; echo x >> .github/workflows/ci.yml", Reason::ProtectedPath),
+        ("echo x > Sub/Claude.md", Reason::ProtectedPath),
     ];
     for (command, reason) in cases {
         assert_eq!(said(command, &denying), (Decision::Boundary, reason), "{command}");

@@ -523,6 +523,7 @@ fn what_is_closed_is_said_before_the_mode_and_what_is_protected_in_the_question(
         (".env", Reason::DeniedPath, "deny rule"),
         (".git/config", Reason::WriteToolNoAuto, "configures programs"),
         (".headstart/config.toml", Reason::WriteToolNoAuto, "sets the rules"),
+        (".vscode/tasks.json", Reason::WriteToolNoAuto, "an editor starts"),
         ("a.txt", Reason::WriteToolNoAuto, "asks first"),
     ] {
         let args = json!({ "file_path": path, "content": "x" });
@@ -530,6 +531,33 @@ fn what_is_closed_is_said_before_the_mode_and_what_is_protected_in_the_question(
         let verdict = Gate::new().judge(call, &context);
         assert_eq!((verdict.decision, verdict.reason), (Decision::Boundary, reason), "{path}");
         assert!(verdict.detail.contains(why), "{}", verdict.detail);
+    }
+}
+
+/// What other programs execute or obey is not harmless because it lies in the workspace.
+#[test]
+fn what_other_programs_execute_or_obey_asks_in_a_mode_that_edits_and_is_read_as_ever() {
+    for path in [
+        ".vscode/tasks.json",
+        "web/.CLAUDE/settings.json",
+        ".mcp.json",
+        ".husky/pre-push",
+        "AGENTS.md",
+        "/ws/.idea/x",
+    ] {
+        for (name, args) in [
+            ("write_file", json!({ "file_path": path, "content": "x" })),
+            ("edit", json!({ "file_path": path, "old_string": "x", "new_string": "y" })),
+        ] {
+            let verdict = judge(&in_mode(ApprovalMode::AutoEdit), name, args);
+            assert_eq!(
+                (verdict.decision, verdict.reason),
+                (Decision::Boundary, Reason::ProtectedPath),
+                "{path}"
+            );
+        }
+        let verdict = judge(&in_mode(ApprovalMode::AutoEdit), "read_file", json!({ "file_path": path }));
+        assert_eq!(verdict.decision, Decision::Allow, "{path}");
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use headstart_overlay_fs::{Tree, TreeError, WorkspacePath};
-use headstart_tool_gate::PROTECTED_FOLDERS;
+use headstart_tool_gate::protected;
 
 use crate::{ToolContext, ToolError};
 
@@ -27,22 +27,19 @@ pub(crate) async fn locate_path(
     follow_links(path, context).await
 }
 
-/// As [`locate`], for a path that is written: no link may lead into a folder that the gate judges by its name.
+/// As [`locate`], for a path that is written: no link may lead to a path that the gate protects by its name.
 pub(crate) async fn locate_for_write(
     path: &str,
     context: ToolContext<'_>,
 ) -> Result<WorkspacePath, ToolError> {
     let real = locate(path, context).await?;
     let named = WorkspacePath::resolve(path, &context.gate.workspace).unwrap_or_default();
-    for folder in PROTECTED_FOLDERS {
-        let is_in =
-            |path: &WorkspacePath| path.names().any(|name| name.eq_ignore_ascii_case(folder.as_bytes()));
-        if is_in(&real) && !is_in(&named) {
-            let message = format!(
-                "{named} leads into {folder} through a symbolic link and is not written; name {real} itself"
-            );
-            return Err(ToolError::failed(message));
-        }
+    // The user was asked about the name, and not about another one to which it leads.
+    if let Some(why) = protected(&real).filter(|_| real != named) {
+        let message = format!(
+            "{named} leads through a symbolic link to {real}, which {why}, and is not written; name {real} itself"
+        );
+        return Err(ToolError::failed(message));
     }
     if real.is_root() {
         return Err(ToolError::failed(format!("{named} is the workspace itself; name a file in it")));

@@ -181,6 +181,8 @@ fn what_asks_in_every_mode_stops_the_work_as_before() {
     for (name, reason) in [
         (".git/hooks/pre-commit", Reason::ProtectedPath),
         (".headstart/config.toml", Reason::ProtectedPath),
+        (".vscode/tasks.json", Reason::ProtectedPath),
+        ("web/AGENTS.md", Reason::ProtectedPath),
         ("../outside", Reason::OutsideWorkspace),
     ] {
         let fixture = fixture([calls([write(name, "x")]), says("never")]);

@@ -8,11 +8,12 @@ use super::{
 };
 use crate::secrets::FORM_ENDINGS;
 use crate::shell::options::{Operands, Spec};
-use crate::{EffectKind, SECRET_FILES};
+use crate::{EffectKind, PROTECTED_FILES, SECRET_FILES};
 
 const PAGE: &str = include_str!("../../../../../docs/gate.md");
 const INTRODUCTION: &str = include_str!("page/introduction.md");
 const SECRETS: &str = include_str!("page/secrets.md");
+const PROTECTED: &str = include_str!("page/protected.md");
 const LANGUAGES: &str = include_str!("page/languages.md");
 const LIMITS: &str = include_str!("page/limits.md");
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gate.md");
@@ -44,9 +45,21 @@ fn secrets() -> String {
     section
 }
 
+/// The files whose writes ask in every mode but one.
+fn protected() -> String {
+    let mut section = PROTECTED.to_owned();
+    for files in &PROTECTED_FILES {
+        let names: Vec<_> = files.patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
+        let _ = writeln!(section, "- {}: {}", files.what, names.join(" "));
+    }
+    section.push('\n');
+    section
+}
+
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str(&secrets());
+    page.push_str(&protected());
     let single: Vec<&Spec> = [
         &archives::CPIO,
         &archives::TAR,
