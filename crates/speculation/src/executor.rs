@@ -125,9 +125,34 @@ pub(crate) struct CallPermit {
     attended: bool,
     /// Whether the call runs in a view.
     in_view: bool,
+    /// What the user was shown that the call changes, and agreed to.
+    shown: Option<ChangeSet>,
 }
 
+/// Begins the reason for a question that is asked a second time.
+const ASKED_AGAIN: &str = "what it changes was saved while you were asked, so it is shown again; ";
+
 impl CallPermit {
+    /// The permit for what the user was shown, and for nothing else.
+    pub(crate) fn to(self, shown: CallPreview) -> Self {
+        Self { shown: shown.changes, ..self }
+    }
+
+    /// The permit with which the user is asked a second time.
+    pub(crate) fn asked_again(mut self) -> Self {
+        if !self.verdict.detail.starts_with(ASKED_AGAIN) {
+            self.verdict.detail.insert_str(0, ASKED_AGAIN);
+        }
+        self
+    }
+
+    /// The paths at which a call would change something else than what the user was shown.
+    fn not_shown(&self, changes: &ChangeSet) -> Vec<String> {
+        let Some(shown) = &self.shown else { return Vec::new() };
+        let others = changes.changes.iter().filter(|change| !shown.changes.contains(change));
+        others.map(|change| change.path.to_string()).collect()
+    }
+
     /// Whether the call does nothing that another call could see, so that it may run beside others of its kind.
     pub(crate) fn only_reads(&self) -> bool {
         let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;

@@ -215,22 +215,36 @@ impl TurnLoop<'_> {
 }
 
 impl TurnLoop<'_> {
-    /// Asks the user about a call, unless the call could not be done anyway.
-    async fn ask_for_consent(&self, call: &ToolCall, permit: CallPermit) -> CallDecision {
-        let prepared = match self.executor.prepare(call, &permit, &self.known_file(call)).await {
-            Ok(prepared) => prepared,
-            Err(message) => return CallDecision::Refuse(message),
-        };
-        self.report_call(|| CallInput::ConsentAsked(call.id.clone()));
-        let asking = self.clock.pause_during(self.host, self.executor.ask(call, permit, prepared));
-        let answer = match self.clock_above {
-            Some(above) => above.pause_during(self.host, asking).await,
-            None => asking.await,
-        };
-        if matches!(answer, CallDecision::Refuse(_)) {
-            self.report_call(|| CallInput::Declined(call.id.clone()));
+    /// Asks the user about a call, unless the call could not be done anyway. A yes is to what they were shown: if the
+    /// call would change something else by now, because they saved a file meanwhile, they are shown that and asked again.
+    async fn ask_for_consent(&self, call: &ToolCall, mut permit: CallPermit) -> CallDecision {
+        loop {
+            let prepared = match self.executor.prepare(call, &permit, &self.known_file(call)).await {
+                Ok(prepared) => prepared,
+                Err(message) => return CallDecision::Refuse(message),
+            };
+            self.report_call(|| CallInput::ConsentAsked(call.id.clone()));
+            let asking =
+                self.clock.pause_during(self.host, self.executor.ask(call, permit, prepared.clone()));
+            let answer = match self.clock_above {
+                Some(above) => above.pause_during(self.host, asking).await,
+                None => asking.await,
+            };
+            match answer {
+                CallDecision::Run(agreed) => {
+                    match self.executor.prepare(call, &agreed, &self.known_file(call)).await {
+                        Ok(now) if now == prepared => return CallDecision::Run(agreed.to(prepared)),
+                        // The call as it is now is prepared and shown above; if it cannot be done, that is its result.
+                        _ => permit = agreed.asked_again(),
+                    }
+                }
+                CallDecision::Refuse(_) => {
+                    self.report_call(|| CallInput::Declined(call.id.clone()));
+                    return answer;
+                }
+                _ => return answer,
+            }
         }
-        answer
     }
 
     /// If the states of calls are watched, tells which policy decides about a call.

@@ -58,7 +58,8 @@ impl CallExecutor for ForegroundExecutor {
             return CallDecision::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge);
-        let permit = CallPermit { context, verdict, consented: true, attended: true, in_view: false };
+        let permit =
+            CallPermit { context, verdict, consented: true, attended: true, in_view: false, shown: None };
         let verdict = &permit.verdict;
         if verdict.decision != Decision::Boundary {
             return CallDecision::Run(CallPermit { consented: false, ..permit });
@@ -178,6 +179,10 @@ impl ForegroundExecutor {
         if changes.is_empty() || failed {
             self.known_contents.note_reads(&call.name, failed, &changes.reads);
             return Ok(outcome);
+        }
+        let not_shown = permit.not_shown(&changes);
+        if !not_shown.is_empty() {
+            return Ok(changed_meanwhile(&not_shown));
         }
         let stale = self.known_contents.changed_meanwhile(&changes);
         if !stale.is_empty() {

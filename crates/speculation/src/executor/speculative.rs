@@ -93,7 +93,14 @@ impl CallExecutor for SpeculativeExecutor {
         let reads_git = is_shell(call) && !self.view_runner.git_so_far().is_empty();
         let in_view =
             verdict.decision == Decision::Shadow || staged_read.is_some() || left_out.is_some() || reads_git;
-        CallDecision::Run(CallPermit { context, verdict, consented: false, attended: false, in_view })
+        CallDecision::Run(CallPermit {
+            context,
+            verdict,
+            consented: false,
+            attended: false,
+            in_view,
+            shown: None,
+        })
     }
 
     fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::executor::block_on;
 use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome};
-use headstart_overlay_fs::MemoryTree;
+use headstart_overlay_fs::{ChangeKind, MemoryTree};
 use headstart_speculation::{Consent, Ending, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
@@ -42,6 +42,13 @@ fn play(steps: &[(ExternalEdit, ModelEvent)]) -> (Vec<Result<(), String>>, Optio
     let fixture = Fixture::new(ApprovalMode::AutoEdit, answers);
     fixture.host.consents.lock().unwrap().extend([const { Consent::Run }; 9]);
     fixture.tree.write(&path("a.txt"), "one\n");
+    play_in(&fixture, steps)
+}
+
+fn play_in(
+    fixture: &Fixture,
+    steps: &[(ExternalEdit, ModelEvent)],
+) -> (Vec<Result<(), String>>, Option<String>) {
     let meanwhile = steps.iter().map(|(meanwhile, _)| *meanwhile).collect();
     let model = InterferingModel {
         script: Arc::clone(&fixture.model),
@@ -152,4 +159,49 @@ fn a_turn_does_not_stand_in_its_own_way() {
         (vec![Ok(())], Some("two\n")),
         "in an empty file nothing is lost"
     );
+}
+
+/// What the user saves while the diff of a call stands in the question is not what they said yes to.
+#[test]
+fn a_yes_is_to_what_was_shown_and_a_file_saved_meanwhile_is_shown_again() {
+    let asked = |steps: &[ModelEvent], content: &str, saves: &[&'static str]| {
+        let answers = steps.iter().map(|step| calls([step.clone()])).chain([says("Done.")]);
+        let fixture = Fixture::new(ApprovalMode::Default, answers);
+        fixture.host.consents.lock().unwrap().extend([const { Consent::Run }; 9]);
+        fixture.tree.write(&path("a.txt"), content);
+        let saves = saves.iter().map(|text| (Arc::clone(&fixture.tree), "a.txt", *text));
+        fixture.host.saves.lock().unwrap().extend(saves);
+        let steps: Vec<_> = steps.iter().map(|step| (None, step.clone())).collect();
+        let (results, content) = play_in(&fixture, &steps);
+        let shown = fixture.host.prepared.lock().unwrap().iter().map(text_of).collect::<Vec<_>>();
+        (results, content.unwrap(), shown)
+    };
+    // Nobody saves anything: one question, one diff.
+    let (results, content, shown) = asked(&[edit("one", "two")], "one\n", &[]);
+    assert_eq!((results, content.as_str()), (vec![Ok(())], "two\n"));
+    assert_eq!(shown, ["two\n"]);
+    // They save another part of the file, twice: each time they see what the edit makes of it.
+    let saves = ["one\nmine\n", "one\nmine\nand more\n"];
+    let (results, content, shown) = asked(&[edit("one", "two")], "one\n", &saves);
+    assert_eq!((results, content.as_str()), (vec![Ok(())], "two\nmine\nand more\n"));
+    assert_eq!(shown, ["two\n", "two\nmine\n", "two\nmine\nand more\n"]);
+    // They save what the edit is about, or what a new content would replace: the call cannot be done any more.
+    let (results, content, shown) = asked(&[edit("one", "two")], "one\n", &["mine\n"]);
+    assert!(results[0].is_err() && content == "mine\n" && shown.len() == 1, "{results:?} {content}");
+    for before in ["", "two\n"] {
+        let (results, content, shown) = asked(&[write("a.txt", "two\n")], before, &["mine\n"]);
+        assert_eq!((results, content.as_str(), shown.len()), (vec![unseen()], "mine\n", 1), "{before:?}");
+    }
+    let saves = ["one\nmine\n"];
+    let (results, content, _) = asked(&[read("a.txt"), write("a.txt", "two\n")], "one\n", &saves);
+    assert!(results[0].is_ok() && results[1].is_err() && content == "one\nmine\n", "{results:?} {content}");
+}
+
+fn text_of(shown: &headstart_speculation::CallPreview) -> String {
+    let changes = shown.changes.iter().flat_map(|changes| &changes.changes);
+    let texts = changes.filter_map(|change| match &change.kind {
+        ChangeKind::Write { content, .. } => String::from_utf8(content.to_vec()).ok(),
+        _ => None,
+    });
+    texts.collect()
 }

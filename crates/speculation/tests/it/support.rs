@@ -146,6 +146,8 @@ pub(crate) struct TestHost {
     pub(crate) asking_takes_ms: AtomicU64,
     /// What was known of the calls that the host was asked about.
     pub(crate) prepared: Mutex<Vec<CallPreview>>,
+    /// What somebody saves while the user thinks: one file for each question.
+    pub(crate) saves: Mutex<VecDeque<(Arc<MemoryTree>, &'static str, &'static str)>>,
 }
 
 impl TestHost {
@@ -169,6 +171,7 @@ impl TestHost {
             confines_nothing: AtomicBool::new(false),
             asking_takes_ms: AtomicU64::new(0),
             prepared: Mutex::default(),
+            saves: Mutex::default(),
         })
     }
 
@@ -253,6 +256,9 @@ impl Host for TestHost {
 
     async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
         self.asked.lock().unwrap().push(call.clone());
+        if let Some((tree, name, content)) = self.saves.lock().unwrap().pop_front() {
+            tree.write(&path(name), content);
+        }
         self.clock_ms.fetch_add(self.asking_takes_ms.load(Ordering::SeqCst), Ordering::SeqCst);
         self.consents.lock().unwrap().pop_front().unwrap_or(Consent::Stop)
     }
