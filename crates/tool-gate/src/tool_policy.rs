@@ -18,7 +18,7 @@ pub use self::session::SessionRule;
 use crate::path_pattern::PathPattern;
 #[cfg(feature = "shell")]
 use crate::shell::simple_commands;
-use crate::{Declaration, PolicyOrigin};
+use crate::{Declaration, PolicyOrigin, Role, built_in};
 
 /// The most rules of one origin.
 const MAX_RULES: usize = 256;
@@ -64,7 +64,7 @@ pub struct ToolRule {
     /// The tool's name; `*` stands for any text.
     pub tool: String,
     /// Arguments by name, each with a pattern that it must match: for `path` a glob of workspace paths, for `command`
-    /// the words of a simple command, for any other a text in which `*` stands for any text.
+    /// the words of a simple command, for `directory` the folder in which it runs (`.` for the workspace), for any other a text in which `*` stands for any text.
     #[serde(default)]
     pub when: BTreeMap<String, String>,
     /// What becomes of such calls.
@@ -103,6 +103,8 @@ struct Layer {
 struct Rule {
     tool: Pattern,
     command: Option<Words>,
+    /// The folder in which a command runs.
+    folder: Option<Pattern>,
     path: Option<PathPattern>,
     others: Vec<(String, Pattern)>,
     policy: ToolPolicy,
@@ -189,6 +191,7 @@ impl Rule {
         let mut rule = Self {
             tool: Pattern::new(tool),
             command: None,
+            folder: None,
             path: None,
             others: Vec::new(),
             policy: source.policy,
@@ -197,6 +200,9 @@ impl Rule {
         for (argument, pattern) in &source.when {
             match argument.as_str() {
                 "command" | "cmd" if is_shell => rule.command = Some(Words::new(pattern)?),
+                _ if is_shell && built_in::SHELL.takes(Role::Folder, argument) => {
+                    rule.folder = Some(Pattern::new(pattern));
+                }
                 "path" | "file_path" | "filePath" | "absolute_path" | "dir_path" => {
                     let path = PathPattern::new(pattern.trim_start_matches("./"));
                     rule.path = Some(path.map_err(|error| format!("{argument}: {pattern:?}: {error}"))?);

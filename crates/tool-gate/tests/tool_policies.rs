@@ -462,13 +462,14 @@ fn offered(name: &str, args: &Map<String, Value>, context: &GateContext) -> Opti
 fn what_is_offered_for_the_rest_of_a_session() {
     let context = context(ToolTable::default(), ToolTable::default());
     let commands = [
-        ("cargo test --workspace", Some("`cargo test *`")),
-        ("cargo test parser -- --nocapture", Some("`cargo test *`")),
+        ("cargo test --workspace", Some("`cargo test --workspace`")),
+        ("cargo test parser -- --nocapture", Some("`cargo test parser -- --nocapture`")),
         ("cargo install ripgrep", None),
-        ("npm run build", Some("`npm run build *`")),
+        ("npm run build", Some("`npm run build`")),
         ("npm install left-pad", None),
-        ("make all", Some("`make all *`")),
-        ("pytest -q tests", Some("`pytest *`")),
+        ("make all", Some("`make all`")),
+        ("make", Some("`make`")),
+        ("pytest -q tests", Some("`pytest -q tests`")),
         ("touch made.txt", Some("`touch made.txt`")),
         ("touch made.txt && rm -rf src", None),
         ("cargo test | tee log", None),
@@ -488,6 +489,29 @@ fn what_is_offered_for_the_rest_of_a_session() {
         ("touch ../made.txt", None),
         ("make --directory=/etc", None),
         ("git push", None),
+        // Programs that run what they are given, whatever they are.
+        ("busybox sh run", None),
+        ("Rscript run.R", None),
+        ("npx thing", None),
+        ("xargs touch", None),
+        ("tox", None),
+        // Options and variables that give a program something to run, or another place.
+        ("make --eval=all:x", None),
+        ("make -f other.mk", None),
+        ("make -C sub", None),
+        ("make --directory sub", None),
+        ("make CC=sub/cc", None),
+        ("make SHELL=sub/sh", None),
+        ("cargo test --config build.rustc-wrapper=sub/x", None),
+        ("cargo test -Zscript", None),
+        ("cargo +nightly test", None),
+        ("cargo test --manifest-path sub/Cargo.toml", None),
+        ("go test -exec sub/x", None),
+        ("go build -toolexec sub/x", None),
+        ("npm test --script-shell sub/sh", None),
+        ("pytest -c sub/other.ini", None),
+        ("ctest -S sub/x.cmake --script x", None),
+        ("cc @options", None),
     ];
     for (command, expected) in commands {
         let rule = offered("shell", &args(&json!({ "command": command })), &context);
@@ -499,6 +523,8 @@ fn what_is_offered_for_the_rest_of_a_session() {
         ("src/[a].rs", None),
         (".git/config", None),
         (".env", None),
+        (".vscode/tasks.json", None),
+        ("docs/AGENTS.md", None),
         ("../a.rs", None),
     ];
     for (path, expected) in edits {
@@ -522,25 +548,50 @@ fn a_yes_for_the_session_counts_for_such_calls_in_turns_alone() {
     };
     let tests = yes(&plain, "shell", &shell("cargo test a"));
     for (command, expected) in [
-        ("cargo test", "runs"),
-        ("cargo test b -- c", "runs"),
-        ("cargo test && cargo test b", "runs"),
-        ("cargo test; rm -rf src", "asks"),
+        ("cargo test a", "runs"),
+        ("cargo test 'a' && cargo test a", "runs"),
+        ("cargo test", "asks"),
+        ("cargo test a b", "asks"),
+        ("cargo test a --config build.rustc-wrapper=x", "asks"),
+        ("cd sub && cargo test a", "asks"),
+        ("X=1 cargo test a", "asks"),
+        ("cargo test a; rm -rf src", "asks"),
         ("cargo run", "asks"),
         ("cargo test $(rm -rf src)", "asks"),
-        ("cargo test > a", "asks"),
+        ("cargo test a > b", "asks"),
     ] {
         assert_eq!(in_turn("shell", &shell(command), &tests), expected, "{command}");
         let args = shell(command);
         let call = CallRef { name: "shell", args: &args };
         assert_eq!(Gate::new().judge_ahead(call, &tests), Gate::new().judge_ahead(call, &plain), "{command}");
     }
+    // The words count in the folder for which they were agreed to, however it is spelled.
+    let make = |folder: &str| args(&json!({ "command": "make all", "directory": folder }));
+    let here = yes(&plain, "shell", &shell("make all"));
+    let below = yes(&plain, "shell", &make("web/app"));
+    for (folder, at_top, in_folder) in [
+        (".", "runs", "asks"),
+        ("/w", "runs", "asks"),
+        ("web/app", "asks", "runs"),
+        ("./web/../web/app/", "asks", "runs"),
+        ("web", "asks", "asks"),
+        ("web/app/deep", "asks", "asks"),
+        ("vendor/web/app", "asks", "asks"),
+    ] {
+        let asked = make(folder);
+        let said = (in_turn("shell", &asked, &here), in_turn("shell", &asked, &below));
+        assert_eq!(said, (at_top, in_folder), "{folder}");
+    }
+    assert_eq!(offered("shell", &make("web/app"), &plain).unwrap().to_string(), "`make all` in web/app/");
+    assert_eq!(offered("shell", &make("../other"), &plain), None);
     let edits = yes(&plain, "edit", &edit("src/a.rs"));
     for (name, path, expected) in [
         ("edit", "src/deep/b.rs", "runs"),
         ("write_file", "src/b.rs", "runs"),
         ("edit", "b.rs", "asks"),
         ("edit", "src/.env", "asks"),
+        ("edit", "src/.vscode/tasks.json", "asks"),
+        ("write_file", "src/CLAUDE.md", "asks"),
         ("edit", "src/../b.rs", "asks"),
     ] {
         let args =

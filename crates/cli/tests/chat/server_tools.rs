@@ -124,7 +124,7 @@ fn orders_of_a_server_are_asked_about_like_any_call() {
     let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "default"];
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 100, 60);
     chat.send("begin\r");
-    chat.answer_to("[a]lways `make all *`", "a");
+    chat.answer_to("[a]lways `make all`", "a");
     let touching = "command: touch owned.txt";
     for (question, count) in [(touching, 1), ("sets the rules for this workspace", 1), (touching, 2)] {
         chat.wait_until(question, |screen| {
@@ -143,7 +143,7 @@ fn orders_of_a_server_are_asked_about_like_any_call() {
     assert_eq!(log(&chat.project).matches("tools/call").count(), 2);
     assert_eq!((chat.read("owned.txt"), chat.read(".headstart/config.toml")), (None, None));
     chat.send("/permissions\r");
-    chat.wait_for("1  `make all *`\n");
+    chat.wait_for("1  `make all`\n");
     assert_eq!(chat.count("\n2  "), 0, "{}", chat.contents());
     // The model reads the orders as results of its calls, and nowhere else.
     let last = server.requests().pop().unwrap().json();

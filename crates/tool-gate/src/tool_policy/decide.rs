@@ -199,7 +199,12 @@ impl Rule {
             Some(Value::String(text)) => pattern.fits(text.as_bytes()),
             Some(other) => pattern.fits(other.to_string().as_bytes()),
         });
+        let folder = self.folder.as_ref().is_none_or(|pattern| match folder_of(call, context) {
+            Ok(folder) => pattern.fits(folder.to_string().as_bytes()),
+            Err(()) => strict,
+        });
         others
+            && folder
             && self.path.as_ref().is_none_or(|pattern| match path_of(call.name, call.args, context) {
                 Ok(Some(path)) if strict => {
                     pattern.covers(path.as_bytes(), folded(path.as_bytes()).as_bytes())
@@ -214,6 +219,13 @@ impl Rule {
         let Some(words) = &self.command else { return true };
         words.fit(command) || self.policy != ToolPolicy::Automatic && words.may_fit(command)
     }
+}
+
+/// The folder in which a command would run.
+pub(super) fn folder_of(call: CallRef<'_>, context: &GateContext) -> Result<WorkspacePath, ()> {
+    let declared = context.declaration(call.name).or_else(|| Declaration::of_ours(call.name)).ok_or(())?;
+    let named = declared.text_of(Role::Folder, call.args).map_err(|_| ())?;
+    named.map_or(Ok(WorkspacePath::root()), |named| context.resolve(named).map_err(|_| ()))
 }
 
 /// The path that a call is about.

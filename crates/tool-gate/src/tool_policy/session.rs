@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::decide::path_of;
+use super::decide::{folder_of, path_of};
 use super::{Layer, ToolPolicy, ToolRule, ToolTable, simple_commands};
 use crate::{
     ApprovalMode, Behaviour, CallRef, Decision, Declaration, EffectKind, Gate, GateContext, PolicyOrigin,
-    Reason, Verdict, built_in,
+    Reason, Role, Verdict, built_in,
 };
 
-/// Programs of which one word says what they do. After `run` the next word counts too.
+/// Tools that build and test, with what they do to the project alone. Their other sub-commands fetch and run anything.
 const SUBCOMMANDS: [(&str, &[&str]); 8] = [
     ("cargo", &["bench", "build", "check", "clippy", "doc", "fmt", "nextest", "test"]),
     ("go", &["build", "fmt", "test", "vet"]),
@@ -21,17 +21,36 @@ const SUBCOMMANDS: [(&str, &[&str]); 8] = [
     ("dotnet", &["build", "test"]),
 ];
 
-/// Programs that do one thing, whatever words they are given.
-const WHOLE: [&str; 3] = ["pytest", "ctest", "jest"];
+/// Programs that run whatever they are given, as words, as a text or in a file, that reach other machines, or that
+/// delete irrecoverably. They are asked about each time.
+const NEVER: &str = ". act alias ansible ansible-playbook apt apt-get ash at awk bash batch brew builtin bun bundle bunx \
+    busybox chmod chown chroot cmd command composer conda coproc corepack crontab csh curl dash dd deno \
+    direnv doas docker ed elixir emacs entr env erl eval ex exec expect find fish flock ftp gawk gdb gem \
+    gh git glab groovy helm hg iex ionice ipython irb java jj julia kill ksh kubectl launchctl lldb \
+    ltrace lua luajit m4 mawk mise mksh mv mysql nawk nc ncat newgrp nice nix nix-build nix-shell node \
+    nohup nox npx nsenter nu nvim osascript parallel pdm perl php pip pipx pixi pkexec pkill pnpx podman \
+    poetry powershell psql pwsh pypy python r rm rmdir rscript rsync ruby runghc runuser rye scala scp \
+    screen script sed service setsid sftp sg sh socat source sqlite ssh stdbuf strace su sudo svn \
+    systemctl systemd-run tar taskset tclsh tcsh telnet terraform time timeout tmux tox toybox trap \
+    ts-node tsx unshare uv uvx valgrind vi vim watch wget xargs xonsh zip zsh";
 
-/// Programs that can run any other, or that delete irrecoverably, are asked about each time.
-const NEVER: [&str; 53] = [
-    "apt", "apt-get", "brew", "bundle", "bunx", "composer", "conda", "gem", "pip", "poetry", "uv", "awk",
-    "bash", "bun", "chmod", "chown", "curl", "dash", "dd", "deno", "docker", "doas", "env", "eval", "exec",
-    "find", "fish", "git", "kill", "ksh", "lua", "mv", "nc", "nice", "node", "nohup", "npx", "perl", "php",
-    "pkill", "python", "rm", "rmdir", "rsync", "ruby", "sed", "sh", "ssh", "sudo", "timeout", "wget",
-    "xargs", "zsh",
-];
+/// What the name of an option contains that gives a program something to run, or another place, file or setting to work
+/// from: `--eval`, `--config build.rustc-wrapper=x`, `--script-shell`, `-C`.
+const STEERING: &str = "config eval exec command cmd script shell require import load plugin wrapper runner rsh preprocessor \
+    init rcfile profile-file makefile manifest directory chdir cwd prefix workdir project-dir root env \
+    define setting toolchain linker node-options flags";
+
+/// Whether a word hands a program something to run: an option by its name, a single letter that does so in some program
+/// (`-c`, `-e`, `-f`, `-C`), or a variable (`CC=./x`).
+fn steers(word: &str) -> bool {
+    let Some(option) = word.strip_prefix('-') else {
+        return word.contains('=') || word.starts_with(['@', '+']);
+    };
+    let name = option.trim_start_matches('-').split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let is_long = option.starts_with('-') && !name.is_empty();
+    STEERING.split(' ').any(|part| name.contains(part))
+        || !is_long && option.chars().next().is_some_and(|letter| "cCeEfFIoXxZ".contains(letter))
+}
 
 /// A yes for the rest of a session, for calls like the one that was asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +60,7 @@ pub struct SessionRule {
 }
 
 impl fmt::Display for SessionRule {
-    /// Shows what it lets run: `cargo test *`, or `edits in src/`.
+    /// Shows what it lets run: `` `cargo test` ``, `` `make` in web/ ``, or `edits in src/`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
     }
@@ -50,12 +69,12 @@ impl fmt::Display for SessionRule {
 impl SessionRule {
     /// The rule to offer with the question about a call of a turn; `None` if such calls are asked about each time.
     ///
-    /// Offered are edits in a folder, if only the mode asks; and a single command with nothing around it: either the
-    /// program and subcommand of a build tool, or exactly these words. Never offered is what opens a connection,
-    /// reads or writes outside the workspace, is closed by a rule, or runs whatever it is given.
+    /// Offered are edits in a folder, if only the mode asks; and a single command with nothing around it: exactly these
+    /// words, in this folder. Never offered is what opens a connection, reads or writes outside the workspace, is
+    /// closed by a rule, is executed or obeyed by other programs, or runs whatever it is given.
     pub fn of(call: CallRef<'_>, verdict: &Verdict, context: &GateContext) -> Option<Self> {
         if Declaration::is_shell(call.name) {
-            Self::of_command(call, verdict)
+            Self::of_command(call, verdict, context)
         } else {
             Self::of_edit(call, verdict, context)
         }
@@ -91,7 +110,7 @@ impl SessionRule {
         Some(Self { words: format!("edits in {place}"), rules: names.into_iter().map(rule).collect() })
     }
 
-    fn of_command(call: CallRef<'_>, verdict: &Verdict) -> Option<Self> {
+    fn of_command(call: CallRef<'_>, verdict: &Verdict, context: &GateContext) -> Option<Self> {
         let asks_the_mode =
             matches!(verdict.reason, Reason::Writes | Reason::Executes | Reason::NotUnderstood);
         let stays = |kind| {
@@ -109,10 +128,8 @@ impl SessionRule {
         {
             return None;
         }
-        if call.args.get("directory").is_some_and(|directory| directory.as_str() != Some(".")) {
-            return None;
-        }
-        let line = call.args.get("command")?.as_str()?;
+        let folder = folder_of(call, context).ok()?.to_string();
+        let line = built_in::SHELL.text_of(Role::Command, call.args).ok()??;
         let commands = simple_commands(line)?;
         let [command] = commands.as_slice() else { return None };
         let words: Option<Vec<&str>> = command.iter().map(|word| std::str::from_utf8(word).ok()).collect();
@@ -126,40 +143,33 @@ impl SessionRule {
             word.split(['=', ':', ','])
                 .any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
         };
-        if !words.iter().all(is_plain) || words.iter().any(leads_out) {
+        if !words.iter().chain([&&*folder]).all(is_plain) || words.iter().any(leads_out) {
             return None;
         }
         let (program, rest) = words.split_first()?;
         let base = program.rsplit('/').next().unwrap_or_default();
         let name = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        if NEVER.contains(&name) || base != *program {
+        if NEVER.split(' ').any(|never| never.eq_ignore_ascii_case(name)) || base != *program {
             return None;
         }
-        let first = rest.first().copied();
-        let is_in_table = SUBCOMMANDS.iter().any(|(known, _)| known == program);
-        let is_known = SUBCOMMANDS.iter().any(|(known, subcommands)| {
-            known == program
-                && first.is_some_and(|first| subcommands.is_empty() || subcommands.contains(&first))
-        });
-        // Other subcommands of such a program may fetch and run anything.
-        if is_in_table && !is_known {
+        if rest.iter().any(|word| steers(word)) {
             return None;
         }
-        let pattern = match (first, rest.get(1)) {
-            _ if WHOLE.contains(program) => format!("{program} *"),
-            (Some("run"), Some(script)) if is_known && !script.starts_with('-') => {
-                format!("{program} run {script} *")
-            }
-            (Some("run"), _) => words.join(" "),
-            (Some(first), _) if is_known && !first.starts_with('-') => format!("{program} {first} *"),
-            _ => words.join(" "),
+        let known = SUBCOMMANDS.iter().find(|(known, _)| known == program);
+        let fits = |subcommands: &[&str]| {
+            subcommands.is_empty() || rest.first().is_some_and(|first| subcommands.contains(first))
         };
+        if known.is_some_and(|(_, subcommands)| !fits(subcommands)) {
+            return None;
+        }
+        let words = words.join(" ");
+        let place = if folder == "." { String::new() } else { format!(" in {folder}/") };
         let rule = ToolRule {
             tool: built_in::SHELL.name.to_string(),
-            when: [("command".to_owned(), pattern.clone())].into(),
+            when: [("command".to_owned(), words.clone()), ("directory".to_owned(), folder)].into(),
             policy: ToolPolicy::Automatic,
         };
-        Some(Self { words: format!("`{pattern}`"), rules: vec![rule] })
+        Some(Self { words: format!("`{words}`{place}"), rules: vec![rule] })
     }
 }
 

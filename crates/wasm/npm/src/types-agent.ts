@@ -235,7 +235,7 @@ export type ViewQuestion = { id: string } & (
       /** What the call would change, if it is an edit. */
       diff?: string;
       /**
-       * What the answer `always` would allow until the conversation ends: `` `cargo test *` ``, `edits in src/`. None
+       * What the answer `always` would allow until the conversation ends: `` `cargo test` ``, `edits in src/`. None
        * if such calls are asked about each time.
        */
       always?: string;
