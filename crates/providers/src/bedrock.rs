@@ -32,12 +32,7 @@ pub struct Options {
 
 /// The part behind the base URL in a request to this model, whose name may be an ARN.
 pub(crate) fn path(model: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    let name: Vec<_> = model.bytes().map(encode).collect();
-    format!("/model/{}/converse-stream", name.concat())
+    format!("/model/{}/converse-stream", crate::wire::encoded(model))
 }
 
 #[cfg(test)]

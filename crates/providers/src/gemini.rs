@@ -27,6 +27,7 @@ pub(crate) use read::read;
 pub use read::read_cache;
 
 use crate::parameter::Parameter;
+use crate::wire::encoded;
 use headstart_forked_query::ModelRequest;
 
 /// Identifies what this format wrote into a conversation.
@@ -128,6 +129,16 @@ impl CachedPrefix {
 
 /// The longest lifetime that is requested for a cache.
 pub(crate) const LONGEST_CACHE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The part behind the base URL in a request to this model. Its name may say its kind (`tunedModels/mine`), and nothing
+/// else in it is a step of the path.
+pub(crate) fn path(model: &str) -> String {
+    let is_name = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('/');
+    match model.split_once('/').filter(|(kind, name)| is_name(kind) && is_name(name)) {
+        Some((kind, name)) => format!("/{}/{}:streamGenerateContent", encoded(kind), encoded(name)),
+        None => format!("/models/{}:streamGenerateContent", encoded(model)),
+    }
+}
 
 #[cfg(test)]
 mod tests;

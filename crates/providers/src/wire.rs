@@ -102,8 +102,7 @@ impl Wire {
         match self {
             Self::Chat(_) => "/chat/completions".into(),
             Self::Anthropic(_) => "/v1/messages".into(),
-            Self::Gemini(_) if model.contains('/') => format!("/{model}:streamGenerateContent"),
-            Self::Gemini(_) => format!("/models/{model}:streamGenerateContent"),
+            Self::Gemini(_) => gemini::path(model),
             Self::Responses(_) => "/responses".into(),
             Self::Ollama(_) => "/api/chat".into(),
             #[cfg(feature = "bedrock")]
@@ -244,6 +243,17 @@ impl EventReader {
             Self::Bedrock => bedrock::read(event, answer),
         }
     }
+}
+
+/// A name as one step of the path of a URL, whatever it contains.
+pub(crate) fn encoded(name: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    // A URL takes such a step for one back even if it is encoded, so what is sent is the name of no model.
+    let name = if matches!(name, "." | "..") { name.replace('.', "%2E") } else { name.to_owned() };
+    name.bytes().map(encode).collect()
 }
 
 #[cfg(test)]

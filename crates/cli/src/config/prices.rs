@@ -79,6 +79,7 @@ impl Config {
             return price == Price::default();
         }
         match spec {
+            ModelSpec::Remote { name, .. } if runs_in_cloud(name) => false,
             ModelSpec::Replay(_) | ModelSpec::Demo | ModelSpec::Remote { provider: Provider::Ollama, .. } => {
                 true
             }
@@ -173,6 +174,12 @@ fn is_served_elsewhere(name: &str) -> bool {
 /// The name without the providers that a gateway puts before it (`openrouter/anthropic/claude-sonnet-5`).
 fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Whether a local server passes a model of this name on to its maker's machines, as Ollama does with `gpt-oss:120b-cloud`.
+fn runs_in_cloud(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with("-cloud") || name.ends_with(":cloud")
 }
 
 /// Whether an address is the loopback interface, where nobody charges for what runs.
@@ -278,6 +285,10 @@ mod tests {
             ("openai:m", None, false),
             ("anthropic:m", None, false),
             ("openai:m", Some("http://localhost:8000/v1"), true),
+            ("openai:m:120b-cloud", Some("http://localhost:11434/v1"), false),
+            ("ollama:m:120b-cloud", None, false),
+            ("ollama:m:Cloud", None, false),
+            ("ollama:cloudy:8b", None, true),
             ("openai:m", Some("http://127.0.0.1:8000/v1"), true),
             ("openai:m", Some("http://127.9.9.9"), true),
             ("openai:m", Some("http://[::1]:1/v1"), true),

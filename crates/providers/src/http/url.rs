@@ -159,6 +159,33 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_a_model_stays_in_its_place() {
+        let base = Url::parse("https://host/users/base").unwrap();
+        let path = |provider: &Provider, model: &str| {
+            let url = request_url(&base, provider, model);
+            assert_eq!(url.host_str(), Some("host"), "{model}");
+            url.path().to_owned()
+        };
+        let gemini = Provider::gemini();
+        for (model, expected) in [
+            ("gemini-2.5-pro", "models/gemini-2.5-pro"),
+            ("models/gemini-2.5-pro", "models/gemini-2.5-pro"),
+            ("tunedModels/mine", "tunedModels/mine"),
+            ("x/../../v0/other", "models/x%2F..%2F..%2Fv0%2Fother"),
+            ("../x", "models/..%2Fx"),
+            ("..", "models/%252E%252E"),
+            ("x/..", "models/x%2F.."),
+            ("a/b/c", "models/a%2Fb%2Fc"),
+            ("a?key=b#c", "models/a%3Fkey%3Db%23c"),
+            ("a%2f..", "models/a%252f.."),
+            ("a\\..\\b", "models/a%5C..%5Cb"),
+        ] {
+            let expected = format!("/users/base/{expected}:streamGenerateContent");
+            assert_eq!(path(&gemini, model), expected, "{model}");
+        }
+    }
+
+    #[test]
     fn loopback_is_this_machine() {
         let cases = [
             ("http://localhost/", true),
