@@ -4,6 +4,7 @@ use crate::config::{Config, Flags};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output::Output;
+use crate::project_models;
 use crate::store::Store;
 
 /// What every command is given: its output, its environment, and the state folder.
@@ -20,8 +21,16 @@ impl Context {
         Store::locate(self.state_dir.as_deref(), &self.environment)
     }
 
-    /// The configuration for a workspace, with the flags applied.
+    /// The configuration for a workspace, with the flags applied. A project's model is in it if its user agreed to it.
     pub(crate) fn config(&self, flags: &Flags, workspace: &Path) -> Result<Config, CliError> {
-        Config::load(&self.environment, flags, workspace)
+        let config = Config::load(&self.environment, flags, workspace)?;
+        Ok(project_models::settled(config, self, workspace))
+    }
+
+    /// As [`config`](Self::config), where somebody sits at a terminal and can be asked about the project's model.
+    pub(crate) fn config_asking(&self, flags: &Flags, workspace: &Path) -> Result<Config, CliError> {
+        let config = Config::load(&self.environment, flags, workspace)?;
+        project_models::ask(&config, self, workspace)?;
+        Ok(project_models::settled(config, self, workspace))
     }
 }

@@ -115,6 +115,7 @@ mod models;
 mod output;
 mod parts;
 mod program;
+mod project_models;
 mod remote;
 mod repository;
 mod rules;

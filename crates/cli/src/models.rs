@@ -23,6 +23,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 use crate::output;
+use crate::project_models;
 use crate::secrets;
 use recording::{RecordingFile, RecordingPath};
 use request_queue::{QueuedModel, RequestQueue};
@@ -58,6 +59,9 @@ impl Models {
         let Some(main_spec) = &config.model else {
             return Err(CliError::NoModel { user_file: config::user_file(environment) });
         };
+        if let Some(models) = &config.project_models {
+            output::note(&project_models::note(models));
+        }
         let place = record.map(RecordingPath::find).transpose()?;
         let is_recording = |spec: &ModelSpec| matches!(spec, ModelSpec::Replay(_) | ModelSpec::Demo);
         #[expect(clippy::float_cmp, reason = "1 is what it is where nobody says anything")]

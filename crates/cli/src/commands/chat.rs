@@ -26,7 +26,8 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
         return Box::pin(with_recording(args, nearest, context)).await;
     }
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let mut config = context.config(&flags, Path::new(&workspace))?;
+    let configured = if is_attended(context) { Context::config_asking } else { Context::config };
+    let mut config = configured(context, &flags, Path::new(&workspace))?;
     if config.model.is_none() {
         let seen = DetectedModels::detect(&context.environment).await;
         let chosen =

@@ -269,6 +269,13 @@ fn answer(one: &ToolServerArgs, context: &Context, yes: bool) -> Result<ExitStat
         return Err(CliError::Unavailable(why));
     }
     let mut approvals = Approvals::of(&here.workspace, Some(context.store()?.state_folder()));
+    if yes && approvals.counts_once(&asked) {
+        let why = format!(
+            "{} may run any of this project's files, which are too many to compare later, so a yes is not kept; a chat asks each time",
+            one.name
+        );
+        return Err(CliError::Unavailable(why));
+    }
     approvals.keep(&asked, yes)?;
     let does = if yes { "starts in this workspace from now on" } else { "does not start" };
     output::note(&format!("{}: {} {does}", one.name, asked.target()));

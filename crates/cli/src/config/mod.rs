@@ -2,7 +2,7 @@
 //! overriding the one before it.
 //!
 //! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds deny
-//! rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose
+//! rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may propose
 //! another model of the provider that the user has chosen. A line that would do more is an error.
 
 mod budget;
@@ -20,6 +20,7 @@ mod requests;
 mod screen;
 mod shadow;
 mod source;
+mod steering_variables;
 mod tool_servers;
 mod tools;
 mod web;
@@ -41,6 +42,7 @@ pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};
 pub(crate) use self::per_model::SettingsByModel;
+pub(crate) use self::project::ProjectModels;
 pub(crate) use self::requests::Requests;
 pub(crate) use self::screen::{ScreenConfig, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, ShadowConfig};
@@ -84,6 +86,8 @@ pub(crate) struct Config {
     pub(crate) model: Option<ModelSpec>,
     /// The model of every background task; `None`: the same as `model`.
     pub(crate) fast_model: Option<ModelSpec>,
+    /// The models that the project's file chooses in place of the user's.
+    pub(crate) project_models: Option<ProjectModels>,
     /// The address of `model`'s server, which also serves `fast_model` if it has the same provider.
     pub(crate) base_url: Option<String>,
     pub(crate) mode: ApprovalMode,
@@ -260,6 +264,7 @@ impl Default for Config {
         Self {
             model: None,
             fast_model: None,
+            project_models: None,
             base_url: None,
             mode: ApprovalMode::Default,
             deny: Vec::new(),

@@ -9,6 +9,14 @@ use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
+/// The models that a project's file chooses, and those that the user has without it: the conversation's, and that of
+/// background work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProjectModels {
+    pub(crate) chosen: (Option<ModelSpec>, Option<ModelSpec>),
+    pub(crate) users: (Option<ModelSpec>, Option<ModelSpec>),
+}
+
 /// Applies the project's file to the user's configuration, as far as a project may change it.
 ///
 /// `nearest` is what flags and environment say. A field that they set is not checked in the project's file, because the
@@ -21,6 +29,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         let problem = "a project cannot say how your provider is asked; set it in your own file";
         return Err(source.refuse(value.line, field.name(), problem));
     }
+    let users = (config.model.clone(), config.fast_model.clone());
     if let (Some(spec), None) = (file.model()?, &nearest.model) {
         config.model = Some(same_provider(source, "model", spec, config.model.as_ref())?);
     }
@@ -28,6 +37,8 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         let users = config.fast_model.as_ref().or(nearest.model.as_ref()).or(config.model.as_ref());
         config.fast_model = Some(same_provider(source, "fast_model", spec, users)?);
     }
+    let chosen = (config.model.clone(), config.fast_model.clone());
+    config.project_models = (chosen != users).then(|| ProjectModels { chosen, users });
     if let (Some(mode), None) = (file.mode()?, nearest.mode) {
         config.mode = lowered_mode(source, &mode, config.mode)?;
     }

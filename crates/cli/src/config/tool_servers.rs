@@ -16,6 +16,7 @@ use toml::Spanned;
 use url::{Host, Url};
 
 use super::source::Source;
+use super::steering_variables;
 use crate::declarations::declarations;
 use crate::error::CliError;
 use crate::secrets;
@@ -203,6 +204,11 @@ fn server(
         ));
     }
     let env = settings.env.iter().map(|(key, value)| {
+        if origin == PolicyOrigin::Project && steering_variables::steers(key) {
+            let problem = "a project cannot set a variable that decides what a program loads or runs; \
+                           name the server in your own file if it needs one";
+            return Err(refuse(&format!("env.{key}"), problem.to_owned()));
+        }
         let value = env_value(key, value).map_err(|problem| refuse(&format!("env.{key}"), problem))?;
         Ok((key.clone(), value))
     });

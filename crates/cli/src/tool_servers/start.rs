@@ -11,7 +11,7 @@ use crate::config::{Config, ServerSetting, Transport, TrustSetting};
 use crate::conversation::ServersStart;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::output::{self, one_line};
+use crate::output;
 
 /// After this time the user is told what the chat waits for.
 const SILENT: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub(crate) async fn begin(
     let mut approvals = Approvals::of(workspace, state);
     for subject in of_project(config) {
         if starts == ServersStart::AfterQuestions && approvals.answer(&subject) == ApprovalState::NotAsked {
-            let yes = ask(&subject).await?;
+            let yes = ask(&subject, approvals.counts_once(&subject)).await?;
             approvals.keep(&subject, yes)?;
         }
     }
@@ -53,7 +53,7 @@ async fn start(tools: &ServerTools) {
 }
 
 /// Asks whether an entry of a project may start. Every answer but yes is a no.
-async fn ask(subject: &ApprovalSubject<'_>) -> Result<bool, CliError> {
+async fn ask(subject: &ApprovalSubject<'_>, counts_once: bool) -> Result<bool, CliError> {
     let what = match subject {
         ApprovalSubject::Server(ServerSetting { transport: Transport::Command(_), .. }) => {
             "wants to run a tool server, with your rights"
@@ -61,12 +61,17 @@ async fn ask(subject: &ApprovalSubject<'_>) -> Result<bool, CliError> {
         ApprovalSubject::Server(_) => "wants to reach a tool server",
         ApprovalSubject::Http(_) => "wants to offer a tool behind an address",
     };
-    let mut text = format!("This project {what}:\n  {}: {}\n", subject.name(), one_line(&subject.target()));
-    let variables = subject.variables();
+    let mut text = format!("This project {what}:\n  {}: {}\n", subject.name(), subject.target());
+    let variables = subject.environment();
     if !variables.is_empty() {
-        text.extend(["  It gets your variables ", &variables.join(", "), ".\n"]);
+        text.push_str("  It gets these variables:\n");
+        text.extend(variables.iter().map(|variable| format!("    {variable}\n")));
     }
-    text.push_str("Have it start here, now and later? [y/N] ");
+    text.push_str(if counts_once {
+        "It may run any of this project's files, which are too many to compare later. Have it start now? [y/N] "
+    } else {
+        "Have it start here, now and later? [y/N] "
+    });
     output::print(&text)?;
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
