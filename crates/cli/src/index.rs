@@ -4,6 +4,7 @@
 mod english;
 mod history;
 mod models;
+mod own_repository;
 mod remote;
 mod sweep;
 mod upkeep;

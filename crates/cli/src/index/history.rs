@@ -11,6 +11,7 @@ use headstart_git_ahead::no_programs;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::clean_environment;
 
+use super::own_repository;
 use crate::git::program;
 use crate::system::variables;
 
@@ -33,7 +34,12 @@ pub(super) struct Commit {
 }
 
 /// The id of the commit that is checked out; `None` without git, a repository or a commit.
+///
+/// The history of a repository that is not the workspace's own is not read.
 pub(super) fn head(workspace: &Path) -> Option<String> {
+    if !own_repository::is_own(workspace) {
+        return None;
+    }
     let text = git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Some(text.trim().to_owned()).filter(|head| !head.is_empty())
 }
