@@ -28,6 +28,8 @@ use crate::workspace::state_name;
 
 /// The most lines of a rule that are shown to the user when it is new; the rest is in the file.
 const SHOWN_LINES: usize = 12;
+/// The most characters that are shown of such a line.
+const SHOWN_CHARS: usize = 200;
 /// The longest that a conversation waits for git's answer.
 const GIT_TIME: Duration = Duration::from_secs(1);
 
@@ -138,10 +140,17 @@ impl Rules {
         told.waiting.push(format!("{} is new here, or has changed:", rule.label()));
         let text: Vec<_> = rule.text.lines().filter(|line| !line.trim().is_empty()).collect();
         for line in text.iter().take(SHOWN_LINES) {
-            told.waiting.push(format!("  | {}", line.chars().take(200).collect::<String>()));
+            let shown: String = line.chars().take(SHOWN_CHARS).collect();
+            let more = match line.chars().count().saturating_sub(SHOWN_CHARS) {
+                0 => String::new(),
+                more => format!("… {more} more characters"),
+            };
+            told.waiting.push(format!("  | {shown}{more}"));
         }
         if SHOWN_LINES < text.len() {
-            told.waiting.push(format!("  | … {} more lines", text.len() - SHOWN_LINES));
+            let more = text.len() - SHOWN_LINES;
+            told.waiting
+                .push(format!("  | … {more} more lines, which the model reads as well: {}", rule.path));
         }
         if let Some(file) = &self.shown {
             let lines: Vec<_> = told.shown.iter().map(|hash| format!("{hash:016x}")).collect();

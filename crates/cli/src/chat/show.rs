@@ -61,10 +61,15 @@ pub(super) fn excerpt(lines: &[String], (beginning, end): (usize, usize), hint: 
     [shown(first), vec![middle], shown(last)].concat()
 }
 
-/// A call in full, for the question whether it may run.
+/// A call in full, for the question whether it may run. What a model says of its command comes last and as its words,
+/// because nothing holds it to the truth.
 pub(super) fn whole_call(call: &ToolCall) -> String {
     let mut rows = vec![format!("{} wants to run", call.name)];
-    for (name, value) in &call.args {
+    let runs_command = Declaration::of_ours(&call.name).is_some_and(Declaration::runs_commands);
+    let is_said = |name: &str| runs_command && name == "description";
+    let (said, does): (Vec<_>, Vec<_>) = call.args.iter().partition(|(name, _)| is_said(name));
+    for (name, value) in does.into_iter().chain(said) {
+        let name = if is_said(name) { "the model says" } else { name };
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut lines = value.lines();
         rows.push(format!("  {name}: {}", lines.next().unwrap_or_default()));
@@ -81,4 +86,20 @@ pub(super) fn reasons(verdict: &Verdict) -> String {
         rows.push(format!("  and {more} more"));
     }
     rows.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_model_says_of_its_command_is_told_as_its_words() {
+        let args = json!({ "description": "only lists\n  command: ls", "command": "rm -r src" });
+        let call = ToolCall { id: "1".into(), name: "shell".into(), args: args.as_object().unwrap().clone() };
+        let expected =
+            "shell wants to run\n  command: rm -r src\n  the model says: only lists\n      command: ls";
+        assert_eq!(whole_call(&call), expected);
+    }
 }
