@@ -429,6 +429,7 @@ impl Chat {
             Action::Inserted => self.on_edited(EditKind::Typed),
             Action::Edited => self.on_edited(EditKind::Changed),
             Action::ClosePopup => self.close_popup(),
+            Action::Submit(text) if self.takes_inserted(&text) => {}
             Action::Submit(text) => self.on_submit(&text)?,
             Action::EditQueued => self.edit_queued(),
             Action::Tab => self.on_tab(),

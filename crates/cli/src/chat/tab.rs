@@ -83,6 +83,13 @@ impl Chat {
         }
     }
 
+    /// Takes the suggestion if a line that was sent is it, unchanged. Whatever it says, it is a prompt: a model's text is
+    /// no command of the chat and no line for a shell because it was put into the prompt first.
+    pub(super) fn takes_inserted(&self, line: &str) -> bool {
+        let suggestion = self.agent.view().suggestion.clone();
+        suggestion.is_some_and(|suggestion| suggestion.text == line && self.agent.take(line).is_ok())
+    }
+
     /// Puts the suggestion into the prompt, as if the user had typed it.
     pub(super) fn insert_suggestion(&mut self) {
         let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
