@@ -50,7 +50,8 @@ fn a_conversation_with_rules_only_ever_grows() {
         says("Edited."),
         says("Nothing new."),
     ]);
-    let outcome = chat(&session, &server, "look around\nchange the rules\ngo on\n", "auto-edit");
+    // In every other mode the user would be asked about a file that agents obey, and nobody sits at this terminal.
+    let outcome = chat(&session, &server, "look around\nchange the rules\ngo on\n", "yolo");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let requests = server.requests();
     let system = system(&requests[0]);
