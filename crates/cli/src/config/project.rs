@@ -38,7 +38,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         config.fast_model = Some(same_provider(source, "fast_model", spec, users)?);
     }
     let chosen = (config.model.clone(), config.fast_model.clone());
-    config.project_models = (chosen != users).then(|| ProjectModels { chosen, users });
+    config.project_models = (chosen != users).then_some(ProjectModels { chosen, users });
     if let (Some(mode), None) = (file.mode()?, nearest.mode) {
         config.mode = lowered_mode(source, &mode, config.mode)?;
     }
