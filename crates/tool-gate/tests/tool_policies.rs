@@ -489,31 +489,15 @@ fn what_is_offered_for_the_rest_of_a_session() {
         ("touch ../made.txt", None),
         ("make --directory=/etc", None),
         ("git push", None),
-        // Programs that run what they are given, whatever they are.
-        ("busybox sh run", None),
-        ("Rscript run.R", None),
-        ("npx thing", None),
-        ("xargs touch", None),
-        ("tox", None),
-        // Options and variables that give a program something to run, or another place.
-        ("make --eval=all:x", None),
-        ("make -f other.mk", None),
-        ("make -C sub", None),
-        ("make --directory sub", None),
-        ("make CC=sub/cc", None),
-        ("make SHELL=sub/sh", None),
-        ("cargo test --config build.rustc-wrapper=sub/x", None),
-        ("cargo test -Zscript", None),
-        ("cargo +nightly test", None),
-        ("cargo test --manifest-path sub/Cargo.toml", None),
-        ("go test -exec sub/x", None),
-        ("go build -toolexec sub/x", None),
-        ("npm test --script-shell sub/sh", None),
-        ("pytest -c sub/other.ini", None),
-        ("ctest -S sub/x.cmake --script x", None),
-        ("cc @options", None),
     ];
-    for (command, expected) in commands {
+    // Programs that run what they are given; options and variables that give a program something to run or another place.
+    let steered = "busybox sh run; Rscript run.R; npx thing; xargs touch; tox; make --eval=all:x; make -f \
+        other.mk; make -C sub; make --directory sub; make CC=sub/cc; make SHELL=sub/sh; cargo test \
+        --config build.rustc-wrapper=sub/x; cargo test -Zscript; cargo +nightly test; cargo test \
+        --manifest-path sub/Cargo.toml; go test -exec sub/x; go build -toolexec sub/x; npm test \
+        --script-shell sub/sh; pytest -c sub/other.ini; ctest -S sub/x.cmake --script x; cc @options";
+    let steered = steered.split("; ").map(|command| (command, None));
+    for (command, expected) in commands.into_iter().chain(steered) {
         let rule = offered("shell", &args(&json!({ "command": command })), &context);
         assert_eq!(rule.map(|rule| rule.to_string()).as_deref(), expected, "{command}");
     }
