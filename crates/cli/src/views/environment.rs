@@ -169,10 +169,14 @@ pub(super) fn online(variables: &mut Vec<(OsString, OsString)>) {
     variables.retain(|(name, _)| !OFFLINE.iter().any(|offline| name == offline));
 }
 
-/// The folders that these variables name, except those in the home folder, whose folders of tools are known, and those
-/// in the workspace.
+/// The folders that these variables name, and those whose shims are on `PATH`, except those in the home folder, whose
+/// folders of tools are known, and those in the workspace.
 pub(super) fn toolchains(users: &Environment, workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let folders = TOOLCHAINS.iter().filter_map(|name| users.get(name)).map(PathBuf::from);
+    let named = TOOLCHAINS.iter().filter_map(|name| users.get(name)).map(PathBuf::from);
+    // A shim is a script that runs a program of the folder beside it.
+    let path = users.get("PATH").map(std::env::split_paths).into_iter().flatten();
+    let of_shims = path.filter(|folder| folder.file_name() == Some(OsStr::new("shims")));
+    let folders = named.chain(of_shims.filter_map(|shims| shims.parent().map(Path::to_owned)));
     let elsewhere = |folder: &PathBuf| {
         let shown = |root: &Path| folder.starts_with(root);
         folder.is_absolute()

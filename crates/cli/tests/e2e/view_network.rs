@@ -68,7 +68,7 @@ fn a_command_has_the_network_where_its_users_file_allows_it_and_they_ask_for_it(
     assert_eq!(server.received().as_deref(), Some("said\n"));
     assert_eq!((&told["refused"]["network"], &told["applied"]), (&json!(0), &json!(false)), "{with}");
     let output = told["output"].as_str().unwrap();
-    assert!(output.contains("CI=1\n"), "{output}");
+    assert!(output.contains("DO_NOT_TRACK=1\n"), "{output}");
     for offline in ["CARGO_NET_OFFLINE", "npm_config_offline", "GOPROXY", "PIP_NO_INDEX", "UV_OFFLINE"] {
         assert!(!output.contains(offline), "{offline}: {output}");
     }
