@@ -45,7 +45,9 @@ impl Chat {
         let place = place.map(|place| format!("   {place}")).unwrap_or_default();
         let names = words::changes(&changes.summary(), &[], asks.git());
         self.display.say(&format!("{names}{place}"), Style::Plain)?;
-        let room = self.display.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
+        let said = asks.failures().len() + usize::from(asks.answer().is_some());
+        let beside = ROWS_BESIDE_THE_DIFF + said + changes.changes.len();
+        let room = self.display.rows().saturating_sub(beside);
         if self.settings.screen.diff != DiffForm::Names {
             // The row above has named a single file.
             let diff = if is_one { diff.unnamed() } else { diff };
