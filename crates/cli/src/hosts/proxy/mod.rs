@@ -347,14 +347,14 @@ impl EffectRunner {
             }
             self.run_effects(proxy);
         }
-        let second = self.second.take();
-        proxy.shut_down();
-        self.run_effects(proxy);
-        self.agent = None;
-        if let Some(holder) = second.and_then(|(_, second)| second.end()) {
+        // The first agent is asked to delete the fork once the second has ended, which could write it anew until then.
+        if let Some(holder) = self.second.take().and_then(|(_, second)| second.end()) {
             let waited = tokio::task::spawn_blocking(move || holder.join());
             let _ = tokio::time::timeout(END_TIMEOUT, waited).await;
         }
+        proxy.shut_down();
+        self.run_effects(proxy);
+        self.agent = None;
         self.forget();
         let forgotten = futures::future::join_all(std::mem::take(&mut self.forgetting));
         let _ = tokio::time::timeout(END_TIMEOUT, forgotten).await;
