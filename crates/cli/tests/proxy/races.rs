@@ -223,6 +223,21 @@ fn a_fork_that_is_made_as_the_editor_leaves_is_not_shown() {
     assert_eq!(list_sessions(&mut user.client()), [session]);
 }
 
+/// The agent has made the fork, but has not said its name yet, when its user types something else.
+#[test]
+fn a_fork_that_is_made_as_its_user_goes_on_is_not_shown() {
+    let user = with(User::with_next(one_file()), "fork_takes", json!(1));
+    let (mut client, session) = user.after_hello();
+    let deadline = Instant::now() + PATIENCE;
+    while user.stored_sessions().len() < 2 {
+        assert!(Instant::now() < deadline, "nothing is forked");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(client.said(&session, "and now?"), "end_turn");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(list_sessions(&mut user.client()), [session]);
+}
+
 #[test]
 fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
     let user = with(User::with_next(one_file()), "late", json!(true));

@@ -91,6 +91,7 @@ pub(crate) async fn serve(
         editor: editor.clone(),
         agent: None,
         second: None,
+        leaving: Vec::new(),
         event_sender,
         projects,
         state_writer: StateWriter::start(file),
@@ -204,6 +205,8 @@ struct EffectRunner {
     editor: LineWriter,
     agent: Option<LineWriter>,
     second: Option<(u64, SecondAgent)>,
+    /// Those that are to answer one request yet.
+    leaving: Vec<(u64, SecondAgent)>,
     event_sender: mpsc::UnboundedSender<ProxyEvent>,
     projects: SharedProjects,
     state_writer: StateWriter,
@@ -251,7 +254,11 @@ impl EffectRunner {
                     second.freeze();
                 }
             }
+            Effect::Leave { number } => {
+                self.leaving.extend(self.second.take_if(|(running, _)| *running == number));
+            }
             Effect::End { number } => {
+                self.leaving.retain(|(leaving, _)| *leaving != number);
                 drop(self.second.take_if(|(running, _)| *running == number));
                 self.forget();
             }

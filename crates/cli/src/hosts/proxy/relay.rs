@@ -48,6 +48,10 @@ pub(super) enum Effect {
     Freeze {
         number: u64,
     },
+    /// Lets a second agent answer what it was asked, beside the next one, until `End` comes.
+    Leave {
+        number: u64,
+    },
     /// Ends a second agent and discards what it did.
     End {
         number: u64,
@@ -181,6 +185,8 @@ pub(super) struct Proxy {
     /// Forks that the agent deleted. Late messages about them are dropped.
     deleted_forks: BTreeSet<String>,
     ahead: Option<WorkAhead>,
+    /// Second agents whose work was given up before they said the name of their fork, with the ids of the requests for it.
+    leaving: BTreeMap<u64, u64>,
     pub(super) number: u64,
     queued_requests: VecDeque<QueuedRequest>,
 }
@@ -210,6 +216,7 @@ impl Proxy {
             editors_names,
             deleted_forks: BTreeSet::new(),
             ahead: None,
+            leaving: BTreeMap::new(),
             number: 0,
             queued_requests: VecDeque::new(),
         }

@@ -179,6 +179,9 @@ impl Proxy {
 
     /// The second agent could not be started, or ended by itself.
     pub(crate) fn second_ended(&mut self, number: u64, why: &str, is_for_good: bool) {
+        if self.leaving.remove(&number).is_some() {
+            return self.effects.push(Effect::End { number });
+        }
         // After its work its end is expected.
         if self.ahead.as_ref().is_none_or(|ahead| ahead.number != number || ahead.phase != WorkPhase::Working)
         {
@@ -193,7 +196,7 @@ impl Proxy {
     /// Whether the second agent has not answered yet which session the fork is.
     pub(crate) fn is_forking(&self) -> bool {
         let pending = self.ahead.as_ref().and_then(|ahead| ahead.pending_step.as_ref());
-        matches!(pending, Some((_, SetupStep::Fork)))
+        matches!(pending, Some((_, SetupStep::Fork))) || !self.leaving.is_empty()
     }
 
     pub(super) fn is_current(&self, number: u64) -> bool {
@@ -238,6 +241,13 @@ impl Proxy {
 
     /// Handles a line from the second agent.
     pub(crate) fn second(&mut self, number: u64, line: &[u8]) {
+        if let Some(request) = self.leaving.get(&number) {
+            let answer = serde_json::from_slice::<Value>(line).unwrap_or_default();
+            if answer["id"] == *request {
+                self.left(number, &answer["result"]["sessionId"]);
+            }
+            return;
+        }
         if !self.is_current(number) || line.is_empty() {
             return;
         }
@@ -512,12 +522,27 @@ impl Proxy {
     /// Ends the second agent and everything of it.
     pub(super) fn end_ahead(&mut self) {
         let Some(mut ahead) = self.ahead.take() else { return };
+        if let Some((request, SetupStep::Fork)) = ahead.pending_step {
+            // The fork may be there already, and nobody knows its name yet. Without a note it would be shown to the user.
+            self.leaving.insert(ahead.number, request);
+            return self.effects.push(Effect::Leave { number: ahead.number });
+        }
         self.effects.push(Effect::End { number: ahead.number });
         if let Some(fork) = ahead.fork.take() {
             if ahead.is_adopted() && self.capabilities.close {
                 self.ask_agent("session/close", &json!({ "sessionId": fork }), OwnRequest::Other);
             }
             self.delete(fork);
+        }
+    }
+
+    /// A second agent whose work was given up has said which session its fork is.
+    fn left(&mut self, number: u64, fork: &Value) {
+        self.leaving.remove(&number);
+        self.effects.push(Effect::End { number });
+        if let Some(fork) = fork.as_str() {
+            self.keep(StateChange::ForkMade(fork.to_owned(), self.host.process()));
+            self.delete(fork.to_owned());
         }
     }
 
