@@ -245,7 +245,7 @@ pub struct GitNeeds {
     /// Whether the command may show what the configuration of a repository says (`git remote -v`). Then none in one
     /// of the folders or above may hold a password or a token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) shows_settings: bool,
+    pub shows_settings: bool,
 }
 
 /// What the gate says of a call.

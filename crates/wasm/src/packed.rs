@@ -10,7 +10,7 @@
 //! | verdict | decision, reason, detail, effects, reads, writes, hardened |
 //! | effect | kind, detail, span; behind a span its two places in UTF-16 units if the command was given |
 //! | hardened | environment as a text that is a list of names and values, command, git |
-//! | git | version, folders, hides |
+//! | git | version, folders, hides, and 1 if the command may show settings |
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -124,12 +124,13 @@ impl Packed {
         self.environment(&hardened.environment);
         self.optional(hardened.shown(), Self::text);
         self.optional(hardened.git(), |packed, git| {
-            let GitNeeds { version: (major, minor), folders, hides, .. } = git;
+            let GitNeeds { version: (major, minor), folders, hides, shows_settings } = git;
             for number in [*major, *minor] {
                 packed.number(usize::try_from(number).unwrap_or(usize::MAX));
             }
             packed.texts(folders);
             packed.texts(hides);
+            packed.number(usize::from(*shows_settings));
         });
     }
 }

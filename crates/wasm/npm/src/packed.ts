@@ -96,7 +96,9 @@ function hardened(): Hardened {
 }
 
 function git(): GitNeeds {
-  return { version: [number(), number()], folders: strings(), hides: strings() };
+  const needs: GitNeeds = { version: [number(), number()], folders: strings(), hides: strings() };
+  if (number() === 1) needs.showsSettings = true;
+  return needs;
 }
 
 function strings(): string[] {

@@ -166,6 +166,8 @@ export interface GitNeeds {
   folders: string[];
   /** Files below `.git` that must not exist, or must not contain the words `filter`, `diff`, `merge` and `[attr]`. */
   hides: string[];
+  /** Whether the command may show the repository's configuration. Then that must hold no password and no token. */
+  showsSettings?: boolean;
 }
 
 /** A verdict on a shell command, with its parts. */
