@@ -19,7 +19,8 @@ globalThis.fetch = async (url, { method, headers }) => {
 test("there are examples", () => assert.ok(examples.length >= 3));
 
 for (const [number, code] of examples.entries()) {
-  test(`example ${number + 1}`, async () => {
+  // An example that waits for ever fails.
+  test(`example ${number + 1}`, { timeout: 120_000 }, async () => {
     const expected = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, printed]) => printed);
     assert.ok(expected.length > 0);
     const printed = [];
