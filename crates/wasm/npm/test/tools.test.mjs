@@ -83,7 +83,7 @@ test("an answer counts for calls like it until it is taken back, and for nothing
   const { agent, ran } = begin(calling(test(), test(), test(), call("shell", { command: "rm a.txt" })), {});
   agent.submit("go");
   const first = await question(agent);
-  assert.equal(first.always, "`cargo test *`");
+  assert.equal(first.always, "`cargo test --lib`");
   assert.equal(agent.answer(first.id, "always"), undefined);
   const second = await (async () => {
     for (;;) {
@@ -96,12 +96,12 @@ test("an answer counts for calls like it until it is taken back, and for nothing
   assert.equal(agent.answer(second.id, "always"), "stale");
   agent.answer(second.id, "no");
   await agent.idle();
-  assert.deepEqual(agent.allowed, ["`cargo test *`"]);
+  assert.deepEqual(agent.allowed, ["`cargo test --lib`"]);
   // Other rules must not remove the permission, because the user gave it.
   agent.setRules({ deny: ["secret"] });
-  assert.deepEqual(agent.allowed, ["`cargo test *`"]);
-  assert.equal(agent.askAgain("`cargo test *`"), true);
-  assert.deepEqual([agent.askAgain("`cargo test *`"), agent.allowed], [false, []]);
+  assert.deepEqual(agent.allowed, ["`cargo test --lib`"]);
+  assert.equal(agent.askAgain("`cargo test --lib`"), true);
+  assert.deepEqual([agent.askAgain("`cargo test --lib`"), agent.allowed], [false, []]);
   await agent.close();
 });
 
