@@ -10,7 +10,7 @@ use crate::decide::secret;
 use crate::needs_host;
 use crate::policy::PolicyMatch;
 use crate::protected::{self, protected};
-use crate::shell::Findings;
+use crate::shell::{Findings, data_parts};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 use words::Word;
 
@@ -61,7 +61,8 @@ pub(crate) fn instead_of_boundary(
     }
     let words = words::words(command);
     // The words are searched as well, because the walk stops at the first thing that it does not understand.
-    let listed = words.iter().find(|word| needs_host::is_listed(word.name()));
+    let data = data_parts(command);
+    let listed = words.iter().find(|word| needs_host::is_listed(word.name()) && word.may_run(command, &data));
     if let Some((name, span)) = facts.on_host.or(listed.map(|word| (word.name().to_owned(), word.span))) {
         return needs_host(verdict, &name, span);
     }

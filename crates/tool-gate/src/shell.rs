@@ -5,6 +5,7 @@ mod by_policy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod checks;
 mod cross_check;
+mod data_parts;
 mod judged;
 pub(crate) mod names;
 mod options;
@@ -20,6 +21,7 @@ mod value;
 use headstart_workspace_path::WorkspacePath;
 
 pub(crate) use cross_check::CrossCheck;
+pub(crate) use data_parts::{DataPart, data_parts};
 pub(crate) use judged::Judged;
 #[cfg(feature = "tool-policies")]
 pub(crate) use simple_commands::simple_commands;

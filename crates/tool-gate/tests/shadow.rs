@@ -28,6 +28,32 @@ fn boundaries(policies: Value) -> GateContext {
     GateContext { policies: Policies::new([], rules).expect("policies"), ..viewing() }
 }
 
+/// A word that only data holds starts no program.
+#[test]
+fn text_for_a_program_is_no_command() {
+    for command in [
+        "cat > notes.md <<'E'\nmount the disk\nkill %1; docker ps\nE",
+        "tee conf.json <<< '{\"x\": 1; open}'",
+        "python3 -c \"import sys; open('r.txt', 'w').write('x')\"",
+        "python3 - <<'E'\nx = 1\nopen('r.txt', 'w')\nE",
+        "echo 'first; kill it' >> a.txt",
+        "head -c 10 /dev/urandom | xxd > r.txt",
+        "sort /dev/zero > a.txt",
+    ] {
+        let verdict = ahead(command, &viewing());
+        assert_eq!(verdict.decision, Decision::Shadow, "{command}: {verdict:?}");
+    }
+    for command in [
+        "bash > a <<'E'\nx\ndocker ps\nE",
+        "cat <<'E' | sh > a\nmount x\nE",
+        "python3 -c \"import os; os.system('docker ps')\"",
+        "node -e 'require(\"child_process\").execSync(`docker ps`)'",
+        "cat > a <<E\n$(docker ps)\nE",
+    ] {
+        assert_eq!(said(command, &viewing()).0, Decision::Boundary, "{command}");
+    }
+}
+
 /// In a view, each of these would reach something that a view has no copy of, or would tell the model something wrong
 /// about the machine.
 #[test]

@@ -1,5 +1,7 @@
 //! Splits a command's text into words without any grammar, so that it works for texts that bash would reject.
 
+use crate::shell::DataPart;
+
 /// A word, and where it stands.
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -15,6 +17,16 @@ impl<'a> Word<'a> {
     /// The name of the program that it may be, without its folder; empty for an argument.
     pub(super) fn name(&self) -> &'a str {
         if self.may_start { self.text.rsplit('/').next().unwrap_or_default() } else { "" }
+    }
+
+    /// Whether some shell may read it: it is not in a part of the text that is data for a program, or an interpreter
+    /// has it in quotes, as a command line for a shell.
+    pub(super) fn may_run(&self, text: &str, data: &[DataPart]) -> bool {
+        let holds = |part: &&DataPart| part.span.0 <= self.span.0 && self.span.1 <= part.span.1;
+        data.iter().find(holds).is_none_or(|part| {
+            let before = text[part.span.0..self.span.0].bytes().next_back();
+            part.is_code && self.span.0 != part.span.0 + 1 && matches!(before, Some(b'"' | b'\'' | b'`'))
+        })
     }
 
     pub(super) fn has_folder(&self) -> bool {

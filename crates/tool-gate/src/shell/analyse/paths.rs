@@ -41,6 +41,11 @@ impl Judge<'_> {
         if arg.exact && (arg.prefix.is_empty() || is_device(&arg.prefix)) {
             return;
         }
+        if arg.exact && is_endless(&arg.prefix) {
+            // A view limits what this can use up.
+            let detail = format!("reads {}, which has no end", String::from_utf8_lossy(&arg.prefix));
+            return self.refuse(EffectKind::Executes, detail, arg.span);
+        }
         self.settle(arg);
         if arg.escapes {
             return self.refuse(
@@ -200,6 +205,11 @@ impl Judge<'_> {
             Folder::Outside => None,
         }
     }
+}
+
+/// Whether this is a device that hands out bytes without end, which are nobody's.
+fn is_endless(path: &[u8]) -> bool {
+    matches!(path, b"/dev/urandom" | b"/dev/random" | b"/dev/zero")
 }
 
 /// Whether reading this path reads no file: it is empty, or what the command was given.
