@@ -1,11 +1,24 @@
 //! The user's git, and the repository of a workspace.
 
+mod family;
+mod fresh_index;
+
+use std::ffi::OsStr;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use headstart_git_ahead::{Git, GitError, Repository};
-use headstart_tool_gate::git_config_holds_token;
+use headstart_git_ahead::{Git, GitError, Repository, no_programs};
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::{clean_environment, git_config_holds_token};
 
-use crate::system::{find_program, is_inside, read_plain};
+pub(crate) use self::family::Family;
+pub(crate) use self::fresh_index::fresh_index;
+use crate::system::{find_program, is_inside, read_plain, variables};
+
+/// How long git may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The repository that takes part in accepts; `None` if there is none, or no suitable git. Without it, accepting work
 /// that ran git commands is an error that says so.
@@ -39,11 +52,23 @@ pub(crate) fn odd_file(workspace: &Path) -> Option<&'static str> {
 
 /// The configuration of the workspace's repository that holds a password or a token, or cannot be read.
 pub(crate) fn settings_with_token(workspace: &Path) -> Option<&'static str> {
+    [".git/config", ".git/config.worktree"].into_iter().find(|name| holds_token(&workspace.join(name)))
+}
+
+/// Whether a configuration of git holds a password or a token, or cannot be read.
+fn holds_token(file: &Path) -> bool {
     const MAX_BYTES: u64 = 1 << 20;
-    [".git/config", ".git/config.worktree"].into_iter().find(|name| {
-        let file = workspace.join(name);
-        let holds_token = |content: Vec<u8>| git_config_holds_token(&content);
-        file.symlink_metadata().is_ok() && read_plain(&file, MAX_BYTES).map_or(true, holds_token)
+    file.symlink_metadata().is_ok()
+        && read_plain(file, MAX_BYTES).map_or(true, |content| git_config_holds_token(&content))
+}
+
+/// Whether git tracks one of these paths of a workspace; also where git cannot tell.
+pub(crate) fn tracks_one(workspace: &Path, paths: &[WorkspacePath]) -> bool {
+    let names = paths.iter().map(|path| path.as_str().map(|name| format!(":(literal){name}")));
+    let Some(names) = names.collect::<Option<Vec<_>>>() else { return true };
+    names.chunks(1_000).any(|names| {
+        let arguments = ["ls-files", "-z", "--"].into_iter().chain(names.iter().map(String::as_str));
+        output(workspace, &arguments.collect::<Vec<_>>()).is_none_or(|tracked| !tracked.is_empty())
     })
 }
 
@@ -56,6 +81,40 @@ pub(crate) fn find(workspace: &Path) -> Result<Git, GitError> {
 pub(crate) fn program(workspace: &Path) -> Option<PathBuf> {
     // The system looks for it in the search path that the command gets.
     if cfg!(unix) { Some("git".into()) } else { find_program("git", folders(workspace)) }
+}
+
+/// The output of git in a workspace; `None` if it fails or takes too long. Git gets nothing of the user's environment except the home folder, and runs no program that a
+/// repository names.
+pub(crate) fn output(workspace: &Path, arguments: &[&str]) -> Option<String> {
+    output_with(workspace, arguments, &[])
+}
+
+fn output_with(workspace: &Path, arguments: &[&str], more: &[(&str, &OsStr)]) -> Option<String> {
+    let all: Vec<_> = variables().collect();
+    let of = |name: &str| all.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let home = of("HOME").and_then(|home| home.to_str()).unwrap_or("/");
+    let mut command = Command::new(program(workspace)?);
+    command.env_clear().envs(clean_environment(home)).envs(no_programs()).envs(more.iter().copied());
+    // Without this variable no program of Windows starts.
+    command.envs(of("SYSTEMROOT").map(|root| ("SYSTEMROOT", root)));
+    command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut pipe = child.stdout.take()?;
+    let reading = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let end = Instant::now() + PATIENCE;
+    while !reading.is_finished() {
+        if end < Instant::now() {
+            let _ = child.kill();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let done = child.wait().ok()?.success();
+    let bytes = reading.join().ok()?.ok()?;
+    done.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The folders of the search path that the workspace does not contain.

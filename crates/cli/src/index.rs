@@ -4,7 +4,6 @@
 mod english;
 mod history;
 mod models;
-mod own_repository;
 mod remote;
 mod sweep;
 mod upkeep;

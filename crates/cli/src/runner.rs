@@ -8,7 +8,7 @@ mod machine;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -31,11 +31,11 @@ pub(crate) use background::BackgroundCommands;
 use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::{clean_environment, users_path_first};
 
-use crate::git::settings_with_token;
+use crate::git::{fresh_index, settings_with_token};
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
 use crate::system::{Group, GroupLeader, Lifeline, OutputPipe, find_bash, own_program, path_in, variables};
-use machine::InstalledGit;
+use machine::{InstalledGit, Place};
 
 /// How long to wait after the end of a command for output of processes that left its group.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -90,6 +90,11 @@ impl BashRunner {
         Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: ViewHosts::default() }
     }
 
+    fn place(&self, is_confined: bool) -> Place<'_> {
+        let home = self.users.get(OsStr::new("HOME")).map(Path::new);
+        Place { root: &self.root, home, git: &self.git, environment: &self.clean, is_confined }
+    }
+
     /// The folder on disk. Neither a link nor a change made meanwhile can lead out of the workspace.
     fn directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
         let failed = |message: String| ToolError::failed(message);
@@ -139,8 +144,8 @@ impl BashRunner {
         let mut environment = self.environment(request.environment);
         let unasked = request.environment == CommandEnvironment::Clean;
         let is_confined = self.confiner.is_some() && unasked;
-        let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean, is_confined).await;
-        let proven = proven.map_err(ToolError::of)?;
+        let proven = machine::prove(&request.command, &self.place(is_confined)).await;
+        let (proven, family) = proven.map_err(ToolError::of)?;
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
         let bash = self.bash(&environment).map_err(not_started)?;
@@ -152,9 +157,12 @@ impl BashRunner {
                 let confinement = Confinement {
                     closes,
                     closes_git_settings,
+                    beside: family.folders,
+                    around: family.top,
                     ..Confinement::new(&self.root, scratch.path())
                 };
                 environment.extend(confinement.environment());
+                environment.extend(self.fresh_index(request, scratch.path()).await);
                 let mut process = Command::new(confiner);
                 process.args(confinement.arguments(bash, line(proven.line)));
                 process
@@ -169,10 +177,28 @@ impl BashRunner {
         Ok(PreparedCommand { process, is_confined, scratch })
     }
 
+    /// The variable that has git use an index by which it need not read files that hold a secret. Only for the repository
+    /// of the workspace: the variable would count for any other one as well.
+    async fn fresh_index(&self, request: &CommandRequest, scratch: &Path) -> Option<(OsString, OsString)> {
+        let folders = request.command.git_folders();
+        let is_other = |folder: &String| {
+            let inner = Path::new(folder).ancestors().filter(|above| *above != Path::new("."));
+            inner
+                .filter(|above| !above.as_os_str().is_empty())
+                .any(|above| self.root.join(above).join(".git").exists())
+        };
+        let is_closing = request.secrets == SecretAccess::Closed;
+        if !is_closing || folders.is_empty() || folders.iter().any(is_other) {
+            return None;
+        }
+        let (root, scratch) = (self.root.clone(), scratch.to_owned());
+        let made = tokio::task::spawn_blocking(move || fresh_index(&root, holds_a_secret, &scratch));
+        Some(("GIT_INDEX_FILE".into(), made.await.ok()??.into()))
+    }
+
     /// Why a command that nobody is asked about would not run on this machine; `None` if nothing speaks against it.
     pub(crate) async fn objection(&self, command: &ConditionalCommand) -> Option<String> {
-        let is_confined = self.confiner.is_some();
-        let proven = machine::prove(command, &self.root, &self.git, &self.clean, is_confined).await;
+        let proven = machine::prove(command, &self.place(self.confiner.is_some())).await;
         proven.err().map(|objection| objection.reason())
     }
 

@@ -3,6 +3,7 @@
 //! A view is made when a step first needs one, and kept until the step's work is over. A command blocks a thread while
 //! it runs. Dropping the future ends the view, and the thread then notices that by itself.
 
+mod beside;
 mod change_watch;
 mod changed_files;
 mod closed_paths;
@@ -97,6 +98,10 @@ pub(crate) struct Views {
     idle_build: Mutex<IdleBuild>,
     prepared: PreparedProcesses,
     closed_paths: ClosedPathCache,
+    /// Those of the folder around the workspace.
+    closed_around: ClosedPathCache,
+    /// Whether views show a repository that lies outside.
+    shows_outside: bool,
     kept_in_repository: KeptInRepository,
     change_watch: ChangeWatch,
 }
@@ -151,6 +156,8 @@ impl Views {
             idle_build: Mutex::default(),
             prepared: PreparedProcesses::default(),
             closed_paths: ClosedPathCache::default(),
+            closed_around: ClosedPathCache::default(),
+            shows_outside: true,
             kept_in_repository: KeptInRepository::default(),
             change_watch: ChangeWatch::default(),
         }
@@ -164,6 +171,8 @@ impl Views {
         self.options.show.extend(show);
         (self.options.shared, self.options.copied, self.options.emptied) = (shared, copied, emptied);
         self.options.network = network;
+        // What the agent wrote there would be lost, and nobody told.
+        self.shows_outside = false;
         self.options.limits.address_space = address_space;
         self
     }
@@ -389,7 +398,11 @@ impl Views {
         ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };
         ran.refused = self.refused(&done);
         let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));
-        ran.outside = outside.map(|path| self.display_path(path)).collect();
+        let mut outside: Vec<_> = outside.cloned().collect();
+        if self.take_repositorys(&mut outside) {
+            ran.git_refused = Some(OUTSIDE_CHANGED.to_owned());
+        }
+        ran.outside = outside.iter().map(|path| self.display_path(path)).collect();
         if view.has_ended() {
             return Ok(ran);
         }
@@ -400,13 +413,19 @@ impl Views {
         ran.changed_meanwhile = back.changed_meanwhile;
         ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
         ran.notes.extend(brought_note(&back.brought));
-        self.report_repository(opened, back.git, &mut ran);
+        self.report_repository(opened, back.git, &request.deny, &mut ran);
         Ok(ran)
     }
 
-    fn report_repository(&self, opened: &mut OpenedView, is_written: bool, ran: &mut ViewOutput) {
+    fn report_repository(
+        &self,
+        opened: &mut OpenedView,
+        is_written: bool,
+        deny: &DenyRules,
+        ran: &mut ViewOutput,
+    ) {
         if says_no_repository(&ran.output.output) {
-            ran.git_refused = self.repository.is_elsewhere().map(str::to_owned);
+            ran.git_refused = self.beside(deny).err().map(str::to_owned);
         }
         if !is_written {
             return;
@@ -465,6 +484,9 @@ impl Views {
         }
     }
 }
+
+/// What is said of a command that writes to a repository outside of the workspace.
+const OUTSIDE_CHANGED: &str = "it changes the repository, which lies outside the workspace (a linked worktree, a submodule, or a folder above)";
 
 /// Ends the view if the future that waits for its command is dropped.
 struct EndViewGuard<'a> {

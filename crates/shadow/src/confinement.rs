@@ -26,7 +26,7 @@ pub(crate) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command h
 ///   attributes or flags;
 /// * can run no program of the workspace;
 /// * can read only the workspace without the files that the host closes, the folders of the system and those on
-///   `PATH`;
+///   `PATH`, and what else the host names ([`beside`](Self::beside), [`around`](Self::around));
 /// * can open no TCP connection (Linux 6.7) and send no signal to a process outside (Linux 6.12);
 /// * have 8 GiB of address space each and 256 MiB for one file, and leave no core dump.
 ///
@@ -84,6 +84,11 @@ pub struct Confinement {
     /// Whether the configuration of the workspace's repository is closed too (`.git/config`). Git does not run without
     /// it.
     pub closes_git_settings: bool,
+    /// Folders outside the workspace that can be read as a whole, as those of its repository.
+    pub beside: Vec<PathBuf>,
+    /// A folder around the workspace that can be read without the files that the host closes, which it judges by
+    /// their paths in that folder.
+    pub around: Option<PathBuf>,
 }
 
 impl Confinement {
@@ -94,6 +99,8 @@ impl Confinement {
             scratch: scratch.into(),
             closes: true,
             closes_git_settings: false,
+            beside: Vec::new(),
+            around: None,
         }
     }
 
@@ -111,6 +118,9 @@ impl Confinement {
         };
         let mut all =
             vec![CONFINED.into(), self.workspace.clone().into(), self.scratch.clone().into(), word.into()];
+        all.push(self.around.clone().unwrap_or_default().into());
+        all.push(self.beside.len().to_string().into());
+        all.extend(self.beside.iter().map(Into::into));
         all.push(program.into());
         all.extend(arguments.into_iter().map(Into::into));
         all
@@ -141,8 +151,11 @@ pub(crate) fn told(
         OPEN => (false, false),
         _ => return None,
     };
+    let around = Some(PathBuf::from(arguments.next()?)).filter(|around| !around.as_os_str().is_empty());
+    let count: usize = arguments.next()?.to_str()?.parse().ok()?;
+    let beside = (0..count).map(|_| arguments.next().map(PathBuf::from)).collect::<Option<_>>()?;
     Some((
-        Confinement { workspace, scratch, closes, closes_git_settings },
+        Confinement { workspace, scratch, closes, closes_git_settings, beside, around },
         arguments.next()?,
         arguments.collect(),
     ))
@@ -155,14 +168,16 @@ mod tests {
     #[test]
     fn what_is_told_is_what_was_said() {
         for (closes, closes_git_settings) in [(true, false), (true, true), (false, false)] {
-            let confinement = Confinement { closes, closes_git_settings, ..Confinement::new("/w", "/s") };
+            let (beside, around) = (vec!["/g".into(), "/o".into()], Some("/".into()));
+            let alone = Confinement { closes, closes_git_settings, ..Confinement::new("/w", "/s") };
+            let confinement = if closes { Confinement { beside, around, ..alone.clone() } } else { alone };
             let arguments = confinement.arguments("/bin/sh", ["-c", "true"]);
             assert_eq!(arguments[0], CONFINED);
             let said = (confinement, "/bin/sh".into(), vec!["-c".into(), "true".into()]);
             assert_eq!(told(arguments.into_iter().skip(1)), Some(said));
         }
         let words = |text: &str| told(text.split(' ').map(OsString::from));
-        for text in ["/w", "/w /s", "/w /s closed", "/w /s other /bin/sh"] {
+        for text in ["/w", "/w /s", "/w /s closed", "/w /s other  0 /bin/sh", "/w /s closed  2 /g /bin/sh"] {
             assert_eq!(words(text), None, "{text}");
         }
     }

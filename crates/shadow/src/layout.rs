@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::folders::{EMPTY_FOLDERS, SYSTEM_FOLDERS, TOOL_FOLDERS};
-use crate::{Options, ShadowError, Tier};
+use crate::{Beside, Options, ShadowError, Tier};
 
 /// One entry of a view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,6 +141,14 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> Result<Vec
         let is_in_home = home.is_some_and(|home| path.parent() == Some(home));
         if is_in_home && !path.starts_with(workspace) {
             places.insert(path.clone(), Shown::Copy);
+        }
+    }
+    for Beside { folder, masked } in options.beside.iter().filter(|beside| is_plain(&beside.folder)) {
+        let is_shown =
+            places.iter().any(|(place, shown)| *shown != Shown::Empty && folder.starts_with(place));
+        let is_fit = check_workspace(folder, options.home.as_deref()).is_ok();
+        if is_fit && look(folder) == PathKind::Folder && !folder.starts_with(workspace) && !is_shown {
+            places.insert(folder.clone(), Shown::Tool { masked: masked.clone() });
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace { folder: options.workspace.clone() });

@@ -141,7 +141,7 @@ pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
 pub use layout::{PathKind, RootEntry, Shown, layout};
 pub use limits::Limits;
-pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
+pub use options::{Beside, BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{
     KillHandle, Prepared, View, build_folders, can_confine, confined_entry, entry, open_folder_around,

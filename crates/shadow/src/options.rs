@@ -21,6 +21,8 @@ pub struct Options {
     pub programs: Vec<PathBuf>,
     /// Further folders that are shown read-only.
     pub show: Vec<PathBuf>,
+    /// Folders outside the workspace that belong to its repository, also one around the workspace.
+    pub beside: Vec<Beside>,
     /// Further folders of tools, absolute: shown copy-on-write, and what is written there is discarded.
     pub tools: Vec<PathBuf>,
     /// Folders of the home that are the machine's own, absolute: what is written there stays. For a program whose
@@ -48,6 +50,17 @@ pub struct Options {
     pub patience: Duration,
 }
 
+/// A folder outside the workspace that is shown copy-on-write. What is written there is discarded, and told
+/// ([`Refused::outside`](crate::Refused::outside)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beside {
+    /// The folder, an absolute path. One that holds the home or a folder of the system, or lies in the workspace, is not
+    /// shown.
+    pub folder: PathBuf,
+    /// Paths in it that are not shown.
+    pub masked: Vec<PathBuf>,
+}
+
 /// The network that a view reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
@@ -69,6 +82,7 @@ impl Options {
             home: None,
             programs: Vec::new(),
             show: Vec::new(),
+            beside: Vec::new(),
             tools: Vec::new(),
             shared: Vec::new(),
             copied: Vec::new(),

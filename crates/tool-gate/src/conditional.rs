@@ -131,12 +131,21 @@ pub fn no_repository(probe: &Probe) -> Probed {
 /// The answers so far, for one run of one command. They cannot be kept for the next run, because the machine may
 /// change.
 #[derive(Debug, Clone, Default)]
-pub struct Probes(BTreeMap<Probe, Probed>);
+pub struct Probes {
+    answers: BTreeMap<Probe, Probed>,
+    repository_above: Option<String>,
+}
 
 impl Probes {
+    /// Says that git may find a repository in this folder above the workspace, so that it is checked too. An executor
+    /// that does not say so must keep git from looking there (a confined one cannot read it).
+    pub fn set_repository_above(&mut self, folder: impl Into<String>) {
+        self.repository_above = Some(folder.into());
+    }
+
     /// Adds an answer.
     pub fn add(&mut self, probe: Probe, probed: Probed) {
-        self.0.insert(probe, probed);
+        self.answers.insert(probe, probed);
     }
 }
 
@@ -172,6 +181,12 @@ impl ConditionalCommand {
     /// Whether the command starts git, as far as the gate knows.
     pub const fn starts_git(&self) -> bool {
         self.git.is_some()
+    }
+
+    /// The folders of the workspace from which the command has git look for a repository, `.` for the workspace itself;
+    /// none if it starts no git.
+    pub fn git_folders(&self) -> &[String] {
+        self.git.as_ref().map_or(&[], |git| &git.folders)
     }
 
     /// Hands out the command once `probes` show all that it needs.

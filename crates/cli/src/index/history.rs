@@ -2,22 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use headstart_git_ahead::no_programs;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::clean_environment;
 
-use super::own_repository;
-use crate::git::program;
-use crate::system::variables;
+use crate::git::{Family, output};
 
-/// The most commits that are read, and the time limit for that.
+/// The most commits that are read.
 const COMMITS: usize = 6_000;
-const PATIENCE: Duration = Duration::from_secs(2);
 /// The most files of a commit. One that touches more says nothing about each of them.
 const MAX_FILES: usize = 20;
 /// The most bytes of text for one file; the newest commits come first.
@@ -37,10 +29,9 @@ pub(super) struct Commit {
 ///
 /// The history of a repository that is not the workspace's own is not read.
 pub(super) fn head(workspace: &Path) -> Option<String> {
-    if !own_repository::is_own(workspace) {
-        return None;
-    }
-    let text = git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
+    let home = std::env::home_dir();
+    Family::of(&workspace.canonicalize().ok()?, home.as_deref()).ok()?;
+    let text = output(workspace, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Some(text.trim().to_owned()).filter(|head| !head.is_empty())
 }
 
@@ -60,7 +51,7 @@ pub(super) fn log(workspace: &Path) -> Option<Vec<Commit>> {
         "--format=%x01%s%x02",
         &count,
     ];
-    Some(read_log(&git(workspace, &arguments)?))
+    Some(read_log(&output(workspace, &arguments)?))
 }
 
 fn read_log(text: &str) -> Vec<Commit> {
@@ -111,36 +102,6 @@ pub(super) fn read_recent(text: &str) -> Vec<(WorkspacePath, f32)> {
         Some((WorkspacePath::parse(path).ok()?, share.parse().ok()?))
     };
     text.lines().filter_map(line).collect()
-}
-
-/// The output of git. Git gets nothing of the user's environment except the home folder, and runs no program that a
-/// repository names.
-fn git(workspace: &Path, arguments: &[&str]) -> Option<String> {
-    let all: Vec<_> = variables().collect();
-    let of = |name: &str| all.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    let home = of("HOME").and_then(|home| home.to_str()).unwrap_or("/");
-    let mut command = Command::new(program(workspace)?);
-    command.env_clear().envs(clean_environment(home)).envs(no_programs());
-    // Without this variable no program of Windows starts.
-    command.envs(of("SYSTEMROOT").map(|root| ("SYSTEMROOT", root)));
-    command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    let mut pipe = child.stdout.take()?;
-    let reading = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).map(|_| bytes)
-    });
-    let end = Instant::now() + PATIENCE;
-    while !reading.is_finished() {
-        if end < Instant::now() {
-            let _ = child.kill();
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let done = child.wait().ok()?.success();
-    let bytes = reading.join().ok()?.ok()?;
-    done.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -16,11 +16,14 @@ use headstart_tool_gate::{ConditionalCommand, Probe, Probed, Probes, ProvenComma
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::git::odd_file;
-use crate::system::{find_program, read_plain};
+use crate::git::{Family, odd_file};
+use crate::system::find_program;
 
 /// The most bytes of a file of git that are read to answer a question of the gate.
 const MAX_BYTES: u64 = 1 << 24;
+
+/// The variable by which the gate keeps git from looking above the workspace.
+const CEILING: &str = "GIT_CEILING_DIRECTORIES";
 
 /// The version of the git that commands find; it is asked for only once.
 #[derive(Default)]
@@ -40,7 +43,7 @@ impl InstalledGit {
 pub(super) enum Objection {
     /// The gate's verdict rests on something that is not so here.
     Unmet(UnmetNeed),
-    /// It would be confined, and git would find no repository although there is one.
+    /// It would be confined, and may not read the repository, because that may be anybody's.
     OutOfReach(&'static str),
     /// Git would wait for ever for the content of this file.
     OddFile(&'static str),
@@ -72,19 +75,32 @@ impl fmt::Display for Objection {
 
 impl std::error::Error for Objection {}
 
-/// The command as it may run in the workspace `root`, a path without links, or why it must not run. One that is
-/// confined reads nothing outside the workspace.
+/// Where commands run, and as what.
+pub(super) struct Place<'a> {
+    /// The workspace, a path without links.
+    pub(super) root: &'a Path,
+    /// The user's home folder.
+    pub(super) home: Option<&'a Path>,
+    pub(super) git: &'a InstalledGit,
+    pub(super) environment: &'a BTreeMap<OsString, OsString>,
+    /// Whether a command reads nothing outside the workspace but what belongs to its repository.
+    pub(super) is_confined: bool,
+}
+
+/// The command as it may run, with what a confined one reads outside the workspace, or why it must not run.
 pub(super) async fn prove<'a>(
     command: &'a ConditionalCommand,
-    root: &Path,
-    git: &InstalledGit,
-    environment: &BTreeMap<OsString, OsString>,
-    is_confined: bool,
-) -> Result<ProvenCommand<'a>, Objection> {
-    let mut probes = Probes::default();
+    place: &Place<'_>,
+) -> Result<(ProvenCommand<'a>, Family), Objection> {
+    let Place { root, home, git, environment, is_confined } = *place;
+    let (mut probes, mut family) = (Probes::default(), Family::default());
     loop {
         let probe = match command.prove(&probes) {
-            Ok(proven) => return Ok(proven),
+            // The gate took the workspace for the top of the repository.
+            Ok(proven) if family.top.is_some() && proven.environment.contains_key(CEILING) => {
+                return Err(Objection::OutOfReach("the top of its repository lies above the workspace"));
+            }
+            Ok(proven) => return Ok((proven, family)),
             Err(Unproven::Unmet(need)) => return Err(Objection::Unmet(need)),
             Err(Unproven::Look(probe)) => probe,
         };
@@ -93,8 +109,14 @@ pub(super) async fn prove<'a>(
             if let Some(file) = odd_file(root) {
                 return Err(Objection::OddFile(file));
             }
-            if let Some(why) = repository_out_of_reach(root).filter(|_| is_confined) {
-                return Err(Objection::OutOfReach(why));
+            if is_confined {
+                family = Family::of(root, home).map_err(Objection::OutOfReach)?;
+            }
+            if let Some(top) = &family.top {
+                let Some(top) = top.to_str() else {
+                    return Err(Objection::OutOfReach("the path of its repository is not text"));
+                };
+                probes.set_repository_above(top);
             }
         }
         let result = match &probe {
@@ -105,40 +127,6 @@ pub(super) async fn prove<'a>(
         };
         probes.add(probe, result);
     }
-}
-
-/// Why git would not find the repository of a workspace, or not all of it, if it can read nothing outside; `None` if it
-/// finds it, or there is none.
-fn repository_out_of_reach(root: &Path) -> Option<&'static str> {
-    let is_outside = |path: &Path| !path.canonicalize().is_ok_and(|real| real.starts_with(root));
-    let dot_git = root.join(".git");
-    if dot_git.symlink_metadata().is_err() {
-        let is_below = root.ancestors().skip(1).any(|above| above.join(".git").exists());
-        return is_below.then_some(
-            "the repository is in a folder above the workspace, which a confined git cannot read",
-        );
-    }
-    let target_in = |file: &Path, before: &str| {
-        let text = text_of(file)?;
-        let target = text.strip_prefix(before)?.trim_end_matches(['\n', '\r']);
-        Some(file.parent().unwrap_or(root).join(target))
-    };
-    let own = target_in(&dot_git, "gitdir: ").unwrap_or(dot_git);
-    let common = target_in(&own.join("commondir"), "").unwrap_or_else(|| own.clone());
-    if is_outside(&own) || is_outside(&common) {
-        return Some(
-            "the repository lies outside the workspace (a linked worktree, a submodule or a link), where a confined git cannot read",
-        );
-    }
-    let objects = common.join("objects");
-    let others = text_of(&objects.join("info/alternates")).unwrap_or_default();
-    let is_shared = others.lines().any(|line| !line.starts_with('#') && is_outside(&objects.join(line)));
-    is_shared.then_some("the repository takes objects from another one outside the workspace, where a confined git cannot read")
-}
-
-/// One of git's small files; a project may have put anything in its place.
-fn text_of(file: &Path) -> Option<String> {
-    String::from_utf8(read_plain(file, MAX_BYTES).ok()?).ok()
 }
 
 fn folder(path: &Path, root: &Path) -> Probed {

@@ -84,12 +84,14 @@ const CHOICES: [&str; 33] = [
 /// Variables for all commands. A view has neither a terminal nor a network, and programs that know this do not wait for
 /// one. `CI` is not set, because programs then do what their user did not ask for: runners of tests refuse new
 /// snapshots. Programs that would look for a newer version of themselves or report their use are told not to, because a test
-/// that fails would otherwise look as if it had failed for lack of a network.
-const SET: [(&str, &str); 18] = [
+/// that fails would otherwise look as if it had failed for lack of a network. The workspace is mounted, and git looks for
+/// a repository above it all the same.
+const SET: [(&str, &str); 19] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("CHECKPOINT_DISABLE", "1"),
     ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
     ("DO_NOT_TRACK", "1"),
+    ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),

@@ -51,7 +51,7 @@ pub(super) struct GitSettings {
     users: Vec<(OsString, OsString)>,
     /// The paths at which the user's own settings are searched for.
     places: Vec<PathBuf>,
-    /// Whether the workspace has a repository.
+    /// Whether the workspace has a repository, or is in one.
     is_there: bool,
     /// The folder with copies of the files that settings name, which views show. Removed when the process ends.
     folder: Option<TempDir>,
@@ -80,7 +80,7 @@ impl GitSettings {
         places.push(workspace.join(".git/config"));
         places.extend(config.iter().map(|config| config.join("git/config")));
         places.extend(config.iter().flat_map(|config| FILES.map(|(_, name)| config.join("git").join(name))));
-        let is_there = workspace.join(".git").is_dir();
+        let is_there = workspace.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok());
         let made = || tempfile::Builder::new().prefix("gitconfig-").tempdir().ok();
         let folder = (is_there && places.iter().any(|place| may_name_files(place))).then(made).flatten();
         Self { workspace: workspace.to_owned(), users, places, is_there, folder, read: Mutex::default() }

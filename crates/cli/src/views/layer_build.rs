@@ -67,8 +67,10 @@ impl Views {
         let over = warm.take(&folders);
         let below = |folder: &WorkspacePath| over.as_ref().map_or(Vec::new(), |over| over.below(folder));
         let build = rooms.build(&room, &folders, below);
-        let mut view =
-            self.start_view(&Options { build: Some(build), ..self.options.clone() }).map_err(failed)?;
+        let beside = self.beside(deny).unwrap_or_default();
+        let mut view = self
+            .start_view(&Options { build: Some(build), beside, ..self.options.clone() })
+            .map_err(failed)?;
         started(view.kill_handle().map_err(failed)?);
         if !view.is_on_disk() {
             return Err("the disk is almost full".to_owned());

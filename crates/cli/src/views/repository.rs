@@ -124,22 +124,6 @@ impl Repository {
         Ok(RepositoryRead::Change(shown.shown.step.clone().map(Box::new)))
     }
 
-    /// Why git finds no repository in a view of this workspace although it finds one outside.
-    pub(super) fn is_elsewhere(&self) -> Option<&'static str> {
-        let git = self.workspace.join(".git");
-        match git.symlink_metadata() {
-            Ok(found) if found.is_dir() => None,
-            Ok(_) => Some(
-                "its repository is outside the workspace (a linked worktree, or a submodule), where a view shows nothing",
-            ),
-            Err(_) => {
-                self.workspace.ancestors().skip(1).any(|above| above.join(".git").exists()).then_some(
-                    "its repository is in a folder above the workspace, where a view shows nothing",
-                )
-            }
-        }
-    }
-
     fn git_access(&self) -> Result<&GitAccess, String> {
         self.ready.get_or_init(|| self.open_git_access()).as_ref().map_err(Clone::clone)
     }

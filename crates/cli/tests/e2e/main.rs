@@ -26,6 +26,7 @@ mod faults;
 mod formats;
 mod gemini_cache;
 mod git;
+mod git_reading;
 mod half_moves;
 mod images;
 #[cfg(feature = "programs")]

@@ -206,11 +206,12 @@ fn the_hook_is_silent_where_git_would_not_run_hardened() {
     let project = session.workspace();
     std::fs::rename(project.join(".git"), session.home().join("apart")).unwrap();
     session.write("project/.git", format!("gitdir: {}\n", session.home().join("apart").display()));
-    silent("lies outside the workspace");
+    silent("does not name this folder as its own");
     let run = session.run(&["run", "--read-only", "--", "git log -1"]);
     assert_eq!(run.code, Some(125), "{run}");
     assert!(
-        run.stderr.contains("lies outside the workspace") && !run.stderr.contains("not a git repository"),
+        run.stderr.contains("does not name this folder as its own")
+            && !run.stderr.contains("not a git repository"),
         "{run}"
     );
 }

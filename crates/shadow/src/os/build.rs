@@ -23,7 +23,7 @@ pub fn build_folders(workspace: &Path, more: &[WorkspacePath]) -> Vec<WorkspaceP
     let Ok(root) = fs::File::open(workspace) else { return Vec::new() };
     let mut search = Search {
         workspace,
-        ignored: Ignored::new(root.as_fd()),
+        ignored: Ignored::new(root.as_fd(), workspace),
         output: BuildOutput::new(root.as_fd(), workspace),
         found: Vec::new(),
     };

@@ -83,11 +83,9 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
     let read_only = AccessFs::ReadFile | AccessFs::ReadDir;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let readable = if confinement.closes {
-        Readable::without(workspace, closes, confinement.closes_git_settings)?
-    } else {
-        Readable::all(workspace)
-    };
+    let mut readable = Readable::of(confinement, closes)?;
+    readable.folders.extend(confinement.beside.iter().cloned());
+    let listed = [Some(workspace), confinement.around.as_ref()].into_iter().flatten();
     let system: Vec<&Path> = system_folders().collect();
     if readable.hides_something
         && let Some(folder) = open_folder_around(workspace, &path)
@@ -106,7 +104,7 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
             .create()?
             .add_rules(path_beneath_rules(&system, AccessFs::from_read(newest)))?
             .add_rules(path_beneath_rules(&programs, AccessFs::from_read(newest)))?
-            .add_rules(path_beneath_rules([workspace], BitFlags::from(AccessFs::ReadDir)))?
+            .add_rules(path_beneath_rules(listed, BitFlags::from(AccessFs::ReadDir)))?
             .add_rules(path_beneath_rules(&readable.folders, read_only))?
             .add_rules(path_beneath_rules(&readable.files, BitFlags::from(AccessFs::ReadFile)))?
             .add_rules(path_beneath_rules([scratch], AccessFs::from_all(newest) & !AccessFs::Execute))?

@@ -78,7 +78,7 @@ pub(super) fn read(from: &ReadSource<'_>, rules: &ReadRules) -> Result<(ReadBack
         below: LowerTree::new(from.base, from.known, from.since, rules.quota),
         rules,
         from,
-        ignored: Ignored::new(from.view),
+        ignored: Ignored::new(from.view, from.workspace),
         output: BuildOutput::new(from.view, from.workspace),
         changes: BTreeMap::new(),
         listed: BTreeMap::new(),

@@ -33,6 +33,7 @@ const TESTS: &[(&str, fn())] = &[
     ("another_name_opens_nothing_closed", another_name_opens_nothing_closed),
     ("the_settings_of_git_are_closed_if_that_is_said", the_settings_of_git_are_closed_if_that_is_said),
     ("what_is_open_is_read", what_is_open_is_read),
+    ("what_lies_around_is_read_if_that_is_said", what_lies_around_is_read_if_that_is_said),
     ("what_cannot_be_confined_does_not_run", what_cannot_be_confined_does_not_run),
     ("a_command_cannot_write_a_refusal", a_command_cannot_write_a_refusal),
 ];
@@ -65,6 +66,8 @@ struct Place {
     folder: TempDir,
     closes: bool,
     closes_git_settings: bool,
+    /// Whether the folder around the workspace is shown.
+    shows_around: bool,
 }
 
 impl Place {
@@ -81,7 +84,7 @@ impl Place {
             fs::write(folder.path().join("workspace").join(closed), "KEY=hush\n").unwrap();
         }
         fs::write(folder.path().join("elsewhere/secret"), "outside\n").unwrap();
-        let place = Self { folder, closes: true, closes_git_settings: false };
+        let place = Self { folder, closes: true, closes_git_settings: false, shows_around: false };
         symlink("../.env", place.workspace().join("docs/link")).unwrap();
         fs::hard_link(place.workspace().join("docs/a.md"), place.workspace().join("docs/b.md")).unwrap();
         place
@@ -96,6 +99,7 @@ impl Place {
         let confinement = Confinement {
             closes: self.closes,
             closes_git_settings: self.closes_git_settings,
+            around: self.shows_around.then(|| self.workspace().parent().unwrap().to_owned()),
             ..Confinement::new(self.workspace(), scratch)
         };
         let line = ["--noprofile", "--norc", "-c", "--", command];
@@ -267,6 +271,26 @@ fn what_is_open_is_read() {
 }
 
 /// Runs a process that has the writing end of a pipe as its standard input. Returns what was written there, too.
+fn what_lies_around_is_read_if_that_is_said() {
+    let around = "cat ../elsewhere/secret; ls ../elsewhere";
+    assert_eq!(text(&Place::new().run(around).stdout), "");
+    let place = Place { shows_around: true, ..Place::new() };
+    assert_eq!(text(&place.run(around).stdout), "outside\nsecret\n");
+    let top = place.folder.path();
+    fs::write(top.join("elsewhere/.env"), "KEY=hush\n").unwrap();
+    // Another name of a file that is closed in the workspace, and one of the workspace for a file that is closed here.
+    fs::hard_link(top.join("workspace/.env"), top.join("elsewhere/copy")).unwrap();
+    fs::hard_link(top.join("elsewhere/.env"), top.join("workspace/copy")).unwrap();
+    for closed in ["../elsewhere/.env", "../elsewhere/copy", "copy", ".env", "keys/any", "../workspace/.env"]
+    {
+        assert_eq!(text(&place.run(&format!("cat {closed}")).stdout), "", "{closed}");
+    }
+    assert_eq!(text(&place.run("cat a.txt ../elsewhere/secret").stdout), "KEY=shown\noutside\n");
+    place.run("echo x > ../elsewhere/new; echo x >> ../elsewhere/secret");
+    assert!(!top.join("elsewhere/new").exists());
+    assert_eq!(fs::read_to_string(top.join("elsewhere/secret")).unwrap(), "outside\n");
+}
+
 fn with_host_pipe(process: &mut Command) -> (Output, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     let output = process.stdin(writer).output().unwrap();

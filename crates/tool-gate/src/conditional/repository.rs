@@ -108,6 +108,9 @@ pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<Version, Unprov
         _ => return Err(unmet(UnmetNeed::NoGit)),
     };
     let check = Check { needs, probes, version };
+    if let Some(above) = &probes.repository_above {
+        check.dot_git(&join(above, ".git"))?;
+    }
     for folder in &needs.folders {
         match seen(probes, Probe::Folder(folder.clone()))? {
             // Git follows a link, so the repository is looked for where it leads.
@@ -231,9 +234,9 @@ fn work_trees(text: &str) -> Vec<Option<String>> {
 
 /// The answer to a probe, or the error that it has to be looked up.
 fn seen(probes: &Probes, probe: Probe) -> Result<&Probed, Unproven> {
-    match probes.0.get(&probe) {
+    match probes.answers.get(&probe) {
         Some(answer) => Ok(answer),
-        None if MAX_PROBES < probes.0.len() => Err(unknown("so many places")),
+        None if MAX_PROBES < probes.answers.len() => Err(unknown("so many places")),
         None => Err(Unproven::Look(probe)),
     }
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use headstart_workspace_path::WorkspacePath;
 
+use crate::confinement::Confinement;
+
 /// Folders with what package managers fetched, which is no secret. They are not searched for closed files.
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
 /// The folder of a repository, which git needs as a whole. Only two of its files can be closed.
@@ -27,36 +29,46 @@ pub(super) struct Readable {
 }
 
 impl Readable {
-    pub(super) fn all(workspace: &Path) -> Self {
-        Self { folders: vec![workspace.to_owned()], ..Self::default() }
-    }
-
-    /// Everything that is not closed. A folder without a closed file is one entry, which keeps the list short. A rule
-    /// of the kernel is about a file and not about its name, so another name of a closed file is closed as well.
-    pub(super) fn without(
-        workspace: &Path,
-        closes: &dyn Fn(&WorkspacePath) -> bool,
-        closes_git_settings: bool,
-    ) -> io::Result<Self> {
+    /// What a confined command may read of the workspace, and of the folder around it. A folder without a closed file
+    /// is one entry, which keeps the list short. A rule of the kernel is about a file and not about its name, so another
+    /// name of a closed file is closed as well.
+    pub(super) fn of(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<Self> {
+        let Confinement { workspace, around, .. } = confinement;
+        if !confinement.closes {
+            return Ok(Self::all(around.as_ref().unwrap_or(workspace)));
+        }
         let mut search = Search {
             closes,
-            closes_git_settings,
+            closes_git_settings: confinement.closes_git_settings,
+            but: None,
             looked_at: 0,
             several_names: HashSet::new(),
             is_again: false,
         };
-        let mut found = search.folder(workspace, &WorkspacePath::root())?;
+        let mut found = search.both(workspace, around.as_deref())?;
         if !search.several_names.is_empty() {
             search.is_again = true;
-            found = search.folder(workspace, &WorkspacePath::root())?;
+            found = search.both(workspace, around.as_deref())?;
         }
-        Ok(found.unwrap_or_else(|| Self::all(workspace)))
+        Ok(found)
+    }
+
+    fn all(folder: &Path) -> Self {
+        Self { folders: vec![folder.to_owned()], ..Self::default() }
+    }
+
+    fn extend(&mut self, part: Self) {
+        self.folders.extend(part.folders);
+        self.files.extend(part.files);
+        self.hides_something |= part.hides_something;
     }
 }
 
 struct Search<'a> {
     closes: &'a dyn Fn(&WorkspacePath) -> bool,
     closes_git_settings: bool,
+    /// This folder was searched already, by its own rules.
+    but: Option<PathBuf>,
     looked_at: usize,
     /// The closed files that have another name, by device and inode.
     several_names: HashSet<(u64, u64)>,
@@ -65,12 +77,24 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    fn both(&mut self, workspace: &Path, around: Option<&Path>) -> io::Result<Readable> {
+        self.but = None;
+        let found = self.folder(workspace, &WorkspacePath::root())?;
+        let mut readable = found.unwrap_or_else(|| Readable::all(workspace));
+        if let Some(around) = around {
+            self.but = Some(workspace.to_owned());
+            let found = self.folder(around, &WorkspacePath::root())?;
+            readable.extend(found.unwrap_or_else(|| Readable::all(around)));
+        }
+        Ok(readable)
+    }
+
     /// What may be read of a folder; `None` for all of it.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
         let is_git = path.file_name() == Some(GIT.as_bytes());
         // If this process cannot list a folder, neither can the command.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
-        let mut readable = Readable::default();
+        let (mut readable, mut is_partial) = (Readable::default(), false);
         for entry in entries {
             let entry = entry?;
             self.count()?;
@@ -79,6 +103,10 @@ impl Search<'_> {
             let below = path.join_bytes(name.as_bytes()).map_err(io::Error::other)?;
             // A link counts as the file to which it leads.
             if kind.is_symlink() {
+                continue;
+            }
+            if self.but.as_ref().is_some_and(|but| entry.path() == *but) {
+                is_partial = true;
                 continue;
             }
             let is_closed = if is_git {
@@ -99,14 +127,13 @@ impl Search<'_> {
                 match self.folder(&entry.path(), &below)? {
                     None => readable.folders.push(entry.path()),
                     Some(part) => {
-                        readable.folders.extend(part.folders);
-                        readable.files.extend(part.files);
-                        readable.hides_something = true;
+                        readable.extend(part);
+                        is_partial = true;
                     }
                 }
             }
         }
-        Ok(readable.hides_something.then_some(readable))
+        Ok((is_partial || readable.hides_something).then_some(readable))
     }
 
     /// Remembers which files below a closed path have another name.

@@ -57,7 +57,7 @@ impl Listing {
         let shares = tier == Tier::Clone;
         let walk = |all| {
             let mut walk = Walk {
-                ignored: Ignored::new(workspace.as_fd()),
+                ignored: Ignored::new(workspace.as_fd(), at),
                 tracked: Tracked::of(at),
                 without,
                 all,

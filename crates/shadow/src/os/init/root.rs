@@ -237,12 +237,15 @@ impl TreeBuilder {
             (Source::Layer(layer), shown) => {
                 let (upper, work) = (written::upper(number), written::work(number));
                 let mount = overlay(&[layer], &self.written, &upper, &work)?;
-                if let Shown::Tool { masked } = shown {
-                    for path in masked {
-                        mask_in(&mount, path)?;
+                let masked = if let Shown::Tool { masked } = shown { masked.as_slice() } else { &[] };
+                let mut folders = Vec::new();
+                for path in masked {
+                    if !mask_in(&mount, path)? {
+                        folders.push(at.join(path));
                     }
                 }
                 self.attach_at(&mount, at)?;
+                folders.iter().try_for_each(|folder| self.mask_file(folder))?;
                 self.writable.push(at.clone());
                 Ok(Some(mount))
             }
@@ -482,10 +485,11 @@ impl TreeBuilder {
     }
 }
 
-/// Removes a file or folder from an overlay, so that commands do not see it.
-fn mask_in(mount: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+/// Removes a file from an overlay, so that commands do not see it. The answer is `false` for a folder.
+fn mask_in(mount: &OwnedFd, path: &Path) -> Result<bool, Refusal> {
     match rustix::fs::unlinkat(mount, path, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(true),
+        Err(Errno::ISDIR) => Ok(false),
         Err(error) => Err(refused("unlinkat", path.as_os_str().as_encoded_bytes(), error)),
     }
 }
