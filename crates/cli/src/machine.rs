@@ -11,6 +11,9 @@ use crate::environment::Environment;
 /// counts one for each processor.
 const MAX_LOAD: f64 = 2.0;
 
+/// On a busy machine a command may take at most so many times as long as on one that is not.
+const MAX_SLOWDOWN: f64 = 10.0;
+
 /// The folder in which the kernel describes the state of the machine. If it says nothing, nothing prevents work.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
@@ -43,6 +46,12 @@ impl Machine {
         (MAX_LOAD * self.processors < load).then_some(SkipReason::Load)
     }
 
+    /// How many times as long as usual a command takes by the load of the last minute, so that a limit of time ends what
+    /// hangs, and not what waits for a processor.
+    pub(crate) fn slowdown(&self) -> f64 {
+        (self.load().unwrap_or_default() / self.processors).clamp(1.0, MAX_SLOWDOWN)
+    }
+
     /// The memory of the machine, in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
@@ -69,7 +78,7 @@ impl Machine {
     /// The average number of processes that wanted a processor in the last minute.
     fn load(&self) -> Option<f64> {
         let text = fs::read_to_string(self.root.join("proc/loadavg")).ok()?;
-        text.split_whitespace().next()?.parse().ok()
+        text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite())
     }
 }
 
@@ -90,6 +99,13 @@ mod tests {
         }
         let machine = Machine { root: root.path().to_owned(), processors: 4.0 };
         (root, machine)
+    }
+
+    #[test]
+    fn a_busy_machine_takes_longer() {
+        let slowdown = |load: &str| machine(&[("proc/loadavg", load)]).1.slowdown();
+        let loads = ["0.10 0.2 0.3 1/200 4711", "12.00 9 8 1/2 3", "400.0 1 1 1/1 1", "odd"];
+        assert_eq!(loads.map(slowdown), [1.0, 3.0, MAX_SLOWDOWN, 1.0]);
     }
 
     #[test]

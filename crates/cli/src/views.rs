@@ -42,6 +42,7 @@ use headstart_toolbox::{
 
 use crate::config::ShadowConfig;
 use crate::environment::Environment;
+use crate::machine::Machine;
 use change_watch::ChangeWatch;
 pub(crate) use changed_files::changed_since;
 use closed_paths::ClosedPathCache;
@@ -88,6 +89,7 @@ pub(crate) struct Views {
     notes: Vec<String>,
     repository: Repository,
     git: GitSettings,
+    machine: Machine,
     /// The state folder, which stores what was found out about this system.
     state: Option<PathBuf>,
     /// The folders on disk for build output; `None` without a state folder.
@@ -149,6 +151,7 @@ impl Views {
             notes,
             repository: Repository::new(workspace, state),
             git,
+            machine: Machine::of(environment),
             state: state.map(Path::to_owned),
             rooms: state.and_then(|state| ViewFolders::new(state, workspace, settings)),
             warm: settings.warm.clone(),
@@ -262,13 +265,19 @@ impl Views {
     /// A program with its arguments, to be run in a view.
     pub(crate) fn program(&self, words: &[String], streams: Streams) -> Command {
         let environment = self.environment();
-        Command { environment, streams, ..Command::new(words, self.most_time) }
+        Command { environment, streams, ..Command::new(words, self.time(self.most_time)) }
     }
 
     /// A command line, to be run in a view.
     pub(crate) fn command(&self, line: &str, time: Duration, output: usize) -> Command {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", "--", line];
-        Command { environment: self.environment(), output, ..Command::new(words, time.min(self.most_time)) }
+        let time = self.time(time.min(self.most_time));
+        Command { environment: self.environment(), output, ..Command::new(words, time) }
+    }
+
+    /// A limit of time for a command that begins now. A process waits its turn on a busy machine.
+    fn time(&self, time: Duration) -> Duration {
+        time.mul_f64(self.machine.slowdown())
     }
 
     fn environment(&self) -> Vec<(OsString, OsString)> {
