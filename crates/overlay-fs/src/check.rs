@@ -84,6 +84,7 @@ async fn compare<'a>(
         };
         match moves.follow(&changes.changes, change, looked_at, options.merge) {
             Written::AsItWas(_) => {}
+            Written::Same(change) => replaced.push((index, change)),
             // The user edited both the file that was moved away from here and the place it moved to, so which edit
             // counts is theirs to say.
             Written::Merged(other) if replaced.iter().any(|(place, _)| *place == index) => {
@@ -110,7 +111,13 @@ async fn compare<'a>(
     }
     let reported: HashSet<_> = found.iter().map(|conflict| conflict.path.clone()).collect();
     let mut stale_reads = Vec::new();
-    for read in changes.reads.iter().filter(|read| !reported.contains(&read.path)) {
+    let same: HashSet<_> = replaced
+        .iter()
+        .filter(|(place, _)| changes.changes[*place].base.is_none())
+        .map(|(_, change)| &change.path)
+        .collect();
+    let is_settled = |path| reported.contains(path) || same.contains(path);
+    for read in changes.reads.iter().filter(|read| !is_settled(&read.path)) {
         if still_seen(tree, read).await? {
             continue;
         }
@@ -192,6 +199,8 @@ impl Parents<'_> {
 pub(crate) enum Written {
     /// It is as the change expects, with what is there now.
     AsItWas(Option<Metadata>),
+    /// Somebody made this very file meanwhile, which this change leaves as it is.
+    Same(Change),
     /// The user edited it, and this change keeps their edit.
     Merged(Change),
     /// The user edited a file that the work moved, and these changes keep their edit.
@@ -212,6 +221,11 @@ pub(crate) async fn written(
         (None, None) => return Ok(Written::AsItWas(None)),
         (None, Some(now)) => {
             let merges = change.kind == ChangeKind::CreateDirectory && now.kind == EntryKind::Directory;
+            if policy == Merge::Text
+                && let Some(same) = same_file(tree, change, &now).await?
+            {
+                return Ok(Written::Same(same));
+            }
             let side = ConflictSide::found(&now, None);
             let created = Written::Conflict(ConflictKind::Created, Some(side));
             return Ok(if merges { Written::AsItWas(Some(now)) } else { created });
@@ -247,6 +261,22 @@ pub(crate) async fn written(
         Some(merged) if policy == Merge::Text => Ok(Written::Merged(merged)),
         _ => Ok(Written::Edited(now, content)),
     }
+}
+
+/// The change of a new file, where a file with its content and bit is there already: from that to itself.
+async fn same_file(tree: &dyn Tree, change: &Change, now: &Metadata) -> Result<Option<Change>, TreeError> {
+    let ChangeKind::Write { content, executable, moved_from: None } = &change.kind else { return Ok(None) };
+    let is_like = now.kind == EntryKind::File && now.links <= 1 && now.len == content.len() as u64;
+    if !is_like || *executable != now.executable {
+        return Ok(None);
+    }
+    let found = content_at(tree, &change.path, now.kind).await?.filter(|found| **found == content[..]);
+    Ok(found.map(|found| Change {
+        base: Some(now.fingerprint.clone()),
+        base_content: Some(found.into()),
+        mode: None,
+        ..change.clone()
+    }))
 }
 
 /// The change that keeps what the user made of a file meanwhile.

@@ -127,7 +127,7 @@ impl Written {
             Self::Edited(now, content) => {
                 Some((ConflictKind::Modified, Some(ConflictSide::found(&now, Some(&content)))))
             }
-            Self::AsItWas(_) | Self::Merged(_) | Self::Followed(_) => None,
+            Self::AsItWas(_) | Self::Same(_) | Self::Merged(_) | Self::Followed(_) => None,
         }
     }
 }

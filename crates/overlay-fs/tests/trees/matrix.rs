@@ -110,6 +110,7 @@ fn table() -> Vec<(Agent, User, Expected)> {
         (Read, Writes("f", text(ELSEWHERE)), Conflicts(&[("f", StaleRead)])),
         (Read, Writes("f", text(SAME_PLACE)), Conflicts(&[("f", StaleRead)])),
         (CreateFolder, MakesFolder("new"), Applied),
+        (Create, Writes("new", b"agent\n"), Applied),
         (Create, Writes("new/inside", b"mine"), Conflicts(&[("new", Created)])),
         (RemoveFolder, Nothing, Applied),
         (RemoveFolder, Writes("d/x", b"mine"), Conflicts(&[("d/x", Modified)])),
