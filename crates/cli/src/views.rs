@@ -45,7 +45,7 @@ use crate::environment::Environment;
 use crate::machine::Machine;
 use change_watch::ChangeWatch;
 pub(crate) use changed_files::changed_since;
-use closed_paths::ClosedPathCache;
+use closed_paths::{ClosedPathCache, hidden_note};
 pub(crate) use environment::OfflineListener;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
@@ -422,6 +422,7 @@ impl Views {
         ran.changed_meanwhile = back.changed_meanwhile;
         ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
         ran.notes.extend(brought_note(&back.brought));
+        ran.notes.extend(hidden_note(&closed, &ran.output));
         self.report_repository(opened, back.git, &request.deny, &mut ran);
         Ok(ran)
     }

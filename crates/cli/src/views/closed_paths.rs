@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::SecretAccess;
+use headstart_toolbox::{CommandOutput, SecretAccess};
 
 use super::lock;
 use super::other_names::with_other_names;
@@ -23,6 +23,8 @@ use crate::system::{FileNumbers as _, path_in};
 const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
 /// The most names that are searched before a command.
 const MAX_NAMES: usize = 1_000_000;
+/// The most closed paths that are named at once.
+const MAX_NAMED: usize = 3;
 /// A folder that changed so shortly before it was listed may have changed again afterwards, and still show the same
 /// times.
 const RACY_WINDOW: Duration = Duration::from_secs(1);
@@ -95,6 +97,23 @@ impl ClosedPathCache {
         *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
         Ok(found)
     }
+}
+
+/// What the model is told of closed paths that the output of a command names which failed: it may have failed because
+/// they are hidden from it.
+pub(super) fn hidden_note(closed: &[WorkspacePath], done: &CommandOutput) -> Option<String> {
+    let is_named = |path: &&WorkspacePath| {
+        let name = path.file_name().and_then(|name| str::from_utf8(name).ok());
+        name.is_some_and(|name| done.output.contains(name))
+    };
+    let named: Vec<_> = closed.iter().filter(is_named).take(MAX_NAMED).map(ToString::to_string).collect();
+    let is_failure = done.exit_code != Some(0);
+    (is_failure && !named.is_empty()).then(|| {
+        format!(
+            "hidden from this command, which may have failed for that: {} (what may hold a secret, or what a rule closes)",
+            named.join(", ")
+        )
+    })
 }
 
 struct ClosedPathScan<'a> {

@@ -326,6 +326,22 @@ fn a_command_that_failed_last_is_kept_with_the_work() {
     assert!(shown.stdout.contains("failed: sh -c 'exit 2' ended with 2"), "{shown}");
 }
 
+/// The model must not take a failure that the view caused for one of the work.
+#[test]
+fn a_failure_over_a_hidden_file_is_told_as_one() {
+    let mut session = session();
+    session
+        .write("project/tests/certs/server.pem", "KEY\n")
+        .write("project/check", "wc -c tests/certs/server.pem; exit 1\n");
+    let recording = json!({"turns": [{"toolCalls": [shell("sh check")]}, {"text": "It fails."}]});
+    let (outcome, _) = session.speculate(&recording, "auto-edit");
+    let told = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
+    assert!(
+        told.contains("hidden from this command, which may have failed for that: tests/certs/server.pem"),
+        "{told}"
+    );
+}
+
 /// Only the output of the command tells what the view refused. It is passed on as it comes, and kept for JSON.
 #[test]
 fn what_a_view_refused_a_command_of_the_users_own_is_told_after_it() {
