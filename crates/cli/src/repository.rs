@@ -78,10 +78,11 @@ impl GitRepository {
 #[async_trait]
 impl Repository for GitRepository {
     async fn status(&self, rules: &GateContext) -> Result<Option<RepositoryStatus>, ToolError> {
-        let words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"];
+        let words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--", "."];
         let done = self.git(&words, QueryKind::Names, rules).await?;
         if done.exit_code == Some(0) {
-            return Ok(Some(status_of(&done.output)));
+            let top = self.git(&["rev-parse", "--show-prefix"], QueryKind::Names, rules).await?;
+            return Ok(Some(status_of(&done.output, top.output.trim_end_matches('\n'))));
         }
         if done.output.contains("not a git repository") {
             return Ok(None);
@@ -96,7 +97,7 @@ impl Repository for GitRepository {
         rules: &GateContext,
     ) -> Result<String, ToolError> {
         let names: Vec<_> = paths.iter().map(ToString::to_string).collect();
-        let mut words = vec!["--literal-pathspecs", "diff", "--no-color", "--no-renames"];
+        let mut words = vec!["--literal-pathspecs", "diff", "--relative", "--no-color", "--no-renames"];
         words.extend(indexed.then_some("--cached"));
         words.extend(["HEAD", "--"]);
         words.extend(names.iter().map(String::as_str));
@@ -125,15 +126,23 @@ fn refused(done: &CommandOutput) -> ToolError {
     ToolError::failed(format!("git does not tell it: {said}"))
 }
 
-/// Reads the output of `git status --porcelain=v1 -z`.
-fn status_of(said: &str) -> RepositoryStatus {
+/// Reads the output of `git status --porcelain=v1 -z`, whose paths begin at the top of the repository. `prefix` is the
+/// path of the workspace there, empty or with a slash at its end.
+fn status_of(said: &str, prefix: &str) -> RepositoryStatus {
     let mut status = RepositoryStatus::default();
     for entry in said.split('\0') {
         // Git prints a warning before the entry at which it found the problem.
         let entry =
             entry.rsplit_once('\n').filter(|(before, _)| is_warning(before)).map_or(entry, |(_, rest)| rest);
         let Some((marks, name)) = entry.split_at_checked(3) else { continue };
-        let Ok(path) = WorkspacePath::parse(name.trim_end_matches('/')) else { continue };
+        let below = if name.ends_with('/') && prefix.starts_with(name) {
+            Some(".")
+        } else {
+            name.strip_prefix(prefix)
+        };
+        let Some(Ok(path)) = below.map(|below| WorkspacePath::parse(below.trim_end_matches('/'))) else {
+            continue;
+        };
         match marks.as_bytes() {
             b"?? " => status.untracked.push(path),
             b"!! " => {}
@@ -160,10 +169,16 @@ mod tests {
     #[test]
     fn what_git_says_is_read_by_name() {
         let said = " M src/a.rs\0warning: odd\nMM b c.rs\0?? new/\0A  d\n.rs\0D  gone\0!! target/\0";
-        let status = status_of(said);
+        let status = status_of(said, "");
         let names = |paths: &[WorkspacePath]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names(&status.changed), ["src/a.rs", "b c.rs", "d\n.rs", "gone"]);
         assert_eq!(names(&status.indexed), ["b c.rs", "d\n.rs", "gone"]);
         assert_eq!(names(&status.untracked), ["new"]);
+        // In a folder below the top.
+        let status = status_of(" M lib/src/a.rs\0?? lib/\0?? other\0 M library\0", "lib/");
+        assert_eq!(
+            (names(&status.changed), names(&status.untracked)),
+            (vec!["src/a.rs".to_owned()], vec![".".to_owned()])
+        );
     }
 }

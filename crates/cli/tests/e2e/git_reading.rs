@@ -79,6 +79,18 @@ fn git_that_only_reads_answers_as_outside() {
     }
 }
 
+/// The tool for differences names paths of the workspace, where git names those of the repository.
+#[test]
+fn differences_are_those_below_the_workspace() {
+    let (session, [package, ..]) = session_with_places();
+    session.write("main/package/new.txt", "");
+    let call = json!({"turns": [{"toolCalls": [{"name": "view_diff", "args": {}}]}, {"text": "Done."}]});
+    let model = session.recording(&call);
+    let ran = run_in(&session, &package, &["speculate", "--json", "--model", &model, "go on"]);
+    assert!(ran.stdout.contains("a/b.txt") && ran.stdout.contains("[untracked: new.txt]"), "{ran}");
+    assert!(!ran.stdout.contains("lib/"), "{ran}");
+}
+
 #[test]
 fn a_change_of_such_a_repository_is_left_to_its_user() {
     let (session, places) = session_with_places();
