@@ -54,11 +54,11 @@ impl LeftOut {
 }
 
 /// What a command removed or emptied while something is at places that a commit does not reach, so that the only copy of
-/// a content may be there. The change set must not be committed.
+/// a content may be there; or that it wrote where a rule lets nothing be written. The change set must not be committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Torn {
-    /// What would be gone.
+    /// What would be gone. Nothing, if all that is wrong is that a closed path was written.
     pub removed: Vec<WorkspacePath>,
     /// Where its content may be, as the command would name it.
     pub written: Vec<String>,
@@ -67,6 +67,9 @@ pub struct Torn {
 impl Torn {
     /// What happened, in a few words that follow the name of the command.
     pub fn words(&self) -> String {
+        if self.removed.is_empty() {
+            return format!("writes to {}, which is closed to it", list_names(&self.written));
+        }
         let removed: Vec<_> = self.removed.iter().map(ToString::to_string).collect();
         let copies = if removed.len() == 1 { "a copy of it" } else { "copies of them" };
         let (removed, written) = (list_names(&removed), list_names(&self.written));

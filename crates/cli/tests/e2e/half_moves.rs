@@ -72,6 +72,32 @@ fn a_copy_that_no_accept_can_bring_is_a_boundary() {
 }
 
 #[test]
+fn what_is_moved_or_written_over_a_closed_file_waits_for_the_user() {
+    let moved = "takes only.txt away, and a copy of it may be in .env, which an accept does not bring";
+    let written = "writes to .env, which is closed to it";
+    for (command, why) in [
+        ("mv only.txt .env", moved),
+        ("cp only.txt .env && rm only.txt", moved),
+        ("f=.en; cp only.txt ${f}v; echo done > made.txt", written),
+        ("sed s/my/your/ only.txt > t && mv t .env", written),
+    ] {
+        let mut session = project();
+        session.write("project/.env", "TOKEN=1\n");
+        let before = session.hash();
+        let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+        let verdict = &outcome.finished()["boundary"]["verdict"];
+        let detail = verdict["detail"].as_str().unwrap_or_default();
+        assert!(detail.ends_with(why), "{command}: {outcome}");
+        session.run(&["accept", &id]);
+        assert_eq!(session.hash(), before, "{command}");
+
+        let applied = session.run(&["shadow", "run", "--apply", "--", "sh", "-c", command]);
+        assert!(applied.code != Some(0) && applied.stderr.contains(why), "{command}: {applied}");
+        assert_eq!(session.hash(), before, "{command}");
+    }
+}
+
+#[test]
 fn what_is_overwritten_comes_back_with_the_undo_and_a_copy_of_it_comes_along() {
     for (command, come) in [
         ("gzip -k only.txt; echo x > only.txt", Some("only.txt.gz")),

@@ -109,7 +109,20 @@ fn hidden_paths_are_not_there() {
     view.hide(&[path(".env"), path("keys"), path("gone")]).unwrap();
     let output = sh(&mut view, "cat .env keys/id; ls -A; mkdir keys; echo x > keys/id");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("TOKEN"), "{output:?}");
-    assert_eq!(lines(&place.read_back(&mut view).changes), [""; 0]);
+    let back = place.read_back(&mut view);
+    assert_eq!(lines(&back.changes), [""; 0]);
+    // Nobody may think that it is done.
+    let torn = back.torn.map(|torn| (torn.removed, torn.written));
+    assert_eq!(torn, Some((Vec::new(), vec!["keys".to_owned()])));
+
+    let mut view = place.view();
+    view.hide(&[path(".env")]).unwrap();
+    ok(&mut view, "mv a .env");
+    let torn = place.read_back(&mut view).torn.map(|torn| (torn.removed, torn.written));
+    assert_eq!(torn, Some((vec![path("a")], vec![".env".to_owned()])));
+    view.hide(&[path(".env")]).unwrap();
+    ok(&mut view, "mkdir b");
+    assert_eq!(place.read_back(&mut view).torn, None);
 }
 
 fn steps_lie_on_steps() {

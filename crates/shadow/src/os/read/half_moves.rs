@@ -3,14 +3,15 @@
 //! the only copy: it becomes part of the change set, or there is none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::AsFd as _;
 
 use headstart_overlay_fs::{Change, ChangeKind, LeftOut, Torn};
 use headstart_workspace_path::WorkspacePath;
 
-use super::Reader;
 use super::below::Base;
-use super::left_out::{AsChange, KindAndBits, Purpose, WrittenFile, WrittenFiles};
+use super::left_out::{AsChange, KindAndBits, Purpose, WrittenFile, WrittenFiles, open_parent};
 use super::lost::{Carrier, Key, Lost, Settled, key};
+use super::{Reader, kind_of};
 use crate::{NotStagedReason, ShadowError};
 
 /// How many of the files that are left out may become part of the change set, and their bytes.
@@ -56,8 +57,9 @@ impl Reader<'_> {
             }
             lost.extend(more);
         };
-        self.back.torn = if brought.is_half {
-            Some(torn(lost.iter().filter(|lost| lost.is_gone), &written, &brought.still, Vec::new()))
+        let closed = self.written_where_hidden();
+        self.back.torn = if brought.is_half || !closed.is_empty() {
+            Some(torn(lost.iter().filter(|lost| lost.is_gone), &written, &brought.still, closed))
         } else {
             self.unexplained(&lost, &brought, &written)
         };
@@ -70,6 +72,15 @@ impl Reader<'_> {
             self.change(path, base, change)?;
         }
         Ok(self.settled(lost))
+    }
+
+    /// The hidden paths at which something is now. It was written by the last command, and is removed before the next one.
+    fn written_where_hidden(&self) -> Vec<String> {
+        let is_there = |path: &&WorkspacePath| {
+            let folder = open_parent(self.from.view, path).zip(path.file_name());
+            folder.is_some_and(|(folder, name)| kind_of(folder.as_fd(), name).is_some())
+        };
+        self.from.hidden.iter().filter(is_there).map(ToString::to_string).collect()
     }
 
     fn brought(&self, lost: &[Lost], written: &[WrittenFiles]) -> Result<Brought, ShadowError> {

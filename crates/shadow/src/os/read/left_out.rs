@@ -273,8 +273,8 @@ impl Walk<'_> {
     }
 }
 
-/// The folder of an upper layer that contains a path; no link is followed.
-fn open_parent(upper: BorrowedFd<'_>, path: &WorkspacePath) -> Option<OwnedFd> {
+/// The folder of an upper layer, or of a view, that contains a path; no link is followed.
+pub(super) fn open_parent(upper: BorrowedFd<'_>, path: &WorkspacePath) -> Option<OwnedFd> {
     let parent = path.parent()?;
     if parent.is_root() {
         return open_folder(upper, b".").ok();
