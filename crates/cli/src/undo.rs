@@ -71,6 +71,9 @@ impl<'a> Undo<'a> {
             unstaged.unwrap_or_default().into_iter().partition(|unstaged| unstaged.is_staged);
         lines.extend(named("staged as before ", staged.iter().map(|one| one.path.to_string()), most));
         lines.extend(named("unstaged  ", not.iter().map(|one| one.path.to_string()), most));
+        if lines.is_empty() {
+            lines.push("the folders that it made stay, because something is in them now".to_owned());
+        }
         lines
     }
 }

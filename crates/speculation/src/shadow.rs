@@ -98,8 +98,8 @@ impl ViewRunner {
             }
             if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
                 self.report(call, &ran, 0, None);
-                let why = format!("what it changed is dropped, for it reached a limit: {quota}");
-                return Ok(CallResult::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
+                let why = format!("for it reached a limit: {quota}");
+                return Ok(dropped(&ran, &why));
             }
             let boundary = write_boundary(&changed, &tools.gate, permit)
                 .or_else(|| git_boundary(commits?, &tools.gate, permit));
@@ -117,8 +117,8 @@ impl ViewRunner {
             let checked = overlay.check_replacement(&new).await.map_err(|error| error.to_string());
             if let Err(error) = checked.and_then(|()| replaced_folder(&ran)) {
                 self.report(call, &ran, 0, None);
-                let why = format!("what it changed is dropped, because nobody could accept it: {error}");
-                return Ok(CallResult::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
+                let why = format!("because nobody could accept it: {error}");
+                return Ok(dropped(&ran, &why));
             }
             match overlay.replace(&ran.changes) {
                 Ok(()) => {}
@@ -314,6 +314,13 @@ fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Opti
         return stop(Reason::NeedsHost, why.to_owned());
     }
     None
+}
+
+/// The result of a command of which nothing is staged: what it printed, and why.
+fn dropped(ran: &ViewOutput, why: &str) -> CallResult {
+    let printed = Some(ran.output.output.trim_end()).filter(|printed| !printed.is_empty());
+    let note = format!("[what it changed is dropped, {why}]");
+    CallResult::failed(printed.into_iter().chain([note.as_str()]).collect::<Vec<_>>().join("\n"))
 }
 
 /// Refuses something in place of a folder that keeps files, because what git ignores stays on disk.

@@ -181,7 +181,12 @@ fn record_of(
 /// An accept that its process could not record is not in the ledger, so nothing has to be undone there.
 fn mark(locked: &mut LockedSpeculation, context: &Context) -> Result<(), CliError> {
     if locked.record().state == SpeculationState::Accepted {
-        locked.mark(SpeculationState::Finished)?;
+        let id = locked.record().id.clone();
+        locked.mark(SpeculationState::Finished).inspect_err(|_| {
+            output::note(&format!(
+                "what {id} changed is taken back, but that could not be noted; `headstart undo {id}` notes it when it can be"
+            ));
+        })?;
         accounts::decided(context, locked.record(), (Outcome::Undone, 0));
     }
     Ok(())

@@ -167,6 +167,34 @@ fn what_is_kept_for_an_undo_is_outside_the_workspace() {
     assert!(outcome.stdout.contains("headstart undo"), "{outcome}");
 }
 
+#[test]
+fn folders_that_were_made_are_named_when_they_are_gone() {
+    let mut session = Session::with_project().variable("HEADSTART_SHADOW", "");
+    let recording = json!({"turns": [
+        {"toolCalls": [call("shell", &json!({"command": "mkdir -p plans/later spare"}))]},
+        {"text": "Done."},
+    ]});
+    let (_, id) = session.speculate(&recording, "auto-edit");
+    let accept = |session: &Session| assert_eq!(session.run(&["accept", &id]).code, Some(0));
+    accept(&session);
+    let outcome = session.run(&["undo"]);
+    assert_eq!(
+        (outcome.code, &*outcome.stdout),
+        (Some(0), "as before  plans/later\nas before  spare\n"),
+        "{outcome}"
+    );
+    accept(&session);
+    session.write("project/plans/later/mine.txt", "mine\n");
+    let outcome = session.run(&["undo"]);
+    assert_eq!((outcome.code, &*outcome.stdout), (Some(0), "as before  spare\n"), "{outcome}");
+    accept(&session);
+    session.write("project/spare/mine.txt", "mine\n");
+    let outcome = session.run(&["undo"]);
+    let stay = "the folders that it made stay, because something is in them now\n";
+    assert_eq!((outcome.code, &*outcome.stdout), (Some(0), stay), "{outcome}");
+    assert!(session.text("spare/mine.txt").is_some() && session.text("plans/later/mine.txt").is_some());
+}
+
 /// The outcome of a sweep that runs outside the workspace.
 fn sweep_from_home(session: &Session, days: &str) -> Outcome {
     let arguments = ["sweep", "--older-than", days];

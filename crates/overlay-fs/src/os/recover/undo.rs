@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io;
 
 use crate::os::OsTree;
@@ -79,16 +80,12 @@ impl OsTree {
         };
         let journal = staging.journal(phase).map_err(|error| at_root(&error))?;
         let Some(journal) = journal else { return Err(damaged_journal(&staging)) };
-        let paths = journal.steps.iter().filter(|step| step.action != Action::MakeFolder);
-        let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
-        paths.sort();
-        paths.dedup();
         let Some(changes) = staging.changes(phase).map_err(|error| at_root(&error))? else {
             return Ok(UndoOutcome::NotKept);
         };
         if phase == Phase::Undone {
             // The process died before its caller could note the undo.
-            return Ok(UndoOutcome::Undone { changes, paths });
+            return Ok(UndoOutcome::Undone { changes, paths: self.taken_back(&journal.steps) });
         }
         if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
             return Ok(UndoOutcome::NotKept);
@@ -104,11 +101,28 @@ impl OsTree {
             Err(NotPrepared::Error(error)) => return Err(error),
         };
         match self.take_commit_back(&staging, changes, &journal, other) {
-            Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths }),
+            Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths: self.taken_back(&journal.steps) }),
             Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
             Err(CommitFailure::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(CommitFailure::Error(error)) => Err(error),
         }
+    }
+
+    /// The paths at which a commit was taken back. A folder that it made is among them if it made nothing in it, and if it
+    /// is gone: one in which something is now stays.
+    fn taken_back(&self, steps: &[Step]) -> Vec<WorkspacePath> {
+        let above: BTreeSet<_> = steps.iter().filter_map(|step| step.path.parent()).collect();
+        let mut folders = Folders::new(&self.root);
+        let mut is_gone = |path: &WorkspacePath| {
+            folders.target(path).map_or(true, |at| matches!(look_if_there(at), Ok(None)))
+        };
+        let is_told = |step: &&Step| {
+            step.action != Action::MakeFolder || !above.contains(&step.path) && is_gone(&step.path)
+        };
+        let mut paths: Vec<_> = steps.iter().filter(is_told).map(|step| step.path.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// The paths that are not as the commit left them.
