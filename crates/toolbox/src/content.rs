@@ -139,7 +139,13 @@ pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> (Cow<'a, st
     let old: Vec<&[u8]> = before.split_inclusive(|byte| *byte == b'\n').collect();
     let crlf = old.iter().filter(|line| line.ends_with(b"\r\n")).count();
     let ended = old.iter().filter(|line| line.ends_with(b"\n")).count();
-    if crlf == 0 || text.contains('\r') || !text.contains('\n') {
+    if text.contains('\r') || !text.contains('\n') {
+        return (text.into(), "");
+    }
+    if ended == 0 && before.contains(&b'\r') {
+        return (text.replace('\n', "\r").into(), "; CR line ends kept");
+    }
+    if crlf == 0 {
         return (text.into(), "");
     }
     if crlf == ended {
@@ -241,6 +247,8 @@ mod tests {
             ("a\r\nb", "a\nb\nc\n", "a\r\nb\r\nc\r\n"),
             ("a\nb\n", "b\n", "b\n"),
             ("a\r\nb\n", "x\r\ny\n", "x\r\ny\n"),
+            ("a\rb\r", "a\nx\n", "a\rx\r"),
+            ("a\rb\n", "a\nx\n", "a\nx\n"),
             ("", "x\n", "x\n"),
         ];
         for (before, text, after) in cases {
