@@ -3,9 +3,9 @@ use std::collections::{HashMap, HashSet};
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::check::{Moves, metadata_at, written};
+use crate::check::{Moves, WITHOUT_MERGE, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind, Content};
-use crate::{EntryKind, Merge, Metadata, Resolution, Tree, TreeError, resolve};
+use crate::{EntryKind, Metadata, Resolution, Tree, TreeError, resolve};
 
 /// A tree that makes several changes in one call: an editor with edits over several files, or a server with
 /// transactions.
@@ -105,7 +105,7 @@ async fn conflict(tree: &dyn Tree, changes: &ChangeSet, path: WorkspacePath) -> 
         return Ok(Conflict::new(path, ConflictKind::Modified));
     };
     // The path may have changed back since the host looked.
-    let seen = written(tree, change, None, Merge::Never).await?.conflict();
+    let seen = written(tree, change, None, WITHOUT_MERGE).await?.conflict();
     let (kind, side) = seen.unwrap_or((ConflictKind::Modified, None));
     Ok(Conflict::about(change, kind, side))
 }

@@ -75,9 +75,7 @@ async fn compare<'a>(
     let mut merged = Vec::new();
     for (index, change) in changes.changes.iter().enumerate() {
         let looked_at = match parents.above(change).await? {
-            ParentState::Folders => {
-                written(tree, change, listed.get(&change.path).copied(), options.merge).await?
-            }
+            ParentState::Folders => written(tree, change, listed.get(&change.path).copied(), options).await?,
             ParentState::Nothing if change.base.is_none() => Written::AsItWas(None),
             ParentState::Nothing => Written::Conflict(ConflictKind::Deleted, None),
             ParentState::Obstacle(side) => Written::Conflict(ConflictKind::Replaced, Some(side)),
@@ -210,18 +208,27 @@ pub(crate) enum Written {
     Conflict(ConflictKind, Option<ConflictSide>),
 }
 
+/// How a path is compared at the moment of its change by a host that writes in place: all names of a file would change.
+pub(crate) const WITHOUT_MERGE: CommitOptions = CommitOptions {
+    stale_reads: StaleReads::Conflict,
+    merge: Merge::Never,
+    repeated: false,
+    turn: None,
+    breaks_hard_links: false,
+};
+
 pub(crate) async fn written(
     tree: &dyn Tree,
     change: &Change,
     seen_names: Option<&Vec<Vec<u8>>>,
-    policy: Merge,
+    options: CommitOptions,
 ) -> Result<Written, TreeError> {
     let now = metadata_at(tree, &change.path).await?;
     let (base, now) = match (&change.base, now) {
         (None, None) => return Ok(Written::AsItWas(None)),
         (None, Some(now)) => {
             let merges = change.kind == ChangeKind::CreateDirectory && now.kind == EntryKind::Directory;
-            if policy == Merge::Text
+            if options.merge == Merge::Text
                 && let Some(same) = same_file(tree, change, &now).await?
             {
                 return Ok(Written::Same(same));
@@ -245,7 +252,9 @@ pub(crate) async fn written(
             }
             return conflict(ConflictKind::Modified);
         }
-        EntryKind::File if now.links > 1 => return conflict(ConflictKind::Modified),
+        EntryKind::File if now.links > 1 && !options.breaks_hard_links => {
+            return conflict(ConflictKind::Modified);
+        }
         _ if base.proves_unchanged(&now.fingerprint) => return Ok(Written::AsItWas(Some(now))),
         EntryKind::Other => return conflict(ConflictKind::Modified),
         EntryKind::File | EntryKind::Symlink => {}
@@ -258,7 +267,7 @@ pub(crate) async fn written(
         return Ok(Written::AsItWas(Some(now)));
     }
     match merged(change, &now, &content) {
-        Some(merged) if policy == Merge::Text => Ok(Written::Merged(merged)),
+        Some(merged) if options.merge == Merge::Text => Ok(Written::Merged(merged)),
         _ => Ok(Written::Edited(now, content)),
     }
 }

@@ -18,6 +18,9 @@ pub struct CommitOptions {
     /// The turn of a conversation in which the changes are made, by a hash that names it. What is committed in one turn
     /// is taken back together. A workspace that keeps nothing for an undo has no use for it.
     pub turn: Option<ContentHash>,
+    /// Whether a file with several names (hard links) may be replaced. The other names then keep the former content. If
+    /// not, or if the workspace cannot replace a file but writes in place, that is a conflict.
+    pub breaks_hard_links: bool,
 }
 
 /// What becomes of a change set if a file that it read has changed since.

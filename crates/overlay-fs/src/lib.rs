@@ -59,7 +59,8 @@
 //!   between them are a conflict. So are both edits of a text if one side changed so much of it (some 500 lines that
 //!   are elsewhere in the other text) that git would guess.
 //! * What the user moved counts as removed: if the work changed it, that is a conflict.
-//! * A file with several hard links, a FIFO, a socket or a device is not staged. Neither is what would be in a file or
+//! * A file with several hard links is staged and committed only for a caller who says that its other names keep the former
+//!   content ([`Overlay::breaking_hard_links`]). A FIFO, a socket or a device is not staged. Neither is what would be in a file or
 //!   folder that this user may not write, or that nobody may; if that comes later, a commit refuses it. Work that made
 //!   a file writable ([`Change::mode`]) may replace it. A new folder can always be written by its owner, whatever bits it
 //!   was given. A change in a folder on another file

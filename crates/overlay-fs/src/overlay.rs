@@ -84,13 +84,20 @@ pub struct Savepoint {
 pub struct Overlay {
     base: Arc<dyn Tree>,
     quota: Quota,
+    breaks_hard_links: bool,
     state: Mutex<State>,
 }
 
 impl Overlay {
     /// An empty overlay.
     pub fn new(base: Arc<dyn Tree>, quota: Quota) -> Self {
-        Self { base, quota, state: Mutex::default() }
+        Self { base, quota, breaks_hard_links: false, state: Mutex::default() }
+    }
+
+    /// An empty overlay that also stages changes of a file with several names (hard links): its other names keep the
+    /// former content. They are committed with [`CommitOptions::breaks_hard_links`](crate::CommitOptions).
+    pub fn breaking_hard_links(base: Arc<dyn Tree>, quota: Quota) -> Self {
+        Self { breaks_hard_links: true, ..Self::new(base, quota) }
     }
 
     /// The tree below, which is never written.
@@ -106,7 +113,7 @@ impl Overlay {
     ) -> Result<Self, TreeError> {
         let mut state = State::default();
         state.restore(changes, quota)?;
-        Ok(Self { base, quota, state: Mutex::new(state) })
+        Ok(Self { state: Mutex::new(state), ..Self::new(base, quota) })
     }
 
     /// What an accept would do.

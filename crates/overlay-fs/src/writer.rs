@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::check::{Moves, content_at, is_absence, metadata_at, written};
+use crate::check::{Moves, WITHOUT_MERGE, content_at, is_absence, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind};
-use crate::{ContentHash, EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
+use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Resolution, Tree, TreeError, resolve};
 
 /// A tree that is changed one path at a time, by calls that may be answered later: the files of an editor, or of a
 /// web page.
@@ -114,7 +114,7 @@ impl Steps<'_> {
         let kind = match (&change.kind, &change.base) {
             // Its content was compared when that was removed. By now it has to be empty, or it is not removed.
             (_, Some(base)) if base.kind == EntryKind::Directory => None,
-            _ => written(self.writer, change, None, Merge::Never).await?.conflict(),
+            _ => written(self.writer, change, None, WITHOUT_MERGE).await?.conflict(),
         };
         match kind {
             Some((kind, side)) => Err(CommitFailure::Conflict(Box::new(Conflict::about(change, kind, side)))),

@@ -15,6 +15,7 @@ use headstart_tool_gate::{
 };
 use headstart_toolbox::{
     KnownFile, PriorGitChanges, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput, ViewId,
+    edited_file,
 };
 
 use tracing::{Span, debug, debug_span, trace};
@@ -125,8 +126,18 @@ pub(crate) struct CallPermit {
     attended: bool,
     /// Whether the call runs in a view.
     in_view: bool,
+    hard_links: HardLinks,
     /// What the user was shown that the call changes, and agreed to.
     shown: Option<ChangeSet>,
+}
+
+/// What becomes of the names (hard links) of a file that a call changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HardLinks {
+    /// A file with several is not changed.
+    Kept,
+    /// One name is changed, and the others keep the former content.
+    Broken,
 }
 
 /// Begins the reason for a question that is asked a second time.
@@ -144,6 +155,19 @@ impl CallPermit {
             self.verdict.detail.insert_str(0, ASKED_AGAIN);
         }
         self
+    }
+
+    /// The permit with which the user is asked whether one name of a file is parted from its others.
+    pub(crate) fn asked_about_hard_links(self, why: String) -> Self {
+        let known = matches!(self.verdict.decision, Decision::Boundary)
+            && self.verdict.reason != Reason::WriteToolNoAuto;
+        let (reason, detail) = if known {
+            (self.verdict.reason, format!("{why}; {}", self.verdict.detail))
+        } else {
+            (Reason::HardLinks, why)
+        };
+        let verdict = Verdict { decision: Decision::Boundary, reason, detail, ..self.verdict };
+        Self { verdict, consented: true, hard_links: HardLinks::Broken, ..self }
     }
 
     /// The paths at which a call would change something else than what the user was shown.
@@ -287,6 +311,25 @@ impl CallTools {
 
     fn offers(&self, call: &ToolCall) -> bool {
         self.offered.iter().any(|schema| schema.name == call.name) || self.toolbox.offers(&call.name)
+    }
+
+    /// Why an edit asks in every mode but yolo: the file has several names (hard links), and the edit is not made to all of
+    /// them.
+    async fn hard_links(&self, call: &ToolCall, view: &Arc<Overlay>, permit: &CallPermit) -> Option<String> {
+        let named = edited_file(call).filter(|_| self.toolbox.is_edit(&call.name))?;
+        // What cannot be found is the call's own error.
+        let path = self.context(view, permit).locate_for_write(named).await.ok()?;
+        let found = view.metadata(&path).await.ok()?;
+        let others = found.links.checked_sub(1).filter(|_| found.kind == EntryKind::File)?;
+        let keep = match others {
+            0 => return None,
+            1 => "the other keeps",
+            _ => "the others keep",
+        };
+        Some(format!(
+            "{path} has {} names (hard links): this one is changed, and {keep} the former content",
+            found.links
+        ))
     }
 
     async fn run(

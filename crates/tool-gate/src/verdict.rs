@@ -92,6 +92,9 @@ pub enum Reason {
     /// A command whose files the user changed while it ran, so that its result is worthless. The engine gives this
     /// reason.
     ChangedMeanwhile,
+    /// A change of a file with several names (hard links), which parts this name from the others. The engine gives this
+    /// reason.
+    HardLinks,
     /// A policy of the user or the project stops at this command.
     Policy,
     /// A command that may never end.
@@ -130,6 +133,7 @@ impl Reason {
             Self::NeedsHost => "needs_host",
             Self::WritesOutside => "writes_outside",
             Self::ChangedMeanwhile => "changed_meanwhile",
+            Self::HardLinks => "hard_links",
             Self::Policy => "policy",
             Self::NonTerminating => "non_terminating",
             Self::NotUnderstood => "not_understood",
@@ -359,6 +363,7 @@ mod tests {
                 Reason::NeedsHost,
                 Reason::WritesOutside,
                 Reason::ChangedMeanwhile,
+                Reason::HardLinks,
                 Reason::Policy,
                 Reason::NonTerminating,
                 Reason::NotUnderstood,

@@ -40,7 +40,7 @@ impl Chat {
                 "a policy of your configuration asks about it in every mode, and `headstart tools` names it"
             }
             Reason::WriteToolNoAuto => "--mode auto-edit allows edits",
-            Reason::SecretPath => "--mode yolo allows it, and asks about nothing",
+            Reason::SecretPath | Reason::HardLinks => "--mode yolo allows it, and asks about nothing",
             _ => {
                 "--mode yolo allows it, and asks about nothing; a policy in [tools] of your own file allows single tools"
             }

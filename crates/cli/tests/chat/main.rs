@@ -18,6 +18,7 @@ mod exit;
 mod first_hour;
 mod fixture;
 mod flow;
+mod hard_links;
 mod hostile_project;
 mod idle_build;
 #[cfg(feature = "programs")]

@@ -103,8 +103,17 @@ impl Workspace for OsTree {
     }
 }
 
-/// What is to be done, what was found at the paths, and the turn in which it is done.
-type Work<'a> = (&'a ChangeSet, &'a Digest, &'a StatByPath, Option<InTurn>);
+/// What is to be done.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    changes: &'a ChangeSet,
+    digest: &'a Digest,
+    /// What was found at the paths.
+    found: &'a StatByPath,
+    /// The turn in which it is done.
+    in_turn: Option<InTurn>,
+    breaks_hard_links: bool,
+}
 
 impl OsTree {
     async fn commit_both(
@@ -149,7 +158,14 @@ impl OsTree {
             Err(NotPrepared::Error(error)) => return Err(error),
         };
         let in_turn = options.turn.map(|turn| self.next_place(turn));
-        match self.apply((&changes, &digest, &found, in_turn), prepared, other, last) {
+        let work = Work {
+            changes: &changes,
+            digest: &digest,
+            found: &found,
+            in_turn,
+            breaks_hard_links: options.breaks_hard_links,
+        };
+        match self.apply(work, prepared, other, last) {
             Ok(Finish::Done) => {
                 self.known().in_turn = in_turn;
                 Ok(CommitOutcome::Committed(committed))
@@ -222,7 +238,6 @@ impl OsTree {
         mut other: Option<Box<dyn Prepared>>,
         last: Time,
     ) -> Result<Finish, CommitFailure> {
-        let (_, digest, ..) = work;
         let note = other.as_deref().map(Prepared::note);
         self.known().last = None;
         let mut planned = None;
@@ -241,7 +256,7 @@ impl OsTree {
             planned
         } else {
             let home = self.homes.for_new();
-            let staging = Staging::create(&home, digest.whole).map_err(CommitFailure::at_root)?;
+            let staging = Staging::create(&home, work.digest.whole).map_err(CommitFailure::at_root)?;
             let journal = self.plan(&staging, Some(&home), work, note, last);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
@@ -300,20 +315,22 @@ impl OsTree {
         &self,
         staging: &Staging,
         home: Option<&StagingHome>,
-        (changes, digest, found, in_turn): Work<'_>,
+        work: Work<'_>,
         note: Option<&str>,
         last: Time,
     ) -> Result<(Journal, Time), CommitFailure> {
         let stage = if home.is_some() { Stage::Missing } else { Stage::Waiting };
-        let planner = Planner::new((&self.root, self.device), found, staging, stage);
-        let (steps, unsynced) = planner.plan(changes, &digest.changes)?;
+        let planner =
+            Planner::new((&self.root, self.device), work.found, staging, stage, work.breaks_hard_links);
+        let (steps, unsynced) = planner.plan(work.changes, &work.digest.changes)?;
         match home {
             _ if !self.is_full() => {}
             Some(home) => self.sync(home, staging, &unsynced).map_err(CommitFailure::at_root)?,
             None => drop(stage::sync(staging, &unsynced).map_err(CommitFailure::at_root)?),
         }
         let identity = staging.identity().map_err(CommitFailure::at_root)?.to_owned();
-        let journal = Journal::new(digest.whole, identity, steps).with_beside(note).with_turn(in_turn);
+        let journal = Journal::new(work.digest.whole, identity, steps);
+        let journal = journal.with_beside(note).with_turn(work.in_turn);
         let begun =
             staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(CommitFailure::at_root)?;
         Ok((journal, begun))

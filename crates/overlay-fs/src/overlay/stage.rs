@@ -247,7 +247,7 @@ impl Overlay {
             EntryKind::Directory => None,
             EntryKind::Symlink => Some(self.base.read_link(path).await?),
             EntryKind::Other => return Err(unsupported("it is a FIFO, socket or device")),
-            EntryKind::File if metadata.links > 1 => {
+            EntryKind::File if metadata.links > 1 && !self.breaks_hard_links => {
                 return Err(unsupported("it has several names (hard links), and a change would part them"));
             }
             EntryKind::File => {

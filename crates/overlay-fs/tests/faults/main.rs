@@ -12,6 +12,7 @@ mod attacks;
 mod child;
 mod errors;
 mod found;
+mod hard_links;
 mod killed;
 mod known;
 mod large;

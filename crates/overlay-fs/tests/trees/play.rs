@@ -84,6 +84,7 @@ impl Bytes<'_> {
             merge: if self.below(4) == 3 { Merge::Never } else { Merge::Text },
             repeated: false,
             turn: None,
+            breaks_hard_links: false,
         }
     }
 }

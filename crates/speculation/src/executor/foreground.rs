@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures::FutureExt;
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace};
+use headstart_overlay_fs::{CommitOptions, CommitOutcome, Overlay, Quota, Tree, Workspace};
 use headstart_tool_gate::{
     ApprovalMode, CallRef, DecidingPolicy, Decision, Declaration, Effect, EffectKind, Gate, Reason,
     StandingConsent, Verdict,
@@ -12,7 +12,9 @@ use headstart_tool_gate::{
 use headstart_toolbox::KnownFile;
 use tracing::{Instrument, debug};
 
-use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, StopReason, is_shell, span};
+use super::{
+    CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, HardLinks, StopReason, is_shell, span,
+};
 use crate::known_contents::KnownContents;
 use crate::task::TaskLog;
 use crate::transcript::CallResult;
@@ -54,38 +56,18 @@ impl CallExecutor for ForegroundExecutor {
     }
 
     async fn decide(&self, call: &ToolCall) -> CallDecision {
-        if let Some(message) = self.tools.refusal(call) {
-            return CallDecision::Refuse(message);
-        }
-        let (context, verdict) = self.tools.judge(call, Gate::judge);
-        let permit =
-            CallPermit { context, verdict, consented: true, attended: true, in_view: false, shown: None };
-        let verdict = &permit.verdict;
-        if verdict.decision != Decision::Boundary {
-            return CallDecision::Run(CallPermit { consented: false, ..permit });
-        }
-        if matches!(verdict.reason, Reason::DeniedPath) {
-            return CallDecision::Refuse(permit.verdict.detail);
-        }
-        let called = CallRef { name: &call.name, args: &call.args };
-        let standing = self.tools.gate.standing_consent(verdict, called, &permit.context);
-        if standing == StandingConsent::No {
-            return CallDecision::Refuse(permit.verdict.detail);
-        }
-        if permit.context.mode.writes_nothing() && !asks_to_read(verdict) {
-            return CallDecision::Refuse(format!(
-                "plan mode runs nothing that may write: {}",
-                verdict.detail
-            ));
-        }
-        match standing {
-            StandingConsent::Yes => CallDecision::Run(permit),
-            StandingConsent::Nothing if permit.context.mode == ApprovalMode::Yolo => {
-                CallDecision::Run(permit)
+        let (permit, asks) = match self.decide_by_rules(call) {
+            CallDecision::Run(permit) => (permit, false),
+            CallDecision::Ask(permit) => (permit, true),
+            decision => return decision,
+        };
+        match self.tools.hard_links(call, &self.overlay(HardLinks::Kept), &permit).await {
+            None if asks => CallDecision::Ask(permit),
+            None => CallDecision::Run(permit),
+            Some(_) if !asks && permit.context.mode == ApprovalMode::Yolo => {
+                CallDecision::Run(CallPermit { hard_links: HardLinks::Broken, ..permit })
             }
-            StandingConsent::Nothing | StandingConsent::Asks | StandingConsent::No => {
-                CallDecision::Ask(permit)
-            }
+            Some(why) => CallDecision::Ask(permit.asked_about_hard_links(why)),
         }
     }
 
@@ -107,8 +89,7 @@ impl CallExecutor for ForegroundExecutor {
         if !self.tools.toolbox.is_edit(&call.name) {
             return Ok(CallPreview::default());
         }
-        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
-        let view = Arc::new(Overlay::new(base, self.quota));
+        let view = self.overlay(permit.hard_links);
         let toolbox = self.tools.toolbox.without_edit_observer();
         let context = self.tools.context(&view, permit);
         let prepared = match toolbox.check_known(call, context, known).await {
@@ -122,7 +103,9 @@ impl CallExecutor for ForegroundExecutor {
                 Ok(CallPreview { changes })
             }
             // The error may reveal something of a closed file, so the model reads it only after a yes.
-            Err(_) if permit.verdict.reason != Reason::WriteToolNoAuto => Ok(CallPreview::default()),
+            Err(_) if !matches!(permit.verdict.reason, Reason::WriteToolNoAuto | Reason::HardLinks) => {
+                Ok(CallPreview::default())
+            }
             Err(error) => Err(error.to_string()),
         }
     }
@@ -161,14 +144,66 @@ impl CallExecutor for ForegroundExecutor {
 }
 
 impl ForegroundExecutor {
+    /// What the rules say of a call, whatever is on disk.
+    fn decide_by_rules(&self, call: &ToolCall) -> CallDecision {
+        if let Some(message) = self.tools.refusal(call) {
+            return CallDecision::Refuse(message);
+        }
+        let (context, verdict) = self.tools.judge(call, Gate::judge);
+        let permit = CallPermit {
+            context,
+            verdict,
+            consented: true,
+            attended: true,
+            in_view: false,
+            hard_links: HardLinks::Kept,
+            shown: None,
+        };
+        let verdict = &permit.verdict;
+        if verdict.decision != Decision::Boundary {
+            return CallDecision::Run(CallPermit { consented: false, ..permit });
+        }
+        if matches!(verdict.reason, Reason::DeniedPath) {
+            return CallDecision::Refuse(permit.verdict.detail);
+        }
+        let called = CallRef { name: &call.name, args: &call.args };
+        let standing = self.tools.gate.standing_consent(verdict, called, &permit.context);
+        if standing == StandingConsent::No {
+            return CallDecision::Refuse(permit.verdict.detail);
+        }
+        if permit.context.mode.writes_nothing() && !asks_to_read(verdict) {
+            return CallDecision::Refuse(format!(
+                "plan mode runs nothing that may write: {}",
+                verdict.detail
+            ));
+        }
+        match standing {
+            StandingConsent::Yes => CallDecision::Run(permit),
+            StandingConsent::Nothing if permit.context.mode == ApprovalMode::Yolo => {
+                CallDecision::Run(permit)
+            }
+            StandingConsent::Nothing | StandingConsent::Asks | StandingConsent::No => {
+                CallDecision::Ask(permit)
+            }
+        }
+    }
+
+    /// An overlay for one call.
+    fn overlay(&self, hard_links: HardLinks) -> Arc<Overlay> {
+        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
+        Arc::new(match hard_links {
+            HardLinks::Kept => Overlay::new(base, self.quota),
+            HardLinks::Broken => Overlay::breaking_hard_links(base, self.quota),
+        })
+    }
+
     async fn run_and_commit(
         &self,
         call: &ToolCall,
         permit: &CallPermit,
         known: &KnownFile,
     ) -> Result<CallResult, StopReason> {
-        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
-        let overlay = Arc::new(Overlay::new(base, self.quota));
+        let overlay = self.overlay(permit.hard_links);
         // A command that the user agreed to may do more than read.
         if is_shell(call) && !permit.consented {
             self.tools.add_to_read_set(&permit.verdict, &overlay).await;
@@ -189,7 +224,11 @@ impl ForegroundExecutor {
             return Ok(changed_meanwhile(&stale));
         }
         let _committing = self.committing.begin();
-        let committed = self.workspace.commit(&changes, self.tools.host.commit_options()).await;
+        let options = CommitOptions {
+            breaks_hard_links: permit.hard_links == HardLinks::Broken,
+            ..self.tools.host.commit_options()
+        };
+        let committed = self.workspace.commit(&changes, options).await;
         let is_committed = matches!(&committed, Ok(CommitOutcome::Committed(_)));
         debug!(paths = changes.changes.len(), committed = is_committed, "the workspace took its changes");
         Ok(match committed {

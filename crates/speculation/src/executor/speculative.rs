@@ -10,7 +10,9 @@ use headstart_tool_gate::{
 use headstart_toolbox::KnownFile;
 use tracing::Instrument;
 
-use super::{CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, TaskSavepoint, is_shell, span};
+use super::{
+    CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, HardLinks, TaskSavepoint, is_shell, span,
+};
 use crate::left_out::LeftOutPlace;
 use crate::shadow::{self, ViewRunner};
 use crate::task::TaskLog;
@@ -93,14 +95,19 @@ impl CallExecutor for SpeculativeExecutor {
         let reads_git = is_shell(call) && !self.view_runner.git_so_far().is_empty();
         let in_view =
             verdict.decision == Decision::Shadow || staged_read.is_some() || left_out.is_some() || reads_git;
-        CallDecision::Run(CallPermit {
+        let permit = CallPermit {
             context,
             verdict,
             consented: false,
             attended: false,
             in_view,
+            hard_links: HardLinks::Kept,
             shown: None,
-        })
+        };
+        match self.tools.hard_links(call, &self.overlay, &permit).await {
+            Some(why) => CallDecision::Stop(Verdict::boundary(Reason::HardLinks, why)),
+            None => CallDecision::Run(permit),
+        }
     }
 
     fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy> {

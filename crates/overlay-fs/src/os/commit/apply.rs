@@ -377,8 +377,8 @@ pub(in crate::os) fn is_folder(at: Location<'_>) -> bool {
     calls::look(at).is_ok_and(|found| found.kind == EntryKind::Directory)
 }
 
-/// How what came out differs from what was expected; `None` if it does not. Only the content, the permission bits and
-/// the number of names count, not times and inode.
+/// How what came out differs from what was expected; `None` if it does not. Only the content, the permission bits and,
+/// unless several names are expected, the number of names count, not times and inode.
 pub(in crate::os) fn difference(
     expected: &FileState,
     held: &crate::os::disk::seen::HashedStat,
@@ -390,7 +390,7 @@ pub(in crate::os) fn difference(
         EntryKind::Directory => true,
         EntryKind::Symlink => expected.hash.is_some() && expected.hash == held.hash,
         EntryKind::File => {
-            held.found.links == 1
+            (held.found.links == 1 || expected.several_names)
                 && held.found.mode == expected.mode
                 && held.found.len == expected.len
                 && expected.hash.is_some()

@@ -39,6 +39,8 @@ pub(in crate::os) struct Planner<'a> {
     found: &'a StatByPath,
     /// The device number of the workspace's file system.
     device: u64,
+    /// Whether what comes out may have several names.
+    breaks_hard_links: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -47,10 +49,22 @@ impl<'a> Planner<'a> {
         found: &'a StatByPath,
         staging: &'a Staging,
         stage: Stage,
+        breaks_hard_links: bool,
     ) -> Self {
-        let folders = Folders::new(root);
-        let (steps, unsynced, there, made, origins, inherited) = Default::default();
-        Self { folders, staging, stage, steps, unsynced, there, made, origins, inherited, found, device }
+        Self {
+            folders: Folders::new(root),
+            staging,
+            stage,
+            steps: Vec::new(),
+            unsynced: Vec::new(),
+            there: HashSet::new(),
+            made: HashMap::new(),
+            origins: Origins::default(),
+            inherited: None,
+            found,
+            device,
+            breaks_hard_links,
+        }
     }
 
     /// The steps in order, and the names of those things in the staging folder that still have to be synced.
@@ -94,7 +108,7 @@ impl<'a> Planner<'a> {
 
     fn take_away(&mut self, change: &Change, hashes: Hashes, name: String) -> Result<(), CommitFailure> {
         let found = self.look(&change.path)?;
-        let old = expected(change, hashes, &found);
+        let old = self.expected(change, hashes, &found);
         self.push(&change.path, Action::TakeAway, name, Some(old), None);
         Ok(())
     }
@@ -150,7 +164,7 @@ impl<'a> Planner<'a> {
 
     fn replace(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), CommitFailure> {
         let found = self.look(&change.path)?;
-        let old = expected(change, hashes, &found);
+        let old = self.expected(change, hashes, &found);
         let new = self.ready(number, change, hashes, Some(&found))?;
         self.push(&change.path, Action::Replace, number.to_string(), Some(old), Some(new));
         Ok(())
@@ -276,12 +290,13 @@ impl<'a> Planner<'a> {
     ) {
         self.steps.push(Step { path: path.clone(), action, name, old, new });
     }
-}
 
-/// What must come out: what is there now, with the content that the change expects.
-fn expected(change: &Change, hashes: Hashes, found: &Stat) -> FileState {
-    let base = change.base.as_ref();
-    let kind = base.map_or(found.kind, |base| base.kind);
-    let len = change.base_content.as_ref().map_or(0, |content| content.len() as u64);
-    FileState { kind, len, ..FileState::new(found, hashes.old) }
+    /// What must come out: what is there now, with the content that the change expects.
+    fn expected(&self, change: &Change, hashes: Hashes, found: &Stat) -> FileState {
+        let base = change.base.as_ref();
+        let kind = base.map_or(found.kind, |base| base.kind);
+        let len = change.base_content.as_ref().map_or(0, |content| content.len() as u64);
+        let several_names = self.breaks_hard_links && 1 < found.links;
+        FileState { kind, len, several_names, ..FileState::new(found, hashes.old) }
+    }
 }

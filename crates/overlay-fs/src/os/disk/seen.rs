@@ -23,12 +23,15 @@ pub(in crate::os) struct FileState {
     /// The hash of a file's content or a link's target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::os) hash: Option<ContentHash>,
+    /// Whether it may have other names (hard links) besides, which a commit was told to part from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::os) several_names: bool,
 }
 
 impl FileState {
     pub(in crate::os) fn new(found: &Stat, hash: Option<ContentHash>) -> Self {
         let Stat { kind, inode, len, mode, modified, .. } = *found;
-        Self { kind, inode, len, mode, modified, hash }
+        Self { kind, inode, len, mode, modified, hash, several_names: false }
     }
 
     /// Whether it is the same thing on the disk and was not edited since. It may have been renamed.
