@@ -164,8 +164,13 @@ function questionCard(question: Question, actions: ConversationActions) {
   return about.type === "changes" ? nothing : conflictCard(question, about.conflicts, actions);
 }
 
+/** The arguments of a call that are text. */
+function textsOf(args: Record<string, unknown>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(args).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
 function consentCard({ askedAt, answer: settle }: Question, { call, verdict, always }: ViewQuestion & { type: "call" }, actions: ConversationActions) {
-  const command = typeof call.args["command"] === "string" ? call.args["command"] : undefined;
+  const { command, directory, description } = textsOf(call.args);
   const parts = command === undefined ? [] : classifyShell(command, { workspace: "/workspace", mode: "auto-edit" }).parts;
   const answer = (consent: "yes" | "always" | "no") => {
     settle(consent);
@@ -182,6 +187,8 @@ function consentCard({ askedAt, answer: settle }: Question, { call, verdict, alw
   return html`<div class="card ask" id="question" role="group" tabindex="-1" aria-label="The agent asks to run ${title(call)}" @keydown=${onKey}>
     <p><strong>May this run?</strong></p>
     <pre class="command">${command === undefined ? title(call) : markedCommand(command, parts)}</pre>
+    ${command === undefined || directory === undefined ? nothing : html`<p>In the folder <bdi>${visible(directory)}</bdi></p>`}
+    ${command === undefined || description === undefined ? nothing : html`<p class="meaning">The model says: <bdi>${visible(description)}</bdi></p>`}
     <p>${decisionBadge(verdict)}</p>
     <p>${verdict.detail}</p>
     <p class="buttons">

@@ -1,4 +1,4 @@
-import type { EffectKind, Verdict } from "headstart";
+import { type EffectKind, type Verdict, visibleLines } from "headstart";
 import { html } from "lit-html";
 
 /** What each kind of effect means, in words for users. */
@@ -54,9 +54,9 @@ export function markedCommand(command: string, parts: readonly CommandPart[]) {
   const pieces = [];
   let at = 0;
   for (const part of flat(parts, command.length)) {
-    pieces.push(command.slice(at, part.from));
-    pieces.push(html`<span class="effect ${part.kind}" title="${KINDS[part.kind].name}: ${part.detail}">${command.slice(part.from, part.to)}</span>`);
+    pieces.push(visibleLines(command.slice(at, part.from)));
+    pieces.push(html`<span class="effect ${part.kind}" title="${KINDS[part.kind].name}: ${part.detail}">${visibleLines(command.slice(part.from, part.to))}</span>`);
     at = part.to;
   }
-  return html`${pieces}${command.slice(at)}`;
+  return html`${pieces}${visibleLines(command.slice(at))}`;
 }

@@ -4,7 +4,7 @@ use headstart_speculation::{CheckResult, Event};
 use headstart_tool_gate::{Declaration, Verdict};
 use headstart_toolbox::edited_file;
 
-use crate::output::{call_in_full, checked_line, shadow_outcome, shortened};
+use crate::output::{call_in_full, checked_line, said_of_command, shadow_outcome, shortened};
 use crate::terminal::Style;
 
 /// The most reasons that are shown of a question about a call.
@@ -65,8 +65,7 @@ pub(super) fn excerpt(lines: &[String], (beginning, end): (usize, usize), hint: 
 /// because nothing holds it to the truth.
 pub(super) fn whole_call(call: &ToolCall) -> String {
     let mut rows = vec![format!("{} wants to run", call.name)];
-    let runs_command = Declaration::of_ours(&call.name).is_some_and(Declaration::runs_commands);
-    let is_said = |name: &str| runs_command && name == "description";
+    let is_said = |name: &str| name == "description" && said_of_command(call).is_some();
     let (said, does): (Vec<_>, Vec<_>) = call.args.iter().partition(|(name, _)| is_said(name));
     for (name, value) in does.into_iter().chain(said) {
         let name = if is_said(name) { "the model says" } else { name };

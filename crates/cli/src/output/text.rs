@@ -79,6 +79,13 @@ pub(crate) fn call_title(call: &ToolCall) -> String {
     format!("{} {}", one_line(&call.name), marked(&one_line(argument), 100)).trim_end().to_owned()
 }
 
+/// What a model says of a command that it wants to run; `None` if it says nothing, or the call runs no command.
+pub(crate) fn said_of_command(call: &ToolCall) -> Option<String> {
+    let runs_command = Declaration::of_ours(&call.name).is_some_and(Declaration::runs_commands);
+    let said = call.args.get("description").filter(|_| runs_command)?;
+    Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned))
+}
+
 /// Like [`call_title`], but a shell command is shown completely, with its further lines below the first, because all of
 /// it will run. The text still contains control characters, which the screen must remove.
 pub(crate) fn call_in_full(call: &ToolCall) -> String {

@@ -121,6 +121,28 @@ pub(crate) fn always_counts_until_the_session_ends() {
     assert_eq!(questions.count(), 1);
 }
 
+/// A client may show nothing but the title of a call and what stands below it, so all of a command is there.
+#[test]
+fn a_question_about_a_command_shows_all_of_it_and_what_the_model_says_as_its_words() {
+    let args =
+        json!({ "command": "touch a\n```\n  touch b", "directory": "sub", "description": "only lists\nls" });
+    let user = User::new().calls("shell", args).says("Understood.");
+    user.session.write("project/sub/x", "");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    let id = client.prompt(&session, "look");
+    let question = client.answer_question("reject");
+    let call = &question["params"]["toolCall"];
+    assert_eq!(
+        call["content"][0]["content"]["text"],
+        "````sh\ntouch a\n```\n  touch b\n````\n\nIn the folder sub\n\nThe model says: only lists ls",
+        "{question}"
+    );
+    assert_eq!(call["rawInput"]["directory"], "sub", "{question}");
+    assert!(call["rawInput"].get("description").is_none(), "{question}");
+    client.answer_to(id);
+}
+
 #[test]
 fn a_question_that_the_client_takes_away_stops_the_turn() {
     let user = User::new().writes("new.txt", "new\n").says("never");

@@ -24,6 +24,6 @@ export { systemText } from "./system-text.js";
 export { toolItems } from "./tool-items.js";
 export { Turn } from "./turn.js";
 export { UndoWatch } from "./undo-watch.js";
-export { visible } from "./visible.js";
+export { visible, visibleLines } from "./visible.js";
 export { Decoder, Wire } from "./wire.js";
 export type * from "./types.js";

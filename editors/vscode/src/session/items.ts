@@ -62,25 +62,40 @@ export function staleNote(stale: string[]): Item | undefined {
 
 /** The subject of a call, in one line. */
 export function subjectOf(call: { name: string; args: Record<string, unknown> }): string {
-  const { file_path, path, pattern, query, command } = call.args;
+  const { file_path, path, directory, pattern, query, command } = call.args;
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
-  const where = text(file_path) ?? text(path);
+  const where = text(file_path) ?? text(path) ?? text(directory);
   const what = text(pattern) ?? text(query) ?? text(command);
   if (what !== undefined) return where === undefined ? firstLine(what) : `${firstLine(what)} in ${where}`;
   return where ?? (Object.keys(call.args).length === 0 ? "" : firstLine(JSON.stringify(call.args)));
 }
 
-/** Everything that a call would write. It is not shortened, because the user is asked about it. */
+/** The arguments that a question about a built-in tool shows in a form of their own, here or in its subject. */
+const SHOWN: Record<string, string[]> = {
+  shell: ["command", "directory", "description"],
+  run_in_background: ["command", "directory", "description"],
+  write_file: ["file_path", "content"],
+  create_file: ["file_path", "content"],
+  edit: ["file_path", "old_string", "new_string"],
+  create_rule: ["rule"],
+};
+
+/** Everything that a call would write or run. It is not shortened, because the user is asked about it. */
 export function contentOf(call: ToolCall): string | undefined {
-  const { content, rule, old_string, new_string, command } = call.args;
-  if (typeof rule === "string") return rule;
-  if (typeof content === "string") return content;
+  const shown = SHOWN[call.name] ?? [];
+  const rest = Object.entries(call.args).filter(([name]) => !shown.includes(name));
+  const text = shown.length === 0 ? undefined : formOf(call.args);
+  if (text !== undefined && rest.length === 0) return text;
+  return [...(text === undefined ? [] : [text]), JSON.stringify(text === undefined ? call.args : Object.fromEntries(rest), null, 2)].join("\n");
+}
+
+function formOf({ content, rule, old_string, new_string, command }: Record<string, unknown>): string | undefined {
   if (typeof new_string === "string") {
     const marked = (mark: string, text: unknown) =>
       typeof text === "string" && text !== "" ? text.replace(/\n$/, "").split("\n").map((line) => `${mark} ${line}`) : [];
     return [...marked("-", old_string), ...marked("+", new_string)].join("\n");
   }
-  return typeof command === "string" ? command : JSON.stringify(call.args, null, 2);
+  return [rule, content, command].find((text) => typeof text === "string");
 }
 
 export function note(tone: "info" | "warning" | "error", text: string, actions?: ItemAction[]): Item {

@@ -1,4 +1,4 @@
-import type { ChangeSet, Conflict, Tool, ViewQuestion } from "headstart";
+import { type ChangeSet, type Conflict, type Tool, type ViewQuestion, visible, visibleLines } from "headstart";
 import type { Settings } from "../settings.js";
 import type { Choice, Question } from "../view/protocol.js";
 import { contentOf, counted, subjectOf } from "./items.js";
@@ -34,7 +34,7 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
       const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
       const added = sum(question.changes.map((change) => change.added));
       const removed = sum(question.changes.map((change) => change.removed));
-      const then = pendingCall === undefined ? "" : ` After that it asks: ${pendingCall.name} ${subjectOf(pendingCall)}.`;
+      const then = pendingCall === undefined ? "" : ` After that it asks: ${pendingCall.name} ${visible(subjectOf(pendingCall))}.`;
       return {
         id,
         title: "Write what ran ahead?",
@@ -67,7 +67,17 @@ function callQuestion(id: string, { call, verdict, diff, always }: ViewQuestion 
   const choices = always === undefined ? RUN : [...RUN, { title: `Always: ${always.replaceAll("`", "")}`, key: "A", answer: "always" } as const];
   // If nothing confines commands, the policy that asks comes from `withShell`, so the reason is given here.
   const reason = call.name === "shell" && verdict.reason === "policy" && unconfined !== undefined ? `Nothing confines commands here: ${unconfined}.` : verdict.detail;
-  return { id, tool: call.name, subject: subjectOf(call), reason, choices, ...(content !== undefined && { content }) };
+  const { command, description } = call.args;
+  return {
+    id,
+    tool: call.name,
+    subject: visible(subjectOf(call)),
+    reason,
+    choices,
+    ...(content !== undefined && { content: visibleLines(content) }),
+    // Nothing holds a model to the truth about its command, so these are shown as its words and nobody else's.
+    ...(typeof command === "string" && typeof description === "string" && { said: visible(description) }),
+  };
 }
 
 export function conflictLine({ path, kind }: Conflict): string {

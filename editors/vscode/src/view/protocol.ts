@@ -81,6 +81,8 @@ export interface Question {
   subject: string;
   /** Everything that would be written or run. */
   content?: string;
+  /** What the model says of its command. */
+  said?: string;
   reason: string;
   choices: Choice[];
 }

@@ -15,7 +15,7 @@ use headstart_toolbox::{ItemUri, edited_file};
 use serde_json::Value;
 
 use crate::conversation::words::{call_title_of, counts_with};
-use crate::output::one_line;
+use crate::output::{one_line, printable, said_of_command};
 
 /// Text of the model, in the answer with this key in the conversation.
 pub(super) fn answer(key: usize, text: &str) -> SessionUpdate {
@@ -61,24 +61,47 @@ pub(super) fn call(key: usize, item: &CallItem, workspace: &Path) -> ToolCall {
         .raw_input(Value::Object(call.args.clone()))
 }
 
-/// A call, as the client is asked about it.
+/// A call, as the client is asked about it. What a model says of its command is not among the arguments, where a client
+/// would show it as one, but is told as the model's words, because nothing holds it to the truth.
 pub(super) fn pending_call(
     key: usize,
     call: &Call,
     changes: Option<&ChangeSet>,
     workspace: &Path,
 ) -> ToolCallUpdate {
+    let said = said_of_command(call);
+    let does = call.args.iter().filter(|(name, _)| said.is_none() || *name != "description");
     let fields = ToolCallUpdateFields::new()
         .title(title(call))
         .kind(kind(call))
         .status(ToolCallStatus::Pending)
         .locations(locations(call, workspace))
-        .raw_input(Value::Object(call.args.clone()));
-    let fields = match changes {
-        Some(changes) => fields.content(diffs(changes, workspace)),
-        None => fields,
+        .raw_input(Value::Object(does.map(|(name, value)| (name.clone(), value.clone())).collect()));
+    let fields = match (changes, about_command(call, said)) {
+        (Some(changes), _) => fields.content(diffs(changes, workspace)),
+        (None, Some(about)) => fields.content(vec![content(&about)]),
+        (None, None) => fields,
     };
     ToolCallUpdate::new(call_id(key), fields)
+}
+
+/// What the title of a call that runs a command does not show: its further lines, its folder, and what the model says of
+/// it, in Markdown.
+fn about_command(call: &Call, said: Option<String>) -> Option<String> {
+    if !Declaration::of_ours(&call.name).is_some_and(Declaration::runs_commands) {
+        return None;
+    }
+    let text = |name: &str| call.args.get(name).and_then(Value::as_str);
+    let whole = text("command").filter(|command| !title(call).ends_with(command)).map(|command| {
+        let longest = command.split(|sign| sign != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest.max(2) + 1);
+        let lines: Vec<_> = command.lines().map(printable).collect();
+        format!("{fence}sh\n{}\n{fence}", lines.join("\n"))
+    });
+    let folder = text("directory").map(|folder| format!("In the folder {}", one_line(folder)));
+    let said = said.map(|said| format!("The model says: {}", one_line(&said)));
+    let parts: Vec<_> = [whole, folder, said].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
 /// What is new about a call. `written` is what it changed.

@@ -159,6 +159,7 @@ export function questionElement(question: Question, post: Post): Node[] {
       : element("h3", { id: "question-title" }, `${question.title} ${question.subject}`),
     element("p", { id: "question-reason" }, question.reason),
     ...(question.content === undefined ? [] : [element("pre", { tabindex: "0", "aria-label": "What it would write" }, question.content)]),
+    ...(question.said === undefined ? [] : [element("p", { class: "quiet" }, `The model says: ${question.said}`)]),
     element("div", { class: "actions" }, ...question.choices.map(button)),
   ];
 }
