@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use headstart_shadow::Tier;
+
 use super::{AGENT, NEXT, json};
 use crate::client::Client;
 use crate::machine::Machine;
@@ -38,7 +40,7 @@ with open(os.path.expanduser('~/.claude/projects/attacks'), 'wb') as file:
 fn a_hostile_second_agent_gets_through_no_wall_of_its_view() {
     let mut machine = Machine::new(Path::new("/tmp"), TOKEN);
     let home = machine.home();
-    let about = machine.attacks(BATTERY, &[], Duration::ZERO).environment.into_iter();
+    let about = machine.attacks(BATTERY, &[], Tier::Kernel, Duration::ZERO).environment.into_iter();
     let about = about.into_iter().find(|(name, _)| name == "ATTACKS").unwrap().1;
     let text = |text: &str| json!(text).to_string();
     let step = STEP.replace("ABOUT", &text(about.to_str().unwrap())).replace("BATTERY", &text(BATTERY));

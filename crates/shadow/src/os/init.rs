@@ -62,9 +62,9 @@ fn start(
     outer::die_with_parent(&parent)?;
     drop(parent);
     let kept = [channel.as_fd(), built.written.as_fd(), built.view.as_fd()];
-    lock::close_all_but(&kept.into_iter().chain(priority.descriptor()).collect::<Vec<_>>())?;
+    lock::close_all_but(&kept.into_iter().chain(priority.descriptors()).collect::<Vec<_>>())?;
     // The filter comes last, because it refuses the calls that the other steps make.
-    lock::landlock(&built.writable);
+    lock::landlock(&built.writable, priority.processes());
     filter.apply()?;
     channel
         .send(&[b"ready"], &[built.written.as_fd(), built.view.as_fd()])

@@ -26,7 +26,7 @@ NR = {
         "fspick": (433, 433), "open_tree": (428, 428), "move_mount": (429, 429), "mount_setattr": (442, 442),
         "statmount": (457, 457), "capset": (126, 91), "shmat": (30, 196), "shmget": (29, 194), "mknodat": (259, 33),
         "prlimit64": (302, 261), "process_madvise": (440, 440), "clock_settime": (227, 112), "mq_open": (240, 180),
-        "io_setup": (206, 0), "inotify_init1": (294, 26), "lsm_set_self_attr": (460, 460), "open_tree_attr": (467, 467), "settimeofday": (164, 170),
+        "io_setup": (206, 0), "inotify_init1": (294, 26), "timer_create": (222, 107), "timer_delete": (226, 111), "fallocate": (285, 47), "lsm_set_self_attr": (460, 460), "open_tree_attr": (467, 467), "settimeofday": (164, 170),
     }.items()
 }
 ATTACKS = []
@@ -323,7 +323,46 @@ rows("connect", [
     ("wayland", UNIX, socket.SOCK_STREAM, f"/run/user/{os.getuid()}/wayland-0"),
     ("gpg_agent", UNIX, socket.SOCK_STREAM, f"{HOME}/.gnupg/S.gpg-agent"),
     ("syslog", UNIX, socket.SOCK_DGRAM, "/dev/log"),
+    ("unix_on_path", UNIX, socket.SOCK_STREAM, f"{A['programs']}/agent"),
+    ("unix_in_a_tools_folder", UNIX, socket.SOCK_STREAM, f"{HOME}/.cargo/agent"),
 ], unconnected)
+
+
+def pipe_is_read(path):
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if text := os.read(handle, 64):
+            leak(f"{path}: {text!r}")
+    finally:
+        os.close(handle)
+    return "nothing in it"
+
+
+def pipe_is_written(path):
+    # Only a pipe that somebody reads can be opened in this way.
+    handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    written = stat.S_ISFIFO(os.fstat(handle).st_mode) and os.write(handle, b"leak")
+    os.close(handle)
+    if written:
+        leak(path)
+    return "another file"
+
+
+def lock_is_reached(path):
+    import fcntl
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            leak("the machine holds it")
+    return "a lock of its own"
+
+
+for where, folder in [("on_path", A["programs"]), ("in_a_tools_folder", f"{HOME}/.cargo")]:
+    rows("pipe", [(f"{where}_read", f"{folder}/pipe")], pipe_is_read)
+    rows("pipe", [(f"{where}_written", f"{folder}/pipe")], pipe_is_written)
+    if A["own_inodes"]:
+        rows("lock", [(where, f"{folder}/locked")], lock_is_reached)
 rows("socket", [
     ("packet", 17, socket.SOCK_RAW, 0), ("raw", INET, socket.SOCK_RAW, 1), ("vsock", 40, socket.SOCK_STREAM, 0),
     ("kernel_crypto", 38, 5, 0), ("bluetooth", 31, socket.SOCK_RAW, 1), ("can", 29, socket.SOCK_RAW, 1),
@@ -596,7 +635,7 @@ def crash_is_handled_on_the_machine():
 
 @attack
 def limits_are_raised():
-    for limit in [resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_AS]:
+    for limit in [resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_AS, resource.RLIMIT_SIGPENDING]:
         hard = resource.getrlimit(limit)[1]
         fails_now = False
         try:
@@ -653,6 +692,60 @@ def all_instances_of_inotify():
     if 16 < len(opened):
         leak(f"{len(opened)} instances")
     return f"{len(opened)} instances"
+
+
+@attack
+def lease_on_a_file_of_the_machine():
+    import fcntl
+    with open("/etc/passwd") as file:
+        return fails(fcntl.fcntl, file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+
+
+@attack
+def notice_of_a_folder_of_the_machine():
+    import fcntl
+    handle = os.open("/usr", os.O_RDONLY)
+    try:
+        return fails(fcntl.fcntl, handle, fcntl.F_NOTIFY, fcntl.DN_ACCESS)
+    finally:
+        os.close(handle)
+
+
+@attack
+def pages_of_a_pipe():
+    import fcntl
+    ours, theirs = os.pipe()
+    try:
+        # 1031 is `F_SETPIPE_SZ`.
+        return fails(fcntl.fcntl, ours, 1031, 1 << 20)
+    finally:
+        os.close(ours), os.close(theirs)
+
+
+@attack
+def timers_of_the_user():
+    made = []
+    while len(made) < 4096:
+        timer = ctypes.c_int(0)
+        if libc.syscall(ctypes.c_long(NR["timer_create"]), 0, 0, ctypes.byref(timer)) != 0:
+            break
+        made.append(timer.value)
+    for timer in made:
+        libc.syscall(ctypes.c_long(NR["timer_delete"]), ctypes.c_long(timer))
+    if 1024 < len(made):
+        leak(f"{len(made)} timers")
+    return f"{len(made)} timers"
+
+
+@attack
+def disk_is_taken_at_once():
+    os.makedirs(f"{WORK}/target", exist_ok=True)
+    handle = os.open(f"{WORK}/target/taken", os.O_RDWR | os.O_CREAT)
+    try:
+        return call("fallocate", handle, 0, 0, 1 << 29)
+    finally:
+        os.close(handle)
+        os.unlink(f"{WORK}/target/taken")
 
 
 def main():

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -55,6 +55,8 @@ pub(crate) struct Machine {
     tcp: Vec<TcpListener>,
     udp: UdpSocket,
     unix: Vec<UnixListener>,
+    /// Pipes with an open end, and the locked files.
+    held: Vec<fs::File>,
     abstract_name: String,
     shared_folder: TempDir,
     shared_file: tempfile::NamedTempFile,
@@ -81,6 +83,7 @@ impl Machine {
         write("work/.git/HEAD", "ref: refs/heads/main");
         write("work/.git/config", "[core]");
         write("work/target/old", "old");
+        write("bin/program", "");
         write("out/canary", "canary");
         write("out/secret", token);
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -95,7 +98,11 @@ impl Machine {
             UnixListener::bind(place.path().join("out/socket")).unwrap(),
             UnixListener::bind(shared_folder.path().join("agent")).unwrap(),
             UnixListener::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap(),
+            UnixListener::bind(place.path().join("bin/agent")).unwrap(),
+            UnixListener::bind(place.path().join("home/.cargo/agent")).unwrap(),
         ];
+        let held = ["bin", "home/.cargo"].iter().flat_map(|folder| doors(&place.path().join(folder), token));
+        let held = held.collect();
         let key = 0x5a00_0000 | (std::process::id() & 0xff_ffff);
         let mut process = std::process::Command::new("python3")
             .args(["-c", HOST_PROCESS, &key.to_string(), token])
@@ -114,6 +121,7 @@ impl Machine {
             tcp: all,
             udp,
             unix,
+            held,
             abstract_name,
             shared_folder,
             shared_file,
@@ -135,7 +143,16 @@ impl Machine {
     }
 
     pub(crate) fn options(&self) -> Options {
-        Options::new(self.work()).of_user(Some(&self.home()), Some("/usr/bin:/bin".as_ref()))
+        Options::new(self.work()).of_user(Some(&self.home()), Some(self.path().as_ref()))
+    }
+
+    /// A folder with programs beside those of the system, which is on the search path.
+    fn programs(&self) -> PathBuf {
+        self.place.path().join("bin")
+    }
+
+    fn path(&self) -> OsString {
+        format!("/usr/bin:/bin:{}", self.programs().display()).into()
     }
 
     /// Like the other options, with a tier and with a folder on disk for build output. The caller has to remove that
@@ -149,7 +166,7 @@ impl Machine {
     }
 
     /// The command that makes the attacks: all of them, or only those that are named.
-    pub(crate) fn attacks(&self, battery: &str, only: &[&str], time: Duration) -> Command {
+    pub(crate) fn attacks(&self, battery: &str, only: &[&str], tier: Tier, time: Duration) -> Command {
         let tool = |name: &str| self.home().join(name);
         let writable: Vec<PathBuf> = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"]
             .map(PathBuf::from)
@@ -162,7 +179,7 @@ impl Machine {
             "tcp": self.tcp[0].local_addr().unwrap().port(), "udp": self.udp.local_addr().unwrap().port(),
             "unix": self.out().join("socket"), "unix_tmp": self.shared_folder.path().join("agent"),
             "abstract": self.abstract_name, "shm_key": self.segment.0, "shm_id": self.segment.1,
-            "writable": writable, "only": only,
+            "writable": writable, "only": only, "programs": self.programs(), "own_inodes": !tier.copies(),
         });
         let mut command = Command::new(["python3", "-c", battery].map(OsString::from), time)
             .with_variable("ATTACKS", about.to_string())
@@ -205,9 +222,22 @@ impl Machine {
             listener.set_nonblocking(true).unwrap();
             assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
         }
+        assert_eq!(self.held.len(), 4);
         assert!(self.process.try_wait().unwrap().is_none(), "a process of the machine was ended");
         assert_eq!(self.shared_file.as_file().read(&mut [0]).unwrap(), 0);
     }
+}
+
+/// A pipe in a folder that somebody has open and that holds the secret, and a file that somebody has locked.
+fn doors(folder: &Path, token: &str) -> [fs::File; 2] {
+    let (pipe, locked) = (folder.join("pipe"), folder.join("locked"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    let mut pipe = fs::File::options().read(true).write(true).open(pipe).unwrap();
+    pipe.write_all(token.as_bytes()).unwrap();
+    fs::write(&locked, "").unwrap();
+    let locked = fs::File::open(locked).unwrap();
+    locked.lock().unwrap();
+    [pipe, locked]
 }
 
 impl Drop for Machine {

@@ -39,7 +39,7 @@ const TOKEN: &str = "token-of-the-users-4711";
 /// The least number of attacks. Fewer mean that something is wrong with this test.
 const ATTACKS: usize = 250;
 /// These attacks succeed without a view, which shows that the battery can find something at all.
-const CONTROL: [&str; 14] = [
+const CONTROL: [&str; 21] = [
     "outside_append",
     "outside_read",
     "outside_list",
@@ -51,6 +51,13 @@ const CONTROL: [&str; 14] = [
     "connect_tcp_loopback",
     "connect_unix",
     "connect_unix_abstract",
+    "connect_unix_on_path",
+    "pipe_on_path_read",
+    "pipe_in_a_tools_folder_written",
+    "lock_on_path",
+    "pages_of_a_pipe",
+    "timers_of_the_user",
+    "disk_is_taken_at_once",
     "host_process_signal_0",
     "shared_memory_system_v",
     "mounts_that_can_be_written",
@@ -145,7 +152,7 @@ fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
     let mut view = View::start_with(&options, prepared)
         .unwrap_or_else(|error| panic!("these tests need views: {error}"));
     assert!(process.is_none_or(|process| process == view.process()), "it was made anew");
-    let command = machine.attacks(BATTERY, &[], Duration::from_secs(120));
+    let command = machine.attacks(BATTERY, &[], tier, Duration::from_secs(120));
     let said = attacked(way, &mut view, &command);
     drop(inherited);
     let rows: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -188,7 +195,7 @@ fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
 /// nothing in a view either.
 fn the_battery_finds_what_is_open() {
     let machine = Machine::new(Path::new("/var/tmp"), TOKEN);
-    let attacks = machine.attacks(BATTERY, &CONTROL, Duration::from_secs(120));
+    let attacks = machine.attacks(BATTERY, &CONTROL, Tier::Kernel, Duration::from_secs(120));
     let mut arguments = attacks.arguments.into_iter();
     let output = std::process::Command::new(arguments.next().unwrap())
         .args(arguments)

@@ -11,7 +11,7 @@ use crate::{PATIENCE, options, workspace};
 /// A name, a line of the shell, and a check of how it ended.
 type Row = (&'static str, &'static str, fn(&Output) -> bool);
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 11] = [
     ("processes", "while :; do sleep 1000 & done", is_bounded_in_processes),
     ("bytes", "cat /dev/zero > big", |output| output.refused.quota && !output.end.is_success()),
     ("bytes_in_tmp", "cat /dev/zero > /tmp/big", |output| output.refused.quota && !output.end.is_success()),
@@ -25,6 +25,17 @@ const ROWS: [Row; 9] = [
     (
         "memory_of_many",
         "for n in 1 2 3 4 5 6 7 8; do perl -e '$n = 50000000; $x = \"x\" x $n; sleep 1000' & done; wait",
+        |output| output.end == End::Memory,
+    ),
+    // These end by themselves, so that the machine survives even if the limit does not hold.
+    (
+        "memory_files",
+        "perl -e '$n = `uname -m` =~ /x86/ ? 319 : 279; $name = \"x\"; for (1..60) { my $fd = syscall($n, $name, 0); open(my $f, \"+>&=\", $fd) or die; syswrite($f, \"x\" x (1 << 24)); push @k, $f } sleep 1000'",
+        |output| output.end == End::Memory,
+    ),
+    (
+        "socket_buffers",
+        "perl -MSocket -MIO::Handle -e '$x = \"x\" x 65536; for (1..3000) { socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; $a->blocking(0); 1 while syswrite($a, $x); push @k, $a, $b } sleep 1000'",
         |output| output.end == End::Memory,
     ),
     ("sleep", "sleep 1000", |output| output.end == End::TimeUp),

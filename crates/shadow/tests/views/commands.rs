@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("what_a_command_took_is_told", what_a_command_took),
     ("a_command_gives_way_to_others", a_command_gives_way_to_others),
     ("the_whole_view_gives_way_to_others", the_whole_view_gives_way_to_others),
+    ("a_session_in_a_view_gives_way_to_others", a_session_in_a_view_gives_way_to_others),
     ("it_keeps_to_its_processors", it_keeps_to_its_processors),
     ("a_command_writes_and_nothing_changes", a_command_writes_and_nothing_changes),
     ("a_view_is_where_the_workspace_is", a_view_is_where_the_workspace_is),
@@ -60,6 +61,18 @@ fn the_whole_view_gives_way_to_others() {
     );
     assert_eq!(said, format!("{0} nice 10\n{0} nice 10\n", name(&before)));
     assert_eq!(group().unwrap(), format!("{} nice 10\n", name(&before)));
+}
+
+/// A process that begins a session of its own is told apart by the kernel, and gets a niceness again.
+fn a_session_in_a_view_gives_way_to_others() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    if std::fs::metadata("/proc/self/autogroup").is_err() {
+        return;
+    }
+    let until = "for n in $(seq 100); do grep -q \"nice 10\" /proc/self/autogroup && break; sleep 0.1; done";
+    let said = ok(&mut view, &format!("setsid -w sh -c '{until}; cat /proc/self/autogroup'"));
+    assert!(said.ends_with(" nice 10\n"), "{said}");
 }
 
 /// Two processes that could each keep the same processor busy, one in a view and one outside, share it as their

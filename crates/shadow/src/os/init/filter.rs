@@ -102,7 +102,13 @@ pub(super) fn filter(network: Network) -> Result<Filter, Refusal> {
     let rules = rules(network).map_err(|error| filter::refused(ABOUT, &error))?;
     // If `clone3`, whose flags a filter cannot see, does not exist, a C library falls back to `clone`.
     // Requests of `io_setup` are counted for the whole machine, and programs do without where a kernel has none.
-    let missing = [libc::SYS_clone3, libc::SYS_io_setup].map(|number| (number, libc::ENOSYS));
+    // `fallocate` takes at once what the disk is looked at for once a second. Where a file system has no such call,
+    // programs write instead.
+    let missing = [
+        (libc::SYS_clone3, libc::ENOSYS),
+        (libc::SYS_io_setup, libc::ENOSYS),
+        (libc::SYS_fallocate, libc::EOPNOTSUPP),
+    ];
     Filter::new(rules, &missing, ABOUT)
 }
 
@@ -133,6 +139,9 @@ fn rules(network: Network) -> Result<Rules, BackendError> {
     netlink.push(compare(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?);
     rules.insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, sockets)?)?, SeccompRule::new(netlink)?]);
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?]);
+    // A lease or a notice on a file that others use holds them up; the pages of pipes are counted for all processes of
+    // the user.
+    rules.insert(libc::SYS_fcntl, filter::any_of(1, [libc::F_SETLEASE, libc::F_NOTIFY, libc::F_SETPIPE_SZ])?);
     // These insert text that a terminal takes for typed.
     rules.insert(libc::SYS_ioctl, filter::any_of(1, [libc::TIOCSTI, libc::TIOCLINUX])?);
     // Without any privilege the device 0:0 can be made, which overlayfs takes for the mark that something was

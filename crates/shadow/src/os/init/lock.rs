@@ -23,6 +23,8 @@ pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
         ("RLIMIT_AS", Resource::As, limits.address_space),
         ("RLIMIT_NPROC", Resource::Nproc, limits.processes),
         ("RLIMIT_NOFILE", Resource::Nofile, limits.open_files),
+        // Timers of programs are counted with these for all processes of the user.
+        ("RLIMIT_SIGPENDING", Resource::Sigpending, 1024),
     ];
     for (name, resource, most) in rows {
         let now = rustix::process::getrlimit(resource);
@@ -107,22 +109,26 @@ pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<(), Refusal> {
 
 /// Restricts writing to these folders a second time, through Landlock. Restrictions that an older kernel lacks are
 /// left out.
-pub(super) fn landlock(writable: &[PathBuf]) {
+pub(super) fn landlock(writable: &[PathBuf], processes: Option<BorrowedFd<'_>>) {
     use landlock::{
-        ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
-        RulesetCreatedAttr as _, path_beneath_rules,
+        ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, Ruleset, RulesetAttr as _,
+        RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
     };
     let newest = ABI::V5;
-    let confined = || {
-        Ruleset::default()
-            .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(AccessFs::from_all(newest))?
-            .create()?
-            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
-            .add_rules(path_beneath_rules(["/dev"], AccessFs::from_file(newest)))?
-            .add_rules(path_beneath_rules(writable, AccessFs::from_all(newest)))?
-            .restrict_self()
-    };
+    let confined =
+        || {
+            Ruleset::default()
+                .set_compatibility(CompatLevel::BestEffort)
+                .handle_access(AccessFs::from_all(newest))?
+                .create()?
+                .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
+                .add_rules(path_beneath_rules(["/dev"], AccessFs::from_file(newest)))?
+                .add_rules(path_beneath_rules(writable, AccessFs::from_all(newest)))?
+                .add_rules(processes.map(|folder| {
+                    Ok::<_, RulesetError>(PathBeneath::new(folder, AccessFs::from_file(newest)))
+                }))?
+                .restrict_self()
+        };
     // Without Landlock the other restrictions still hold.
-    let _: Result<_, landlock::RulesetError> = confined();
+    let _: Result<_, RulesetError> = confined();
 }

@@ -46,6 +46,12 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 ];
 /// An address that belongs to nobody, so that a name lookup has no route, which the kernel counts.
 const RESOLVER: &str = "nameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
+/// Folders that only the system's packages write to, in which no program has a socket, a pipe or a lock. They are shown
+/// as they are, because most of what a command reads is in them.
+const OF_SYSTEM: [&str; 9] =
+    ["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sbin", "/sys", "/usr"];
+/// The most names among which sockets and pipes are looked for.
+const MOST_NAMES: usize = 50_000;
 /// Inodes for the root folder itself, besides those that commands may use.
 const OWN_INODES: u64 = 1024;
 
@@ -53,6 +59,8 @@ const OWN_INODES: u64 = 1024;
 enum Source {
     /// A mount to attach.
     Mount(OwnedFd),
+    /// A mount to attach, and its folder as the layer of an overlay that is attached in its place if it can be made.
+    Folder { mount: OwnedFd, layer: Option<OwnedFd> },
     /// A layer under an overlay.
     Layer(OwnedFd),
     /// Layers under an overlay, and the folder in which its writes are kept.
@@ -104,7 +112,8 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
         Shown::Workspace { folder } => Some((&*place.at, &**folder)),
         _ => None,
     });
-    let source = |place| source(place, workspace, &plan.apart);
+    let machines = mounts()?;
+    let source = |place| source(place, workspace, &plan.apart, &machines);
     let sources = plan.places.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     let written = tmpfs(&plan.limits)?;
     attach(&written, CWD, Path::new(BUILDING_SITE))?;
@@ -112,7 +121,7 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
     let root = copy(&written, Path::new("root"), false)?;
     attach(&root, CWD, Path::new(BUILDING_SITE))?;
 
-    let mut site = TreeBuilder { root, written, writable: Vec::new() };
+    let mut site = TreeBuilder { root, written, writable: Vec::new(), machines: Vec::new() };
     site.nothing()?;
     let mut view = None;
     for (number, (place, source)) in plan.places.iter().zip(sources).enumerate() {
@@ -125,7 +134,7 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
     site.attach_at(&parts.processes, Path::new("/proc"))?;
     let covered = site.mask()?;
     site.resolver(network)?;
-    let TreeBuilder { root, written, writable } = site;
+    let TreeBuilder { root, written, writable, machines: _ } = site;
     enter(&root)?;
     drop(root);
     no_more_user_namespaces()?;
@@ -142,6 +151,7 @@ fn source(
     place: &RootEntry,
     workspace: Option<(&Path, &Path)>,
     apart: &Separation,
+    machines: &[mountinfo::Mount],
 ) -> Result<Source, Refusal> {
     Ok(match (&place.shown, apart) {
         (Shown::Workspace { .. }, Separation::Memory) => Source::Filled,
@@ -153,7 +163,15 @@ fn source(
         (Shown::Tool { .. }, Separation::Memory | Separation::Disk(_)) => {
             Source::Closed(copy(CWD, &place.at, true)?)
         }
-        (Shown::ReadOnly, _) => Source::Mount(copy(CWD, &place.at, true)?),
+        (Shown::ReadOnly, _) if OF_SYSTEM.iter().any(|system| place.at.starts_with(system)) => {
+            Source::Mount(copy(CWD, &place.at, true)?)
+        }
+        (Shown::ReadOnly, apart) => {
+            // An overlay does not show what is mounted in its layers.
+            let is_whole = mountinfo::below(machines, &place.at).next().is_none();
+            let layer = (*apart == Separation::Overlay && is_whole).then(|| folder(&place.at)).transpose()?;
+            Source::Folder { mount: copy(CWD, &place.at, true)?, layer }
+        }
         (Shown::Shared, _) => Source::Given(copy(CWD, &place.at, false)?),
         (Shown::Copy, _) => Source::Copied(small_file(&place.at)),
         (Shown::Tool { .. }, Separation::Overlay) => Source::Layer(folder(&place.at)?),
@@ -218,6 +236,8 @@ struct TreeBuilder {
     root: OwnedFd,
     written: OwnedFd,
     writable: Vec<PathBuf>,
+    /// The folders of the machine that are shown as they are.
+    machines: Vec<PathBuf>,
 }
 
 impl TreeBuilder {
@@ -232,6 +252,20 @@ impl TreeBuilder {
         match (source, shown) {
             (Source::Mount(mount), _) => {
                 self.attach_at(&mount, at)?;
+                Ok(None)
+            }
+            (Source::Folder { mount, layer }, _) => {
+                let own = layer.map(|layer| {
+                    overlay(&[layer], &self.written, &written::upper(number), &written::work(number))
+                });
+                // An overlay has inodes of its own, so nothing leads through it to a socket, a pipe or a lock of the
+                // machine's. Nothing can be written in it either, because it is none of the folders for that.
+                if let Some(Ok(own)) = own {
+                    self.attach_at(&own, at)?;
+                } else {
+                    self.attach_at(&mount, at)?;
+                    self.machines.push(at.clone());
+                }
                 Ok(None)
             }
             (Source::Layer(layer), shown) => {
@@ -257,6 +291,7 @@ impl TreeBuilder {
             }
             (Source::Closed(mount), shown) => {
                 self.attach_at(&mount, at)?;
+                self.machines.push(at.clone());
                 let masked = if let Shown::Tool { masked } = shown { masked.as_slice() } else { &[] };
                 for path in masked {
                     self.mask_file(&at.join(path))?;
@@ -385,6 +420,10 @@ impl TreeBuilder {
             // Root may read files that nobody else may; in a view it must not.
             self.private_files(Path::new("etc"), 2, &mut masked);
         }
+        let mut left = MOST_NAMES;
+        for folder in &self.machines {
+            self.doors(relative(folder), &mut left, &mut masked);
+        }
         masked.sort();
         // Of two mounts at one place only the upper one would be remounted.
         masked.dedup();
@@ -409,6 +448,28 @@ impl TreeBuilder {
             let target = target.and_then(|target| target.into_string().ok()).unwrap_or_default();
             if let Some(below) = target.strip_prefix("../../").filter(|below| !below.contains("..")) {
                 found.push(Path::new("/sys").join(below));
+            }
+        }
+    }
+
+    /// Finds sockets and pipes, through which a command would reach a program of the machine though it can write nothing
+    /// there. Among very many files some may not be found.
+    fn doors(&self, folder: &Path, left: &mut usize, found: &mut Vec<PathBuf>) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.root, folder, flags, Mode::empty());
+        let Ok(entries) = opened.and_then(rustix::fs::Dir::new) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let Some(less) = left.checked_sub(1) else { return };
+            *left = less;
+            let path = folder.join(std::os::unix::ffi::OsStrExt::from_bytes(name) as &std::ffi::OsStr);
+            match entry.file_type() {
+                FileType::Directory => self.doors(&path, left, found),
+                FileType::Socket | FileType::Fifo => found.push(Path::new("/").join(path)),
+                _ => {}
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Runs commands, one at a time, each until none of its processes is left; or one program, while other requests are
 //! served.
 
+mod hidden;
 mod priority;
 mod resident;
 
@@ -18,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
 
+use self::hidden::Baseline;
 pub(super) use self::priority::Priority;
 use self::resident::ResidentProgram;
 use super::network::without_route;
@@ -31,12 +33,13 @@ const LOOK_EVERY: i64 = 100_000_000;
 /// Serves until the other side is gone. Then this process ends, and all others of the view with it.
 pub(super) fn serve(channel: &mut Channel, limits: Limits, mut priority: Priority) -> ExitCode {
     let mut resident = ResidentProgram::default();
+    let baseline = Baseline::now();
     loop {
-        resident.watch_until_asked(channel.as_fd(), &limits, &mut priority);
+        resident.watch_until_asked(channel.as_fd(), &limits, &baseline, &mut priority);
         let Ok(Some(message)) = channel.receive() else { break };
         let answer = match message.kind() {
             b"run" if resident.runs() => Some(failed("a program runs in this view; stop it first")),
-            b"run" => run(channel.as_fd(), message, &limits, &mut priority),
+            b"run" => run(channel.as_fd(), message, &limits, &baseline, &mut priority),
             b"start" => Some(resident.start(message)),
             b"look" => Some(resident.look()),
             b"stop" => Some(resident.stop()),
@@ -60,6 +63,7 @@ fn run(
     socket: BorrowedFd<'_>,
     message: Message,
     limits: &Limits,
+    baseline: &Baseline,
     priority: &mut Priority,
 ) -> Option<Vec<String>> {
     priority.give();
@@ -70,7 +74,7 @@ fn run(
     };
     let (processor_before, _) = spent_by_ended();
     let mut peak = 0;
-    let (how, number) = watch(socket, &child, limits, priority, &mut peak)?;
+    let (how, number) = watch(socket, &child, limits, baseline, priority, &mut peak)?;
     end_all();
     let lost = without_route().saturating_sub(before);
     let (processor, largest) = spent_by_ended();
@@ -125,6 +129,7 @@ fn watch(
     socket: BorrowedFd<'_>,
     child: &std::process::Child,
     limits: &Limits,
+    baseline: &Baseline,
     priority: &mut Priority,
     peak: &mut u64,
 ) -> Option<(&'static str, i32)> {
@@ -150,7 +155,7 @@ fn watch(
         priority.give();
         if let Some(used) = usage() {
             *peak = used.1.max(*peak);
-            if let Some(over) = over_by(used, limits) {
+            if let Some(over) = over_by(used, limits, baseline) {
                 return Some((over, 0));
             }
         }
@@ -176,14 +181,15 @@ fn how(status: WaitStatus) -> (&'static str, i32) {
 }
 
 /// Which limit the processes of the view exceed, if any.
-fn over(limits: &Limits) -> Option<&'static str> {
-    usage().and_then(|used| over_by(used, limits))
+fn over(limits: &Limits, baseline: &Baseline) -> Option<&'static str> {
+    usage().and_then(|used| over_by(used, limits, baseline))
 }
 
-fn over_by((processes, memory): (u64, u64), limits: &Limits) -> Option<&'static str> {
+fn over_by((processes, memory): (u64, u64), limits: &Limits, baseline: &Baseline) -> Option<&'static str> {
+    let hidden = || baseline.hidden(memory, limits.memory);
     match () {
         () if limits.processes < processes => Some("processes"),
-        () if limits.memory < memory => Some("memory"),
+        () if limits.memory < memory || limits.memory < memory.saturating_add(hidden()) => Some("memory"),
         () => None,
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
 
-use super::{Input, LOOK_EVERY, Priority, end_all, failed, how, over, spawn, usage};
+use super::{Baseline, Input, LOOK_EVERY, Priority, end_all, failed, how, over, spawn, usage};
 use crate::Limits;
 use crate::os::again;
 use crate::os::channel::Message;
@@ -76,6 +76,7 @@ impl ResidentProgram {
         &mut self,
         socket: BorrowedFd<'_>,
         limits: &Limits,
+        baseline: &Baseline,
         priority: &mut Priority,
     ) {
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY };
@@ -92,7 +93,7 @@ impl ResidentProgram {
                 }
             }
             if ended.is_none() && ready == 0 {
-                ended = over(limits).map(|limit| (limit, 0));
+                ended = over(limits, baseline).map(|limit| (limit, 0));
             }
             if let Some(ended) = ended {
                 // Pipes end only when no process holds them, so the others are ended too.
