@@ -66,6 +66,12 @@ git log -p -- ':(icase).EN?'
 git diff HEAD~1 -- 'config/id_*'
 git log -p -- '.[e]nv'
 git grep KEY -- 's*/.ss*/x'
+git log -p -- .e*
+git log -p -- src/.e[n]v
+git show HEAD:.e[n]v
+git blame .e?v
+git show HEAD -- *.pem
+git log -p -- ".e"*
 "#;
 
 /// Files whose names only look as if they held a secret.
@@ -105,6 +111,7 @@ git log --stat -- 'src/*'
 git diff HEAD~1 -- '*.json' '*.yml'
 git grep KEY -- '*'
 git grep -c '.*' -- 'docs/*.md'
+git log --stat -- src/* *.rs
 ";
 
 // Row: X7

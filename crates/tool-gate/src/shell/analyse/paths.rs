@@ -160,8 +160,10 @@ impl Judge<'_> {
         // What `git grep` looks for is no pattern of paths.
         let mut is_sought = args.first().is_some_and(|command| command.is("grep"));
         for (place, arg) in args.iter().enumerate() {
-            let bytes = arg.readings().and_then(|mut readings| readings.pop());
-            let Some(bytes) = bytes.as_deref() else { continue };
+            // The shell puts the names that wildcards match in their place, and git would take them for the same.
+            let as_written = || self.source(arg.span).replace(['\'', '"', '\\'], "").into_bytes();
+            let bytes = arg.readings().and_then(|mut readings| readings.pop()).unwrap_or_else(as_written);
+            let bytes = bytes.as_slice();
             let is_operand = 0 < place && !bytes.starts_with(b"-");
             let is_pathspec = is_operand && !is_sought;
             is_sought &= !is_operand;
