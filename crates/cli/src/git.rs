@@ -2,8 +2,10 @@
 
 mod family;
 mod fresh_index;
+mod odd_file;
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +17,7 @@ use headstart_tool_gate::{clean_environment, git_config_holds_token};
 
 pub(crate) use self::family::Family;
 pub(crate) use self::fresh_index::fresh_index;
+pub(crate) use self::odd_file::odd_file;
 use crate::system::{find_program, is_inside, read_plain, variables};
 
 /// How long git may take to answer.
@@ -30,33 +33,40 @@ pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repos
     Some(Repository::new(find(workspace).ok()?, workspace, state))
 }
 
-/// A file of the repository that is none: git reads a pipe or a device in its place for ever.
-pub(crate) fn odd_file(workspace: &Path) -> Option<&'static str> {
-    const READ: [&str; 9] = [
-        ".git/HEAD",
-        ".git/config",
-        ".git/config.worktree",
-        ".git/index",
-        ".git/packed-refs",
-        ".git/info/attributes",
-        ".git/info/exclude",
-        ".gitattributes",
-        ".gitignore",
-    ];
-    let is_odd = |file: &&&str| {
-        let found = workspace.join(file).metadata();
-        found.is_ok_and(|found| !found.is_file() && !found.is_dir())
-    };
-    READ.iter().find(is_odd).copied()
+/// The settings of a workspace's repository, or of one of its submodules and linked worktrees, that hold a password or a
+/// token, or cannot be read.
+pub(crate) fn settings_with_token(workspace: &Path) -> Option<String> {
+    let file = settings_with_tokens(&workspace.join(".git")).into_iter().next()?;
+    Some(file.strip_prefix(workspace).unwrap_or(&file).display().to_string())
 }
 
-/// The configuration of the workspace's repository that holds a password or a token, or cannot be read.
-pub(crate) fn settings_with_token(workspace: &Path) -> Option<&'static str> {
-    [".git/config", ".git/config.worktree"].into_iter().find(|name| holds_token(&workspace.join(name)))
+/// All such files in a repository's own folder.
+pub(crate) fn settings_with_tokens(dot_git: &Path) -> Vec<PathBuf> {
+    const PARTS: [&str; 2] = ["modules", "worktrees"];
+    let mut found = Vec::new();
+    let mut folders = vec![dot_git.to_owned()];
+    while let Some(folder) = folders.pop() {
+        found.extend(
+            ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().filter(|file| holds_token(file)),
+        );
+        // The name of a submodule may have slashes, so its folder may lie deeper; its own parts lie below it.
+        let is_repository = folder.join("HEAD").symlink_metadata().is_ok();
+        let below = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        if is_repository {
+            folders.extend(PARTS.iter().flat_map(|part| below(&folder.join(part))));
+        } else {
+            folders.extend(below(&folder));
+        }
+    }
+    found
 }
 
 /// Whether a configuration of git holds a password or a token, or cannot be read.
-fn holds_token(file: &Path) -> bool {
+pub(crate) fn holds_token(file: &Path) -> bool {
     const MAX_BYTES: u64 = 1 << 20;
     file.symlink_metadata().is_ok()
         && read_plain(file, MAX_BYTES).map_or(true, |content| git_config_holds_token(&content))

@@ -143,7 +143,7 @@ fn leads_out(path: &Path, workspace: &Path) -> bool {
 }
 
 /// The path that a file of git's names behind `before`.
-fn target_in(file: &Path, before: &str, folder: &Path) -> Option<PathBuf> {
+pub(super) fn target_in(file: &Path, before: &str, folder: &Path) -> Option<PathBuf> {
     let text = text_of(file)?;
     Some(folder.join(text.strip_prefix(before)?.trim_end_matches(['\n', '\r'])))
 }

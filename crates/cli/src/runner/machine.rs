@@ -46,7 +46,7 @@ pub(super) enum Objection {
     /// It would be confined, and may not read the repository, because that may be anybody's.
     OutOfReach(&'static str),
     /// Git would wait for ever for the content of this file.
-    OddFile(&'static str),
+    OddFile(String),
 }
 
 impl Objection {

@@ -166,7 +166,9 @@ impl GitSettings {
 
 /// Whether a file of settings may name one of [`FILES`], or is one of them.
 fn may_name_files(place: &Path) -> bool {
-    let Ok(bytes) = fs::read(place) else { return false };
+    // Among these is the project's own `.git/config`, in whose place anything may lie.
+    let is_plain = fs::metadata(place).is_ok_and(|found| found.is_file() && found.len() <= MAX_LENGTH);
+    let Some(bytes) = is_plain.then(|| fs::read(place).ok()).flatten() else { return false };
     let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
     let is_one = || FILES.iter().any(|(_, name)| place.ends_with(Path::new("git").join(name)));
     ["excludesfile", "attributesfile", "include"].iter().any(|word| text.contains(word)) || is_one()

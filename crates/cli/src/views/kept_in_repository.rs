@@ -27,7 +27,7 @@ impl KeptInRepository {
         deny: &DenyRules,
         secrets: SecretAccess,
     ) -> Option<String> {
-        if !workspace.join(".git").is_dir() || git::odd_file(workspace).is_some() {
+        if !workspace.join(".git").is_dir() {
             return None;
         }
         if secrets == SecretAccess::Closed
@@ -39,6 +39,11 @@ impl KeptInRepository {
         }
         if deny.is_empty() {
             return None;
+        }
+        if let Some(file) = git::odd_file(workspace) {
+            return Some(format!(
+                "it cannot be told whether the repository holds what a deny rule covers: {file} is not a regular file"
+            ));
         }
         match self.keeps_closed(workspace, deny) {
             Ok(false) => None,

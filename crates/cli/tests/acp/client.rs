@@ -41,8 +41,13 @@ impl Client {
     }
 
     /// Starts a command that speaks the protocol on its standard input and output.
-    pub(crate) fn of(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    pub(crate) fn of(command: Command) -> Self {
+        Self::with_errors(command, Stdio::null())
+    }
+
+    /// The same, with a place for what it writes to its standard error.
+    pub(crate) fn with_errors(mut command: Command, errors: Stdio) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stderr(errors).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (tell, lines) = channel();
         std::thread::spawn(move || {

@@ -5,6 +5,8 @@
 mod bad_input;
 mod client;
 mod figures;
+#[cfg(unix)]
+mod hostile;
 mod products;
 mod sessions;
 mod stories;

@@ -5,6 +5,8 @@ use serde_json::json;
 
 use crate::fixture::project;
 use crate::pty::Pty;
+#[cfg(unix)]
+use crate::support::hostile::{LOOSENING, SECRET, for_each_plant, looks, obedient_model, run_bounded};
 use crate::support::server::{Server, says};
 
 const PROJECT_FILE: &str = "project/.headstart/config.toml";
@@ -110,7 +112,7 @@ fn a_question_about_a_projects_server_shows_all_that_would_run() {
 }
 
 /// What a project may not say is an error that names the field, wherever it is read, and repeats no line of the file.
-#[cfg(feature = "mcp")]
+#[cfg(unix)]
 #[test]
 fn a_line_that_steers_what_runs_is_an_error_that_repeats_nothing() {
     let project = project().says(0, "Hello.");
@@ -123,22 +125,38 @@ fn a_line_that_steers_what_runs_is_an_error_that_repeats_nothing() {
         (&["gate"], json!({ "cmd": "ls" }).to_string()),
         (&["tools"], String::new()),
     ];
-    for (line, field) in [
-        ("[mcp.t]\ncommand = ['true']\nenv = { LD_PRELOAD = '/canary.so' }\n", "env.LD_PRELOAD"),
-        ("[mcp.t]\ncommand = ['true']\nenv = { node_options = '--import=canary' }\n", "env.node_options"),
-        ("ledger = 'off' # canary\n", "ledger"),
-        ("base_url = 'https://canary.example.org'\n", "base_url"),
-    ] {
+    // The mode is given on the command line here, and counts before any file.
+    for (line, field) in LOOSENING.iter().filter(|(_, field)| *field != "mode") {
         session.write(PROJECT_FILE, line);
         for (arguments, input) in &doors {
             let outcome = session.run_with_input(arguments, input.clone());
             let said = format!("{}{}", outcome.stdout, outcome.stderr);
-            assert!(
-                said.contains(field)
-                    && (said.contains("a project cannot") || said.contains("is yours alone")),
-                "{arguments:?}: {outcome}"
-            );
+            assert!(outcome.code == Some(1) && said.contains(field), "{arguments:?}: {outcome}");
             assert!(!said.contains("canary"), "{arguments:?}: {outcome}");
         }
     }
+}
+
+/// Links to secrets and what never ends, in the place of each file that is read of a project.
+#[cfg(unix)]
+#[test]
+fn whatever_lies_in_the_place_of_a_file_tells_no_secret_and_hangs_nothing() {
+    for_each_plant(|plant, session| {
+        let server = obedient_model(looks());
+        session.write(USER_FILE, format!("model = 'openai:own'\nbase_url = '{}'\n", server.base_url));
+        for (arguments, input) in [
+            (&["chat", "--mode", "default"][..], "look around\n"),
+            (&["speculate", "--json", "--mode", "default", "look around"], ""),
+            (&["search", "one"], ""),
+            (&["gate"], "{\"cmd\":\"git status\"}\n"),
+            (&["doctor"], ""),
+        ] {
+            let outcome = run_bounded(session, arguments, input);
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            assert!(outcome.code.is_some() && !said.contains(SECRET), "{plant}: {outcome}");
+            assert!(said.len() < 1 << 20, "{plant}: {arguments:?}: {} bytes", said.len());
+        }
+        let sent: String = server.requests().into_iter().map(|request| request.body).collect();
+        assert!(!sent.contains(SECRET), "{plant}: {sent}");
+    });
 }

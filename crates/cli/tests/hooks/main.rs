@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 
 mod bad_input;
+#[cfg(unix)]
+mod hostile;
 mod messages;
 mod products;
 mod project_programs;

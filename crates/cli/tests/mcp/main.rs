@@ -4,6 +4,8 @@
 
 #[path = "../acp/client.rs"]
 mod client;
+#[cfg(unix)]
+mod hostile;
 mod input;
 mod outcomes;
 mod products;

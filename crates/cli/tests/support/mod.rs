@@ -9,6 +9,8 @@
 #![allow(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
 mod agents;
+#[cfg(unix)]
+pub(crate) mod hostile;
 pub(crate) mod project;
 pub(crate) mod records;
 pub(crate) mod repository;
