@@ -47,7 +47,10 @@ pub(crate) fn settings_with_tokens(dot_git: &Path) -> Vec<PathBuf> {
     let mut folders = vec![dot_git.to_owned()];
     while let Some(folder) = folders.pop() {
         found.extend(
-            ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().filter(|file| holds_token(file)),
+            ["config", "config.worktree"]
+                .map(|name| folder.join(name))
+                .into_iter()
+                .filter(|file| holds_token(file)),
         );
         // The name of a submodule may have slashes, so its folder may lie deeper; its own parts lie below it.
         let is_repository = folder.join("HEAD").symlink_metadata().is_ok();

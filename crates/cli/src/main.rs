@@ -157,7 +157,7 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    if let Some(code) = headstart_shadow::confined_entry(std::env::args_os(), runner::holds_a_secret) {
+    if let Some(code) = headstart_shadow::confined_entry(std::env::args_os(), runner::is_closed) {
         return code;
     }
     #[cfg(unix)]

@@ -31,7 +31,7 @@ pub(crate) use background::BackgroundCommands;
 use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::{clean_environment, users_path_first};
 
-use crate::git::{fresh_index, settings_with_token};
+use crate::git::{fresh_index, holds_token};
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
 use crate::system::{Group, GroupLeader, Lifeline, OutputPipe, find_bash, own_program, path_in, variables};
@@ -152,8 +152,7 @@ impl BashRunner {
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
-                let closes_git_settings =
-                    closes && !request.command.starts_git() && settings_with_token(&self.root).is_some();
+                let closes_git_settings = closes && !request.command.starts_git();
                 let confinement = Confinement {
                     closes,
                     closes_git_settings,
@@ -338,6 +337,12 @@ fn line(command: &str) -> [&str; 5] {
 /// Whether a path holds a secret. Commands that nobody was asked about do not read such paths.
 pub(crate) fn holds_a_secret(path: &WorkspacePath) -> bool {
     DenyRules::default().secret(path).is_some()
+}
+
+/// The same for a file or folder on disk. Git's settings only hold one if there is a token in them, because much else is
+/// read of them.
+pub(crate) fn is_closed(file: &Path, path: &WorkspacePath) -> bool {
+    holds_a_secret(path) && (path.names().all(|name| name != b".git") || holds_token(file))
 }
 
 fn not_started(error: io::Error) -> ToolError {

@@ -19,6 +19,7 @@ mod repository;
 mod self_test;
 mod step_views;
 mod support;
+mod told_secrets;
 mod tracked;
 mod view_folders;
 mod warm_layers;
@@ -55,6 +56,7 @@ use prepared::PreparedProcesses;
 use repository::Repository;
 pub(crate) use repository::{RepositoryRead, commits_output, says_no_repository};
 use step_views::{OpenStepView, StepView, StepViews};
+use told_secrets::KeptSecrets;
 pub(crate) use view_folders::{ViewFolders, all as all_stored, processes};
 
 /// What a user's agent needs in a view besides the workspace.
@@ -105,6 +107,7 @@ pub(crate) struct Views {
     /// Whether views show a repository that lies outside.
     shows_outside: bool,
     kept_in_repository: KeptInRepository,
+    kept_secrets: KeptSecrets,
     change_watch: ChangeWatch,
 }
 
@@ -162,6 +165,7 @@ impl Views {
             closed_around: ClosedPathCache::default(),
             shows_outside: true,
             kept_in_repository: KeptInRepository::default(),
+            kept_secrets: KeptSecrets::default(),
             change_watch: ChangeWatch::default(),
         }
     }
@@ -399,8 +403,10 @@ impl Views {
         let line = self.command(&request.command, request.time_limit, request.output_limit);
         let command = Command { directory: request.directory.clone(), ..line };
         let started = Instant::now();
-        let done = view.run(&command).map_err(of_view)?;
-        let time = started.elapsed();
+        let workspace = self.options.workspace.as_path();
+        let ((done, time), traces) =
+            self.kept_secrets.beside(workspace, request.secrets, || (view.run(&command), started.elapsed()));
+        let done = done.map_err(of_view)?;
         let output = output(&done);
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
         ran.began_ms = u64::try_from(opened.fresh / 1_000_000).unwrap_or_default();
@@ -413,7 +419,7 @@ impl Views {
         }
         ran.outside = outside.iter().map(|path| self.display_path(path)).collect();
         if view.has_ended() {
-            return Ok(ran);
+            return traces.refuse(&ran.output, &ChangeSet::default(), workspace).map(|()| ran);
         }
         let back = view.read_back(&*request.base, &self.rules).map_err(of_view)?;
         ran.changes = back.changes;
@@ -423,6 +429,7 @@ impl Views {
         ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
         ran.notes.extend(brought_note(&back.brought));
         ran.notes.extend(hidden_note(&closed, &ran.output));
+        traces.refuse(&ran.output, &ran.changes, workspace)?;
         self.report_repository(opened, back.git, &request.deny, &mut ran);
         Ok(ran)
     }

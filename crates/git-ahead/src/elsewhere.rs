@@ -10,7 +10,7 @@ use headstart_overlay_fs::{
     ContentHash, Direction, Finish, NotPrepared, Participant, Prepared, TreeError, WorkspacePath,
 };
 
-use crate::{GitChange, GitError, ObjectName, Offer, RefName, Setting, Unstaged};
+use crate::{GitChange, GitError, KeptFile, ObjectName, Offer, RefName, Setting, Unstaged};
 
 /// The system's git, which is not started on this system.
 #[derive(Debug, Clone)]
@@ -137,6 +137,16 @@ impl Surroundings {
 
     /// Whether a path is in a commit, a stash or the index.
     pub fn keeps(&self, _is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, GitError> {
+        match self.0 {}
+    }
+
+    /// What the index and the last commits hold of files.
+    pub fn contents(&self, _is_meant: impl Fn(&[u8]) -> bool) -> Result<Vec<KeptFile>, GitError> {
+        match self.0 {}
+    }
+
+    /// The paths of files in the last commit that hold a text.
+    pub fn holding(&self, _text: &[u8]) -> Result<Vec<Vec<u8>>, GitError> {
         match self.0 {}
     }
 

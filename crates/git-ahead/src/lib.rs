@@ -83,4 +83,4 @@ pub use offer::{MergeCheck, Offer};
 #[cfg(all(feature = "os", unix))]
 pub use os::{Git, Reader, Repository, Snapshot, Surroundings};
 #[cfg(feature = "os")]
-pub use settings::{Setting, no_programs, version_in};
+pub use settings::{KeptFile, Setting, no_programs, version_in};

@@ -60,3 +60,12 @@ pub struct Setting {
     /// Its value; a name without a value means true.
     pub value: Option<String>,
 }
+
+/// What a repository keeps of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFile {
+    /// The path from the top of the work tree.
+    pub path: Vec<u8>,
+    /// The content.
+    pub content: Vec<u8>,
+}

@@ -42,9 +42,10 @@ pub(crate) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command h
 /// fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
 ///     use headstart_shadow::{Confinement, confined_entry};
 ///     use headstart_workspace_path::WorkspacePath;
+///     use std::path::Path;
 ///
 ///     // The same program, started again to become the command. What no command reads is the host's word.
-///     let closes = |path: &WorkspacePath| path.file_name() == Some(b".env".as_slice());
+///     let closes = |_: &Path, path: &WorkspacePath| path.file_name() == Some(b".env".as_slice());
 ///     if let Some(code) = confined_entry(std::env::args_os(), closes) {
 ///         return Ok(code);
 ///     }
@@ -81,8 +82,8 @@ pub struct Confinement {
     /// Whether the files that the host names to `confined_entry` are closed; otherwise the whole workspace can be
     /// read.
     pub closes: bool,
-    /// Whether the configuration of the workspace's repository is closed too (`.git/config`). Git does not run without
-    /// it.
+    /// Whether the host is asked as well about the configuration of repositories and their submodules (`.git/config`).
+    /// Git does not run without it.
     pub closes_git_settings: bool,
     /// Folders outside the workspace that can be read as a whole, as those of its repository.
     pub beside: Vec<PathBuf>,

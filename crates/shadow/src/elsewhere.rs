@@ -44,7 +44,7 @@ pub fn entry(_arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
 /// Reports that a command cannot be confined, and does not run it, if the arguments are those of one.
 pub fn confined_entry(
     arguments: impl IntoIterator<Item = OsString>,
-    _closes: impl Fn(&WorkspacePath) -> bool,
+    _closes: impl Fn(&Path, &WorkspacePath) -> bool,
 ) -> Option<ExitCode> {
     if arguments.into_iter().nth(1)? != CONFINED {
         return None;

@@ -67,6 +67,7 @@ pub const SECRET_FILES: [SecretFiles; 6] = [
             ".pypirc",
             ".git-credentials",
             ".git/config",
+            ".git/config.worktree",
             ".pgpass",
             ".my.cnf",
             ".mylogin.cnf",
@@ -249,7 +250,10 @@ fn covers(pattern: &str, name: &str, above: &[Cow<'_, str>], is_folder: bool) ->
         return false;
     }
     if let Some((folder, name_in_it)) = pattern.rsplit_once('/') {
-        return name == name_in_it && above.last().is_some_and(|last| last == folder);
+        // A repository's own folder holds those of its submodules and linked worktrees.
+        let is_in_it = above.last().is_some_and(|last| last == folder)
+            || folder == ".git" && above.iter().any(|above| above == folder);
+        return name == name_in_it && is_in_it;
     }
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(end), None) => name.ends_with(end) && end.len() < name.len(),
@@ -315,6 +319,8 @@ mod tests {
             ".npmrc",
             ".git/config",
             "a/.git/config",
+            ".git/modules/a/config",
+            "a/.git/worktrees/b/config.worktree",
             ".docker/config.json",
             "credentials.json",
             "client_secret_123.json",

@@ -351,9 +351,13 @@ fn run_in_local_view(
     let keep = keep.collect::<Result<Vec<_>, _>>()?;
     // Build output that is to be applied is read as a whole, which is only possible if it is in memory.
     let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
+    let json = context.output.is_json();
+    // What stands in JSON is read by a program, which tells a model.
+    if let Some(why) = views.objection(deny).filter(|_| json) {
+        return Err(failed(why));
+    }
     let mut opened = views.open_over(deny, staged, committed, place).map_err(failed)?;
     let view = &mut opened.view;
-    let json = context.output.is_json();
     let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
     let started = Instant::now();
     let (mut said, mut offline) =
@@ -363,11 +367,9 @@ fn run_in_local_view(
         said.take(stream, piece);
     });
     let (end, mut refused) = ran.map_err(|error| failed(error.to_string()))?;
-    let stayed_offline = offline.iter().any(|listener| listener.heard);
-    refused.network = refused.network.max(u64::from(stayed_offline));
+    refused.network = refused.network.max(u64::from(offline.iter().any(|listener| listener.heard)));
     let said = said.whole()?;
-    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let view_ended = view.has_ended();
+    let (view_ended, took) = (view.has_ended(), started.elapsed());
     let mut back = if view_ended {
         let why = match end {
             End::Disk => "build output reached its limit on the disk",
@@ -378,13 +380,16 @@ fn run_in_local_view(
     } else {
         views.read_back(view, tree, keep).map_err(failed)?
     };
+    if let Some(why) = views.told_secret(deny, said.as_bytes(), &back.changes).filter(|_| json) {
+        return Err(failed(why));
+    }
     let (git, git_refused) =
         if back.git { read_repository(views, &mut opened, &mut back, deny) } else { (None, None) };
-    let is_full = refused.quota && !view_ended;
-    let notes = is_full.then(|| "it wrote until the limit of a view was reached".to_owned());
+    let notes =
+        (refused.quota && !view_ended).then(|| "it wrote until the limit of a view was reached".to_owned());
     Ok(CommandResult {
         end,
-        millis,
+        millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         said,
         back,
         refused,

@@ -16,7 +16,8 @@ use headstart_toolbox::{CommandOutput, SecretAccess};
 
 use super::lock;
 use super::other_names::with_other_names;
-use crate::system::{FileNumbers as _, path_in};
+use crate::git::settings_with_tokens;
+use crate::system::{FileNumbers as _, path_in, workspace_path};
 
 /// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
 /// content. Deny rules do apply there.
@@ -92,7 +93,10 @@ impl ClosedPathCache {
             found: Vec::new(),
         };
         search.folder(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
-        let ClosedPathScan { now: folders, found, .. } = search;
+        let ClosedPathScan { now: folders, mut found, .. } = search;
+        if secrets == SecretAccess::Closed {
+            found.extend(settings_of_nested_repositories(workspace, &folders)?);
+        }
         let found = with_other_names(workspace, found, MAX_NAMES)?;
         *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
         Ok(found)
@@ -114,6 +118,24 @@ pub(super) fn hidden_note(closed: &[WorkspacePath], done: &CommandOutput) -> Opt
             named.join(", ")
         )
     })
+}
+
+/// The settings of repositories below the workspace that hold a token. They are read each time, because nothing about
+/// the folders above them shows that they changed. Over a token in the workspace's own repository there is no view.
+fn settings_of_nested_repositories(
+    workspace: &Path,
+    folders: &HashMap<WorkspacePath, CachedFolder>,
+) -> io::Result<Vec<WorkspacePath>> {
+    let all = folders.values().flat_map(|folder| &folder.folders);
+    let nested = all.filter(|path| path.file_name() == Some(b".git") && path.names().nth(1).is_some());
+    let mut found = Vec::new();
+    for dot_git in nested {
+        for file in settings_with_tokens(&path_in(workspace, dot_git)?) {
+            let below = file.strip_prefix(workspace).ok().and_then(workspace_path);
+            found.extend(below);
+        }
+    }
+    Ok(found)
 }
 
 struct ClosedPathScan<'a> {

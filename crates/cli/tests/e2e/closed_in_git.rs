@@ -8,12 +8,20 @@ use crate::support::Session;
 
 const SECRET: &str = "never-to-be-told-4711";
 
+/// Rules that ask git, and read what git reads, without a word about it on the command line.
+const MAKEFILE: &str = "docs:\n\t@git log -p --all; git archive HEAD\n\
+    env:\n\t@git show HEAD:.env\n\
+    value:\n\t@git show HEAD:.env | cut -d= -f2 | sed 's/^/it is /'\n\
+    copy:\n\t@git show HEAD:.env > notes.txt\n\
+    remotes:\n\t@cat parts/one/.git/config; git -C parts/one remote -v; grep -rh url .git/modules\n\
+    honest:\n\t@git log -1 --format=%s; cat a.txt\n";
+
 /// A repository whose first commit holds closed files, and one below a deny rule that its last commit removed.
 fn repository(deny: &str) -> Session {
     let session = session();
     session
         .write("home/.config/headstart/config.toml", format!("deny = {deny}\n"))
-        .write("project/Makefile", "docs:\n\t@git log -p --all; git archive HEAD\n")
+        .write("project/Makefile", MAKEFILE)
         .write("project/a.txt", "open\n")
         .write("project/.env", format!("KEY={SECRET}\n"))
         .write("project/private/plan.txt", format!("{SECRET}\n"));
@@ -105,6 +113,56 @@ fn another_name_of_a_closed_file_is_closed() {
     let at = |path: &str| session.workspace().join(path);
     std::fs::hard_link(at(".env"), at("notes.txt")).unwrap();
     for command in ["cat notes.txt", "touch x; cat notes.txt", "grep -r KEY .", "make -v; cat n*"] {
+        assert!(!end_of(&mut session, command).1, "{command}");
+    }
+}
+
+#[test]
+fn a_program_that_asks_git_for_a_file_with_a_secret_tells_nobody() {
+    let mut session = repository("[]");
+    for command in ["make env", "make value", "make copy", "sh -c 'git cat-file -p HEAD:.env | rev | rev'"] {
+        assert_eq!(end_of(&mut session, command), ("boundary".to_owned(), false), "{command}");
+    }
+    assert_eq!(end_of(&mut session, "make honest"), ("completed".to_owned(), false));
+    // What stands in an open file as well is no secret.
+    session.write("project/compose.yml", format!("environment:\n  KEY={SECRET}\n"));
+    session.git(&["add", "compose.yml"]);
+    commit(&session, "third");
+    assert_eq!(end_of(&mut session, "make env"), ("completed".to_owned(), true));
+}
+
+#[test]
+fn a_token_of_a_submodule_or_of_a_repository_below_is_not_told() {
+    let mut session = repository("[]");
+    let remote = format!("https://ada:{SECRET}@example.org/one.git");
+    session.write("project/parts/one/x", "");
+    let part = session.workspace().join("parts/one");
+    session.git_at(&part, &["init", "-q"]);
+    session.git_at(&part, &["remote", "add", "origin", &remote]);
+    for command in [
+        "make remotes",
+        "touch x; grep -r url parts",
+        "grep -r url parts",
+        "cat parts/one/.git/config",
+        "git -C parts/one remote -v",
+        "cd parts/one && git config -l",
+    ] {
+        assert!(!end_of(&mut session, command).1, "{command}");
+    }
+    // The same repository as that of a submodule.
+    let modules = session.workspace().join(".git/modules");
+    std::fs::create_dir_all(&modules).unwrap();
+    std::fs::rename(part.join(".git"), modules.join("one")).unwrap();
+    std::fs::write(part.join(".git"), "gitdir: ../../.git/modules/one\n").unwrap();
+    for command in [
+        "make remotes",
+        "touch x; cat .git/modules/one/config",
+        "cat .git/modules/one/config",
+        "grep -r url .git/modules",
+        "grep -rh url .",
+        "git -C parts/one remote -v",
+        "cd parts/one && git config -l",
+    ] {
         assert!(!end_of(&mut session, command).1, "{command}");
     }
 }

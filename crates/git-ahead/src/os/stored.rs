@@ -1,22 +1,68 @@
 //! What a repository keeps of files, beyond those of its work tree.
 
 use super::undone::Surroundings;
-use crate::GitError;
+use crate::{GitError, KeptFile};
 
 /// Files of a repository's folder that change when other objects can be reached from it.
 const CHANGE_WITH_IT: [&str; 5] = ["HEAD", "index", "packed-refs", "logs/HEAD", "logs/refs/stash"];
+/// The most files of which the content is read, and the most bytes of one.
+const MOST_CONTENTS: usize = 500;
+const MOST_BYTES: u64 = 256 * 1024;
 
 impl Surroundings {
     /// Whether a path for which `is_meant` is true is in a commit, a stash or the index, or was and can still be
     /// reached. Paths are relative to the top of the work tree.
     pub fn keeps(&self, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, GitError> {
-        let words = ["rev-list", "--objects", "--all", "--reflog", "--indexed-objects", "--ignore-missing"];
-        let objects = self.git.ask(&self.at, "rev-list", &words, b"")?;
-        let mut paths = objects.split(|byte| *byte == b'\n').filter_map(|line| {
-            let at = line.iter().position(|byte| *byte == b' ')?;
-            line.get(at + 1..).filter(|path| !path.is_empty())
+        let objects = self.objects(&[])?;
+        Ok(named(&objects).any(|(_, path)| is_meant(path)))
+    }
+
+    /// What the index and the last few thousand commits hold of files for whose path `is_meant` is true, with the paths.
+    /// Large files are left out, and so are more than some hundreds.
+    pub fn contents(&self, is_meant: impl Fn(&[u8]) -> bool) -> Result<Vec<KeptFile>, GitError> {
+        let objects = self.objects(&["--max-count=5000"])?;
+        let meant: Vec<_> = named(&objects).filter(|(_, path)| is_meant(path)).take(MOST_CONTENTS).collect();
+        if meant.is_empty() {
+            return Ok(Vec::new());
+        }
+        let lines = |ids: &mut dyn Iterator<Item = &[u8]>| ids.collect::<Vec<_>>().join(&b'\n');
+        let input = lines(&mut meant.iter().map(|(id, _)| *id));
+        let check = ["cat-file", "--batch-check=%(objecttype) %(objectsize)"];
+        let told = self.git.ask(&self.at, "cat-file", &check, &input)?;
+        let is_small = |line: &[u8]| {
+            let size = line.strip_prefix(b"blob ").and_then(|size| str::from_utf8(size).ok()?.parse().ok());
+            size.is_some_and(|size: u64| size <= MOST_BYTES)
+        };
+        let small = meant.iter().zip(told.split(|byte| *byte == b'\n')).filter(|(_, line)| is_small(line));
+        let small: Vec<_> = small.map(|(meant, _)| *meant).collect();
+        let input = lines(&mut small.iter().map(|(id, _)| *id));
+        let told = self.git.ask(&self.at, "cat-file", &["cat-file", "--batch=%(objectsize)"], &input)?;
+        let mut rest = told.as_slice();
+        let contents = small.iter().map_while(|(_, path)| {
+            let end = rest.iter().position(|byte| *byte == b'\n')?;
+            let size: usize = str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+            let content = rest.get(end + 1..)?.get(..size)?;
+            rest = rest.get(end + 1 + size..)?.strip_prefix(b"\n")?;
+            Some(KeptFile { path: path.to_vec(), content: content.to_vec() })
         });
-        Ok(paths.any(is_meant))
+        Ok(contents.collect())
+    }
+
+    /// The paths of files in the last commit that hold a text.
+    pub fn holding(&self, text: &[u8]) -> Result<Vec<Vec<u8>>, GitError> {
+        let mut input = text.to_vec();
+        input.push(b'\n');
+        let words = ["grep", "-lzaF", "-f", "-", "HEAD"];
+        // Git says nothing and fails if no file does.
+        let told = self.git.try_ask(&self.at, "grep", &words, &input)?.unwrap_or_default();
+        let paths = told.split(|byte| *byte == 0).filter_map(|line| line.strip_prefix(b"HEAD:"));
+        Ok(paths.map(<[u8]>::to_vec).collect())
+    }
+
+    /// The names of all objects that can be reached, with the path at which each was found first.
+    fn objects(&self, more: &[&str]) -> Result<Vec<u8>, GitError> {
+        let all = ["rev-list", "--objects", "--all", "--reflog", "--indexed-objects", "--ignore-missing"];
+        self.git.ask(&self.at, "rev-list", &[&all, more].concat(), b"")
     }
 
     /// A text that differs as soon as [`keeps`](Self::keeps) may answer otherwise.
@@ -30,4 +76,13 @@ impl Surroundings {
         }
         Ok(state)
     }
+}
+
+/// The objects of a list that have a path, with it.
+fn named(objects: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = objects.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| {
+        let at = line.iter().position(|byte| *byte == b' ')?;
+        Some((&line[..at], line.get(at + 1..).filter(|path| !path.is_empty())?))
+    })
 }

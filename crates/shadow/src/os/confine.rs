@@ -29,12 +29,12 @@ const FILE_LIMIT: u64 = 256 * 1024 * 1024;
 ///
 /// A host's `main` calls this with `std::env::args_os()` before it starts a thread, because other threads would not
 /// be confined. Paths for which `closes` is true, and everything below them, cannot be read, under whatever name the
-/// command asks for them. It is called for each file, folder and link of the workspace, except for what is in `.git`,
-/// `node_modules` and `.venv`. A command for which files are closed does not run if one of the folders that are
+/// command asks for them. It is called with each file, folder and link of the workspace and its path there, except for
+/// what is in `node_modules`, `.venv` and `.git`, of which it is asked about git's settings alone. A command for which files are closed does not run if one of the folders that are
 /// always readable holds the workspace, or if the workspace has more than a million files.
 pub fn confined_entry(
     arguments: impl IntoIterator<Item = OsString>,
-    closes: impl Fn(&WorkspacePath) -> bool,
+    closes: impl Fn(&Path, &WorkspacePath) -> bool,
 ) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
     if arguments.next()? != CONFINED {
@@ -53,7 +53,7 @@ pub fn confined_entry(
 
 fn become_command(
     confinement: &Confinement,
-    closes: &dyn Fn(&WorkspacePath) -> bool,
+    closes: &dyn Fn(&Path, &WorkspacePath) -> bool,
     program: &OsStr,
     arguments: Vec<OsString>,
 ) -> Result<Infallible, io::Error> {
@@ -72,7 +72,7 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
-fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<()> {
+fn restrict(confinement: &Confinement, closes: &dyn Fn(&Path, &WorkspacePath) -> bool) -> io::Result<()> {
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, RulesetAttr as _,
         RulesetCreatedAttr as _, Scope, path_beneath_rules,

@@ -13,7 +13,7 @@ mod state;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
 
 use headstart_shadow::{Confinement, NOT_CONFINED, can_confine, confined_entry};
@@ -39,7 +39,10 @@ const TESTS: &[(&str, fn())] = &[
 ];
 
 /// The host's part: decides which paths no command may read.
-fn closes(path: &WorkspacePath) -> bool {
+fn closes(file: &Path, path: &WorkspacePath) -> bool {
+    if path.names().any(|name| name == b".git") {
+        return fs::read_to_string(file).is_ok_and(|text| text.contains("hush"));
+    }
     let is_secret = |name: &[u8]| {
         let name = name.to_ascii_lowercase();
         name == b".env" || name == b"keys" || name.ends_with(b".pem")
@@ -263,6 +266,16 @@ fn the_settings_of_git_are_closed_if_that_is_said() {
     assert!(text(&place.run(command).stdout).contains("hush"), "git itself needs it");
     let place = Place { closes_git_settings: true, ..place };
     assert_eq!(text(&place.run(command).stdout), "ref: refs/heads/main\n");
+    // Those of submodules and of repositories below are as well, where the host says so.
+    for (folder, settings) in [
+        (".git/modules/parts/one", "url = https://ada:hush@example.org/one\n"),
+        (".git/modules/two", "url = https://example.org/two\n"),
+        ("src/deep/.git", "url = https://ada:hush@example.org/deep\n"),
+    ] {
+        fs::create_dir_all(place.workspace().join(folder)).unwrap();
+        fs::write(place.workspace().join(folder).join("config"), settings).unwrap();
+    }
+    assert_eq!(text(&place.run("grep -rh url .git src").stdout), "url = https://example.org/two\n");
 }
 
 fn what_is_open_is_read() {

@@ -1,6 +1,7 @@
 //! Which parts of a workspace a command may read without a question to the user.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,9 +14,11 @@ use crate::confinement::Confinement;
 
 /// Folders with what package managers fetched, which is no secret. They are not searched for closed files.
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
-/// The folder of a repository, which git needs as a whole. Only two of its files can be closed.
+/// The folder of a repository, which git needs as a whole. Only its settings and those of its submodules and linked
+/// worktrees can be closed.
 const GIT: &str = ".git";
 const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
+const GIT_FOLDERS: [&str; 2] = ["modules", "worktrees"];
 /// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
@@ -32,7 +35,10 @@ impl Readable {
     /// What a confined command may read of the workspace, and of the folder around it. A folder without a closed file
     /// is one entry, which keeps the list short. A rule of the kernel is about a file and not about its name, so another
     /// name of a closed file is closed as well.
-    pub(super) fn of(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<Self> {
+    pub(super) fn of(
+        confinement: &Confinement,
+        closes: &dyn Fn(&Path, &WorkspacePath) -> bool,
+    ) -> io::Result<Self> {
         let Confinement { workspace, around, .. } = confinement;
         if !confinement.closes {
             return Ok(Self::all(around.as_ref().unwrap_or(workspace)));
@@ -65,7 +71,7 @@ impl Readable {
 }
 
 struct Search<'a> {
-    closes: &'a dyn Fn(&WorkspacePath) -> bool,
+    closes: &'a dyn Fn(&Path, &WorkspacePath) -> bool,
     closes_git_settings: bool,
     /// This folder was searched already, by its own rules.
     but: Option<PathBuf>,
@@ -91,7 +97,8 @@ impl Search<'_> {
 
     /// What may be read of a folder; `None` for all of it.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
-        let is_git = path.file_name() == Some(GIT.as_bytes());
+        let is_git = path.names().any(|name| name == GIT.as_bytes());
+        let is_top = path.file_name() == Some(GIT.as_bytes());
         // If this process cannot list a folder, neither can the command.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
         let (mut readable, mut is_partial) = (Readable::default(), false);
@@ -109,11 +116,9 @@ impl Search<'_> {
                 is_partial = true;
                 continue;
             }
-            let is_closed = if is_git {
-                self.closes_git_settings && GIT_SETTINGS.iter().any(|known| name == *known)
-            } else {
-                (self.closes)(&below)
-            };
+            let may_be_closed =
+                !is_git || self.closes_git_settings && GIT_SETTINGS.iter().any(|known| name == *known);
+            let is_closed = may_be_closed && (self.closes)(&entry.path(), &below);
             if is_closed {
                 readable.hides_something = true;
                 self.note(&entry.path())?;
@@ -121,7 +126,9 @@ impl Search<'_> {
                 readable.hides_something = true;
             } else if !kind.is_dir() {
                 readable.files.push(entry.path());
-            } else if is_git || !self.is_again && NOT_SEARCHED.iter().any(|known| name == *known) {
+            } else if is_git && !self.may_hold_settings(&name, is_top)
+                || !self.is_again && NOT_SEARCHED.iter().any(|known| name == *known)
+            {
                 readable.folders.push(entry.path());
             } else {
                 match self.folder(&entry.path(), &below)? {
@@ -134,6 +141,18 @@ impl Search<'_> {
             }
         }
         Ok((is_partial || readable.hides_something).then_some(readable))
+    }
+
+    /// Whether a folder in a repository's own one, or in one of its parts, may hold settings. What git fills with many
+    /// files never does.
+    fn may_hold_settings(&self, name: &OsStr, is_top: bool) -> bool {
+        let is_named = |names: &[&str]| names.iter().any(|known| name == *known);
+        self.closes_git_settings
+            && if is_top {
+                is_named(&GIT_FOLDERS)
+            } else {
+                !is_named(&["objects", "refs", "logs", "hooks", "lfs"])
+            }
     }
 
     /// Remembers which files below a closed path have another name.

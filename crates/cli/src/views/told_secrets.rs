@@ -1,0 +1,201 @@
+//! Whether a command told what git keeps of a file with a secret. Such files are not in a view, but their objects are, and
+//! any program can ask git for them. So what a command printed and wrote is compared with them before anybody is told.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use headstart_git_ahead::{KeptFile, Surroundings};
+use headstart_overlay_fs::{ChangeKind, ChangeSet, WorkspacePath};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::{CommandOutput, SecretAccess, ToolError};
+
+use super::{Views, lock};
+use crate::git;
+
+/// The least bytes of a text that counts as a trace of a file.
+const LEAST: usize = 8;
+
+/// What git keeps of such files, for the repository's last state.
+#[derive(Debug, Default)]
+pub(super) struct KeptSecrets {
+    last: Mutex<Option<(Vec<u8>, Arc<Traces>)>>,
+}
+
+/// The texts by which the files are recognised.
+#[derive(Debug, Default)]
+pub(super) struct Traces {
+    files: Vec<SecretFile>,
+    /// The lines of the files by their first bytes, each with the number of its file.
+    by_start: HashMap<[u8; LEAST], Vec<(Vec<u8>, usize)>>,
+}
+
+#[derive(Debug)]
+struct SecretFile {
+    path: String,
+    lines: usize,
+}
+
+impl KeptSecrets {
+    /// Runs something, and finds the traces meanwhile.
+    pub(super) fn beside<T>(
+        &self,
+        workspace: &Path,
+        secrets: SecretAccess,
+        run: impl FnOnce() -> T,
+    ) -> (T, Arc<Traces>) {
+        std::thread::scope(|scope| {
+            let traces = (secrets == SecretAccess::Closed).then(|| scope.spawn(|| self.traces(workspace)));
+            (run(), traces.and_then(|traces| traces.join().ok()).unwrap_or_default())
+        })
+    }
+
+    /// The traces of files with secrets in the repository of a workspace. Where git does not answer there are none.
+    fn traces(&self, workspace: &Path) -> Arc<Traces> {
+        self.read(workspace).unwrap_or_default()
+    }
+
+    fn read(&self, workspace: &Path) -> Option<Arc<Traces>> {
+        let repository = repository(workspace)?;
+        let state = repository.state().ok()?;
+        let mut last = lock(&self.last);
+        if let Some((known, traces)) = &*last
+            && *known == state
+        {
+            return Some(Arc::clone(traces));
+        }
+        let traces = Arc::new(Traces::of(&repository.contents(is_secret).ok()?));
+        *last = Some((state, Arc::clone(&traces)));
+        Some(traces)
+    }
+}
+
+impl Traces {
+    fn of(files: &[KeptFile]) -> Self {
+        let mut traces = Self::default();
+        for KeptFile { path, content } in files {
+            let lines: HashSet<_> = content.split(|byte| *byte == b'\n').filter_map(telling).collect();
+            let path = String::from_utf8_lossy(path).into_owned();
+            let values = lines.iter().filter(|line| looks_secret(line)).map(|line| value_in(line));
+            for line in lines.iter().copied().chain(values) {
+                let start = line.first_chunk().expect("works because a telling line is that long");
+                traces.by_start.entry(*start).or_default().push((line.to_vec(), traces.files.len()));
+            }
+            traces.files.push(SecretFile { path, lines: lines.len() });
+        }
+        traces
+    }
+
+    /// Fails if a command told of such a file by what it printed or wrote.
+    pub(super) fn refuse(
+        &self,
+        printed: &CommandOutput,
+        written: &ChangeSet,
+        workspace: &Path,
+    ) -> Result<(), ToolError> {
+        let file = self.file_told_by(printed.output.as_bytes(), written, workspace);
+        file.map_or(Ok(()), |file| Err(ToolError::no_view(reason(file))))
+    }
+
+    /// The file that a command told of: by half of its lines, or by one that looks like a secret. What stands in an open
+    /// file of the last commit as well is none.
+    fn file_told_by(&self, printed: &[u8], written: &ChangeSet, workspace: &Path) -> Option<&str> {
+        if self.by_start.is_empty() {
+            return None;
+        }
+        let mut found: HashMap<usize, HashSet<&[u8]>> = HashMap::new();
+        self.search(printed, &mut found);
+        for change in &written.changes {
+            if let ChangeKind::Write { content, .. } = &change.kind
+                && DenyRules::default().secret(&change.path).is_none()
+            {
+                self.search(content, &mut found);
+            }
+        }
+        let repository = if found.is_empty() { None } else { repository(workspace) };
+        let is_open = |line: &[u8]| {
+            let holding = repository.as_ref().and_then(|repository| repository.holding(line).ok());
+            holding.unwrap_or_default().iter().any(|path| !is_secret(path))
+        };
+        let told = found.into_iter().find(|(number, lines)| {
+            let closed: Vec<_> = lines.iter().filter(|line| !is_open(line)).collect();
+            closed.iter().any(|line| looks_secret(line))
+                || !closed.is_empty() && self.files[*number].lines <= 2 * closed.len()
+        });
+        told.map(|(number, _)| self.files[number].path.as_str())
+    }
+
+    fn search<'a>(&'a self, text: &[u8], found: &mut HashMap<usize, HashSet<&'a [u8]>>) {
+        for (at, start) in text.windows(LEAST).enumerate() {
+            let Some(lines) = start.try_into().ok().and_then(|start: &[u8; LEAST]| self.by_start.get(start))
+            else {
+                continue;
+            };
+            for (line, number) in lines.iter().filter(|(line, _)| text[at..].starts_with(line)) {
+                found.entry(*number).or_default().insert(line);
+            }
+        }
+    }
+}
+
+impl Views {
+    /// Why no command may run over the repository whose output a program is told; `None` if nothing in it is closed.
+    pub(crate) fn objection(&self, deny: &DenyRules) -> Option<String> {
+        self.kept_in_repository.objection(&self.options.workspace, deny, SecretAccess::of(deny))
+    }
+
+    /// Why no program may be told what a command printed and wrote; `None` if it holds no file with a secret.
+    pub(crate) fn told_secret(
+        &self,
+        deny: &DenyRules,
+        printed: &[u8],
+        written: &ChangeSet,
+    ) -> Option<String> {
+        if SecretAccess::of(deny) != SecretAccess::Closed {
+            return None;
+        }
+        let workspace = &self.options.workspace;
+        let traces = self.kept_secrets.traces(workspace);
+        traces.file_told_by(printed, written, workspace).map(reason)
+    }
+}
+
+/// Why nobody is told what a command did that told of this file.
+fn reason(file: &str) -> String {
+    format!("what it printed or wrote holds what git keeps of {file}, which is closed")
+}
+
+fn repository(workspace: &Path) -> Option<Surroundings> {
+    if git::odd_file(workspace).is_some() {
+        return None;
+    }
+    Surroundings::find(git::find(workspace).ok()?, workspace).ok()?
+}
+
+fn is_secret(path: &[u8]) -> bool {
+    WorkspacePath::from_bytes(path).is_ok_and(|path| DenyRules::default().secret(&path).is_some())
+}
+
+/// A line without what frames it, if it says something that few other files say.
+fn telling(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    let is_frame = line.starts_with(b"#") || line.starts_with(b"//") || line.starts_with(b"-----");
+    (LEAST <= line.len() && !is_frame).then_some(line)
+}
+
+/// Whether the value in a line, or the line as a whole, is of the kind that programs make and nobody types.
+fn looks_secret(line: &[u8]) -> bool {
+    let value = value_in(line);
+    let has = |is: fn(&u8) -> bool| value.iter().any(is);
+    12 <= value.len()
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !has(u8::is_ascii_whitespace)
+}
+
+fn value_in(line: &[u8]) -> &[u8] {
+    let at = line.iter().position(|byte| matches!(byte, b'=' | b':'));
+    let value = at.map_or(line, |at| &line[at + 1..]).trim_ascii();
+    let quoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+    quoted.unwrap_or(value)
+}
