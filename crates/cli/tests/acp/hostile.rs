@@ -94,8 +94,8 @@ fn a_projects_model_and_servers_wait_for_a_yes_and_its_rules_are_told() {
         lines += "[mcp.t]\ncommand = ['sh', '-c', 'touch owned']\nenv = { LEVEL = 'debug' }\n";
     }
     session.write("project/.headstart/config.toml", lines);
-    let rules: String = (1..=40).map(|number| format!("rule {number}\n")).collect();
-    session.write("project/AGENTS.md", rules);
+    let rules: Vec<_> = (1..=40).map(|number| format!("rule {number}")).collect();
+    session.write("project/AGENTS.md", rules.join("\n"));
     let server = obedient_model(looks());
     let told = open_and_ask(&session, &server);
     let models: Vec<Value> =

@@ -21,12 +21,12 @@ fn ask_for_all(session: &Session, commands: &[&str]) -> String {
     client.notify("notifications/initialized", json!({}));
     for command in commands {
         call(&mut client, "judge", json!({ "command": command }));
-        call(&mut client, "run_read_only", json!({ "command": command, "timeoutSeconds": 20 }));
+        call(&mut client, "run_read_only", json!({ "command": command, "timeoutSeconds": 2 }));
     }
     call(
         &mut client,
         "try_in_shadow",
-        json!({ "command": "git log -1; env; cat AGENTS.md", "timeoutSeconds": 20 }),
+        json!({ "command": "git log -1; env; cat AGENTS.md", "timeoutSeconds": 2 }),
     );
     call(&mut client, "search_code", json!({ "query": "the plan" }));
     call(&mut client, "diagnostics", json!({}));
