@@ -485,21 +485,6 @@ impl Views {
             quota,
         }
     }
-
-    /// Whether a path belongs to a tool's own folder, which a variable names. Programs that the tool installs for its
-    /// user do not count.
-    fn is_cache(&self, path: &Path) -> bool {
-        let tools = self.options.tools.iter().filter_map(|tool| path.strip_prefix(tool).ok());
-        tools.into_iter().any(|below| !below.starts_with("bin"))
-    }
-
-    /// A path outside the workspace, in the form that its user writes.
-    fn display_path(&self, path: &Path) -> String {
-        match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
-            Some(below) => format!("~/{}", below.display()),
-            None => path.display().to_string(),
-        }
-    }
 }
 
 /// What is said of a command that writes to a repository outside of the workspace.

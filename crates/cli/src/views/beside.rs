@@ -1,7 +1,7 @@
 //! What a view shows of a repository that lies outside of the workspace: that of a linked worktree, of a submodule, or
 //! of a folder above, with that folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use headstart_shadow::Beside;
 use headstart_tool_gate::DenyRules;
@@ -61,5 +61,20 @@ impl Views {
         let count = outside.len();
         outside.retain(|path| !family.has(path));
         outside.len() < count
+    }
+
+    /// Whether a path belongs to a tool's own folder, which a variable names. Programs that the tool installs for its
+    /// user do not count.
+    pub(super) fn is_cache(&self, path: &Path) -> bool {
+        let tools = self.options.tools.iter().filter_map(|tool| path.strip_prefix(tool).ok());
+        tools.into_iter().any(|below| !below.starts_with("bin"))
+    }
+
+    /// A path outside the workspace, in the form that its user writes.
+    pub(super) fn display_path(&self, path: &Path) -> String {
+        match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(below) => format!("~/{}", below.display()),
+            None => path.display().to_string(),
+        }
     }
 }
