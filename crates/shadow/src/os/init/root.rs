@@ -4,6 +4,8 @@
 //! so that no path reaches what is not attached here. All sources are opened first, because the folder at which the
 //! tree is put together hides what is below it.
 
+mod masked;
+
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -430,69 +432,6 @@ impl TreeBuilder {
         close_covered(&masked)?;
         masked.iter().try_for_each(|path| self.mask_file(path))?;
         Ok(masked)
-    }
-
-    /// Finds where the machine's network devices are described, with their addresses.
-    fn network_devices(&self, found: &mut Vec<PathBuf>) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let class = rustix::fs::openat(&self.root, "sys/class/net", flags, Mode::empty());
-        let Ok(entries) = class.as_ref().map_err(|error| *error).and_then(rustix::fs::Dir::read_from) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let target = class
-                .as_ref()
-                .ok()
-                .and_then(|class| rustix::fs::readlinkat(class, entry.file_name(), Vec::new()).ok());
-            // `../../devices/BUS/DEVICE/net/NAME`
-            let target = target.and_then(|target| target.into_string().ok()).unwrap_or_default();
-            if let Some(below) = target.strip_prefix("../../").filter(|below| !below.contains("..")) {
-                found.push(Path::new("/sys").join(below));
-            }
-        }
-    }
-
-    /// Finds sockets and pipes, through which a command would reach a program of the machine though it can write nothing
-    /// there. Among very many files some may not be found.
-    fn doors(&self, folder: &Path, left: &mut usize, found: &mut Vec<PathBuf>) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.root, folder, flags, Mode::empty());
-        let Ok(entries) = opened.and_then(rustix::fs::Dir::new) else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            let Some(less) = left.checked_sub(1) else { return };
-            *left = less;
-            let path = folder.join(std::os::unix::ffi::OsStrExt::from_bytes(name) as &std::ffi::OsStr);
-            match entry.file_type() {
-                FileType::Directory => self.doors(&path, left, found),
-                FileType::Socket | FileType::Fifo => found.push(Path::new("/").join(path)),
-                _ => {}
-            }
-        }
-    }
-
-    /// Finds what not everybody may read, down to this depth.
-    fn private_files(&self, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.root, folder, flags, Mode::empty());
-        let Ok(entries) = opened.and_then(rustix::fs::Dir::new) else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            let path = folder.join(std::os::unix::ffi::OsStrExt::from_bytes(name) as &std::ffi::OsStr);
-            let Ok(seen) = rustix::fs::statat(&self.root, &path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            let kind = FileType::from_raw_mode(seen.st_mode);
-            if kind != FileType::Symlink && seen.st_mode & 0o004 == 0 {
-                found.push(Path::new("/").join(path));
-            } else if kind == FileType::Directory && 0 < depth {
-                self.private_files(&path, depth - 1, found);
-            }
-        }
     }
 
     /// Has name lookups ask the machine's resolver, or an address to which there is no route.
