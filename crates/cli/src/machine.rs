@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_busy_machine_takes_longer() {
-        let slowdown = |load: &str| machine(&[("proc/loadavg", load)]).1.slowdown();
+        let slowdown = |load: &str| format!("{:.1}", machine(&[("proc/loadavg", load)]).1.slowdown());
         let loads = ["0.10 0.2 0.3 1/200 4711", "12.00 9 8 1/2 3", "400.0 1 1 1/1 1", "odd"];
-        assert_eq!(loads.map(slowdown), [1.0, 3.0, MAX_SLOWDOWN, 1.0]);
+        assert_eq!(loads.map(slowdown), ["1.0", "3.0", "10.0", "1.0"]);
     }
 
     #[test]
