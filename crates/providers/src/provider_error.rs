@@ -53,8 +53,14 @@ impl Provider {
         source: Option<Cause>,
         redactor: &Redactor,
     ) -> ModelError {
-        let message =
-            format!("{}; check that {} runs there, or the base URL", redactor.shorten(why), self.name);
+        // The system's words for a name that no server of names knows, or that none was there to ask for.
+        let is_name = ["failed to lookup address", "dns error"].iter().any(|words| why.contains(words));
+        let advice = if is_name {
+            "check the network, and the name of the server".to_owned()
+        } else {
+            format!("check that {} runs there, or the base URL", self.name)
+        };
+        let message = format!("{}; {advice}", redactor.shorten(why));
         ModelError::Unreachable { url: redactor.redact(url), message, source }
     }
 

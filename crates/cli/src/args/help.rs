@@ -32,7 +32,7 @@ signal; a shell says 130, 143 or 129.
 Approval modes (--mode):
   plan       reads run, nothing is written
   chat       the model has no tools and answers in words
-  default    reads run, every write asks
+  default    reads run, every write asks; a speculation stages it
   auto-edit  edits of files run too
   yolo       your own turns ask nothing; a speculation treats it as auto-edit
 
@@ -108,8 +108,8 @@ Examples:
 
 pub(super) const SPECULATE: &str = "\
 Nothing in the workspace changes: what the tools write is staged, and kept for `diff`, `accept` and \
-`abort`. The speculation stops, with exit code 3, at the first call that the mode or the gate does \
-not let run unasked. With --json the last line is \
+`abort`. The speculation stops, with exit code 3, at the first call that can neither be staged nor run \
+in a view without your yes. With --json the last line is \
  {\"type\":\"finished\",\"id\":...,\"status\":...,\"changes\":[...],...}.
 
 Examples:

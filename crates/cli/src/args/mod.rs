@@ -132,7 +132,7 @@ pub(crate) enum Command {
     /// Find the places of this project that fit a text best: words, names, past commits
     #[command(after_help = help::SEARCH)]
     Search(Search),
-    /// Bring the index of this project to what its files are, or show, rebuild or clean it
+    /// Bring the index of this project to what its files are, or say what it holds, make it anew, or clear it
     #[command(after_help = help::INDEX)]
     Index(IndexArgs),
     /// Say what works on this machine, and what to do about what does not
@@ -449,7 +449,8 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     /// What to look for: words, an identifier, a question
-    pub(crate) query: String,
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
     /// Only at or below this path of the project
     #[arg(id = "below", long = "path", value_name = "PATH")]
     pub(crate) path: Option<String>,
@@ -461,6 +462,13 @@ pub(crate) struct Search {
     pub(crate) no_translate: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
+}
+
+impl Search {
+    /// The query as it was typed, whether it was quoted or not.
+    pub(crate) fn text(&self) -> String {
+        self.query.join(" ")
+    }
 }
 
 #[derive(Debug, Args)]

@@ -60,7 +60,7 @@ pub(crate) struct ShadowRun {
     pub(crate) keep_ignored: Vec<String>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
-    /// The program and its arguments
+    /// One argument with blanks: a command line, as for `bash -c`. Otherwise a program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }

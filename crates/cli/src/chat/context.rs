@@ -128,6 +128,10 @@ impl Chat {
         if self.agent.view().phase != headstart_agent::Phase::Idle {
             return self.say_busy("/resume");
         }
+        if !self.is_kept {
+            let words = "conversations are not kept here, so there is no other one to go on with";
+            return self.display.say(words, Style::Dim);
+        }
         (self.is_over, self.resumes) = (true, true);
         Ok(())
     }

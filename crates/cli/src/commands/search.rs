@@ -85,6 +85,7 @@ pub(super) fn open(workspace: &str, context: &Context) -> Result<(Index, IndexMo
 }
 
 async fn ranked_hits(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec<Hit>, CliError> {
+    let typed = args.text();
     let below = args.path.as_ref().map(|folder| {
         WorkspacePath::parse(folder).map_err(|error| CliError::Unavailable(format!("--path: {error}")))
     });
@@ -96,7 +97,7 @@ async fn ranked_hits(index: &Index, args: &Search, models: &IndexModels) -> Resu
     let (names, is_foreign) = {
         let snapshot = index.store.snapshot()?;
         let view = View::new(&snapshot, []);
-        let query = query(&view, &args.query);
+        let query = query(&view, &typed);
         let names = names_definition(&view, &query)?;
         (names, !names && needs_translation(&view, &query)?)
     };
@@ -112,17 +113,17 @@ async fn ranked_hits(index: &Index, args: &Search, models: &IndexModels) -> Resu
                     "{current} of {all} chunks have vectors; headstart index makes the rest"
                 ));
             }
-            models.embed_query(&args.query, ModelLocation::Remote).await
+            models.embed_query(&typed, ModelLocation::Remote).await
         }
         _ => None,
     };
-    let ranks = !names && is_for_judges(&args.query) && models.available_models(ModelLocation::Remote).ranks;
+    let ranks = !names && is_for_judges(&typed) && models.available_models(ModelLocation::Remote).ranks;
     let recent = index.recent()?;
     let snapshot = index.store.snapshot()?;
     let view = View::new(&snapshot, []);
     // The words of a model come first, so that the limit of terms does not drop any of them.
-    let text = english.map(|words| format!("{words} {}", args.query));
-    let mut query = query(&view, text.as_deref().unwrap_or(&args.query));
+    let text = english.map(|words| format!("{words} {}", typed));
+    let mut query = query(&view, text.as_deref().unwrap_or(&typed));
     if let Some(meaning) = &meaning {
         query = query.with_nearest(snapshot.nearest(meaning, NEAREST)?);
     }
@@ -138,7 +139,7 @@ async fn ranked_hits(index: &Index, args: &Search, models: &IndexModels) -> Resu
 /// English words for the query, from the user's model or from the note of its earlier answers.
 async fn english(index: &Index, args: &Search, models: &IndexModels) -> Result<Option<String>, CliError> {
     models.remember_words(&index.store.note(WORDS)?.unwrap_or_default());
-    let words = models.translate_query(&args.query, ModelLocation::Remote).await;
+    let words = models.translate_query(&args.text(), ModelLocation::Remote).await;
     if let Some(known) = models.known_words()
         && let Err(error) = index.store.set_note(WORDS, &known)
     {
@@ -154,7 +155,7 @@ async fn judged(index: &Index, args: &Search, models: &IndexModels, hits: Vec<Hi
         passages.push(index.passage(hit).await);
     }
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
-    let order = models.rank_passages(&args.query, &passages, ModelLocation::Remote).await;
+    let order = models.rank_passages(&args.text(), &passages, ModelLocation::Remote).await;
     let order = order.unwrap_or_else(|| (0..hits.len()).collect());
     order.into_iter().filter_map(|at| hits.get(at).cloned()).take(args.limit).collect()
 }

@@ -2,10 +2,10 @@
 
 mod diagnostics;
 mod other_machine;
+mod output_sink;
 mod stored;
 mod warm;
 
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
@@ -14,7 +14,9 @@ use headstart_overlay_fs::{
     ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, LeftOut, OsTree, Torn, Workspace as _,
     WorkspacePath,
 };
-use headstart_shadow::{Against, End, NotStaged, NotStagedReason, ReadBack, Refused, Stream, Streams};
+use headstart_shadow::{
+    Against, End, NotStaged, NotStagedReason, ReadBack, Refused, ShadowError, Stream, Streams,
+};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::ViewSupport;
 use serde::Serialize;
@@ -33,6 +35,7 @@ use crate::shell_words::shell_line;
 use crate::store::Store;
 use crate::views::{BuildOutput, OfflineListener, OpenedView, RepositoryRead, Views, commits_output};
 use crate::{intel, output, serve, workspace};
+use output_sink::OutputSink;
 
 /// The exit code if there is no view, which is the one of other programs that start a command.
 const NO_VIEW: u8 = 125;
@@ -358,7 +361,14 @@ fn run_in_local_view(
     }
     let mut opened = views.open_over(deny, staged, committed, place).map_err(failed)?;
     let view = &mut opened.view;
-    let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
+    let program = args.command.first().map_or("", String::as_str);
+    let words = match args.command.as_slice() {
+        [line] if line.contains(char::is_whitespace) => {
+            ["/bin/bash", "--noprofile", "--norc", "-c", "--", line].map(str::to_owned).to_vec()
+        }
+        words => words.to_vec(),
+    };
+    let command = views.program(&words, if json { Streams::Joined } else { Streams::Apart });
     let started = Instant::now();
     let (mut said, mut offline) =
         (OutputSink::new(json), [OfflineListener::default(), OfflineListener::default()]);
@@ -366,7 +376,10 @@ fn run_in_local_view(
         offline[usize::from(stream == Stream::Err)].take(piece);
         said.take(stream, piece);
     });
-    let (end, mut refused) = ran.map_err(|error| failed(error.to_string()))?;
+    let (end, mut refused) = ran.map_err(|error| match error {
+        ShadowError::Command { message, .. } => failed(format!("{program:?} cannot be started: {message}")),
+        error => failed(error.to_string()),
+    })?;
     refused.network = refused.network.max(u64::from(offline.iter().any(|listener| listener.heard)));
     let said = said.whole()?;
     let (view_ended, took) = (view.has_ended(), started.elapsed());
@@ -402,36 +415,6 @@ fn run_in_local_view(
 /// Whether a command works with the repository, which is never on another machine.
 fn needs_repository(args: &ShadowRun) -> bool {
     args.command.iter().any(|word| names_git(word))
-}
-
-/// The output of a command, which is passed on directly, or kept for the JSON.
-struct OutputSink {
-    kept: Option<Vec<u8>>,
-    /// Why the output cannot be passed on.
-    error: Option<io::Error>,
-}
-
-impl OutputSink {
-    fn new(is_kept: bool) -> Self {
-        Self { kept: is_kept.then(Vec::new), error: None }
-    }
-
-    fn take(&mut self, stream: Stream, piece: &[u8]) {
-        let written = match (&mut self.kept, stream) {
-            (Some(kept), _) => kept.write_all(piece),
-            (None, Stream::Out) => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
-            (None, Stream::Err) => io::stderr().write_all(piece),
-        };
-        self.error = self.error.take().or(written.err());
-    }
-
-    /// The whole output that was kept.
-    fn whole(self) -> Result<String, CliError> {
-        match self.error {
-            Some(error) => Err(CliError::Output(error)),
-            None => Ok(String::from_utf8_lossy(&self.kept.unwrap_or_default()).into_owned()),
-        }
-    }
 }
 
 /// The first paths, and how many there are besides.

@@ -24,8 +24,7 @@ const IGNORED: &[u8] = b"/.gitignore
 /// Creates a folder in the state folder, and the folders above it, for this user alone. A folder to which others can
 /// write is refused.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
-    private().recursive(true).create(path).map_err(CliError::state(path))?;
-    check_is_ours(path)?;
+    make_private(path)?;
     if let Some(state) = path.parent() {
         // The state folder may be in a repository, for example if somebody's home folder is one. If the file cannot be
         // written, git only shows the files of the state folder.
@@ -34,9 +33,14 @@ pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Why this user cannot store files in a folder of the state; `None` if they can.
+fn make_private(path: &Path) -> Result<(), CliError> {
+    private().recursive(true).create(path).map_err(CliError::state(path))?;
+    check_is_ours(path)
+}
+
+/// Why this user cannot store files in the state folder or one in it; `None` if they can.
 pub(crate) fn trouble_with(folder: &Path) -> Option<CliError> {
-    if let Err(error) = create_private_folder(folder) {
+    if let Err(error) = make_private(folder) {
         return Some(error);
     }
     tempfile::tempfile_in(folder).err().map(CliError::state(folder))
