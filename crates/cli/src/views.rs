@@ -488,7 +488,8 @@ impl Views {
 }
 
 /// What is said of a command that writes to a repository outside of the workspace.
-const OUTSIDE_CHANGED: &str = "it changes the repository, which lies outside the workspace (a linked worktree, a submodule, or a folder above)";
+const OUTSIDE_CHANGED: &str =
+    "it lies outside the workspace (a linked worktree, a submodule, or a folder above)";
 
 /// Ends the view if the future that waits for its command is dropped.
 struct EndViewGuard<'a> {

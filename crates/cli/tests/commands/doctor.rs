@@ -83,7 +83,8 @@ fn what_keeps_a_chat_from_beginning_fails_and_says_what_to_do() {
 
 #[test]
 fn a_server_on_this_machine_is_looked_for_and_nothing_is_sent() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // No other test has a server at this address, so the port stays free afterwards.
+    let listener = TcpListener::bind("127.9.1.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
     let session = Session::with_project()
         .variable("HEADSTART_MODEL", "openai:local")

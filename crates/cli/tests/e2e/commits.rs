@@ -304,9 +304,7 @@ fn a_linked_worktree_a_submodule_and_a_folder_of_a_repository_are_boundaries() {
     let recording =
         json!({"turns": [{"toolCalls": [shell("git add -A; git commit -qm x")]}, {"text": "never said"}]});
     let model = session.recording(&recording);
-    for (below, words) in
-        [(".", "a linked worktree"), ("sub", "a submodule"), ("folder", "in a folder above")]
-    {
+    for (below, words) in [(".", "a linked worktree"), ("sub", "a submodule"), ("folder", "a folder above")] {
         let workspace = aside.join(below);
         let path = workspace.to_str().unwrap();
         let ran = session.run(&[
