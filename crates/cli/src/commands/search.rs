@@ -122,7 +122,7 @@ async fn ranked_hits(index: &Index, args: &Search, models: &IndexModels) -> Resu
     let snapshot = index.store.snapshot()?;
     let view = View::new(&snapshot, []);
     // The words of a model come first, so that the limit of terms does not drop any of them.
-    let text = english.map(|words| format!("{words} {}", typed));
+    let text = english.map(|words| format!("{words} {typed}"));
     let mut query = query(&view, text.as_deref().unwrap_or(&typed));
     if let Some(meaning) = &meaning {
         query = query.with_nearest(snapshot.nearest(meaning, NEAREST)?);
