@@ -16,7 +16,6 @@
 //!                      writes the address of the repository, `release check TAG` checks that all has one version
 //! cargo xtask screenshot
 //!                      draws docs/terminal.svg: what the binary shows in a terminal
-//! cargo xtask rows     writes into docs which tests hold which row, from the marks beside the tests (`// Row: S47`)
 //! cargo xtask rules    checks what the repository promises about itself (`cargo test -p xtask` does too)
 //! ```
 
@@ -61,7 +60,6 @@ usage: cargo xtask TASK
            check that everything that TAG releases has its version
   screenshot
            run the bundled recording in a terminal and draw what it shows: docs/terminal.svg
-  rows     write into docs which tests hold which row, from the marks beside the tests
   rules    check the repository's own rules: layout, dependencies, circles of imports, file lengths";
 
 fn main() -> ExitCode {
@@ -109,7 +107,6 @@ fn main() -> ExitCode {
                 .map_err(|error| error.to_string()),
         ),
         ["screenshot"] => finish(screenshot::run(&repository())),
-        ["rows"] => finish(rules::write_rows(&repository()).map_err(|error| error.to_string())),
         ["rules"] => finish(rules::run(&repository()).map_err(|error| error.to_string())),
         ["help" | "--help" | "-h"] => {
             eprintln!("{USAGE}");

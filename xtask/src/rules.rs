@@ -4,16 +4,12 @@
 mod cycles;
 mod dependencies;
 mod layout;
-mod named_tests;
-mod rows;
-mod test_functions;
 mod text;
 mod violations;
 
 use std::path::Path;
 
 pub(crate) use dependencies::PURE_CRATES;
-pub(crate) use rows::write as write_rows;
 pub(crate) use violations::RuleError;
 
 /// Checks every rule. The error lists all that are broken.
@@ -23,8 +19,6 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
     let mut violations = dependencies::check(&packages);
     violations.extend(layout::check(repository, &packages)?);
     violations.extend(text::check(&files, &text::MachinePaths::of_this_machine(repository)));
-    violations.extend(named_tests::check(&files));
-    violations.extend(rows::check(&files));
     violations.extend(cycles::check(&files, &packages)?);
     for warning in text::warnings(&files) {
         eprintln!("rules: {warning}");
@@ -34,7 +28,6 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
 
 #[cfg(test)]
 mod tests {
-    // Row: S1
     #[test]
     fn the_repository_keeps_its_rules() {
         if let Err(error) = super::run(&crate::repository()) {

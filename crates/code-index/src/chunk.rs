@@ -73,14 +73,12 @@ mod tests {
     }
 
     /// A line that is longer than a chunk may be is a chunk by itself, so that the lines around it are still found.
-    // Row: S73
     #[test]
     fn a_line_that_is_too_long_is_a_chunk() {
         let text = format!("a\n{}\nb\n", "x".repeat(5_000));
         assert_eq!(chunks(Language::Text, &text), [(0, 0), (1, 1), (2, 2)]);
     }
 
-    // Row: S76
     #[test]
     fn a_text_is_cut_at_its_headings() {
         let part = |title: &str| format!("# {title}\n\n{}\n", "some words in a line\n".repeat(60));
@@ -91,7 +89,6 @@ mod tests {
 
     /// A chunk begins with the comment of its definition, so that both are found together.
     #[cfg(feature = "grammars")]
-    // Row: S75
     #[test]
     fn code_is_cut_between_its_definitions_and_comments_stay_with_them() {
         let function = |name: &str| {
@@ -110,7 +107,6 @@ mod tests {
     }
 
     /// However long a text is, it has at most `MOST_CHUNKS` chunks. The last one reaches to the end of the text.
-    // Row: S73, S79
     #[test]
     fn there_are_not_too_many() {
         let text = "x".repeat(400) + "\n";

@@ -234,7 +234,6 @@ mod tests {
         ContentFields::of(&WorkspacePath::parse(name).unwrap(), text)
     }
 
-    // Row: X19
     #[test]
     fn definitions_are_found_in_every_language() {
         let cases: [(&str, &str, &[&str]); 11] = [
@@ -322,7 +321,6 @@ mod tests {
     }
 
     /// A binary or too large file has no chunks. It is only found by its path.
-    // Row: S74
     #[test]
     fn what_is_no_text_is_known_by_its_path() {
         let long = "x ".repeat(5 << 20);

@@ -145,7 +145,6 @@ mod tests {
     use super::*;
 
     /// Scores that are too few, too many or no numbers must not change an order.
-    // Row: S64
     #[test]
     fn what_is_no_judgement_changes_no_order() {
         assert_eq!(order_of(&[0.1, 0.9, 0.1, 0.5], 4), Some(vec![1, 3, 0, 2]));

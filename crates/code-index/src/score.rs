@@ -129,14 +129,12 @@ mod tests {
     use super::*;
 
     /// A term counts more the rarer it is, and even a term that is everywhere does not count negatively.
-    // Row: S67
     #[test]
     fn rare_terms_tell_more_and_no_term_tells_less_than_nothing() {
         assert!(idf(1, 1_000) > idf(10, 1_000) && idf(10, 1_000) > idf(1_000, 1_000));
         assert!(0.0 < idf(1_000, 1_000));
     }
 
-    // Row: S83
     #[test]
     fn a_short_field_counts_more_and_a_missing_one_nothing() {
         let weights = Weights::default().chunk;

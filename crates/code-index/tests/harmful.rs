@@ -52,7 +52,6 @@ fn found(view: &View<'_>, query: &Query, recent: Recent<'_>) -> Vec<String> {
 
 /// A search must not put all recently edited files first, because a user who begins another task asks for files that
 /// they did not edit last.
-// Row: S62, S70
 #[test]
 fn recent_files_before_all_others_hide_what_is_asked_for() {
     let files = project();
@@ -92,7 +91,6 @@ fn recent_files_before_all_others_hide_what_is_asked_for() {
 
 /// A question is never read as a query of the database, because people write apostrophes, brackets, paths and words
 /// such as "not", and in a query language each of them has a meaning.
-// Row: S88
 #[test]
 fn a_users_own_words_are_no_query_of_the_database() {
     const ASKED: [(&str, &str); 8] = [
@@ -140,7 +138,6 @@ fn a_users_own_words_are_no_query_of_the_database() {
 
 /// Vectors must not outweigh a name in the query, because a name says exactly what is wanted, while vectors find what
 /// is merely similar.
-// Row: S104
 #[test]
 fn vectors_that_count_as_much_as_words_bury_a_definition() {
     let files = project();
@@ -174,7 +171,6 @@ fn vectors_that_count_as_much_as_words_bury_a_definition() {
 
 /// Removed files must not be found by deleting everything that a list of the present files does not name. That design
 /// trusts the list, reads everything to drop one file, and gives the room back only by writing the whole database anew.
-// Row: S113
 #[test]
 fn what_is_gone_is_not_found_by_a_list_of_all_that_is_there() {
     const FILES: usize = 2_000;

@@ -24,7 +24,6 @@ fn found(index: &MemoryIndex, text: &str) -> Vec<String> {
 }
 
 /// A question in Chinese finds the code by its Chinese comments, but not files that only share single characters.
-// Row: S96
 #[test]
 fn a_question_in_chinese_finds_comments_in_chinese() {
     let index = index(&[
@@ -69,7 +68,6 @@ fn a_name_is_found_where_it_is_defined() {
 }
 
 /// A folder or an ending in a query leaves everything else out.
-// Row: S99
 #[test]
 fn places_and_endings_leave_the_rest_out() {
     let index = index(&[
@@ -89,7 +87,6 @@ fn places_and_endings_leave_the_rest_out() {
 
 /// Words of past commits find the files that they touched, and of two equally good files the recently changed one is
 /// first.
-// Row: S62, S70, S84, S94, S95
 #[test]
 fn past_commits_and_recent_changes_count() {
     let mut index = index(&[("a.rs", "fn one() {}\n"), ("b.rs", "fn two() {}\n"), ("c.rs", "fn two() {}\n")]);
@@ -109,7 +106,6 @@ fn past_commits_and_recent_changes_count() {
 }
 
 /// The chunks of one long file must not fill the first places of an answer.
-// Row: S63, S68
 #[test]
 fn each_file_comes_once_before_any_comes_twice() {
     let part = |word: &str| format!("# {word}\n\nneedle {}\n\n", "filler words here\n".repeat(70));
@@ -125,7 +121,6 @@ fn each_file_comes_once_before_any_comes_twice() {
     }
 }
 
-// Row: S79
 #[test]
 fn hostile_files_are_indexed_without_harm() {
     let names =
@@ -225,7 +220,6 @@ proptest! {
 }
 
 /// The map of a project begins with the file whose definitions most other files use.
-// Row: X12
 #[test]
 fn the_map_begins_with_what_others_rest_on() {
     let index = index(&[

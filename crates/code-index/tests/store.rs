@@ -47,7 +47,6 @@ fn found(store: &Store, query: &str) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    // Row: S58, S59, S85, S107
     #[test]
     fn the_disk_answers_as_memory_does(edits in proptest::collection::vec(edit(), 1..40)) {
         let folder = tempfile::tempdir().unwrap();
@@ -87,7 +86,6 @@ proptest! {
     }
 }
 
-// Row: S80, S100, S114
 #[test]
 fn a_content_is_read_once_for_all_paths_and_branches() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +102,6 @@ fn a_content_is_read_once_for_all_paths_and_branches() {
 }
 
 /// Contents that no path has are kept for a change of branch, but not more of them than the limit.
-// Row: S113
 #[test]
 fn what_is_not_used_goes_beyond_the_limit() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +122,6 @@ fn what_is_not_used_goes_beyond_the_limit() {
     assert_eq!((count("content"), count("definition"), count("chunk_fts_docsize")), (3, 3, 3));
 }
 
-// Row: S58
 #[test]
 fn many_small_writes_lose_nothing_when_they_are_joined() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,7 +166,6 @@ fn many_small_writes_lose_nothing_when_they_are_joined() {
     same();
 }
 
-// Row: S113
 #[test]
 fn what_was_taken_out_takes_no_room() {
     let folder = tempfile::tempdir().unwrap();
@@ -242,7 +237,6 @@ fn a_file_in_the_place_of_a_folder_hides_it() {
     assert_eq!(paths_of(&store), ["a", "ab.rs"]);
 }
 
-// Row: S88
 #[test]
 fn names_and_words_are_never_read_as_a_query() {
     let folder = tempfile::tempdir().unwrap();
@@ -269,7 +263,6 @@ type Damage = (&'static str, fn(&Path));
 
 /// An index that cannot be used is put aside with the reason and made anew, because everything in it can be computed
 /// again.
-// Row: X21
 #[test]
 fn a_damaged_index_and_one_of_another_version_are_made_anew_and_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -326,7 +319,6 @@ fn only_its_owner_reads_an_index() {
 }
 
 /// A full index refuses new files, but searches still work.
-// Row: S89
 #[test]
 fn a_full_index_says_so_and_still_answers() {
     let folder = tempfile::tempdir().unwrap();
@@ -353,7 +345,6 @@ fn a_folder_that_cannot_be_made_is_named() {
     assert!(matches!(&error, IndexError::File { path, .. } if path.ends_with("index.sqlite")), "{error}");
 }
 
-// Row: S57
 #[test]
 fn two_write_and_eight_read_and_nobody_sees_half_a_batch() {
     let folder = tempfile::tempdir().unwrap();
@@ -503,7 +494,6 @@ fn a_process_that_is_killed_in_the_middle_of_a_write_leaves_whole_batches() {
     }
 }
 
-// Row: S111
 #[test]
 #[ignore = "a process for each of hundreds of places in the log: for the long checks"]
 fn a_process_that_is_killed_at_any_write_leaves_whole_batches() {

@@ -31,7 +31,6 @@ fn found(store: &Store, query: &str) -> Vec<String> {
 }
 
 /// An update only reads files that changed since the last one.
-// Row: S112
 #[test]
 fn what_changed_is_read_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
@@ -57,7 +56,6 @@ fn what_changed_is_read_and_nothing_else() {
     assert_eq!(found(&store, "three").len(), 2);
 }
 
-// Row: X8
 #[test]
 fn what_is_ignored_or_closed_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
@@ -115,7 +113,6 @@ fn an_update_that_is_stopped_is_gone_on_with() {
 
 /// If the walk over the files is stopped, the files found so far are indexed, and no file that was not seen is taken
 /// for removed.
-// Row: S110
 #[test]
 fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +144,6 @@ fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
 }
 
 /// Single changed paths are followed without a walk over the project.
-// Row: S115
 #[test]
 fn single_paths_are_followed_without_a_look_at_the_others() {
     let folder = tempfile::tempdir().unwrap();

@@ -71,7 +71,6 @@ fn nearest(store: &Store, model: &str, numbers: &[f32]) -> Vec<(String, f32)> {
 }
 
 /// A vector belongs to a content, so it is computed once for all paths and processes.
-// Row: S61
 #[test]
 fn a_content_gets_its_vectors_once_and_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +165,6 @@ fn found(view: &View<'_>, text: &str, near: &[u32]) -> Vec<String> {
 }
 
 /// Vectors change the order of what the words found, and add a few more files, but a named definition comes first.
-// Row: S62, S90, S105, S106
 #[test]
 fn vectors_move_what_words_found_and_add_a_little() {
     let names: Vec<String> = (0..12).map(|number| format!("other/{number:02}.txt")).collect();

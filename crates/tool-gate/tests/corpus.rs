@@ -28,7 +28,6 @@ fn rows(text: &str) -> Vec<Row> {
     text.lines().map(row).collect()
 }
 
-// Row: X5
 #[test]
 fn no_command_with_an_effect_is_let_through() {
     let gate = Gate::new();
@@ -40,7 +39,6 @@ fn no_command_with_an_effect_is_let_through() {
     assert!(through.is_empty(), "{through:#?}");
 }
 
-// Row: X5
 #[test]
 fn what_only_reads_is_allowed_but_for_known_exceptions() {
     let gate = Gate::new();

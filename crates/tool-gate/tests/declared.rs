@@ -26,7 +26,6 @@ fn judge(context: &GateContext, name: &str, args: &Value) -> (Decision, Reason, 
     (verdict.decision, verdict.reason, support::texts(&verdict.writes))
 }
 
-// Row: S29
 #[test]
 fn one_that_reads_runs_in_every_mode_at_paths_that_are_open() {
     use Decision::{Allow, Boundary};

@@ -114,7 +114,6 @@ git grep -c '.*' -- 'docs/*.md'
 git log --stat -- src/* *.rs
 ";
 
-// Row: X7
 #[test]
 fn what_names_a_secret_asks_first() {
     let gate = Gate::new();

@@ -74,7 +74,6 @@ fn in_turn(name: &str, args: &Map<String, Value>, context: &GateContext) -> &'st
 }
 
 /// Every kind of call under every policy, in every mode, in a turn and ahead.
-// Row: S15
 #[test]
 fn the_table_of_verdicts_and_policies() {
     let mut lines = Vec::new();
@@ -126,7 +125,6 @@ fn said(command: &str, context: &GateContext) -> Option<ToolPolicy> {
     decision.map(|decision| decision.policy)
 }
 
-// Row: X4
 #[test]
 fn every_command_of_a_line_has_to_fit() {
     let rules = [
@@ -191,7 +189,6 @@ fn the_strictest_command_counts_and_what_is_not_understood_is_asked_about() {
     assert_eq!(said("git push", &context), Some(Ask));
 }
 
-// Row: X6
 #[test]
 fn paths_are_compared_as_paths() {
     let rules = [
@@ -218,7 +215,6 @@ fn paths_are_compared_as_paths() {
 }
 
 /// Some questions are asked in every mode, whatever a policy permits.
-// Row: S16
 #[test]
 fn automatic_answers_no_question_that_rules_ask() {
     let everything = ToolTable { default: Some(Automatic), ..ToolTable::default() };
@@ -248,7 +244,6 @@ fn automatic_answers_no_question_that_rules_ask() {
     assert_eq!(in_turn("edit", &edit, &plan), "plan");
 }
 
-// Row: X4
 #[test]
 fn a_project_only_tightens() {
     let loose = [
@@ -267,7 +262,6 @@ fn a_project_only_tightens() {
     assert!(!context.tool_policies.excludes("shell"));
 }
 
-// Row: S18
 #[test]
 fn names_come_in_every_spelling_and_unknown_ones_are_said() {
     for name in ["Bash", "run_shell_command", "builtin_run_terminal_command", "shell", "sh*", "*"] {
@@ -457,7 +451,6 @@ fn offered(name: &str, args: &Map<String, Value>, context: &GateContext) -> Opti
     SessionRule::of(call, &Gate::new().judge(call, context), context)
 }
 
-// Row: S17, X16
 #[test]
 fn what_is_offered_for_the_rest_of_a_session() {
     let context = context(ToolTable::default(), ToolTable::default());

@@ -22,7 +22,6 @@ fn in_mode(mode: ApprovalMode) -> GateContext {
     GateContext { mode, ..support::context() }
 }
 
-// Row: S44
 #[test]
 fn reading_tools_run_inside_the_workspace() {
     use Decision::{Allow, Boundary};
@@ -397,7 +396,6 @@ fn the_hardened_form_is_judged_the_same() {
     }
 }
 
-// Row: X6
 #[test]
 fn without_a_workspace_no_absolute_path_is_inside() {
     let context = GateContext::default();

@@ -144,7 +144,6 @@ proptest! {
         prop_assert_eq!(gate.standing_consent(&verdict, call, &with), gate.standing_consent(&verdict, call, &without));
     }
 
-    // Row: S29
     #[test]
     fn a_declared_tool_runs_ahead_where_it_reads_or_stages_what_is_open(
         (declared, roles) in declared(OWN.map(str::to_owned).to_vec()),

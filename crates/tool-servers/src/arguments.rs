@@ -103,7 +103,6 @@ mod tests {
         Arguments::new(schema)?.checked(&args).map(Value::Object)
     }
 
-    // Row: X18
     #[test]
     fn arguments_are_brought_to_what_the_schema_says() {
         let schema = json!({
@@ -138,7 +137,6 @@ mod tests {
         }
     }
 
-    // Row: X18
     #[test]
     fn what_a_schema_refers_to_elsewhere_is_not_fetched() {
         for reference in ["http://127.0.0.1:1/x.json", "file:///etc/passwd", "https://example.com/s.json"] {

@@ -148,7 +148,6 @@ mod tests {
         assert!(omitted.is_empty());
     }
 
-    // Row: X17
     #[test]
     fn of_tools_that_cannot_be_told_apart_none_is_offered() {
         let long = "l".repeat(80);

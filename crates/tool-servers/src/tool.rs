@@ -200,7 +200,6 @@ mod tests {
 
     use super::*;
 
-    // Row: S5
     #[test]
     fn a_resource_has_its_place_and_one_outside_is_only_shown() {
         let result: CallToolResult = serde_json::from_value(json!({ "content": [

@@ -264,7 +264,6 @@ async fn one_that_wants_a_token_says_so_and_the_token_is_in_no_error() {
     assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
 }
 
-// Row: S53
 #[tokio::test]
 async fn a_session_that_is_gone_is_begun_anew() {
     let server = Server::start(ServerBehaviour::Forgets).await;
@@ -355,7 +354,6 @@ async fn answers(status: &'static str, body: &'static str) -> (String, Arc<Mutex
     (address, asked)
 }
 
-// Row: S54
 #[tokio::test]
 async fn a_tool_behind_an_address_is_posted_its_arguments() {
     let (url, asked) = answers("200 OK", r#"{"output":[{"name":"a","description":"","content":"one\u001b[2J"},{"name":"b"},{"content":"two"}]}"#).await;
@@ -365,7 +363,6 @@ async fn a_tool_behind_an_address_is_posted_its_arguments() {
     assert!(asked.starts_with("POST / ") && asked.ends_with(r#"{"arguments":{"n":5}}"#), "{asked}");
 }
 
-// Row: S5, S54
 #[tokio::test]
 async fn what_it_answers_has_names_and_places() {
     let (url, _) = answers(
@@ -405,7 +402,6 @@ async fn what_a_failure_comes_from_is_below_it() {
     assert!(!format!("{error} {error:?}").contains(secret), "{error:?}");
 }
 
-// Row: S54
 #[tokio::test]
 async fn one_that_fails_is_an_error_with_its_cause() {
     for (status, body, says) in [

@@ -58,7 +58,6 @@ async fn call(servers: &ToolServers, tool: &str, attended: bool, args: Value) ->
     tool.run(args.as_object().unwrap(), context).await.map(ToolOutput::into_text)
 }
 
-// Row: S53
 #[tokio::test]
 async fn everything_that_the_protocol_has() {
     let folder = tempfile::tempdir().unwrap();
@@ -89,7 +88,6 @@ async fn everything_that_the_protocol_has() {
     servers.close().await;
 }
 
-// Row: S53
 #[tokio::test]
 async fn files() {
     let folder = tempfile::tempdir().unwrap();

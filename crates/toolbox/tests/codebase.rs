@@ -203,7 +203,6 @@ impl Bench {
 
 const AUTH: &str = "/// Checks a password.\nfn check_login() {}\n";
 
-// Row: S71
 #[test]
 fn a_place_comes_with_its_lines_and_is_read_as_any_file_is() {
     let bench = Bench::new(&[("src/auth.rs", AUTH), ("src/cart.rs", "fn total() {}\n")]);
@@ -273,7 +272,6 @@ fn what_a_rule_closes_is_never_named() {
     assert!(!bench.codebase("check_login").contains("link"));
 }
 
-// Row: X8
 #[test]
 fn a_staged_ignore_rule_takes_files_out_and_brings_them_back() {
     let bench =
@@ -284,7 +282,6 @@ fn a_staged_ignore_rule_takes_files_out_and_brings_them_back() {
     assert!(found.starts_with("b.rs:1-1 needle") && !found.contains("a.rs:"), "{found}");
 }
 
-// Row: S110
 #[test]
 fn what_is_not_indexed_yet_is_searched_for() {
     let bench =
@@ -306,7 +303,6 @@ fn what_is_not_indexed_yet_is_searched_for() {
     assert!(found.contains("a.rs:2:fn check_login() {}") && found.contains("the disk is full"), "{found}");
 }
 
-// Row: S102
 #[test]
 fn the_same_question_about_the_same_state_is_answered_from_memory() {
     let bench = Bench::new(&[("a.rs", AUTH)]);
@@ -360,7 +356,6 @@ fn a_judge_is_asked_in_a_turn_alone_and_gets_no_secret() {
     assert_eq!(*bench.kept.judged.lock().unwrap(), [] as [String; 0]);
 }
 
-// Row: S66, S101
 #[test]
 fn a_model_that_holds_little_is_shown_fewer_places() {
     let files: Vec<(String, String)> =
@@ -375,7 +370,6 @@ fn a_model_that_holds_little_is_shown_fewer_places() {
     }
 }
 
-// Row: S101
 #[test]
 fn an_answer_is_bounded_and_no_text_ends_its_own_fence() {
     let long = format!("# Needle\n\n````\n{}````\n", "needle of many words in a line\n".repeat(2_000));

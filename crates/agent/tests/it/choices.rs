@@ -314,7 +314,6 @@ fn another_model_is_asked_anew() {
 }
 
 /// The fields of the view in JSON, on which front ends in other languages rely.
-// Row: S7
 #[test]
 fn the_view_is_json_for_who_draws_in_another_language() {
     let mut harness = Harness::with_suggestion(

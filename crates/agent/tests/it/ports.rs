@@ -7,7 +7,6 @@ use headstart_speculation::Ending;
 use crate::harness::{Harness, HarnessOptions, StoreBehaviour, lock};
 
 /// A panic of the model fails its turn, but the conversation goes on.
-// Row: S52
 #[test]
 fn a_model_that_panics_ends_its_turn_and_nothing_else() {
     let mut harness = Harness::new(&HarnessOptions::default());

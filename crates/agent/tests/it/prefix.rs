@@ -44,7 +44,6 @@ fn said_by_user(messages: &[Message]) -> Vec<String> {
 
 /// Each request begins with the previous one, except once for each time the conversation is shortened. With any other
 /// difference the provider would not find the conversation in its cache.
-// Row: S117, S118, X23
 #[test]
 fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
     let window = Some(Window { tokens: SEES, ..Window::default() });

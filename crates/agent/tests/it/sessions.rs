@@ -16,7 +16,6 @@ fn again(harness: Harness) -> Harness {
 }
 
 /// A resumed conversation shows everything that was said, and its next request begins with the same messages as before.
-// Row: S7
 #[test]
 fn a_conversation_goes_on_where_it_was() {
     let mut harness = Harness::new(&HarnessOptions::default());
@@ -101,7 +100,6 @@ fn what_is_forgotten_stays_forgotten() {
 
 /// A tool that is excluded in the middle of a conversation is still offered, because another list of tools would change
 /// the beginning of every request. A new conversation does not offer it.
-// Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_is_offered_until_the_conversation_begins_anew() {
     let offers = |harness: &Harness| {

@@ -329,7 +329,6 @@ fn files(tree: &MemoryTree) -> BTreeMap<String, String> {
 }
 
 /// Plays every story, and compares its views with the recorded ones.
-// Row: S5, S6, S14
 #[test]
 fn every_story_goes_as_it_is_told() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stories");

@@ -52,7 +52,6 @@ fn talk_until_asked(harness: &mut Harness) {
 }
 
 /// The turn that needs a summary uses the one that was written ahead. Its cost is noted when it was written.
-// Row: X23
 #[test]
 fn the_turn_that_needs_it_finds_it_there() {
     let mut harness = harness(Mode::Always);

@@ -66,7 +66,6 @@ fn title(harness: &Harness) -> String {
 }
 
 /// A fast model is asked once for a title, and the ledger has the cost.
-// Row: S7
 #[test]
 fn a_fast_model_names_the_conversation_once_and_its_cost_is_in_the_ledger() {
     let (mut harness, titler) = harness(&with_fast_model(), "\"What was talked about.\"\n");

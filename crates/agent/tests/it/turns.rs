@@ -21,7 +21,6 @@ fn ends(harness: &Harness) -> Vec<&Ending> {
 }
 
 /// A turn is shown as its prompt, its calls, its answer and its end, and the ledger gets one line.
-// Row: S2
 #[test]
 fn a_turn_is_told_from_the_prompt_to_its_end() {
     let mut harness = Harness::new(&HarnessOptions::default());
@@ -94,7 +93,6 @@ fn an_interrupted_turn_gives_back_what_was_to_follow_and_nothing_runs_by_itself(
 }
 
 /// A question stays until it is answered, and an answer that does not fit it is refused.
-// Row: S12
 #[test]
 fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
     let because = UserAnswer::NoBecause("use another name".to_owned());
@@ -132,7 +130,6 @@ fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
 }
 
 /// A question cannot be answered after an interrupt.
-// Row: S11
 #[test]
 fn an_interrupt_takes_the_question_with_it() {
     let mut harness =
@@ -148,7 +145,6 @@ fn an_interrupt_takes_the_question_with_it() {
 
 /// The user chooses whether the turn goes on after a no. A no with a reason always goes on, because the reason is meant
 /// for the model.
-// Row: S4
 #[test]
 fn a_no_goes_to_the_model_or_ends_the_turn_as_its_user_wants() {
     let because = || UserAnswer::NoBecause("another name".to_owned());

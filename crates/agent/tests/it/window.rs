@@ -64,7 +64,6 @@ fn another_models_window_counts_as_soon_as_it_answers() {
     assert!(!compactions(&harness).is_empty());
 }
 
-// Row: S118
 #[test]
 fn fifty_turns_fit_into_a_small_window() {
     turns_fit(50, &WITH_HUGE, 17);
@@ -121,7 +120,6 @@ fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
 }
 
 /// A single turn that is too long is summed up while it runs. The session still has all of its calls.
-// Row: X23
 #[test]
 fn one_long_turn_goes_on_with_a_summary_of_itself() {
     let mut harness = harness(true);
@@ -244,7 +242,6 @@ fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
 }
 
 /// The user may ask for a summary at any time when nothing else goes on, and may interrupt it.
-// Row: X23
 #[test]
 fn its_user_may_have_it_summed_up() {
     let mut harness = harness(true);

@@ -60,7 +60,6 @@ fn indexes_in(folder: &Path) -> BTreeMap<PathBuf, StoredIndex> {
 mod tests {
     use super::*;
 
-    // Row: S113
     #[test]
     fn what_was_used_longest_ago_goes_first_and_what_is_in_use_stays() {
         let folder = tempfile::tempdir().unwrap();

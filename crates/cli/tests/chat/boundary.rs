@@ -27,7 +27,6 @@ fn asked_for_the_command() -> Chat {
     chat
 }
 
-// Row: S20
 #[test]
 fn yes_runs_the_call_and_goes_on() {
     let mut chat = asked_for_the_command();
@@ -64,7 +63,6 @@ fn a_question_about_several_commands_has_every_reason() {
     }
 }
 
-// Row: S4
 #[test]
 fn no_tells_the_model() {
     let mut chat = asked_for_the_command();
@@ -76,7 +74,6 @@ fn no_tells_the_model() {
 }
 
 /// With `after_decline = "stop"` the model is not asked again after a no, and reads of the no with the next prompt.
-// Row: S4
 #[test]
 fn no_ends_the_turn_where_its_user_wants_that() {
     let call = || calls(&[("shell", json!({ "command": "touch made.txt" }))]);

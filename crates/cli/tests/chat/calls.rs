@@ -7,7 +7,6 @@ use serde_json::json;
 use crate::fixture::{Chat, project};
 use crate::support::server::{ScriptedResponse, Server, StreamStep, calls, says};
 
-// Row: S10
 #[test]
 fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {
     let mut chat = project()
@@ -103,7 +102,6 @@ fn nothing_moves_for_whoever_wants_it_so() {
     chat.leave();
 }
 
-// Row: S19
 #[test]
 fn files_that_are_read_one_after_the_other_are_one_line() {
     let read = |name: &str| ("read_file", json!({ "file_path": name }));
@@ -246,7 +244,6 @@ fn a_long_command_is_read_from_its_first_line_before_it_is_asked_about_and_told_
     chat.leave();
 }
 
-// Row: S4
 #[test]
 fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {
     let mut chat = project().shell(0, "touch made.txt").says(0, "I see.").chat("default");
@@ -285,7 +282,6 @@ fn argument_piece(name: Option<&str>, letters: &str) -> StreamStep {
     StreamStep::Data(chunk.to_string())
 }
 
-// Row: S19
 #[test]
 fn a_call_shows_while_the_model_writes_it() {
     let args = json!({ "file_path": "long.txt", "content": "x".repeat(400) }).to_string();

@@ -2,7 +2,6 @@ use std::time::{Duration, Instant};
 
 use crate::fixture::{GHOST, project, project_with_suggestion};
 
-// Row: S3, S124
 #[test]
 fn a_turn_shows_its_calls_as_they_run_and_then_suggests_and_works_ahead() {
     let mut chat = project()

@@ -22,7 +22,6 @@ fn default_mode_asks_before_an_edit_with_the_call_in_full() {
     chat.leave();
 }
 
-// Row: S122
 #[test]
 fn an_edit_is_asked_about_and_told_as_what_it_changes() {
     let evil = "t\u{1b}[2Jwo\n";
@@ -68,7 +67,6 @@ fn where_writes_ahead_are_a_boundary_an_edit_waits_for_the_user() {
     chat.leave();
 }
 
-// Row: S9
 #[test]
 fn plan_mode_writes_nothing_and_suggests_nothing() {
     let mut chat = project()
@@ -109,7 +107,6 @@ fn plan_mode_withdraws_the_suggestion_and_its_work() {
     chat.leave();
 }
 
-// Row: S11
 #[test]
 fn a_stricter_mode_counts_for_work_that_is_done() {
     let mut chat = project_with_suggestion()
@@ -185,7 +182,6 @@ fn a_denied_path_is_not_even_asked_for() {
 
 /// From then on models are told a rule that a model wrote. So the tool is offered only on request, and asks in every
 /// mode but one.
-// Row: S41
 #[test]
 fn a_rule_is_written_after_a_yes_where_its_user_has_the_tool() {
     let rule = || json!({ "name": "style", "rule": "Use tabs.", "globs": ["*.rs"] });

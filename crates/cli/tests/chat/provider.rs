@@ -128,7 +128,6 @@ fn chat_and_requests(answers: Vec<ProviderReply>, mode: &str) -> (Chat, mpsc::Re
     (Chat::spawn(project, &arguments.map(str::to_owned), 72, 40), requests)
 }
 
-// Row: S9
 #[test]
 fn chat_mode_offers_no_tools_and_runs_none() {
     let answers = vec![
@@ -164,7 +163,6 @@ fn chat_mode_offers_no_tools_and_runs_none() {
     assert_eq!(sent_requests[3].last().unwrap().1, "[Note: You have your tools again from now on.]\n\nthree");
 }
 
-// Row: S9
 #[test]
 fn a_plan_is_carried_out_on_go() {
     let answers = vec![
@@ -192,7 +190,6 @@ fn a_plan_is_carried_out_on_go() {
     assert_eq!(third.last().unwrap(), &("user".to_owned(), "Carry out your plan.".to_owned()));
 }
 
-// Row: X14
 #[test]
 fn what_a_prompt_mentions_goes_with_it_and_what_is_not_there_is_not_sent() {
     let (mut chat, requests) = chat_and_requests(vec![ProviderReply::Says("I read it.")], "default");
@@ -237,7 +234,6 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
     chat.leave();
 }
 
-// Row: X22
 #[test]
 fn a_provider_that_is_busy_is_asked_again() {
     let (go_on, wait) = mpsc::channel();

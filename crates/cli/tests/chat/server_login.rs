@@ -103,7 +103,6 @@ fn a_login_in_a_chat_gives_its_tools_and_a_logout_takes_them() {
     });
 }
 
-// Row: X17
 #[test]
 fn a_login_in_a_shell_is_for_one_file_and_one_address() {
     let world = LoginSetup::start();

@@ -70,7 +70,6 @@ fn a_call_asks_and_its_answer_is_text() {
 }
 
 /// Ahead of its user, a tool runs only if its server says that it only reads and the user trusts the server in this.
-// Row: S53
 #[test]
 fn ahead_a_tool_is_a_boundary_unless_it_is_trusted() {
     for (settings, tool, runs) in [
@@ -106,7 +105,6 @@ fn with_orders_server(project: Project, settings: &str) -> Project {
 
 /// The answer of a tool is only a result for the model. It answers no question and changes no rule, even if the model
 /// does what it says.
-// Row: S53
 #[test]
 fn orders_of_a_server_are_asked_about_like_any_call() {
     let make = || calls(&[("shell", json!({ "command": "make all" }))]);
@@ -154,7 +152,6 @@ fn orders_of_a_server_are_asked_about_like_any_call() {
     chat.leave();
 }
 
-// Row: S53
 #[test]
 fn orders_of_a_server_are_a_boundary_ahead() {
     for (mode, boundary) in [
@@ -324,7 +321,6 @@ fn what_a_server_has_is_mentioned_and_goes_in_a_fence() {
     chat.leave();
 }
 
-// Row: S53
 #[test]
 fn a_prompt_of_a_server_is_seen_before_it_is_sent() {
     let project = with_user_server(project().says(0, "It is fine."), "");

@@ -89,7 +89,6 @@ fn no_drops_the_work_and_leaves_the_prompt_to_its_user() {
     }
 }
 
-// Row: S20
 #[test]
 fn early_keys_a_held_key_enter_tab_and_a_paste_answer_nothing() {
     let mut chat = project().chat_with_ghost("default");

@@ -25,7 +25,6 @@ fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
     chat.leave();
 }
 
-// Row: X1
 #[test]
 fn how_a_command_failed_is_told() {
     let mut chat = project()
@@ -55,7 +54,6 @@ fn what_a_command_printed_is_shown_in_short() {
     chat.leave();
 }
 
-// Row: S38
 #[test]
 fn ctrl_c_ends_the_command_of_a_turn() {
     let mut chat = project().shell(0, "sleep 9").says(0, "We go on.").chat("yolo");

@@ -123,7 +123,6 @@ fn vectors_of_a_server_find_what_words_do_not() {
     }
 }
 
-// Row: S65, S104
 #[test]
 fn a_query_for_a_name_is_sent_nowhere() {
     let (session, server) = (project(), Server::answering(good));
@@ -161,7 +160,6 @@ fn a_table_needs_no_server() {
     assert!(refused.stderr.contains("vectors.txt: line 2: \"login\" has 1 numbers"), "{refused}");
 }
 
-// Row: S64, S66
 #[test]
 fn a_judge_puts_the_best_first_and_a_bad_one_changes_nothing() {
     let query = "what people prove to have put in, and how they show it to others";
@@ -243,7 +241,6 @@ fn bad_answers_to_a_query_are_told_once_and_words_are_compared() {
     }
 }
 
-// Row: S61
 #[test]
 fn a_server_that_is_down_slow_or_busy_is_told_once() {
     let busy = || {

@@ -29,7 +29,6 @@ fn database(session: &Session) -> std::path::PathBuf {
     files.find(|path| path.extension().is_some_and(|ending| ending == "sqlite")).expect("an index")
 }
 
-// Row: S56, X12, X19
 #[test]
 fn a_name_is_found_where_it_is_defined() {
     let session = project();
@@ -40,7 +39,6 @@ fn a_name_is_found_where_it_is_defined() {
     assert!(!outcome.stdout.contains(".env") && !outcome.stdout.contains("target"), "{outcome}");
 }
 
-// Row: S69, S78, S86
 #[test]
 fn a_program_reads_one_place_a_line() {
     let session = project();
@@ -89,7 +87,6 @@ fn past_commits_name_files_that_lack_the_word() {
     assert_eq!(session.run(&["search", "halfpennies"]).stdout, "");
 }
 
-// Row: X21
 #[test]
 fn a_damaged_index_is_made_anew_and_a_clean_one_is_empty() {
     let session = project();
@@ -125,7 +122,6 @@ fn what_a_file_says_of_the_index_counts_and_mistakes_are_named() {
     assert!(outcome.stderr.contains("code-index.enabled: a project can only turn this off"), "{outcome}");
 }
 
-// Row: X20
 #[test]
 fn a_paused_index_says_so_until_it_is_resumed() {
     let session = project();
@@ -202,7 +198,6 @@ fn a_hostile_project_starts_no_program_and_breaks_no_search() {
     assert!(!marker.exists(), "the project had a program of its own run");
 }
 
-// Row: X20
 #[test]
 fn an_index_that_another_process_holds_still_answers() {
     let session = project();
@@ -260,7 +255,6 @@ fn clones_that_lack_something_are_searched_and_nothing_is_fetched() {
     }
 }
 
-// Row: S60
 #[test]
 #[ignore = "twenty thousand files: for the long checks"]
 fn twenty_thousand_files_are_indexed_bit_by_bit() {

@@ -49,7 +49,6 @@ fn finds_the_login(outcome: &Outcome) -> bool {
     service.is_some() && middleware.is_some() && place("src/cart.ts").is_none()
 }
 
-// Row: S96
 #[test]
 fn a_question_in_chinese_finds_code_in_english() {
     let (session, server) = (project(), Server::answering(|_| says(WORDS)));

@@ -20,7 +20,6 @@ fn accepted_line_with(outcome: &Outcome, code: i32) -> Value {
     line
 }
 
-// Row: S123
 #[test]
 fn the_workspace_is_what_the_work_made_of_it_and_nothing_else() {
     let mut session = Session::with_project();

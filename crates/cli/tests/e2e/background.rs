@@ -53,7 +53,6 @@ fn is_gone(session: &Session) {
     wait_until("the command and its child end", || !runs(session, "own.txt") && !runs(session, "child.txt"));
 }
 
-// Row: X25
 #[test]
 fn a_command_is_started_read_and_stopped() {
     let session = session();
@@ -87,7 +86,6 @@ fn what_runs_ends_with_the_conversation() {
 }
 
 /// Holds that commands end however headstart ends. Here it is killed, so it cannot do anything about them.
-// Row: X25
 #[test]
 fn what_runs_ends_with_a_killed_headstart() {
     let session = session();

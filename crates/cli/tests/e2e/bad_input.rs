@@ -164,7 +164,6 @@ fn a_call_that_cannot_work_is_an_error_that_the_model_can_act_on() {
     }
 }
 
-// Row: S55
 #[test]
 fn a_tool_that_does_not_exist_is_an_error_for_the_model_and_never_run() {
     let mut session = Session::with_project();
@@ -193,7 +192,6 @@ fn a_file_that_may_not_be_read_is_an_error_for_the_model() {
     assert!(results(&session, &id)[0]["error"].as_str().unwrap().contains("notes.txt"), "{outcome}");
 }
 
-// Row: S44
 #[test]
 fn a_link_that_leaves_the_workspace_is_not_followed() {
     for (tool, args) in [

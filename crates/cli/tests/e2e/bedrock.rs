@@ -26,7 +26,6 @@ fn session() -> Session {
         .variable("HEADSTART_SUGGEST", "off")
 }
 
-// Row: S27
 #[test]
 fn a_turn_is_signed_streamed_and_goes_on_after_its_call() {
     let session = session();

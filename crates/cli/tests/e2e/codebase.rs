@@ -59,7 +59,6 @@ fn index_of(session: &Session) -> std::path::PathBuf {
     session.home().join(".local/state/headstart/index")
 }
 
-// Row: X11
 #[test]
 fn a_staged_edit_is_found_by_the_very_next_call() {
     let mut session = project();
@@ -119,7 +118,6 @@ fn what_is_accepted_by_a_command_is_in_the_index() {
     assert!(session.workspace().join("src/more.rs").exists());
 }
 
-// Row: X11
 #[test]
 fn a_closed_file_is_never_named() {
     let mut session = project();

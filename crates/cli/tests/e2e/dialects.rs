@@ -106,7 +106,6 @@ fn a_header_that_wants_a_variable_that_is_not_set_is_told_before_anything_is_sen
 
 /// The server would cut off the beginning of the conversation without saying so, so the conversation is summed up
 /// before.
-// Row: S26
 #[test]
 fn a_conversation_that_ollama_would_cut_is_summed_up() {
     let format = FORMATS.iter().find(|format| format.prefix == "ollama").unwrap();

@@ -199,7 +199,6 @@ fn assert_no_key(session: &Session, outcome: &Outcome) {
     session.assert_project_lacks(KEY);
 }
 
-// Row: S23, S24, S26
 #[test]
 fn a_speculation_in_each_format_from_the_prompt_to_the_file() {
     for format in &FORMATS {

@@ -37,7 +37,6 @@ fn read(path: &str) -> ScriptedResponse {
     calls(&[("read_file", json!({ "file_path": path }))])
 }
 
-// Row: S117
 #[test]
 fn a_conversation_with_rules_only_ever_grows() {
     let session = session();

@@ -25,7 +25,6 @@ fn last_user_message(server: &Server, request: usize) -> String {
     body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
-// Row: S53
 #[test]
 fn a_resource_goes_with_the_prompt_in_a_fence_that_it_cannot_end() {
     let session = session();

@@ -49,7 +49,6 @@ fn messages(request: &Request) -> Vec<Value> {
     request.json()["messages"].as_array().unwrap().clone()
 }
 
-// Row: S28
 #[test]
 fn a_turn_goes_on_in_words_and_its_user_is_told() {
     let session = session("");
@@ -84,7 +83,6 @@ fn a_turn_goes_on_in_words_and_its_user_is_told() {
     );
 }
 
-// Row: S28
 #[test]
 fn work_ahead_calls_in_words_too_and_none_means_none() {
     let table = |tools: &str| format!("[models.'{}']\ntools = '{tools}'\n", ollama().model());

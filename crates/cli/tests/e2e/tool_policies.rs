@@ -12,7 +12,6 @@ fn session() -> Session {
     Session::with_project().variable("OPENAI_API_KEY", "sk-tools-0123456789")
 }
 
-// Row: S18
 #[test]
 fn mistakes_name_file_line_and_entry() {
     let session = session();
@@ -78,7 +77,6 @@ fn tools_are_listed_with_what_is_said_of_them() {
 }
 
 /// Behind a pipe there is nobody to ask, so a call that is not automatic does not run.
-// Row: X24
 #[test]
 fn a_rule_answers_for_its_user_and_for_whole_lines_only() {
     let session = session();

@@ -15,7 +15,6 @@ fn project() -> Session {
     session
 }
 
-// Row: S40
 #[test]
 fn work_ahead_sees_what_it_has_staged_and_what_is_on_disk() {
     let mut session = project();
@@ -51,7 +50,6 @@ fn work_ahead_sees_what_it_has_staged_and_what_is_on_disk() {
     assert_eq!(session.hash(), before);
 }
 
-// Row: S40
 #[test]
 fn what_is_closed_is_counted_and_never_shown() {
     let mut session = Session::with_project();

@@ -47,7 +47,6 @@ fn nothing_of_the_web_is_asked_ahead_or_unasked() {
 }
 
 /// Even if fetching is allowed in advance, this machine is not fetched.
-// Row: X13
 #[test]
 fn this_machine_is_no_page_of_the_web() {
     let session = session();
@@ -69,7 +68,6 @@ fn this_machine_is_no_page_of_the_web() {
     assert!(outcome.to_string().contains("`http = true` in [web] of your own file allows it"), "{outcome}");
 }
 
-// Row: S39
 #[test]
 fn a_search_asks_the_service_that_the_users_file_names() {
     let session = session().variable("SEARCH_KEY", "key-123");

@@ -60,7 +60,6 @@ fn changed_file(session: &Session) -> (String, String) {
     (status, session.text("src/lib.rs").unwrap())
 }
 
-// Row: S47
 #[test]
 fn a_task_is_the_same_as_a_turn_and_ahead_of_its_user() {
     let turn = repository();

@@ -10,7 +10,6 @@ fn terms(text: &str) -> Vec<String> {
     parse(text).terms().map(str::to_owned).collect()
 }
 
-// Row: S81
 #[test]
 fn words_become_terms_and_stop_words_do_not() {
     assert_eq!(terms("where is the retry of requests?"), ["retri", "request"]);
@@ -37,7 +36,6 @@ fn code_and_scopes_count_more() {
     assert!(close(weight("a note: parser", "parser"), 1.0));
 }
 
-// Row: S56, S104
 #[test]
 fn names_are_told_from_words() {
     let cases: [(&str, &[&str], bool); 18] = [
@@ -68,7 +66,6 @@ fn names_are_told_from_words() {
 }
 
 /// A folder in a query only restricts the search if the project has that folder. Otherwise its words are searched.
-// Row: S98, S103
 #[test]
 fn a_place_is_one_only_where_it_is_there() {
     let cases = [
@@ -93,7 +90,6 @@ fn a_place_is_one_only_where_it_is_there() {
 
 /// No query is an error: operators and endless words are read as words, control characters are left out, and the number
 /// of terms is limited.
-// Row: S87
 #[test]
 fn hostile_queries_are_read_as_words() {
     assert_eq!(terms("\"foo\" AND (bar OR *) NOT col:x^2 NEAR(a b)"), ["foo", "bar", "not", "col", "near"]);
@@ -107,7 +103,6 @@ fn hostile_queries_are_read_as_words() {
 }
 
 proptest! {
-    // Row: S88
     #[test]
     fn every_text_is_a_query(text in "\\PC{0,300}") {
         let query = parse(&text);

@@ -8,7 +8,6 @@ fn all(text: &str) -> Vec<String> {
     found
 }
 
-// Row: S81
 #[test]
 fn identifiers_give_their_parts_and_themselves() {
     let cases: [(&str, &[&str]); 16] = [
@@ -35,7 +34,6 @@ fn identifiers_give_their_parts_and_themselves() {
 }
 
 /// Forms of one word have the same token, so that a query in one form finds the others.
-// Row: S58
 #[test]
 fn forms_of_a_word_meet() {
     let families: [&[&str]; 12] = [
@@ -108,7 +106,6 @@ proptest! {
     }
 
     /// A text has the tokens of its lines, so that it can be read line by line.
-    // Row: S82
     #[test]
     fn a_text_is_the_sum_of_its_lines(lines in proptest::collection::vec("[a-zA-Z_0-9 用户\\.]{0,20}", 0..6)) {
         let together = all(&lines.join("\n"));

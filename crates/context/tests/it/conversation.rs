@@ -5,7 +5,6 @@ use crate::support::Conversation;
 const RUST: &str = "---\nglobs: *.rs\n---\nNo unwrap.\n";
 
 /// A rule for some files is told with the first prompt after such a file was mentioned or touched, and only once.
-// Row: X14
 #[test]
 fn a_rule_for_files_is_told_once_when_one_is_mentioned_or_was_touched() {
     let mut talk = Conversation::over([(".headstart/rules/rust.md", RUST), ("src/lib.rs", ""), ("a.md", "")]);
@@ -80,7 +79,6 @@ fn what_changes_on_disk_is_news_once() {
 }
 
 /// A resumed conversation finds in its own messages which rules the model has read.
-// Row: S125
 #[test]
 fn a_conversation_that_is_resumed_knows_what_was_told() {
     let mut talk = Conversation::over([(".headstart/rules/rust.md", RUST), ("a.rs", "")]);

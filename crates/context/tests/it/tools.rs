@@ -51,7 +51,6 @@ impl Project {
 }
 
 /// A model reads a rule by its name. Closed rules are not even named, and work that has read a rule depends on it.
-// Row: X14
 #[test]
 fn a_rule_is_read_by_its_name() {
     let rule = "---\ndescription: how tests are named\n---\nTests are sentences.\n";
@@ -73,7 +72,6 @@ fn a_rule_is_read_by_its_name() {
 }
 
 /// The rules that the tool writes are read with the same meaning.
-// Row: S41
 #[test]
 fn what_is_written_is_read_again() {
     let project = Project::of(&[(".headstart/rules/old.md", "Old.\n")]);

@@ -60,7 +60,6 @@ proptest! {
 
     /// For every history and every size of the window: the shortened history is legal, fits into the window, and still
     /// has the user's last words and the last answer.
-    // Row: S118
     #[test]
     fn what_is_made_shorter_is_legal_and_fits(
         steps in vec((0..5_usize, 1..4_usize, 0..9_000_usize), 1..40),

@@ -87,7 +87,6 @@ fn repair_reaches_the_middle_and_moves_a_late_result() {
 }
 
 proptest! {
-    // Row: S117
     #[test]
     fn repaired_is_legal_and_loses_no_words(messages in any_messages()) {
         let words = |messages: &[Message]| -> Vec<String> {

@@ -29,7 +29,6 @@ fn encoded(model: &str, messages: Vec<Message>) -> Value {
     serde_json::from_slice(&encode(&request, &Options::default())).unwrap()
 }
 
-// Row: S27
 #[test]
 fn an_answer_of_recorded_messages_is_read() {
     let events = read_in(&[CALLS]);
@@ -73,7 +72,6 @@ fn what_is_damaged_cut_or_refused_in_the_middle_is_an_error() {
 }
 
 proptest! {
-    // Row: S27
     #[test]
     fn any_split_gives_the_same_events(sizes in proptest::collection::vec(1..200_usize, 1..20)) {
         let mut pieces = Vec::new();

@@ -105,7 +105,6 @@ fn the_limit_of_an_answer_leaves_room_for_thoughts() {
 
 /// From the third family on the first of parallel calls must be signed. A signature is sent back with its call or its
 /// words, to the model that gave it.
-// Row: S25
 #[test]
 fn calls_are_signed_where_they_must_be() {
     let skip = json!("skip_thought_signature_validator");

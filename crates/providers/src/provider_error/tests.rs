@@ -271,7 +271,6 @@ fn a_delay_is_seconds_with_decimals() {
     }
 }
 
-// Row: S28
 #[test]
 fn a_refusal_of_tools_is_told_from_other_refusals() {
     let refuses_tools = |status, body: &str| {

@@ -38,7 +38,6 @@ fn call_event(id: &str, name: &str, args: serde_json::Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), args })
 }
 
-// Row: X15
 #[test]
 fn blocks_of_an_answer_are_calls() {
     let ls = |id| call_event(id, "ls", json!({"path": "src"}));
@@ -111,7 +110,6 @@ fn a_call_that_the_limit_of_the_answer_cut_is_none() {
 }
 
 proptest! {
-    // Row: X15
     #[test]
     fn any_split_gives_the_same_events(
         pieces in proptest::collection::vec(

@@ -259,7 +259,6 @@ async fn cut_anywhere() {
 
 /// If a storm of refusals passes, only its time is noticed. If it stays, the request ends with the provider's own
 /// words.
-// Row: X22
 #[tokio::test]
 async fn storms_of_429() {
     let busy = r#"{"error":{"message":"busy"}}"#;

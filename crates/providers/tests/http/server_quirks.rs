@@ -182,7 +182,6 @@ async fn words_in_parts_are_words_and_thoughts_in_parts_are_thoughts() {
 }
 
 /// Gateways put several calls under one index, so calls are told apart by their names and arguments.
-// Row: S24
 #[tokio::test]
 async fn calls_that_a_gateway_glues_together_are_two() {
     let call =

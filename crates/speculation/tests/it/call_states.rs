@@ -60,7 +60,6 @@ fn letters(index: usize, name: &str, letters: &str) -> ModelEvent {
     ModelEvent::CallFragment { index, name: name.into(), letters: letters.into() }
 }
 
-// Row: S3, S8, X1
 #[test]
 fn a_call_is_told_from_its_first_letter_to_its_result() {
     let mut events = vec![letters(0, "write_file", "")];
@@ -86,7 +85,6 @@ fn an_answer_that_is_cut_cancels_what_it_began() {
     assert_eq!(told, ["0 shell Generating", "0 shell Canceled"]);
 }
 
-// Row: S10
 #[test]
 fn a_question_a_refusal_and_what_a_command_prints_are_told() {
     let ask = |command: &str| call("shell", &json!({ "command": command }));
@@ -115,7 +113,6 @@ fn a_question_a_refusal_and_what_a_command_prints_are_told() {
     assert_eq!(results[2], "error the user declined this call");
 }
 
-// Row: S48, X3
 #[test]
 fn a_question_holds_what_an_edit_would_change_and_one_that_cannot_be_made_is_not_asked_about() {
     let edit = |old: &str| {
@@ -148,7 +145,6 @@ fn an_edit_of_a_secret_is_asked_about_also_where_it_cannot_be_made() {
     assert_eq!(fixture.host.asked.lock().unwrap().len(), 1);
 }
 
-// Row: S13
 #[test]
 fn work_that_stops_says_where_and_nothing_is_told_unasked() {
     let touch = || call("shell", &json!({ "command": "touch a" }));

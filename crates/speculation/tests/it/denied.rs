@@ -39,7 +39,6 @@ fn what_a_rule_closes_is_not_read_and_withdraws_nothing() {
     }
 }
 
-// Row: X7
 #[test]
 fn what_holds_a_secret_by_its_name_is_asked_about_and_never_touched_ahead() {
     let reads =

@@ -168,7 +168,6 @@ fn a_call_that_is_repeated_is_counted_in_one_answer_as_over_several() {
     }
 }
 
-// Row: S116
 #[test]
 fn the_events_tell_the_calls_in_order() {
     let fixture = Fixture::new(

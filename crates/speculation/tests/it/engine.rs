@@ -207,7 +207,6 @@ fn a_file_that_a_command_read_counts_at_accept() {
     assert_eq!(conflicts[0].path, path("README.md"));
 }
 
-// Row: S50
 #[test]
 fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
     let fixture =
@@ -235,7 +234,6 @@ fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
     );
 }
 
-// Row: S119
 #[test]
 fn a_limit_or_an_empty_reply_is_never_completed() {
     let list = || calls([call("ls", &json!({ "path": "." }))]);

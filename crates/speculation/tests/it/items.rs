@@ -21,7 +21,6 @@ fn told(events: Events) -> Vec<Value> {
     results.map(|result| serde_json::to_value(result).unwrap()["items"].clone()).collect()
 }
 
-// Row: S5, S10
 #[test]
 fn results_are_told_with_their_places_and_the_model_reads_the_text_alone() {
     let answers = || [calls([grep(), read("README.md"), read("missing")]), says("Done.")];

@@ -43,7 +43,6 @@ fn turn(answers: Vec<Reply>) -> (Ending, Vec<bool>) {
     (ending, errors.collect())
 }
 
-// Row: S119
 #[test]
 fn the_fourth_call_is_told_and_the_fifth_ends_the_turn() {
     let (ending, errors) = turn((0..8).map(|_| look()).collect());

@@ -58,7 +58,6 @@ fn assert_as_before(fixture: &Fixture) {
     assert!(files.contains_key("README.md") && !files.contains_key("large"));
 }
 
-// Row: S51
 #[test]
 fn what_a_failing_call_staged_is_taken_back() {
     let fixture = fixture("fails");

@@ -129,7 +129,6 @@ fn results(messages: &[Message]) -> Vec<String> {
         .collect()
 }
 
-// Row: S116, X2
 #[test]
 fn results_come_in_the_order_of_the_calls() {
     let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
@@ -170,7 +169,6 @@ fn a_call_is_told_while_it_runs() {
     assert_eq!(told(), None);
 }
 
-// Row: S21
 #[test]
 fn a_write_waits_for_the_reads_before_it_and_those_behind_wait_for_it() {
     let mut gated = GatedFixture::new([shell("echo 1"), shell("echo 2"), write("new.txt"), shell("echo 3")]);

@@ -50,7 +50,6 @@ fn turn(fixture: &Fixture) -> String {
     format!("{}{what}", if asked { "asks, " } else { "" })
 }
 
-// Row: S15
 #[test]
 fn a_turn_goes_by_the_policy_in_every_mode() {
     let events = [
@@ -101,7 +100,6 @@ fn edits_are_asked_about_when_they_are_taken() {
 }
 
 /// A rule that changed between the work and its accept counts at the accept.
-// Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
     let fixture = fixture(ApprovalMode::AutoEdit, None, &write("NEW.md", "x"));
@@ -127,7 +125,6 @@ fn decided(events: Events) -> String {
     format!("{} {says}", last["state"].as_str().unwrap())
 }
 
-// Row: S15, S16, S17
 #[test]
 fn the_policy_that_decides_is_told_with_the_call() {
     use ApprovalMode::{AutoEdit, Default, Yolo};

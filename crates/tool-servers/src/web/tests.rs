@@ -244,7 +244,6 @@ async fn a_page_is_given_as_text() {
     assert!(page.render(10, 30_000).ends_with("[cut: this is the beginning of the page]"));
 }
 
-// Row: X13
 #[tokio::test]
 async fn a_redirect_leads_nowhere_but_to_the_web() {
     let (own_port, own) =
@@ -282,7 +281,6 @@ async fn a_redirect_leads_nowhere_but_to_the_web() {
 }
 
 /// A name is looked up once for each request, and the result of that lookup is what is connected to.
-// Row: X13
 #[tokio::test]
 async fn a_name_that_changes_its_address_gains_nothing() {
     let (port, web) = serve(WEB, 0, |path, _| {
@@ -427,7 +425,6 @@ fn search(url: String, request: SearchRequest) -> Search {
     Search::new(config).expect("a search")
 }
 
-// Row: S39
 #[tokio::test]
 async fn a_search_gives_five_results_by_their_pointers() {
     let result = |number: usize| json!({"title": format!("T{number}\u{1b}[2J"), "url": format!("https://a.test/{number}"), "said": [if number == 1 { "x".repeat(9_000) } else { "A <b>bold</b> word".to_owned() }]});

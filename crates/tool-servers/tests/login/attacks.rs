@@ -168,7 +168,6 @@ async fn answers_that_do_not_end_or_are_of_no_kind_end_the_login() {
     assert!(why.contains("longer than"), "{why}");
 }
 
-// Row: X17
 #[tokio::test]
 async fn another_process_of_this_machine_brings_nothing() {
     let (site, _, tools) = world(AuthorizationServer::default()).await;

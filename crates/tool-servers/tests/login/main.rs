@@ -63,7 +63,6 @@ fn mcp(site: &TestServer) -> String {
     format!("{}/mcp", site.origin)
 }
 
-// Row: X17
 #[tokio::test]
 async fn a_user_logs_in_asks_and_logs_out() {
     let (site, _, tools) = world(AuthorizationServer::default()).await;
@@ -157,7 +156,6 @@ async fn a_login_that_has_ended_is_said_and_nothing_begins_another() {
     assert_eq!(call(&servers(&config).await).await.unwrap(), "seen with [token]");
 }
 
-// Row: X17
 #[tokio::test]
 async fn what_a_server_wants_besides_is_asked_for_by_the_next_login() {
     let (site, authority) = AuthorizationServer::default().start().await;

@@ -7,7 +7,6 @@ fn file(path: &str, content: &str) -> ContextItem {
     ContextItem::of_file(&WorkspacePath::parse(path).unwrap(), None, content.to_owned())
 }
 
-// Row: S5
 #[test]
 fn the_model_reads_the_contents_and_how_a_command_ended() {
     let failed = |content: &str| ContextItem { status: Some("exit code 1".to_owned()), ..file("a", content) };
@@ -25,7 +24,6 @@ fn the_model_reads_the_contents_and_how_a_command_ended() {
     }
 }
 
-// Row: S5
 #[test]
 fn only_a_place_of_the_workspace_is_a_file() {
     let lines = Some((3, 4));
@@ -72,7 +70,6 @@ fn a_uri() -> impl Strategy<Value = ItemUri> {
 }
 
 proptest! {
-    // Row: S5
     #[test]
     fn an_item_is_read_as_it_was_written(
         (name, description, content) in (".{0,8}", ".{0,8}", ".{0,20}"),

@@ -68,7 +68,6 @@ impl CommandRunner for VerboseTool {
     }
 }
 
-// Row: S43
 #[test]
 fn the_limit_of_an_output_holds_for_what_is_the_hosts_own() {
     let mut session = session();
@@ -94,7 +93,6 @@ fn of_build(name: &str) -> String {
     format!("{name}{}", if cfg!(feature = "more") { "_of_all" } else { "" })
 }
 
-// Row: S29
 #[test]
 fn schemas_are_a_promise() {
     insta::assert_json_snapshot!(
@@ -103,7 +101,6 @@ fn schemas_are_a_promise() {
     );
 }
 
-// Row: S42
 #[test]
 fn every_name_finds_the_tool_that_was_judged() {
     let mut session = session();
@@ -127,7 +124,6 @@ fn every_name_finds_the_tool_that_was_judged() {
     assert!(!Toolbox::standard(None).offers("shell"));
 }
 
-// Row: S30
 #[test]
 fn a_hosts_tool_is_added_or_takes_a_place() {
     let mut session = session();
@@ -139,7 +135,6 @@ fn a_hosts_tool_is_added_or_takes_a_place() {
     assert_eq!(session.ok("Read", json!({})), "the host's read_file");
 }
 
-// Row: S50
 #[test]
 fn wrong_arguments_are_named() {
     let mut session = session();
@@ -267,7 +262,6 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// Whatever a model sends, the tool answers, the real tree is unchanged, and the limit holds.
-    // Row: S52
     #[test]
     fn no_arguments_break_a_tool(calls in prop::collection::vec(any_call(), 1..6)) {
         let base = Arc::new(tree(&[("src/a.rs", "fn a() {}\n"), ("b", "b\r\nc\r\n"), ("link -> src", "")]));

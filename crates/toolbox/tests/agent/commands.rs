@@ -85,7 +85,6 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     assert!(asked[2].command.prove_by(version(33)).is_err());
 }
 
-// Row: S38
 #[test]
 fn the_answer_says_how_the_command_ended() {
     let (mut session, runner) = session();
@@ -105,7 +104,6 @@ fn the_answer_says_how_the_command_ended() {
     insta::assert_snapshot!(session.transcript());
 }
 
-// Row: S5
 #[test]
 fn how_a_command_ended_is_its_status() {
     let (mut session, runner) = session();

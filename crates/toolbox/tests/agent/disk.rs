@@ -43,7 +43,6 @@ fn snapshot(root: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     Ok(rows)
 }
 
-// Row: S6
 #[test]
 fn an_agent_works_on_a_folder_without_touching_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -52,7 +52,6 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    // Row: X8
     #[test]
     fn what_git_leaves_out_is_left_out(
         top in prop::collection::vec(line(), 0..5),

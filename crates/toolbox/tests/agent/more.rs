@@ -18,7 +18,6 @@ fn edits(edits: &[(&str, &str)]) -> Value {
     edits.iter().map(|(old, new)| json!({"old_string": old, "new_string": new})).collect()
 }
 
-// Row: X10
 #[test]
 fn several_edits_are_made_in_order() {
     let mut session = session(&[("a.rs", "one\r\ntwo\r\nthree\r\n"), ("run.sh*", "echo a\n")]);
@@ -31,7 +30,6 @@ fn several_edits_are_made_in_order() {
     assert!(session.is_executable("run.sh"));
 }
 
-// Row: S51, X10
 #[test]
 fn one_that_does_not_apply_leaves_all_as_it_was() {
     let mut session = session(&[("a.rs", "one\ntwo\ntwo\n"), ("empty", ""), ("out -> /etc/passwd", "")]);
@@ -77,7 +75,6 @@ fn one_that_does_not_apply_leaves_all_as_it_was() {
     assert!(session.overlay.change_set().changes.is_empty());
 }
 
-// Row: S33
 #[test]
 fn a_new_file_takes_no_others_place() {
     let mut session = session(&[("a.rs", "one\n"), ("link -> a.rs", ""), ("folder/x", "")]);
@@ -118,7 +115,6 @@ fn the_gate_judges_them_as_edits() {
     }
 }
 
-// Row: S36
 #[test]
 fn a_listing_goes_down_on_request() {
     let mut session = session(&[
@@ -138,7 +134,6 @@ fn a_listing_goes_down_on_request() {
     assert!(said.ends_with("f199\n[100 more entries; name a folder below, or glob]"), "{said}");
 }
 
-// Row: S46
 #[test]
 fn matches_come_with_their_surroundings_on_request() {
     let mut session =
@@ -149,7 +144,6 @@ fn matches_come_with_their_surroundings_on_request() {
     assert!(said.contains("context must be at most 5"), "{said}");
 }
 
-// Row: X9
 #[test]
 fn lines_are_read_by_their_numbers() {
     let mut session = session(&[("a.rs", "1\n2\n3\n4\n5\n")]);

@@ -6,7 +6,6 @@ use crate::session::{Session, lines, path, tree};
 use headstart_overlay_fs::MemoryTree;
 use serde_json::json;
 
-// Row: S31
 #[test]
 fn a_file_is_read_as_it_is() {
     let mut session = Session::new(&[
@@ -45,7 +44,6 @@ fn a_long_file_comes_in_parts() {
     insta::assert_snapshot!(session.transcript());
 }
 
-// Row: S120
 #[test]
 fn the_notes_lead_through_the_whole_file() {
     let text = lines(1..=100, |number| "ä".repeat(number % 17));
@@ -64,7 +62,6 @@ fn the_notes_lead_through_the_whole_file() {
     assert_eq!(read, text);
 }
 
-// Row: S31
 #[test]
 fn what_cannot_be_shown_is_said() {
     let base = tree(&[("long", &format!("{}\nshort\n", "é".repeat(40))), ("large", &"x".repeat(2_000))]);
@@ -104,7 +101,6 @@ fn what_cannot_be_shown_is_said() {
     insta::assert_snapshot!(session.transcript());
 }
 
-// Row: S36
 #[test]
 fn a_folder_is_listed() {
     let mut session = Session::new(&[
@@ -146,7 +142,6 @@ fn names_that_are_no_text_are_listed_and_found() {
     assert_eq!(session.ok("glob", json!({"pattern": "*.txt"})), "caf\u{fffd}.txt");
 }
 
-// Row: S5
 #[test]
 fn what_is_read_has_its_place() {
     let mut session = Session::new(&[("src/a.rs", "one\ntwo\nthree\n")]);

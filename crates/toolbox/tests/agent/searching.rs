@@ -6,7 +6,6 @@ use crate::session::{Session, lines, path, tree};
 use futures::executor::block_on;
 use serde_json::json;
 
-// Row: S34
 #[test]
 fn grep_shows_path_line_and_text() {
     let mut session = Session::new(&[
@@ -46,7 +45,6 @@ fn grep_shows_path_line_and_text() {
     insta::assert_snapshot!(format!("{before}regular expression (…); put{after}"));
 }
 
-// Row: S35
 #[test]
 fn glob_finds_paths() {
     let mut session = Session::new(&[
@@ -113,7 +111,6 @@ fn found_files(files: &[(&str, &str)], start: &str) -> Vec<String> {
     found
 }
 
-// Row: S121
 #[test]
 fn gitignore_is_honoured() {
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
@@ -238,7 +235,6 @@ fn a_staged_change_of_gitignore_counts_at_once() {
     assert_eq!(session.ok("glob", json!({"pattern": "*"})), "a.log\nb.txt");
 }
 
-// Row: S45
 #[test]
 fn what_is_staged_is_seen_by_every_tool() {
     let base = Arc::new(tree(&[("src/old.rs", "needle old\n"), ("src/gone.rs", "needle gone\n")]));
@@ -263,7 +259,6 @@ fn what_is_staged_is_seen_by_every_tool() {
     assert_eq!(base.snapshot(), before, "nothing real changes");
 }
 
-// Row: S34
 #[test]
 fn a_search_says_where_it_stopped() {
     let text = lines(1..=9, |number| format!("needle {number}"));
@@ -329,7 +324,6 @@ fn denied_paths_do_not_exist_for_a_search() {
     assert!(session.overlay.change_set().is_empty());
 }
 
-// Row: S5
 #[test]
 fn what_is_found_has_its_place() {
     let mut session = Session::new(&[("a.rs", "one\ntwo\none\n"), ("b/c.rs", "one")]);

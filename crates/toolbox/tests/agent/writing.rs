@@ -7,7 +7,6 @@ use headstart_overlay_fs::{Overlay, Quota};
 use headstart_toolbox::ToolError;
 use serde_json::json;
 
-// Row: S32
 #[test]
 fn an_edit_says_what_it_did_or_what_to_do() {
     let base = tree(&[
@@ -53,7 +52,6 @@ fn an_edit_says_what_it_did_or_what_to_do() {
     assert_eq!(session.content("src/made.rs"), b"made\n");
 }
 
-// Row: S32
 #[test]
 fn an_edit_keeps_what_it_does_not_mean() {
     let base = tree(&[("run.sh*", "#!/bin/sh\necho one\n")]);

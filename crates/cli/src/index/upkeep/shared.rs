@@ -188,7 +188,6 @@ mod tests {
         WorkspacePath::parse(text).unwrap()
     }
 
-    // Row: S91, S93
     #[test]
     fn what_was_edited_last_counts_most_and_the_oldest_is_forgotten() {
         let mut edited = RecentEdits::default();

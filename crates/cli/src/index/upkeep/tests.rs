@@ -84,7 +84,6 @@ fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-// Row: S110
 #[test]
 fn nothing_is_made_before_it_begins() {
     let bench = TestIndex::new();
@@ -95,7 +94,6 @@ fn nothing_is_made_before_it_begins() {
     assert_eq!(bench.found(&upkeep, "first"), ["src/a.rs"]);
 }
 
-// Row: S92
 #[test]
 fn what_another_program_changes_is_heard_of() {
     let bench = TestIndex::new();
@@ -142,7 +140,6 @@ fn what_is_committed_is_known_to_the_next_query() {
     bench.until_found(&upkeep, "second", &[]);
 }
 
-// Row: X20
 #[test]
 fn of_two_processes_one_keeps_the_index_and_both_know_what_changes() {
     let bench = TestIndex::new();

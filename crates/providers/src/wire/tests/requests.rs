@@ -76,7 +76,6 @@ fn encode(provider: &Provider, request: &ModelRequest) -> String {
     String::from_utf8(provider.wire.encode(request)).unwrap()
 }
 
-// Row: S22
 #[test]
 fn requests_on_the_wire() {
     let [main, question, speculation] = requests(&conversation());
@@ -148,7 +147,6 @@ proptest! {
     }
 
     /// There are at most four marks, and none in formats without marks.
-    // Row: S23
     #[test]
     fn at_most_four_marks(history in legal_history(0..12)) {
         for provider in providers() {

@@ -62,7 +62,6 @@ fn a_whole_answer_of_each_format() {
     }
 }
 
-// Row: S49
 #[test]
 fn any_split_gives_the_same_events() {
     for (provider, stream) in recorded() {
@@ -487,7 +486,6 @@ proptest! {
 }
 
 /// If the characters of calls are requested, all of them come, and the complete calls as well.
-// Row: S49
 #[test]
 fn the_letters_of_a_call_are_told_on_demand() {
     let mut streamed = 0;
