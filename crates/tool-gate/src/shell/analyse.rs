@@ -13,7 +13,6 @@
 mod arithmetic;
 mod evaluate;
 mod harden;
-mod loops;
 mod paths;
 mod simple;
 mod state;
@@ -60,7 +59,6 @@ pub(crate) fn analyse(
         work: 0,
         programs: 0,
         known_paths: BTreeSet::new(),
-        judged_loops: BTreeSet::new(),
         depth: 0,
         state: State::new(directory),
         jumps: Vec::new(),
@@ -109,7 +107,6 @@ pub(crate) struct Judge<'a> {
     /// The content of [`accesses`](Self::accesses), to keep it free of repetitions.
     known_paths: BTreeSet<(WorkspacePath, Extent, ReadNames)>,
     /// Loops that were judged already: whether a loop ends does not change from walk to walk.
-    judged_loops: BTreeSet<Span>,
     /// How many lists enclose the one that is walked.
     depth: usize,
     pub(crate) state: State,

@@ -219,9 +219,6 @@ pub(crate) const FRAMES: &[&str] = &[
     "{}; xargs touch <a",
     "{}; find . -exec touch PWNED \\;",
     "{}; find . -\\delete",
-    "while true; do {}; done",
-    "until false; do {}; done",
-    "for ((;;)); do {}; done",
 ];
 
 /// A program, an option of it that does more than read, in several spellings, and the rest of the command.

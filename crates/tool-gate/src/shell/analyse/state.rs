@@ -2,7 +2,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_workspace_path::WorkspacePath;
 
-use crate::shell::script::{Arithmetic, ArithmeticToken, CommandKind, Operator, Piece, Script, Word};
 use crate::shell::value::Value;
 
 /// A folder that may be the current one.
@@ -131,97 +130,6 @@ impl State {
         }
         if self.folders != before.folders {
             self.folders = vec![Folder::Outside];
-        }
-    }
-}
-
-/// The names that a script assigns, and possibly some more.
-pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    each_command(script, &mut |kind| match kind {
-        CommandKind::Simple { assignments, words } => {
-            if words.is_empty() {
-                names.extend(assignments.iter().map(|assignment| assignment.name.clone()));
-            }
-            let assigning = ["read", "unset", "mapfile", "readarray", "export"];
-            if words.first().and_then(Word::bare).is_some_and(|name| assigning.contains(&name)) {
-                names.extend(words.iter().skip(1).filter_map(Word::bare).map(str::to_owned));
-            }
-        }
-        CommandKind::For { name, .. } => {
-            names.insert(name.clone());
-        }
-        CommandKind::Arithmetic(arithmetic) => {
-            for pair in arithmetic.tokens.windows(2) {
-                if let [ArithmeticToken::Name(name), ArithmeticToken::Assign]
-                | [ArithmeticToken::Assign, ArithmeticToken::Name(name)] = pair
-                {
-                    names.insert(name.clone());
-                }
-            }
-        }
-        _ => {}
-    });
-    names
-}
-
-/// The names whose values a script uses.
-pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    each_command(script, &mut |kind| match kind {
-        CommandKind::Simple { words, .. } | CommandKind::Test(words) => {
-            for piece in words.iter().flat_map(|word| &word.pieces) {
-                if let Piece::Arithmetic(arithmetic) = piece {
-                    names.extend(names_in(arithmetic));
-                }
-                if let Piece::Parameter(parameter) = piece {
-                    names.insert(parameter.name.clone());
-                    if let Operator::Default(word) = &parameter.operator {
-                        names.extend(word.bare().map(str::to_owned));
-                    }
-                }
-            }
-        }
-        CommandKind::Arithmetic(arithmetic) => {
-            names.extend(names_in(arithmetic));
-        }
-        _ => {}
-    });
-    names
-}
-
-fn names_in(arithmetic: &Arithmetic) -> impl Iterator<Item = String> {
-    arithmetic.tokens.iter().filter_map(|token| match token {
-        ArithmeticToken::Name(name) => Some(name.clone()),
-        ArithmeticToken::Value(Piece::Parameter(parameter)) => Some(parameter.name.clone()),
-        _ => None,
-    })
-}
-
-fn each_command(script: &Script, look: &mut impl FnMut(&CommandKind)) {
-    for item in &script.items {
-        let pipelines = std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline));
-        for command in pipelines.flat_map(|pipeline| &pipeline.stages) {
-            look(&command.kind);
-            match &command.kind {
-                CommandKind::Group(script) => each_command(script, look),
-                CommandKind::If { branches, otherwise } => {
-                    for (condition, body) in branches {
-                        each_command(condition, look);
-                        each_command(body, look);
-                    }
-                    if let Some(otherwise) = otherwise {
-                        each_command(otherwise, look);
-                    }
-                }
-                CommandKind::While { condition, body } => {
-                    each_command(condition, look);
-                    each_command(body, look);
-                }
-                CommandKind::For { body, .. } | CommandKind::Counted { body, .. } => each_command(body, look),
-                CommandKind::Case { arms, .. } => arms.iter().for_each(|(_, body)| each_command(body, look)),
-                _ => {}
-            }
         }
     }
 }

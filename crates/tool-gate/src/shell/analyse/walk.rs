@@ -224,6 +224,14 @@ impl Judge<'_> {
         }
     }
 
+    /// Stops at a loop that says itself that it never ends. Any other may be long, and the executor's time limit ends it.
+    fn loop_without_end(&mut self, is_constant: bool, span: Span) {
+        let text = self.text.get(span.0..span.1).unwrap_or_default();
+        if is_constant && !["break", "exit", "return"].iter().any(|leaves| text.contains(leaves)) {
+            self.refuse(EffectKind::NonTerminating, "a loop that nothing ends", span);
+        }
+    }
+
     fn command_kind(&mut self, command: &Command) {
         match &command.kind {
             CommandKind::Simple { assignments, words } => self.simple(assignments, words),
@@ -231,11 +239,8 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if self.judged_loops.insert(command.span)
-                    && let Some(why) = self.endless_while(condition, body, command.span)
-                {
-                    self.refuse(EffectKind::NonTerminating, why, command.span);
-                }
+                let until = self.text.get(command.span.0..).is_some_and(|text| text.starts_with("until"));
+                self.loop_without_end(is_constant(condition, until), command.span);
                 self.repeated(|judge| {
                     judge.script(condition);
                     judge.jump(false);
@@ -244,9 +249,7 @@ impl Judge<'_> {
             }
             CommandKind::Counted { start, condition, step, body } => {
                 self.arithmetic(start);
-                if let Some(why) = self.endless_counted([start, condition, step], body) {
-                    self.refuse(EffectKind::NonTerminating, why, command.span);
-                }
+                self.loop_without_end(condition.tokens.is_empty(), command.span);
                 self.repeated(|judge| {
                     judge.arithmetic(condition);
                     judge.jump(false);
@@ -402,6 +405,23 @@ impl Judge<'_> {
             self.state.join(end);
         }
     }
+}
+
+/// Whether a condition is a word that always holds, or for `until` never.
+fn is_constant(condition: &Script, until: bool) -> bool {
+    let [Item { first: Pipeline { stages, negated }, rest, .. }] = condition.items.as_slice() else {
+        return false;
+    };
+    let [Command { kind: CommandKind::Simple { assignments, words }, .. }] = stages.as_slice() else {
+        return false;
+    };
+    let [word] = words.as_slice() else { return false };
+    let holds = if *negated != until {
+        word.bare() == Some("false")
+    } else {
+        matches!(word.bare(), Some(":" | "true"))
+    };
+    holds && rest.is_empty() && assignments.is_empty()
 }
 
 /// What is printed if errors are among it: their lines contain words of the command and names of files.

@@ -1,8 +1,6 @@
 //! `awk`: its options, and its programs, which are read as tokens.
 
-mod loops;
-
-use crate::EffectKind::{self, Environment, Executes, NonTerminating, WritesWorkspace};
+use crate::EffectKind::{self, Environment, Executes, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
@@ -92,24 +90,12 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
             }
             Token::Name("getline") => {
                 if let Some(name) = getline_file(&tokens[place + 1..])? {
-                    // For a file that does not exist getline gives -1, which counts as true, so a loop would not end.
-                    let compared = tokens[place..].windows(3).any(|three| {
-                        matches!(three, [Token::Operator(b")"), Token::Operator(b">"), Token::Number(_)])
-                    });
-                    let loops =
-                        tokens.iter().any(|token| matches!(token, Token::Name("while" | "for" | "do")));
-                    if loops && !compared {
-                        return Err((NonTerminating, "a loop in the awk program may not end"));
-                    }
                     reads.push(name);
                 }
             }
             Token::Name("print" | "printf") => {
                 printing = true;
                 inside = 0;
-            }
-            Token::Name("while") if constant_condition(&tokens[place + 1..]) => {
-                return Err((NonTerminating, "a loop in the awk program does not end"));
             }
             Token::Name(name)
                 if next == Some(&Token::Operator(b"("))
@@ -130,15 +116,11 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
             }
             Token::Operator(b"@") => return Err((Executes, "the awk program loads or calls by name")),
             Token::Operator(b";" | b"}") => printing = false,
-            Token::Operator(b";;") => return Err((NonTerminating, "a loop in the awk program does not end")),
             Token::Newline if !continues(&tokens[..place]) => printing = false,
             _ => {}
         }
     }
-    match loops::endless(&tokens, &defined) {
-        Some(why) => Err((NonTerminating, why)),
-        None => Ok(reads),
-    }
+    Ok(reads)
 }
 
 /// The file that `getline` reads, from the tokens behind it; `None` if it reads on in the input.
@@ -179,11 +161,6 @@ fn to_terminal(target: &[Token<'_>]) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether the tokens are `( number )`.
-fn constant_condition(tokens: &[Token<'_>]) -> bool {
-    matches!(tokens, [Token::Operator(b"("), Token::Number(_) | Token::Text(_), Token::Operator(b")"), ..])
 }
 
 /// Whether a newline behind `tokens` does not end the statement.
