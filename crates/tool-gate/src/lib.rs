@@ -32,7 +32,7 @@
 //! - What no option of git rules out (`.git/info/attributes`, a `core.worktree` outside) the executor has to check
 //!   before it runs a command. A [`ConditionalCommand`] asks for it, and hands out its line only to an executor that
 //!   answered.
-//! - `docs/gate.md`, written from the table, lists what is understood.
+//! - [`known_programs`] lists what is understood of which program.
 //! - A command that is allowed may still print much or take long; limits are the executor's.
 //!
 //! # Features
@@ -123,6 +123,8 @@ pub use origin::PolicyOrigin;
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
 pub use protected::{PROTECTED_FILES, ProtectedFiles, protected};
 pub use secrets::{SECRET_FILES, SecretFiles};
+#[cfg(feature = "shell")]
+pub use shell::{KnownProgram, ProgramKind, known_programs};
 #[cfg(feature = "tool-policies")]
 pub use tool_policy::{
     SessionRule, ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,

@@ -18,8 +18,7 @@ pub struct ProtectedFiles {
     pub patterns: &'static [&'static str],
 }
 
-/// All kinds. A write of one asks in every mode but `yolo`, no "always" covers it, and work ahead stops at it. The page
-/// `docs/gate.md` is written from this table.
+/// All kinds. A write of one asks in every mode but `yolo`, no "always" covers it, and work ahead stops at it.
 ///
 /// Left out on purpose is what a build, a test or a linter of the project runs (`package.json`, `Makefile`, `build.rs`,
 /// `eslint.config.js`): that is the project's code, which edits are about, and a question about each of them would

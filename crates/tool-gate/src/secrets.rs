@@ -18,7 +18,7 @@ pub struct SecretFiles {
     pub patterns: &'static [&'static str],
 }
 
-/// All kinds. The page `docs/gate.md` is written from this table.
+/// All kinds.
 ///
 /// Two groups are left out on purpose, though they may hold secrets: files that mostly hold code or its settings
 /// (`config.json`, `settings.json`, `*.db`), because questions about each of them would teach a user to agree without

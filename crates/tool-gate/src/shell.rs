@@ -10,7 +10,6 @@ mod judged;
 pub(crate) mod names;
 mod options;
 mod printed;
-mod progress;
 mod read;
 mod script;
 #[cfg(feature = "tool-policies")]
@@ -30,6 +29,7 @@ pub(crate) use crate::Extent;
 use crate::{CommandRead, Effect, EffectKind, GateContext, Hardened, ReadNames};
 pub(crate) use script::Span;
 use table::foreign;
+pub use table::{KnownProgram, ProgramKind, known_programs};
 
 /// A path that a command reads.
 #[derive(Debug, Clone)]

@@ -232,7 +232,7 @@ Examples:
   headstart tool-servers logout docs";
 
 pub(super) const GATE: &str = "\
-Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \
+Without COMMAND the calls are read from standard input. Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \
 ignored. Each answer is
   {\"decision\":\"allow\"|\"redirect\"|\"boundary\",\"reason\":CODE,\"detail\":TEXT,
    \"effects\":[...],\"reads\":[...],\"writes\":[...]}
@@ -241,7 +241,8 @@ A line that is no such call is a boundary with the reason invalid_input, so answ
 of line N. Nothing is run or read; the workspace need not exist here.
 
 Examples:
-  echo '{\"cmd\":\"git log --oneline | head\"}' | headstart gate
+  headstart gate --brief 'git log --oneline | head'
+  headstart gate --explain 'git log'
   echo '{\"cmd\":\"cargo test\"}' | headstart gate --shadow
   headstart gate --mode auto-edit --workspace /srv/site < calls.jsonl";
 

@@ -387,6 +387,18 @@ pub(crate) struct Evaluate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Gate {
+    /// Judge this command alone, and not the lines of standard input
+    #[arg(value_name = "COMMAND", group = "what")]
+    pub(crate) command: Option<String>,
+    /// Say the verdict on COMMAND in a line of words, and not as JSON
+    #[arg(long, requires = "command")]
+    pub(crate) brief: bool,
+    /// List the programs that the gate knows, and the files that it closes or asks about
+    #[arg(long, group = "what")]
+    pub(crate) list: bool,
+    /// Say what the gate understands of a program (`sed`, `git log`)
+    #[arg(long, value_name = "PROGRAM", group = "what")]
+    pub(crate) explain: Option<String>,
     /// Judge calls of work that runs ahead, where commands run in a view of the workspace
     #[arg(long)]
     pub(crate) shadow: bool,

@@ -1,3 +1,5 @@
+mod known;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,17 +36,34 @@ struct InvalidCall {
     writes: [(); 0],
 }
 
-/// Judges the calls on standard input.
+/// Judges a command or the calls on standard input, or tells what the gate knows.
 pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError> {
+    if args.list {
+        output::print(&known::list())?;
+        return Ok(ExitStatus::Done);
+    }
+    if let Some(program) = &args.explain {
+        output::print(&known::explain(program))?;
+        return Ok(ExitStatus::Done);
+    }
     let workspace = textual_workspace(args.workspace.path.as_deref())?;
     let config = context.config(&args.mode.flags(), Path::new(&workspace))?;
     let gate_context = GateContext { views: args.shadow, ..config.gate_context(workspace)? };
     let gate = GateOf::new();
     let judge_call = if args.shadow { GateOf::judge_ahead } else { GateOf::judge };
-    let judge = |number: u64, line: Result<Value, String>| match line.and_then(call_of) {
-        Ok((name, args)) => {
-            GateReply::Judged(judge_call(&gate, CallRef { name: &name, args: &args }, &gate_context))
+    let judge_call =
+        |name: &str, args: &Map<String, Value>| judge_call(&gate, CallRef { name, args }, &gate_context);
+    if let Some(command) = &args.command {
+        let verdict = judge_call("shell", &shell_call(command));
+        if args.brief {
+            output::print(&format!("{}: {}\n", verdict.decision.as_str(), verdict.detail))?;
+        } else {
+            output::print_json(&verdict)?;
         }
+        return Ok(ExitStatus::Done);
+    }
+    let judge = |number: u64, line: Result<Value, String>| match line.and_then(call_of) {
+        Ok((name, args)) => GateReply::Judged(judge_call(&name, &args)),
         Err(detail) => GateReply::Invalid(InvalidCall {
             decision: "boundary",
             reason: "invalid_input",
@@ -65,10 +84,7 @@ fn call_of(line: Value) -> Result<(String, Map<String, Value>), String> {
         return Err("the line is not a JSON object".to_owned());
     };
     match (line.remove("cmd"), line.remove("tool"), line.remove("args")) {
-        (Some(Value::String(command)), None, None) => {
-            let args = Map::from_iter([("command".to_owned(), Value::String(command))]);
-            Ok(("shell".to_owned(), args))
-        }
+        (Some(Value::String(command)), None, None) => Ok(("shell".to_owned(), shell_call(&command))),
         (None, Some(Value::String(tool)), Some(Value::Object(args))) => Ok((tool, args)),
         (Some(_), None, None) => Err("\"cmd\" is not a string".to_owned()),
         (Some(_), _, _) => Err("\"cmd\" stands alone; it cannot go with \"tool\" or \"args\"".to_owned()),
@@ -77,6 +93,11 @@ fn call_of(line: Value) -> Result<(String, Map<String, Value>), String> {
         (None, Some(Value::String(_)), Some(_)) => Err("\"args\" is not an object".to_owned()),
         (None, Some(_), _) => Err("\"tool\" is not a string".to_owned()),
     }
+}
+
+/// The arguments of a call that runs a command.
+fn shell_call(command: &str) -> Map<String, Value> {
+    Map::from_iter([("command".to_owned(), Value::String(command.to_owned()))])
 }
 
 /// The absolute path of the workspace as it is spelt, because the gate compares text, and the calls may come from

@@ -147,3 +147,32 @@ fn with_shadow_calls_are_judged_as_those_ahead_where_there_are_views() {
     let planned = decisions(&session, &["gate", "--shadow", "--mode", "plan"], calls);
     assert_eq!(planned[0], "boundary executes");
 }
+
+#[test]
+fn one_command_is_judged_and_a_program_is_explained() {
+    let session = Session::new();
+    let said = |arguments: &[&str]| {
+        let outcome = session.run(arguments);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.stdout
+    };
+    assert_eq!(said(&["gate", "--brief", "ls -la | head"]), "allow: the command only reads\n");
+    assert_eq!(said(&["gate", "--brief", "rm -rf build"]), "boundary: rm writes, moves or removes files\n");
+    assert!(said(&["gate", "--shadow", "cargo test"]).starts_with("{\"decision\":\"shadow\""));
+    let head = said(&["gate", "--explain", "head"]);
+    assert!(head.starts_with("head") && head.contains("--lines=VALUE"), "{head}");
+    let git = said(&["gate", "--explain", "git"]);
+    assert!(git.contains("log, ") && git.contains("`headstart gate --explain 'git "), "{git}");
+    assert!(said(&["gate", "--explain", "no-such-program"]).contains("not known"));
+    let list = said(&["gate", "--list"]);
+    for line in [
+        "git log: reads",
+        "cargo: boundary: runs other programs",
+        ".env*: closed file (",
+        ".vscode/: asked about (",
+    ] {
+        assert!(list.lines().any(|listed| listed.starts_with(line)), "{line} in {list}");
+    }
+    let outcome = session.run(&["gate", "--brief"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+}

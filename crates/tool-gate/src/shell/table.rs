@@ -11,10 +11,9 @@ mod find;
 pub(super) mod foreign;
 mod git;
 mod jq;
+mod known;
 pub(crate) mod lines;
 mod openssl;
-#[cfg(test)]
-mod page;
 mod refused;
 mod search;
 mod sed;
@@ -28,6 +27,8 @@ mod xmllint;
 mod yq;
 
 use std::sync::LazyLock;
+
+pub use known::{KnownProgram, ProgramKind, known_programs};
 
 use super::analyse::Judge;
 use super::names::listed;

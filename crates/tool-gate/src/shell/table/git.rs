@@ -182,7 +182,6 @@ const READS_INPUT: [&str; 11] = [
 ];
 
 /// The subcommands, each with the options inserted into it, for the page that documents them.
-#[cfg(test)]
 pub(super) fn documented() -> impl Iterator<Item = (&'static Spec, &'static str)> {
     let apply = std::iter::once((&APPLY, ""));
     COMMANDS.iter().map(|command| (&command.spec, command.insert)).chain(apply)
