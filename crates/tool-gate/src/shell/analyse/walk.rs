@@ -416,10 +416,10 @@ fn is_constant(condition: &Script, until: bool) -> bool {
         return false;
     };
     let [word] = words.as_slice() else { return false };
-    let holds = if *negated != until {
-        word.bare() == Some("false")
-    } else {
-        matches!(word.bare(), Some(":" | "true"))
+    let holds = match word.bare() {
+        Some("false") => *negated != until,
+        Some(":" | "true") => *negated == until,
+        _ => false,
     };
     holds && rest.is_empty() && assignments.is_empty()
 }
