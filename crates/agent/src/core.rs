@@ -24,6 +24,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Mode;
 use headstart_budget::{Metering, PendingWrites};
 use headstart_followup_state::{Config, Event as Followup, FollowupController};
+use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{Ending, Engine, Event, Finished, Origin, Transcript, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
@@ -35,7 +36,7 @@ use self::session_file::SessionFileState;
 use self::suggestions::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
 pub(crate) use self::title::{TITLE_PROMPT, TITLE_TOKENS};
-pub use self::turn::Turn;
+pub use self::turn::{Turn, UndoneBefore};
 pub use self::window_use::WindowUse;
 use crate::conversation::Conversation;
 use crate::item::Item;
@@ -111,6 +112,8 @@ pub(crate) struct Core {
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last check.
     undone: UndoReport,
+    /// The turns that were taken back, until the model's note of that is kept.
+    told_undone: Vec<ContentHash>,
     /// The last turns, oldest first.
     turns: VecDeque<Turn>,
     /// The code of the reason why there is no suggestion.
@@ -165,6 +168,7 @@ impl Core {
             session_file: SessionFileState::default(),
             applied: VecDeque::new(),
             undone: UndoReport::default(),
+            told_undone: Vec::new(),
             turns: VecDeque::new(),
             unsuggested: None,
             is_offered_by_host: false,

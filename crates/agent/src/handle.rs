@@ -15,7 +15,7 @@ use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::conversation::Conversation;
-use crate::core::{Core, Effect, Now, Turn, WindowUse};
+use crate::core::{Core, Effect, Now, Turn, UndoneBefore, WindowUse};
 use crate::driver::{Driver, connect_host};
 use crate::lock::lock;
 use crate::options::{AgentOptions, ModelSettings, Ports};
@@ -360,6 +360,12 @@ impl AgentHandle {
     /// it does not know of the turn any more.
     pub fn note_turn_undone(&self, turn: &Turn, paths: &[WorkspacePath], git: &[String]) -> bool {
         self.with(|core| core.note_turn_undone(turn, paths, git))
+    }
+
+    /// Reports that changes of a turn of this conversation were taken back before it was continued. The user is told at once,
+    /// the model with the next prompt, and what is told as a whole is told once.
+    pub fn note_undone_before(&self, turn: &Turn, undone: &UndoneBefore) {
+        self.with(|core| core.note_undone_before(turn, undone));
     }
 
     /// How much of what its model sees at once the conversation takes. This is counted over the whole conversation, so

@@ -112,7 +112,7 @@ mod view;
 mod work;
 
 pub use conversation::Conversation;
-pub use core::{Turn, WindowUse};
+pub use core::{Turn, UndoneBefore, WindowUse};
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;

@@ -30,6 +30,7 @@
 mod cut_off;
 
 use headstart_forked_query::{Message, Part, Role, repair_pairing};
+use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{CallStage, Origin};
 use headstart_toolbox::Wording;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,8 @@ pub struct Session {
     pub(crate) items: Vec<Item>,
     /// What the model has to know before the user's next words; empty if there is nothing.
     pub(crate) note: String,
+    /// The turns of which was told that they were taken back.
+    pub(crate) undone: Vec<ContentHash>,
 }
 
 /// Why a session cannot be read.
@@ -144,6 +147,10 @@ enum SessionLine {
     Note {
         text: String,
     },
+    /// The changes of a turn were taken back, and that is told.
+    Undone {
+        turn: ContentHash,
+    },
     /// From here on the model has this history in place of everything before.
     Compacted {
         history: Vec<Message>,
@@ -207,6 +214,7 @@ impl Session {
             open: None,
             items: Vec::new(),
             note: String::new(),
+            undone: Vec::new(),
         }
     }
 
@@ -277,6 +285,7 @@ impl Session {
                 self.note.clear();
             }
             SessionLine::Note { text } => self.note = text,
+            SessionLine::Undone { turn } => self.undone.push(turn),
             SessionLine::Compacted { history } => {
                 if let Some(turn) = &mut self.open {
                     turn.history = history.len();
@@ -402,6 +411,11 @@ pub(crate) fn cleared() -> String {
 /// The line of what the model has to know before the user's next words.
 pub(crate) fn note(text: &str) -> String {
     line(&SessionLine::Note { text: text.to_owned() })
+}
+
+/// The line of a turn that was taken back, of which was told.
+pub(crate) fn undone(turn: ContentHash) -> String {
+    line(&SessionLine::Undone { turn })
 }
 
 /// The line after which the model has this history in place of everything before.

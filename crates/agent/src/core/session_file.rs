@@ -1,6 +1,7 @@
 //! What is kept of the conversation, so that a later one can continue it.
 
 use headstart_forked_query::{Message, Role};
+use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{CallStage, CallState, Event, Transcript};
 use headstart_tool_gate::{Behaviour, Declaration};
 
@@ -210,6 +211,13 @@ impl Core {
         match &mut self.session_file.header {
             HeaderState::Written { .. } => self.effects.push_back(Effect::KeepSession(session::cleared())),
             HeaderState::Pending { title } => *title = None,
+        }
+    }
+
+    /// Keeps that was told of these turns that they were taken back.
+    pub(super) fn keep_undone(&mut self, turns: &[ContentHash]) {
+        if matches!(self.session_file.header, HeaderState::Written { .. }) {
+            self.keep_lines(turns.iter().copied().map(session::undone).collect());
         }
     }
 

@@ -226,6 +226,12 @@ impl Core {
     }
 
     pub(super) fn undo_found(&mut self, undo_report: UndoReport) {
+        self.take_undone(undo_report);
+        let told = std::mem::take(&mut self.told_undone);
+        self.keep_undone(&told);
+    }
+
+    fn take_undone(&mut self, undo_report: UndoReport) {
         if self.is_over || self.is_busy() || undo_report == self.undone {
             return;
         }

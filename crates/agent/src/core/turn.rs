@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
 use super::Core;
+use crate::item::Item;
 use crate::session::Session;
 
 /// How many turns are remembered.
@@ -48,18 +49,34 @@ pub(super) fn restored(conversation: &str, session: &Session) -> VecDeque<Turn> 
         .collect()
 }
 
+/// What was taken back of a turn, as it is found later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoneBefore {
+    /// The prompt of the turn, in short.
+    pub prompt: String,
+    /// The paths at which nothing of the turn is in force any more.
+    pub restored: Vec<WorkspacePath>,
+    /// Those at which something of it is.
+    pub stayed: Vec<WorkspacePath>,
+}
+
+/// The first paths, and how many there are besides.
+fn list_paths(paths: &[WorkspacePath]) -> String {
+    let named: Vec<_> = paths.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    let more = match paths.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if named.is_empty() { "nothing".to_owned() } else { format!("{}{more}", named.join(", ")) }
+}
+
 /// What the model has to know of an undo; empty if there is nothing.
 fn undone_note(paths: &[WorkspacePath], git: &[String]) -> String {
     let mut parts = Vec::new();
     if !paths.is_empty() {
-        let named: Vec<_> = paths.iter().take(MOST_NAMED).map(ToString::to_string).collect();
-        let more = match paths.len().saturating_sub(MOST_NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         parts.push(format!(
-            "the user has undone changes that you made. These files are as they were before them, or not there: {}{more}",
-            named.join(", ")
+            "the user has undone changes that you made. These files are as they were before them, or not there: {}",
+            list_paths(paths)
         ));
     }
     if !git.is_empty() {
@@ -102,6 +119,7 @@ impl Core {
         if let Some(work) = &turn.work {
             self.options.metering.record_undo(self.now.unix_ms, work);
         }
+        self.told_undone.push(turn.id);
         if !turn.is_forgotten {
             // Files that were written since the conversation went on are watched.
             let paths = if turn.is_restored { paths } else { &[] };
@@ -112,5 +130,31 @@ impl Core {
         }
         self.files_changed();
         !turn.is_forgotten
+    }
+
+    /// Tells the user and the model what was taken back of a turn while this conversation was not open, or by a process
+    /// that ended before it could say so.
+    pub(crate) fn note_undone_before(&mut self, turn: &Turn, undone: &UndoneBefore) {
+        let is_told = |session: &Session| session.undone.contains(&turn.id);
+        let is_whole = undone.stayed.is_empty();
+        if turn.is_forgotten || is_whole && self.options.restore.as_ref().is_some_and(is_told) {
+            return;
+        }
+        let restored = list_paths(&undone.restored);
+        let text = if is_whole {
+            format!("changes of \"{}\" were taken back: {restored}", undone.prompt)
+        } else {
+            let stayed = list_paths(&undone.stayed);
+            format!(
+                "the undo of \"{}\" was cut off: {restored} went back, and {stayed} did not; /undo takes back the rest",
+                undone.prompt
+            )
+        };
+        let note = undone_note(&undone.restored, &[]);
+        self.add_note(if note.is_empty() { &text } else { &note });
+        self.log.push(Item::Trouble { text });
+        if is_whole {
+            self.keep_undone(&[turn.id]);
+        }
     }
 }

@@ -115,6 +115,7 @@ impl Conversation {
         let uses_local_model = runtime.uses_local_model();
         let SessionStorage { id, restore, store: session, .. } = storage;
         let is_kept = session.is_some();
+        let is_continued = restore.is_some();
         let options = AgentOptions {
             system: parts.system.clone(),
             model: parts.model_name.clone(),
@@ -139,6 +140,9 @@ impl Conversation {
             session,
         };
         let (agent, driver, updates) = agent(options, works_with);
+        if is_continued {
+            undo::tell_undone_before(&agent, &parts);
+        }
         let driver = tokio::spawn(driver.run());
         Self { agent, driver, updates, parts, settings, written, uses_local_model, id, is_kept, trouble }
     }

@@ -1,5 +1,5 @@
-use headstart_agent::{AgentHandle, Turn};
-use headstart_overlay_fs::{ContentHash, KeptTurn, SeveralUndone, UndoOutcome};
+use headstart_agent::{AgentHandle, Turn, UndoneBefore};
+use headstart_overlay_fs::{ContentHash, KeptTurn, SeveralUndone, UndoOutcome, WorkspacePath};
 
 use super::words::{conflicts, counted};
 use crate::output::{one_line, shortened};
@@ -94,6 +94,26 @@ pub(crate) fn take_back_last_turn(
         if others.is_empty() { "" } else { " besides" }
     );
     UndoResult::Whole { files, summary }
+}
+
+/// Tells what of the turns of a continued conversation was taken back since it was open, or by a process that was killed
+/// in mid-undo.
+pub(super) fn tell_undone_before(agent: &AgentHandle, parts: &ConversationParts) {
+    let kept = match parts.tree.kept_turns() {
+        Ok(kept) => kept,
+        Err(error) => return tracing::debug!(%error, "it is not known what was taken back"),
+    };
+    for turn in agent.turns() {
+        let of_turn = |kept: &&KeptTurn| kept.turn == Some(turn.id) && kept.is_undone;
+        let Some(kept) = kept.iter().find(of_turn) else { continue };
+        let is_left = |path: &&WorkspacePath| !kept.written.contains_key(*path);
+        let undone = UndoneBefore {
+            prompt: shortened(&one_line(&turn.prompt), 60),
+            restored: kept.restored.iter().filter(is_left).cloned().collect(),
+            stayed: kept.written.keys().cloned().collect(),
+        };
+        agent.note_undone_before(&turn, &undone);
+    }
 }
 
 /// The last turn of a conversation that changed something and was not taken back.

@@ -2,9 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use headstart_overlay_fs::{OsOptions, OsTree, UndoLimit, UndoOutcome};
 use serde_json::json;
 
 use crate::fixture::{Chat, Project, project, project_with_suggestion};
+use crate::sessions::{list_sessions, pipe};
 use crate::support::server::{Server, says};
 
 #[test]
@@ -149,6 +151,46 @@ fn a_chat_that_goes_on_takes_back_the_last_turn_that_wrote_as_a_whole() {
     other.wait_for("`headstart undo` takes back the last turn of another chat");
     assert_eq!(other.read("a.txt").as_deref(), Some("a\n"));
     other.leave();
+}
+
+/// Whatever the process was doing when it was killed in an undo: each change is in force or not, and what is not is told.
+#[test]
+fn an_undo_that_was_cut_off_is_told_when_the_chat_goes_on_and_goes_on_too() {
+    let (project, _) = project_with_a_past();
+    let state = project.session.home().join(".local/state/headstart");
+    let undo = UndoLimit { accepts: 20, bytes: 1 << 30 };
+    let options = OsOptions { state: Some(state), undo, ..OsOptions::default() };
+    let tree = OsTree::open_with(project.session.workspace(), options).expect("the workspace is there");
+    assert!(matches!(tree.undo_last(), Ok(UndoOutcome::Undone { .. })));
+    drop(tree);
+    let told = "the undo of \"write both\" was cut off: b.txt went back, and a.txt did not; /undo takes back the rest";
+    // As long as it is so.
+    for _ in 0..2 {
+        let goes_on = pipe(&project, "", &["--continue"]);
+        assert!(goes_on.stderr.contains(told), "{goes_on}");
+    }
+    let undone = pipe(&project, "/undo\n/undo\n", &["--continue"]);
+    assert!(undone.to_string().contains("what \"write both\" wrote is taken back"), "{undone}");
+    assert_eq!((project.read("a.txt"), project.read("b.txt")), (None, None));
+    let goes_on = pipe(&project, "go on\n", &["--continue"]);
+    assert!(!goes_on.stderr.contains("cut off"), "{goes_on}");
+    let id = list_sessions(&project)[0]["id"].as_str().expect("it has an id").to_owned();
+    let shown = project.session.run(&["sessions", "show", &id, "--json"]);
+    assert!(shown.stdout.contains("the user has undone changes that you made"), "{shown}");
+}
+
+#[test]
+fn what_was_taken_back_while_the_chat_was_closed_is_told_once() {
+    let (project, _) = project_with_a_past();
+    assert_eq!(project.session.run(&["undo"]).code, Some(0));
+    let told = "changes of \"write both\" were taken back: a.txt, b.txt";
+    let goes_on = pipe(&project, "go on\n", &["--continue"]);
+    assert!(goes_on.stderr.contains(told), "{goes_on}");
+    let id = list_sessions(&project)[0]["id"].as_str().expect("it has an id").to_owned();
+    let shown = project.session.run(&["sessions", "show", &id, "--json"]);
+    assert!(shown.stdout.contains("the user has undone changes that you made"), "{shown}");
+    let goes_on = pipe(&project, "", &["--continue"]);
+    assert!(!goes_on.stderr.contains(told), "{goes_on}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::undo::is_whole;
@@ -6,6 +6,7 @@ use crate::os::OsTree;
 use crate::os::commit::commit_failure::at_root;
 use crate::os::commit::lock::CommitLock;
 use crate::os::disk::seen::FileState;
+use crate::os::staging::journal::Step;
 use crate::os::staging::{Phase, Staging};
 use crate::{ContentHash, EntryKind, TreeError, WorkspacePath};
 
@@ -19,8 +20,10 @@ pub struct KeptTurn {
     pub commits: Vec<ContentHash>,
     /// Whether its first commit is among them. If it is kept no more, the turn cannot be taken back as a whole.
     pub is_whole: bool,
-    /// Whether commits of it were taken back.
+    /// Whether commits of it were taken back. If others are in force, the undo was cut off.
     pub is_undone: bool,
+    /// The paths at which commits of it were taken back.
+    pub restored: BTreeSet<WorkspacePath>,
     /// When the first of these commits was made, in seconds since the Unix epoch.
     pub since: u64,
     /// The paths that they changed, with the hashes of the contents that they wrote there: none where they only removed
@@ -57,14 +60,13 @@ fn add(turns: &mut Vec<KeptTurn>, staging: &Staging, phase: Phase) -> io::Result
     let in_turn = journal.as_ref().and_then(|journal| journal.turn);
     let known = turns.iter().position(|known| in_turn.is_some_and(|of| known.turn == Some(of.turn)));
     if phase == Phase::Undone {
-        match known {
-            Some(known) => turns[known].is_undone = true,
-            None => turns.push(KeptTurn {
-                turn: in_turn.map(|of| of.turn),
-                is_undone: true,
-                ..KeptTurn::default()
-            }),
-        }
+        let known = known.unwrap_or_else(|| {
+            turns.push(KeptTurn { turn: in_turn.map(|of| of.turn), ..KeptTurn::default() });
+            turns.len() - 1
+        });
+        turns[known].is_undone = true;
+        let steps = journal.into_iter().flat_map(|journal| journal.steps);
+        turns[known].restored.extend(steps.filter(|step| !is_about_folder(step)).map(|step| step.path));
         return Ok(());
     }
     let mut kept = known.map_or_else(KeptTurn::default, |known| turns.remove(known));
@@ -75,17 +77,17 @@ fn add(turns: &mut Vec<KeptTurn>, staging: &Staging, phase: Phase) -> io::Result
         kept.since = u64::try_from(made).unwrap_or(0);
     }
     kept.commits.push(changes);
-    for step in journal.iter().flat_map(|journal| &journal.steps) {
-        let is_folder = |state: &Option<_>| {
-            state.as_ref().is_some_and(|state: &FileState| state.kind == EntryKind::Directory)
-        };
-        if is_folder(&step.new) || is_folder(&step.old) {
-            continue;
-        }
+    for step in journal.iter().flat_map(|journal| &journal.steps).filter(|step| !is_about_folder(step)) {
         let new = step.new.as_ref().and_then(|new| new.hash);
         kept.written.entry(step.path.clone()).or_default().extend(new);
     }
     kept.beside.extend(journal.and_then(|journal| journal.beside));
     turns.push(kept);
     Ok(())
+}
+
+fn is_about_folder(step: &Step) -> bool {
+    let is_folder =
+        |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.kind == EntryKind::Directory);
+    is_folder(&step.new) || is_folder(&step.old)
 }
