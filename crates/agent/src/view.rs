@@ -157,6 +157,9 @@ pub enum Subject {
 pub enum UserAnswer {
     /// Yes.
     Yes,
+    /// Yes to the changes of work, and to what can be kept of what an accept leaves out
+    /// ([`ApprovalRequest::can_keep`]).
+    Keep,
     /// Yes to a call, and to calls like it in turns until the conversation ends; [`Question::always`] says whether this
     /// is possible and to which calls.
     Always,

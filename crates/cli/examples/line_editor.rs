@@ -175,7 +175,7 @@ impl Demo {
         self.screen.print_above(&format!("> {text}"), Style::Strong)?;
         match text {
             "ask" => self.consent = Some(Consent::about_call("run this?", None, false, Instant::now())),
-            "write" => self.consent = Some(Consent::about_changes("write this?", Instant::now())),
+            "write" => self.consent = Some(Consent::about_changes("write this?", false, Instant::now())),
             "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, Instant::now())),
             "stale" => self.consent = Some(Consent::about_stale("a.txt:", Instant::now())),
             "commits" => self.consent = Some(Consent::about_commits("keep its commit?", Instant::now())),

@@ -421,10 +421,16 @@ impl Views {
         if view.has_ended() {
             return traces.refuse(&ran.output, &ChangeSet::default(), workspace).map(|()| ran);
         }
-        let back = view.read_back(&*request.base, &self.rules).map_err(of_view)?;
+        let back = match view.read_back(&*request.base, &self.rules) {
+            Err(ShadowError::HardLinks { path }) => {
+                ran.hard_links = Some(path);
+                return traces.refuse(&ran.output, &ChangeSet::default(), workspace).map(|()| ran);
+            }
+            back => back.map_err(of_view)?,
+        };
         ran.changes = back.changes;
         ran.warm = back.ignored;
-        (ran.left_out, ran.torn) = (back.left_out, back.torn);
+        (ran.left_out, ran.keepable, ran.torn) = (back.left_out, back.keepable, back.torn);
         ran.changed_meanwhile = back.changed_meanwhile;
         ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
         ran.notes.extend(brought_note(&back.brought));

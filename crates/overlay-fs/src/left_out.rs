@@ -6,7 +6,7 @@ const MAX_NAMED: usize = 3;
 
 /// Something that work wrote or removed and that is not part of its change set, because git ignores it, a build made it,
 /// or it is in a folder that ends with a view. A commit leaves it as it is on disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
     /// The topmost path, or an absolute one that is not in the workspace.
@@ -23,12 +23,83 @@ pub struct LeftOut {
     /// nobody misses.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,
+    /// The files, links and folders that were removed, as far as they were counted.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub removed: u64,
+    /// Why an accept cannot bring what was written, even if its user wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<KeepObstacle>,
+}
+
+/// Why something that is left out stays so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum KeepObstacle {
+    /// It is more than an accept brings: the bytes as far as they were counted.
+    TooMuch {
+        /// The bytes.
+        bytes: u64,
+    },
+    /// Tools make it again (`target`, `node_modules`).
+    Cache,
+    /// Something in it cannot be a change: a link that leads out, a file that nobody may read, or one in place of a folder.
+    Unfit,
+    /// It changed on disk while the command ran.
+    Changed,
+    /// The rules close something in it.
+    Closed,
+    /// It was in a view that has ended.
+    Gone,
+    /// It is outside the workspace.
+    Outside,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
+impl KeepObstacle {
+    fn words(self) -> String {
+        match self {
+            Self::TooMuch { bytes } if 1 << 20 <= bytes => format!("too much, {} MiB", bytes >> 20),
+            Self::TooMuch { .. } => "too many files".to_owned(),
+            Self::Cache => "its tool makes it again".to_owned(),
+            Self::Unfit => "an accept cannot write it".to_owned(),
+            Self::Changed => "it changed meanwhile".to_owned(),
+            Self::Closed => "the rules close it".to_owned(),
+            Self::Gone => "its view has ended".to_owned(),
+            Self::Outside => "it is outside the workspace".to_owned(),
+        }
+    }
 }
 
 impl LeftOut {
     /// A file outside the workspace.
     pub fn outside(path: String) -> Self {
-        Self { path, folder: false, written: 1, more: false, cache: false }
+        Self { path, written: 1, obstacle: Some(KeepObstacle::Outside), ..Self::default() }
+    }
+
+    /// What is still left out once an accept has brought what was written here; `None` if that is nothing.
+    pub fn after_keeping(&self) -> Option<Self> {
+        match (self.obstacle, self.removed) {
+            (Some(_), _) => Some(self.clone()),
+            (None, 0) if 0 < self.written => None,
+            (None, _) => Some(Self { written: 0, more: false, ..self.clone() }),
+        }
+    }
+
+    /// As [`words`](Self::words), with the reason why an accept cannot bring it.
+    fn words_with_obstacle(&self) -> String {
+        let words = self.words();
+        self.obstacle.map_or(words.clone(), |obstacle| format!("{words}: {}", obstacle.words()))
+    }
+
+    /// What stays left out if the user keeps these rows, and why, in a few words.
+    pub fn list_unkept(rows: &[Self]) -> Option<String> {
+        let named = rows.iter().filter(|row| !row.cache).filter_map(Self::after_keeping);
+        let named: Vec<_> = named.map(|row| row.words_with_obstacle()).collect();
+        (!named.is_empty()).then(|| list_names(&named))
     }
 
     /// What is left out, in a few words: `dist/ (31 files)`, `the removal of .env.local`.

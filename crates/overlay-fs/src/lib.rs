@@ -151,7 +151,7 @@ pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::IgnoreRules;
-pub use left_out::{LeftOut, Torn};
+pub use left_out::{KeepObstacle, LeftOut, Torn};
 pub use memory::MemoryTree;
 pub use metadata::{EntryKind, Fingerprint, Metadata, carried_bits};
 #[cfg(feature = "os")]

@@ -77,6 +77,13 @@ pub enum ShadowError {
         /// What the system answered, if it was the system.
         source: Option<SystemError>,
     },
+    /// A command changed or removed one name of a file with several (hard links), or gave a file another name: an accept
+    /// would part them. Nothing of what it left is staged.
+    #[error("{path} cannot be staged: it has several names (hard links), and a change would part them")]
+    HardLinks {
+        /// The first such name.
+        path: WorkspacePath,
+    },
     /// The tree below the view could not be read, or the quota is exceeded.
     #[error(transparent)]
     Tree(#[from] TreeError),

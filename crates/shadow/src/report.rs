@@ -1,4 +1,4 @@
-use headstart_overlay_fs::{ChangeSet, LeftOut, Torn};
+use headstart_overlay_fs::{Change, ChangeSet, LeftOut, Torn};
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
@@ -206,6 +206,9 @@ pub struct ReadBack {
     pub ignored: Vec<WorkspacePath>,
     /// How much was written and removed at these paths, as far as the files there are not as they are on disk.
     pub left_out: Vec<LeftOut>,
+    /// What brings those of these rows that have no obstacle: of each all that was written, or nothing. At most 64
+    /// files and 16 MiB.
+    pub keepable: Vec<Change>,
     /// Those of the changes that git ignores and that are among them nevertheless, because something was removed or
     /// emptied whose only copy they may be.
     pub brought: Vec<WorkspacePath>,

@@ -283,14 +283,12 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
     Some((call, verdict))
 }
 
-/// Whether, by the mode in force now, the user must be asked: about a change of the repository, or about a path that is
-/// written.
+/// Whether, by the mode in force now, the user must be asked: about a change of the repository, about a path that is
+/// written, or about one that is written if they want it.
 fn needs_approval(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
     let git = finished.git.is_some() && context.asks_on_accept();
-    git || finished
-        .changes
-        .changes
-        .iter()
+    let mut changes = finished.changes.changes.iter().chain(&finished.keepable);
+    git || changes
         .any(|change| gate.judge_path(Access::Write, &change.path, context).reason == Reason::StagedAsksFirst)
 }
 

@@ -9,6 +9,8 @@ use crate::Finished;
 pub struct ApprovalRequest {
     work: Box<ApprovedWork>,
     not_kept: Vec<LeftOut>,
+    /// The work with what can be kept of that, if anything can.
+    kept: Option<Box<ApprovedWork>>,
     failures: Vec<String>,
     answer: Option<String>,
     pending_call: Option<ToolCall>,
@@ -29,6 +31,7 @@ struct ApprovedWork {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AcceptAnswers {
     approved: Option<Box<ApprovedWork>>,
+    keeps: bool,
     choices: Vec<Choice>,
 }
 
@@ -37,6 +40,7 @@ impl ApprovalRequest {
         Self {
             work: Box::new(ApprovedWork::of(finished)),
             not_kept: finished.not_kept.clone(),
+            kept: (!finished.keepable.is_empty()).then(|| Box::new(ApprovedWork::of(&finished.with_kept()))),
             failures: finished.failures(),
             answer: finished.transcript.answer_line(),
             pending_call: finished.pending_call().cloned(),
@@ -58,6 +62,11 @@ impl ApprovalRequest {
         &self.not_kept
     }
 
+    /// Whether [`approve_and_keep`](Self::approve_and_keep) brings some of that.
+    pub fn can_keep(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// What did not end well in the work ([`Finished::failures`]).
     pub fn failures(&self) -> &[String] {
         &self.failures
@@ -76,13 +85,20 @@ impl ApprovalRequest {
 
     /// The answer of a user who was shown [`changes`](Self::changes) and [`git`](Self::git), and said yes.
     pub fn approve(&self) -> AcceptAnswers {
-        AcceptAnswers { approved: Some(self.work.clone()), choices: Vec::new() }
+        AcceptAnswers { approved: Some(self.work.clone()), ..AcceptAnswers::default() }
+    }
+
+    /// As [`approve`](Self::approve), and the user was shown [`not_kept`](Self::not_kept) and wants what can be kept of
+    /// it too.
+    pub fn approve_and_keep(&self) -> AcceptAnswers {
+        let approved = Some(self.kept.as_ref().unwrap_or(&self.work).clone());
+        AcceptAnswers { approved, keeps: true, ..AcceptAnswers::default() }
     }
 }
 
 impl From<Vec<Choice>> for AcceptAnswers {
     fn from(choices: Vec<Choice>) -> Self {
-        Self { approved: None, choices }
+        Self { choices, ..Self::default() }
     }
 }
 
@@ -91,6 +107,11 @@ impl AcceptAnswers {
     #[must_use]
     pub fn with_choices(self, choices: Vec<Choice>) -> Self {
         Self { choices, ..self }
+    }
+
+    /// Whether what can be kept is brought too.
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
     }
 
     pub(crate) fn choices(&self) -> &[Choice] {

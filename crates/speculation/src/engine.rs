@@ -57,6 +57,8 @@ impl Engine {
         if stopped && self.host.at_boundary() == AtBoundary::Discard {
             return Ok(Acceptance::Discarded);
         }
+        let kept = answers.keeps().then(|| finished.with_kept());
+        let finished = kept.as_ref().unwrap_or(finished);
         let context = self.host.gate_context();
         let options = self.host.commit_options();
         let changed = match finished.viewed_ms {

@@ -118,10 +118,10 @@ impl SpeculationJob {
     async fn check(&self, run: &TurnLoop<'_>, executor: &SpeculativeExecutor) {
         let Some(report) = self.run_check(executor).await else { return };
         let (staged, before) = (self.overlay.savepoint(), self.overlay.change_set());
-        let (transcript, git, task_calls, view_times) = {
+        let (transcript, git, task_calls, view_times, left_out) = {
             let progress = lock(&self.progress);
-            let Progress { transcript, git, task_calls, view_times, .. } = &*progress;
-            (transcript.clone(), git.clone(), task_calls.clone(), *view_times)
+            let Progress { transcript, git, task_calls, view_times, left_out, .. } = &*progress;
+            (transcript.clone(), git.clone(), task_calls.clone(), *view_times, left_out.clone())
         };
         let time = self.time_left();
         if run.limit_before_asking().is_some() || time < MIN_TIME_LEFT {
@@ -135,7 +135,7 @@ impl SpeculationJob {
             self.overlay.roll_back(staged);
             let mut progress = lock(&self.progress);
             (progress.transcript, progress.git, progress.task_calls) = (transcript, git, task_calls);
-            progress.view_times = view_times;
+            (progress.view_times, progress.left_out) = (view_times, left_out);
         } else if self.overlay.change_set() != before {
             lock(&self.progress).check = None;
             self.run_check(executor).await;
@@ -209,6 +209,7 @@ impl SpeculationJob {
             changes: self.overlay.change_set(),
             git: progress.git.clone(),
             not_kept: progress.left_out.rows(),
+            keepable: progress.left_out.keepable(),
             failed: progress.failed.rows(),
             next: None,
             cost: progress.cost,

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, LeftOut, Torn, WorkspacePath};
+use headstart_overlay_fs::{
+    Change, ChangeKind, ChangeSet, Content, KeepObstacle, LeftOut, Torn, WorkspacePath,
+};
 use headstart_toolbox::ViewOutput;
 
 /// A file of which less than this part is left counts as emptied.
@@ -24,6 +26,8 @@ pub(crate) struct LeftOutSoFar {
     gone: Vec<LeftOut>,
     /// In the present view.
     current: Vec<LeftOut>,
+    /// What brings the rows of the present view that have no obstacle.
+    keepable: Vec<Change>,
 }
 
 impl LeftOutSoFar {
@@ -33,6 +37,19 @@ impl LeftOutSoFar {
             self.end_view();
         }
         self.current.clone_from(&ran.left_out);
+        self.keepable.clone_from(&ran.keepable);
+        // Half of what is at a place may have gone with another view.
+        for row in self.current.iter_mut().filter(|row| self.gone.iter().any(|gone| gone.path == row.path)) {
+            row.obstacle = Some(KeepObstacle::Gone);
+            if let Ok(place) = WorkspacePath::parse(&row.path) {
+                self.keepable.retain(|change| !change.path.starts_with(&place));
+            }
+        }
+    }
+
+    /// What an accept brings if its user keeps what is left out.
+    pub(crate) fn keepable(&self) -> Vec<Change> {
+        self.keepable.clone()
     }
 
     /// All rows, sorted by their paths.
@@ -87,8 +104,13 @@ impl LeftOutSoFar {
         (!removed.is_empty()).then_some(Torn { removed, written })
     }
 
-    fn end_view(&mut self) {
-        let current = std::mem::take(&mut self.current);
+    /// Notes that the present view has ended.
+    pub(crate) fn end_view(&mut self) {
+        self.keepable.clear();
+        let mut current = std::mem::take(&mut self.current);
+        for row in &mut current {
+            row.obstacle = Some(KeepObstacle::Gone);
+        }
         merge(&mut self.gone, &current);
     }
 }

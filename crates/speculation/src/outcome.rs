@@ -1,6 +1,6 @@
 use headstart_forked_query::{ModelError, ToolCall, Usage};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, ContentHash, LeftOut};
+use headstart_overlay_fs::{Change, ChangeSet, ContentHash, LeftOut};
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +142,10 @@ pub struct Finished {
     /// What its commands wrote or removed and an accept does not bring, because git ignores it or it is build output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<LeftOut>,
+    /// What brings those of these rows that have no obstacle ([`LeftOut::obstacle`]), if its user wants them
+    /// ([`with_kept`](Self::with_kept)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keepable: Vec<Change>,
     /// Its commands that ended with an error, and did not end well when they ran again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedCommand>,
@@ -168,6 +172,22 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Finished {
+    /// The same work, with what an accept can bring of what it leaves out, for a user who wants that
+    /// ([`ApprovalRequest::approve_and_keep`](crate::ApprovalRequest::approve_and_keep) is their answer to a question).
+    #[must_use]
+    pub fn with_kept(&self) -> Self {
+        if self.keepable.is_empty() {
+            return self.clone();
+        }
+        let kept = ChangeSet { changes: self.keepable.clone(), reads: Vec::new() };
+        Self {
+            changes: kept.then(&self.changes),
+            not_kept: self.not_kept.iter().filter_map(LeftOut::after_keeping).collect(),
+            keepable: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// What did not end well, in words: commands, and the project's own check. Where it is empty, the work may be called
     /// ready.
     pub fn failures(&self) -> Vec<String> {

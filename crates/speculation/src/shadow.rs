@@ -6,7 +6,8 @@ use std::time::Duration;
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, EntryKind, LeftOut, Overlay, Torn, TreeError, WorkspacePath,
+    Change, ChangeKind, ChangeSet, EntryKind, KeepObstacle, LeftOut, Overlay, Torn, Tree, TreeError,
+    WorkspacePath,
 };
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
@@ -74,7 +75,7 @@ impl ViewRunner {
             let staged = overlay.change_set();
             let git = self.git_so_far();
             let ran = tools.run_in_view(call, overlay, permit, &self.view, self.below(), git.clone());
-            let ViewCallOutput { output, ran } = match ran.await {
+            let ViewCallOutput { output, mut ran } = match ran.await {
                 Ok(ran) => ran,
                 Err(ToolError::NoView { why, .. }) => return Err(no_view(permit, &why)),
                 Err(ToolError::Quota { .. }) => return Err(StopReason::Limit(Limit::Staged)),
@@ -90,7 +91,11 @@ impl ViewRunner {
                 self.toolbox.end_view(&self.view);
                 continue;
             }
+            self.close_kept(&mut ran, tools, overlay, permit).await;
             let changed = ran.changed_since(&staged);
+            if ran.hard_links.is_none() {
+                ran.hard_links = with_several_names(&changed, &**overlay.base()).await;
+            }
             let commits = ran.git.as_ref().filter(|now| git.step.as_ref() != Some(*now));
             let torn = ran.torn.clone().or_else(|| self.torn(&ran, &staged));
             if let Some(verdict) = view_boundary(&ran, torn.as_ref(), call) {
@@ -183,6 +188,34 @@ impl ViewRunner {
         Some((result, output_text.into_text()))
     }
 
+    /// Leaves out for good what an accept would refuse, though its user wants it.
+    async fn close_kept(
+        &self,
+        ran: &mut ViewOutput,
+        tools: &CallTools,
+        overlay: &Overlay,
+        permit: &CallPermit,
+    ) {
+        let ViewOutput { left_out, keepable, .. } = ran;
+        for row in left_out.iter_mut().filter(|row| row.obstacle.is_none()) {
+            let Ok(root) = WorkspacePath::parse(&row.path) else { continue };
+            let (below, rest): (Vec<_>, Vec<_>) =
+                std::mem::take(keepable).into_iter().partition(|change| change.path.starts_with(&root));
+            *keepable = rest;
+            let is_closed = |change: &Change| {
+                let verdict = tools.gate.judge_path(Access::Write, &change.path, &permit.context);
+                verdict.decision == Decision::Boundary
+            };
+            if below.iter().any(is_closed) {
+                row.obstacle = Some(KeepObstacle::Closed);
+            } else if overlay.check_replacement(&below).await.is_err() {
+                row.obstacle = Some(KeepObstacle::Unfit);
+            } else {
+                keepable.extend(below);
+            }
+        }
+    }
+
     /// What the steps below stage that is not in the workspace yet, as one change set.
     fn below(&self) -> Arc<ChangeSet> {
         let staged = self.below.iter().filter_map(|base_view| base_view.staged());
@@ -210,6 +243,7 @@ impl ViewRunner {
     pub(crate) fn roll_back(&self, git: Option<GitChange>, view_times: ViewTimes) {
         self.toolbox.end_view(&self.view);
         let mut progress = lock(&self.progress);
+        progress.left_out.end_view();
         (progress.git, progress.view_times, progress.preview) = (git, view_times, None);
     }
 
@@ -296,6 +330,11 @@ fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Opti
         let paths = list_names(ran.outside.iter().cloned());
         return stop(Reason::WritesOutside, format!("writes outside the workspace: {paths}"));
     }
+    if let Some(path) = &ran.hard_links {
+        let why =
+            format!("changes {path}, which has several names (hard links), and an accept would part them");
+        return stop(Reason::HardLinks, why);
+    }
     if let Some(torn) = torn {
         return stop(Reason::WritesOutside, torn.words());
     }
@@ -312,6 +351,18 @@ fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Opti
             }
         };
         return stop(Reason::NeedsHost, why.to_owned());
+    }
+    None
+}
+
+/// The first of these paths at which the workspace has a file with several names (hard links). Whoever runs commands
+/// elsewhere does not know of the names.
+async fn with_several_names(changed: &[WorkspacePath], base: &dyn Tree) -> Option<WorkspacePath> {
+    for path in changed {
+        let found = base.metadata(path).await;
+        if found.is_ok_and(|found| found.kind == EntryKind::File && 1 < found.links) {
+            return Some(path.clone());
+        }
     }
     None
 }

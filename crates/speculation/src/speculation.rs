@@ -311,6 +311,7 @@ impl Speculation {
             changes: ChangeSet::default(),
             git: None,
             not_kept: Vec::new(),
+            keepable: Vec::new(),
             failed: Vec::new(),
             next: None,
             cost: lock(&self.shared.progress).cost,

@@ -133,6 +133,13 @@ impl Core {
             Ok(Acceptance::Conflict(conflicts)) if !given_up && self.options.attended => {
                 return self.ask_about_conflicts(accept, conflicts);
             }
+            // Nobody is there to be asked what is kept besides, so nothing is.
+            Ok(Acceptance::NeedsApproval(asks))
+                if !given_up && asks.changes().is_empty() && asks.git().is_none() =>
+            {
+                let answers = asks.approve();
+                return self.accept(PendingAccept { answers, ..accept });
+            }
             accepted => accepted,
         };
         let (outcome, saved_ms) = ledger_outcome(&accept, &accepted);

@@ -92,9 +92,11 @@ impl Core {
                     self.effects.push_back(Effect::Reply { ask, consent });
                 }
             }
-            (Subject::Changes(asks), UserAnswer::Yes) => {
+            (Subject::Changes(asks), answer @ (UserAnswer::Yes | UserAnswer::Keep)) => {
                 if let Some(accept) = self.take_questioned_accept() {
-                    self.accept(PendingAccept { answers: asks.approve(), ..accept });
+                    let keeps = answer == UserAnswer::Keep;
+                    let answers = if keeps { asks.approve_and_keep() } else { asks.approve() };
+                    self.accept(PendingAccept { answers, ..accept });
                 }
             }
             (Subject::Conflicts { .. }, UserAnswer::Choices(choices)) => {

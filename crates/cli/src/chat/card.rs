@@ -162,6 +162,7 @@ mod tests {
             changes: ChangeSet::default(),
             git: None,
             not_kept: Vec::new(),
+            keepable: Vec::new(),
             failed: Vec::new(),
             next: None,
             cost: Cost { work_ms, ..Cost::default() },

@@ -6,7 +6,7 @@ use headstart_agent::{
     CallItem, Item, JudgedCall, Question as AgentQuestion, QuestionId, Subject, UserAnswer as Reply,
 };
 use headstart_overlay_fs::Choice;
-use headstart_speculation::CallStage;
+use headstart_speculation::{ApprovalRequest, CallStage};
 
 use super::{Chat, calls, show};
 use crate::conflicting_commits::{CommitOffer, ConflictingCommits};
@@ -192,16 +192,17 @@ impl Chat {
                 Ok(())
             }
             (_, ConsentAnswer::No) => self.decline(question.id),
-            (Subject::Changes(_), ConsentAnswer::Yes) => {
-                self.display.say("  yes", Style::Dim)?;
+            (Subject::Changes(_), ConsentAnswer::Yes | ConsentAnswer::Keep) => {
+                let keeps = answer == ConsentAnswer::Keep;
+                self.display
+                    .say(if keeps { "  yes, and what is not kept otherwise" } else { "  yes" }, Style::Dim)?;
                 self.shown.diff = true;
-                self.reply(question.id, Reply::Yes);
+                self.reply(question.id, if keeps { Reply::Keep } else { Reply::Yes });
                 Ok(())
             }
             (Subject::Changes(asks), _) => {
                 self.show_changes(asks.changes())?;
-                self.question =
-                    Some(question.with_consent(Consent::about_changes("write this?", Instant::now())));
+                self.question = Some(question.with_consent(about_work(asks)));
                 Ok(())
             }
             (Subject::Commits { .. }, answer) => self.on_answer_about_commits(&question, answer),
@@ -272,6 +273,17 @@ impl Chat {
 /// ` (1 of 3)` if there are several, else nothing.
 pub(super) fn of_several(place: Option<(usize, usize)>) -> String {
     place.map(|(place, of)| format!(" ({place} of {of})")).unwrap_or_default()
+}
+
+/// The question about the changes of work.
+pub(super) fn about_work(asks: &ApprovalRequest) -> Consent {
+    let question = if changes_nothing(asks) { "take this?" } else { "write this?" };
+    Consent::about_changes(question, asks.can_keep(), Instant::now())
+}
+
+/// Whether a yes changes neither a file nor the repository.
+pub(super) fn changes_nothing(asks: &ApprovalRequest) -> bool {
+    asks.changes().is_empty() && asks.git().is_none()
 }
 
 fn about_call(asks: &str, always: Option<String>, about: &Subject) -> Consent {

@@ -12,10 +12,10 @@ use headstart_speculation::ApprovalRequest;
 
 use super::Chat;
 use super::definitions::DefinitionFinder;
-use super::question::{Question, of_several};
+use super::question::{Question, about_work, changes_nothing, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
-use crate::output::{call_title, conflict_line, not_kept_line, one_line, shortened};
+use crate::output::{call_title, conflict_line, not_kept_offer, one_line, shortened};
 use crate::terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 /// The rows that the question itself, its files and the prompt above it take.
@@ -38,7 +38,11 @@ impl Chat {
         asks: &ApprovalRequest,
     ) -> Result<Question, CliError> {
         let changes = asks.changes();
-        let counts = words::counts_with(&changes.summary(), asks.git());
+        let counts = if changes_nothing(asks) {
+            "no file that git knows".to_owned()
+        } else {
+            words::counts_with(&changes.summary(), asks.git())
+        };
         self.display.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
         let (diff, is_one) = (self.diff(changes), changes.changes.len() == 1);
         let place = self.place_of_change(Some(&diff).filter(|_| is_one && asks.git().is_none()))?;
@@ -56,7 +60,7 @@ impl Chat {
         for failure in asks.failures() {
             self.display.say(&format!("failed: {}", one_line(failure)), Style::Removed)?;
         }
-        if let Some(line) = not_kept_line(asks.not_kept()) {
+        if let Some(line) = not_kept_offer(asks.not_kept(), asks.can_keep().then_some("k keeps them")) {
             self.display.say(&line, Style::Removed)?;
         }
         if let Some(line) = asks.answer() {
@@ -65,7 +69,7 @@ impl Chat {
         if let Some(call) = asks.pending_call() {
             self.display.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
         }
-        Ok(question.with_consent(Consent::about_changes("write this?", Instant::now())))
+        Ok(question.with_consent(about_work(asks)))
     }
 
     /// Shows the conflicts. Nothing was written, and nothing will be before the last answer.

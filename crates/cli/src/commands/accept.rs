@@ -78,7 +78,12 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     }
     let mut locked = store.lock(&id)?;
     let repeated = locked.begin_accept()?;
-    let acceptance = accept(&args, &locked, repeated, context).await?;
+    let before = if args.keep_ignored { locked.keep_left_out()? } else { None };
+    let acceptance = accept(&args, &locked, repeated, context).await;
+    if let Some(before) = before.filter(|_| !matches!(acceptance, Ok(Acceptance::Accepted(_)))) {
+        locked.put_back(before)?;
+    }
+    let acceptance = acceptance?;
     if matches!(acceptance, Acceptance::Accepted(_)) {
         locked.mark(SpeculationState::Accepted).inspect_err(|_| {
             output::note("the changes are in the workspace, but that could not be noted; accept it once more when it can be");

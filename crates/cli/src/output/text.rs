@@ -232,6 +232,14 @@ pub(crate) fn not_kept_line(rows: &[LeftOut]) -> Option<String> {
     LeftOut::list(rows).map(|list| format!("not kept: {}", one_line(&list)))
 }
 
+/// As [`not_kept_line`], with what the user can do about it: `how` names the key, if something can be kept.
+pub(crate) fn not_kept_offer(rows: &[LeftOut], how: Option<&str>) -> Option<String> {
+    let line = not_kept_line(rows)?;
+    let Some(how) = how else { return Some(line) };
+    let but = LeftOut::list_unkept(rows).map(|list| format!(", but not {}", one_line(&list)));
+    Some(format!("{line} · {how}{}", but.unwrap_or_default()))
+}
+
 /// A conflict, on one line.
 pub(crate) fn conflict_line(conflict: &Conflict) -> String {
     if conflict.kind == ConflictKind::Ref {

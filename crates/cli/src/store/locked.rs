@@ -50,6 +50,24 @@ impl LockedSpeculation {
         self.write(next)
     }
 
+    /// Makes what can be kept of what the work left out part of it, for an accept that is to bring it and for the undo of
+    /// that. Returns the work as it was; `None` if nothing can be kept.
+    pub(crate) fn keep_left_out(&mut self) -> Result<Option<Finished>, CliError> {
+        let waits = self.record.state == SpeculationState::Finished;
+        let before = self.record.finished.clone().filter(|work| waits && !work.keepable.is_empty());
+        if let Some(work) = &before {
+            self.put_back(work.with_kept())?;
+        }
+        Ok(before)
+    }
+
+    /// Puts the work back as it was, because it was not accepted.
+    pub(crate) fn put_back(&mut self, finished: Finished) -> Result<(), CliError> {
+        let mut next = self.record.clone();
+        next.finished = Some(finished);
+        self.write(next)
+    }
+
     /// Notes that an accept begins. Returns `true` if an earlier one began and did not end.
     pub(crate) fn begin_accept(&self) -> Result<bool, CliError> {
         let began_before = self.accept_began();

@@ -39,6 +39,7 @@ fn finished() -> Finished {
         next: None,
         cost: Cost::default(),
         not_kept: Vec::new(),
+        keepable: Vec::new(),
         failed: Vec::new(),
         viewed_ms: None,
         preview: None,

@@ -20,6 +20,8 @@ const NARROW: usize = 40;
 pub(crate) enum ConsentAnswer {
     Yes,
     No,
+    /// Yes, and to what is not kept otherwise.
+    Keep,
     /// Yes, and for the rest of the session also to calls like this one.
     Always,
     /// No, followed by the user's reason.
@@ -60,6 +62,7 @@ impl ConsentAnswer {
             Self::Yes => "[y]es",
             Self::No => "[n]o",
             Self::Always => "[a]lways",
+            Self::Keep => "[k]eep all",
             Self::Why => "[w]hy not",
             Self::Diff => "[d]iff",
             Self::Mine => "[m]ine",
@@ -79,6 +82,7 @@ impl ConsentAnswer {
         match self {
             Self::Yes => 'y',
             Self::No => 'n',
+            Self::Keep => 'k',
             Self::Why => 'w',
             Self::Diff => 'd',
             Self::Mine => 'm',
@@ -106,9 +110,11 @@ impl Consent {
         Self { always, ..Self::with_answers(question, answers, now) }
     }
 
-    /// Asks about changes, all of which the user can have shown.
-    pub(crate) fn about_changes(question: &str, now: Instant) -> Self {
-        Self::with_answers(question, &[ConsentAnswer::Yes, ConsentAnswer::Diff, ConsentAnswer::No], now)
+    /// Asks about changes, all of which the user can have shown. `can_keep` says whether there is more that they can have.
+    pub(crate) fn about_changes(question: &str, can_keep: bool, now: Instant) -> Self {
+        use ConsentAnswer::{Diff, Keep, No, Yes};
+        let answers: &[ConsentAnswer] = if can_keep { &[Yes, Keep, Diff, No] } else { &[Yes, Diff, No] };
+        Self::with_answers(question, answers, now)
     }
 
     /// Asks about a file that the user has changed as well. `markers` says whether both texts can be kept in it.
@@ -322,7 +328,7 @@ mod tests {
     #[test]
     fn no_letter_answers_before_the_keyboard_was_quiet() {
         let shown_at = Instant::now();
-        let mut consent = Consent::about_changes("take it?", shown_at);
+        let mut consent = Consent::about_changes("take it?", false, shown_at);
         let key = |letter| Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
         for repeat in 1..40_u32 {
             assert_eq!(consent.handle(shown_at + Duration::from_millis(30) * repeat, &key('y')), None);

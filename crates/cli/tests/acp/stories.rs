@@ -237,6 +237,28 @@ pub(crate) fn a_mode_that_asks_is_asked_once_for_all_of_it() {
 }
 
 #[test]
+fn what_an_accept_leaves_out_comes_along_if_the_client_says_so() {
+    for (option, expected) in [("keep-ignored", Some("1\n")), ("allow", None)] {
+        let args = json!({ "command": "echo 1 > local.db" });
+        let mut user = User::with_suggestion().calls("shell", args).says("Made.");
+        user.session = user.session.variable("HEADSTART_SHADOW", "");
+        user.session.write("project/.gitignore", "*.db\n");
+        user.session.git(&["init", "-q"]);
+        let mut client = user.client("default");
+        let session = client.open(&user.session);
+        client.said(&session, "begin");
+        client.suggested("add tests", Some("ready"));
+        let id = client.prompt(&session, "/next");
+        let question = client.answer_question(option);
+        let told =
+            question["params"]["toolCall"]["content"][0]["content"]["text"].as_str().unwrap_or_default();
+        assert_eq!(told, "not kept: local.db · \"Write it and keep all\" keeps them", "{question}");
+        assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+        assert_eq!(user.read("local.db").as_deref(), expected);
+    }
+}
+
+#[test]
 pub(crate) fn a_conflict_is_answered_by_the_user() {
     for (option, expected) in [("mine", "mine\n"), ("work", "two\n"), ("reject", "mine\n"), ("both", "")] {
         let edit = json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" });

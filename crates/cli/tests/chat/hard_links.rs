@@ -82,6 +82,28 @@ fn a_no_changes_nothing_and_a_mode_without_questions_asks_nothing() {
     chat.leave();
 }
 
+/// A command has no way to say what becomes of the other names.
+#[test]
+fn a_command_ahead_waits_for_the_users_yes() {
+    for command in ["echo two > notes.txt", "f=notes.txt; rm $f", "f=notes.txt; ln $f new"] {
+        let project = project_with_suggestion()
+            .variable("HEADSTART_SHADOW", "")
+            .shell(0, command)
+            .says(0, "It is done.")
+            .says(0, "It is done.");
+        let mut chat = linked(project).chat_with_ghost("auto-edit");
+        let before = chat.project.session.tree();
+        chat.wait_for("ahead ! waits for your yes: ");
+        chat.wait_for("(hard links)");
+        assert_eq!((names(&chat), chat.project.session.tree()), (as_before(), before), "{command}");
+        chat.take();
+        chat.answer("n");
+        chat.wait_for("It is done.");
+        assert_eq!(names(&chat), as_before(), "{command}");
+        chat.leave();
+    }
+}
+
 #[test]
 fn ahead_it_waits_for_the_users_yes() {
     let project = project_with_suggestion().calls(0, "edit", edit()).says(0, "It is edited.");

@@ -53,6 +53,44 @@ fn yes_writes_all_that_was_shown() {
     chat.leave();
 }
 
+/// A chat in a repository whose work ahead writes a file that git ignores.
+fn chat_that_leaves_out(command: &str) -> Chat {
+    let project =
+        project_with_suggestion().variable("HEADSTART_SHADOW", "").shell(0, command).says(0, "Done.");
+    project.session.write("project/.gitignore", "*.db\n");
+    project.session.git(&["init", "-q"]);
+    let mut chat = project.chat_with_ghost("default");
+    chat.wait_for("not kept: local.db");
+    chat.take();
+    chat
+}
+
+#[test]
+fn k_keeps_what_an_accept_leaves_out() {
+    for (command, question) in [
+        ("echo 1 > local.db", "take this? [y]es / [k]eep all / [d]iff / [n]o"),
+        ("echo 1 > local.db; echo 2 > made.txt", "write this? [y]es / [k]eep all / [d]iff / [n]o"),
+    ] {
+        let mut chat = chat_that_leaves_out(command);
+        chat.wait_for("not kept: local.db · k keeps them\n");
+        assert_eq!(chat.read("local.db"), None);
+        chat.answer_to(question, "k");
+        chat.wait_for("of this was done ahead");
+        assert_eq!(chat.read("local.db").as_deref(), Some("1\n"), "{command}");
+        assert_eq!(chat.read("made.txt").is_some(), command.contains("made"));
+        chat.send("/undo\r");
+        chat.wait_for("local.db");
+        chat.settle();
+        assert_eq!(chat.read("local.db"), None, "{command}");
+        chat.leave();
+    }
+    let mut chat = chat_that_leaves_out("echo 1 > local.db");
+    chat.answer_to("take this?", "y");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("local.db"), None);
+    chat.leave();
+}
+
 #[test]
 fn a_question_about_one_file_names_it_once() {
     for columns in [80, 120] {

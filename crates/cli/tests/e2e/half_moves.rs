@@ -127,6 +127,41 @@ fn what_is_overwritten_comes_back_with_the_undo_and_a_copy_of_it_comes_along() {
 }
 
 #[test]
+fn what_an_accept_does_not_bring_comes_along_if_its_user_says_so() {
+    let mut session = project();
+    session.write("project/local.db", "0\n").write("project/package.json", "{}\n");
+    let before = session.hash();
+    let command = "echo 1 > local.db; mkdir dist store; echo 1 > dist/a; echo 2 > dist/b; \
+        mkdir -p node_modules/m; echo 3 > node_modules/m/x; truncate -s 20M store/big";
+    let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+    assert_eq!(session.hash(), before, "nothing changes before an accept");
+    let shown = session.run(&["show", &id]);
+    let offered = "not kept: dist/ (2 files), local.db, node_modules/ (1 file) and 1 more · accept --keep-ignored \
+        keeps them, but not node_modules/ (1 file): its tool makes it again, store/ (1 file): too much, 20 MiB";
+    assert!(shown.stdout.contains(offered), "{outcome}\n{shown}");
+
+    // What was saved since is not overwritten, and then nothing comes.
+    session.write("project/local.db", "mine\n");
+    let refused = session.run(&["accept", &id, "--keep-ignored"]);
+    assert!(
+        refused.code != Some(0) && refused.stderr.contains("local.db was changed meanwhile"),
+        "{refused}"
+    );
+    assert!(!session.workspace().join("dist").exists());
+    session.write("project/local.db", "0\n");
+
+    let accepted = session.run(&["accept", &id, "--keep-ignored"]);
+    let left = "not kept: node_modules/ (1 file), store/ (1 file)";
+    assert!(accepted.code == Some(0) && accepted.stdout.contains(left), "{accepted}");
+    assert_eq!(session.text("local.db").as_deref(), Some("1\n"));
+    assert_eq!(session.text("dist/b").as_deref(), Some("2\n"));
+    assert!(!session.workspace().join("node_modules").exists());
+    let undone = session.run(&["undo", &id]);
+    assert_eq!((undone.code, session.text("local.db").as_deref()), (Some(0), Some("0\n")), "{undone}");
+    assert_eq!(session.hash(), before);
+}
+
+#[test]
 fn what_an_accept_does_not_bring_is_told() {
     let mut session = project();
     let command =

@@ -57,6 +57,7 @@ pub(crate) fn completed(id: &str) -> Finished {
             ..Cost::default()
         },
         not_kept: Vec::new(),
+        keepable: Vec::new(),
         failed: Vec::new(),
         viewed_ms: None,
         preview: None,

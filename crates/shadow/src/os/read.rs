@@ -445,6 +445,9 @@ impl Reader<'_> {
             self.back.changed_meanwhile.push(path);
             return Ok(());
         }
+        if base.as_ref().is_some_and(|base| base.has_several_names) {
+            return Err(ShadowError::HardLinks { path });
+        }
         let (base, base_content) = base.map_or((None, None), |base| (Some(base.fingerprint), base.content));
         let new = match &kind {
             ChangeKind::Write { content, .. } => content.len(),

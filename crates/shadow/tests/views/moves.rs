@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use headstart_shadow::{BuildLayer, BuildRoom, Options, ReadBack, Tier, View};
+use headstart_overlay_fs::{LeftOut, Quota};
+use headstart_shadow::{BuildLayer, BuildRoom, Options, ReadBack, ReadRules, ShadowError, Tier, View};
 
 use crate::output::git;
 use crate::place::{Place, Test, lines, ok, path, tier};
@@ -14,6 +15,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_removal_alone_is_a_removal", removals),
     ("a_copy_that_no_change_set_can_bring_is_named", torn_moves),
     ("what_is_left_out_is_named_with_how_much_it_is", rows_of_what_is_left_out),
+    ("what_can_be_kept_comes_whole_or_says_why_not", keepable_places),
+    ("a_name_of_a_file_with_several_is_told", several_names),
     ("what_git_has_may_be_removed_beside_a_build", removals_that_git_has),
     ("a_folder_that_git_has_moves_as_a_whole_or_is_told", moves_of_folders_that_git_has),
     ("what_was_shown_in_a_view_moves_along", moves_of_what_is_shown),
@@ -34,7 +37,7 @@ fn brought(back: &ReadBack) -> Vec<String> {
 }
 
 fn left_out(back: &ReadBack) -> Vec<String> {
-    back.left_out.iter().map(headstart_overlay_fs::LeftOut::words).collect()
+    back.left_out.iter().map(LeftOut::words).collect()
 }
 
 fn torn(back: &ReadBack) -> (Vec<String>, Vec<String>) {
@@ -227,6 +230,87 @@ fn rows_of_what_is_left_out() {
             left_out(&place.read_back(&mut view)),
             ["the removal of .env.local", "removed files of store/"]
         );
+    }
+}
+
+fn keepable_places() {
+    let place = Place::with(&[IGNORED, ("Cargo.toml", ""), ("package.json", "{}"), ("store/old", "old")]);
+    for (line, kept, unkept) in [
+        ("mkdir dist; echo 1 > dist/a; echo 2 > x.pack; echo 3 > store/old", "dist/a store/old x.pack", None),
+        // A place that is too large leaves room for the others.
+        (
+            "mkdir a.pack; for i in $(seq 65); do echo $i > a.pack/$i; done; echo 2 > x.pack",
+            "x.pack",
+            Some("a.pack/ (65 files): too many files"),
+        ),
+        (
+            "mkdir second; echo 1 > second/a; truncate -s 17M second/b; echo 2 > x.pack",
+            "x.pack",
+            Some("second/ (2 files): too much, 17 MiB"),
+        ),
+        (
+            "mkdir second; echo 1 > second/a; ln -s /etc/passwd second/b",
+            "",
+            Some("second/ (2 files): an accept cannot write it"),
+        ),
+        (
+            "mkdir -p node_modules/m; echo 1 > node_modules/m/x; mkdir target; echo 1 > target/x",
+            "",
+            Some("node_modules/ (1 file): its tool makes it again"),
+        ),
+        ("mkdir store; echo 1 > store/new; rm store/old", "store/new", Some("removed files of store/")),
+    ] {
+        // A copy does not have what git ignores.
+        if tier() == Tier::Copy && line.contains("store/old") {
+            continue;
+        }
+        let mut view = place_view(&place);
+        ok(&mut view, &format!("{line}; true"));
+        let back = place.read_back(&mut view);
+        let paths: Vec<_> = back.keepable.iter().map(|change| change.path.to_string()).collect();
+        assert_eq!(paths.join(" "), kept, "{line}");
+        assert_eq!(LeftOut::list_unkept(&back.left_out).as_deref(), unkept, "{line}");
+        assert!(back.changes.is_empty(), "{line}");
+    }
+    // What changed on disk since the view began is nothing that the command has seen.
+    if tier() != Tier::Copy {
+        let mut view = place_view(&place);
+        ok(&mut view, "echo 3 >> store/old; echo 1 > x.pack");
+        place.write("store/old", "saved meanwhile");
+        let back = place.read_back(&mut view);
+        let paths: Vec<_> = back.keepable.iter().map(|change| change.path.to_string()).collect();
+        assert_eq!(paths, ["x.pack"]);
+        assert_eq!(
+            LeftOut::list_unkept(&back.left_out).as_deref(),
+            Some("store/ (1 file): it changed meanwhile")
+        );
+    }
+}
+
+fn several_names() {
+    let place = Place::with(&[IGNORED, ("a.txt", "one"), ("sub/b.txt", "two")]);
+    std::fs::hard_link(place.work().join("a.txt"), place.work().join("sub/same.txt")).unwrap();
+    for (line, expected) in [
+        ("echo more >> a.txt", Some("a.txt")),
+        ("sed -i s/one/two/ sub/same.txt", Some("sub/same.txt")),
+        ("rm sub/same.txt", Some("sub/same.txt")),
+        ("rm -r sub", Some("sub/same.txt")),
+        ("mv a.txt c.txt", Some("a.txt")),
+        ("chmod +x a.txt", Some("a.txt")),
+        ("ln sub/b.txt c.txt", Some("c.txt")),
+        ("echo 1 > c; ln c d", Some("c")),
+        ("touch a.txt; cp a.txt c.txt; echo x > sub/new", None),
+        ("ln sub/b.txt x.pack; rm x.pack; echo more >> sub/b.txt", None),
+    ] {
+        let mut view = place_view(&place);
+        ok(&mut view, line);
+        let back = view.read_back(&place.tree(), &ReadRules::new(Quota::default()));
+        let found = match &back {
+            Err(ShadowError::HardLinks { path }) => Some(path.to_string()),
+            Err(error) => panic!("{line}: {error}"),
+            Ok(_) => None,
+        };
+        assert_eq!(found.as_deref(), expected, "{line}: {back:?}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a command of work ahead wrote where an accept does not reach.
 
 use futures::executor::block_on;
-use headstart_overlay_fs::{LeftOut, Torn};
-use headstart_speculation::Ending;
+use headstart_overlay_fs::{Change, ChangeKind, LeftOut, Torn};
+use headstart_speculation::{Acceptance, Ending};
 use headstart_tool_gate::{ApprovalMode, Decision, Reason};
 use headstart_toolbox::ScriptedRun;
 use serde_json::json;
@@ -27,7 +27,7 @@ fn half_of_a_move_is_a_boundary() {
 /// A view may end between two commands, and with it what only it had.
 #[test]
 fn a_copy_in_a_view_that_is_gone_is_no_copy() {
-    let copied = LeftOut { path: "store".to_owned(), folder: true, written: 1, more: false, cache: false };
+    let copied = LeftOut { path: "store".to_owned(), folder: true, written: 1, ..LeftOut::default() };
     for (is_new, cache) in [(true, false), (false, false), (true, true)] {
         let ViewFixture { fixture, views } = with_views(
             ApprovalMode::AutoEdit,
@@ -53,7 +53,7 @@ fn a_copy_in_a_view_that_is_gone_is_no_copy() {
 fn what_an_accept_does_not_bring_is_part_of_the_result() {
     let ViewFixture { fixture, views } =
         with_views(ApprovalMode::AutoEdit, [calls([shell("migrate")]), says("Done.")]);
-    let row = LeftOut { path: "db.sqlite3".to_owned(), folder: false, written: 1, more: false, cache: false };
+    let row = LeftOut { path: "db.sqlite3".to_owned(), written: 1, ..LeftOut::default() };
     views.play("migrate", ScriptedRun::new("done\n", 0).with(|answer| answer.left_out = vec![row.clone()]));
     let (_, finished) = fixture.speculate("do it");
     assert_eq!((&finished.ending, &finished.not_kept), (&Ending::Completed, &vec![row.clone()]));
@@ -62,10 +62,94 @@ fn what_an_accept_does_not_bring_is_part_of_the_result() {
     assert_eq!(accepted(block_on(fixture.engine.accept(&finished)).unwrap()).not_kept, [row]);
 }
 
+fn file(name: &str, content: &str) -> Change {
+    let kind = ChangeKind::Write {
+        content: content.as_bytes().to_vec().into(),
+        executable: false,
+        moved_from: None,
+    };
+    Change { path: path(name), base: None, base_content: None, kind, mode: None }
+}
+
+/// A command that wrote a database and a note, of which an accept brings neither by itself.
+fn keeping(mode: ApprovalMode) -> ViewFixture {
+    let with_views = with_views(mode, [calls([shell("migrate")]), says("Done.")]);
+    let row = |path: &str| LeftOut { path: path.to_owned(), written: 1, ..LeftOut::default() };
+    let ran = ScriptedRun::new("done\n", 0).with(|answer| {
+        answer.left_out = vec![row("db.sqlite3"), row("secret.pem"), row("run.log")];
+        answer.keepable = vec![file("db.sqlite3", "rows"), file("secret.pem", "key"), file("run.log", "ran")];
+    });
+    with_views.views.play("migrate", ran);
+    with_views
+}
+
+#[test]
+fn what_is_left_out_comes_along_if_its_user_says_so() {
+    let ViewFixture { fixture, .. } = keeping(ApprovalMode::Default);
+    let (speculation, finished) = fixture.speculate("do it");
+    // What the rules close is never offered.
+    assert_eq!(finished.keepable.len(), 2);
+    assert_eq!(LeftOut::list_unkept(&finished.not_kept).as_deref(), Some("secret.pem: the rules close it"));
+    let Acceptance::NeedsApproval(asks) = block_on(speculation.accept()).unwrap() else {
+        panic!("not asked")
+    };
+    assert!(asks.can_keep() && asks.changes().is_empty(), "{asks:?}");
+    let given = accepted(block_on(speculation.accept_with(&asks.approve_and_keep())).unwrap());
+    let paths: Vec<_> = given.changes.iter().map(|row| row.path.to_string()).collect();
+    assert_eq!(paths, ["db.sqlite3", "run.log"]);
+    assert_eq!(given.not_kept.iter().map(LeftOut::words).collect::<Vec<_>>(), ["secret.pem"]);
+    assert_eq!(fixture.tree.snapshot()["db.sqlite3"], b"rows");
+    assert_eq!(fixture.tree.snapshot().get("secret.pem"), None);
+}
+
+#[test]
+fn a_yes_alone_keeps_nothing_and_neither_replaces_what_its_user_saved() {
+    let ViewFixture { fixture, .. } = keeping(ApprovalMode::Default);
+    let (speculation, _) = fixture.speculate("do it");
+    let Acceptance::NeedsApproval(asks) = block_on(speculation.accept()).unwrap() else {
+        panic!("not asked")
+    };
+    fixture.tree.write(&path("run.log"), "my own");
+    let refused = block_on(speculation.accept_with(&asks.approve_and_keep())).unwrap();
+    assert!(matches!(refused, Acceptance::Conflict(_)), "{refused:?}");
+    assert_eq!(fixture.tree.snapshot().get("db.sqlite3"), None, "all or nothing");
+    let given = accepted(block_on(speculation.accept_with(&asks.approve())).unwrap());
+    assert_eq!((given.changes.len(), given.not_kept.len()), (0, 3));
+    assert_eq!(fixture.tree.snapshot()["run.log"], b"my own");
+}
+
+/// Nobody knows whether the rest of it was in the view that is gone.
+#[test]
+fn what_two_views_wrote_is_not_kept() {
+    let ViewFixture { fixture, views } =
+        with_views(ApprovalMode::Default, [calls([shell("one"), shell("two")]), says("Done.")]);
+    let row = |path: &str| LeftOut { path: path.to_owned(), written: 1, ..LeftOut::default() };
+    views.play("one", ScriptedRun::new("", 0).with(|answer| answer.left_out = vec![row("dist"), row("log")]));
+    let second = ScriptedRun::new("", 0).with(|answer| {
+        answer.is_new_view = true;
+        answer.left_out = vec![row("dist"), row("run.db")];
+        answer.keepable = vec![file("dist/a", "a"), file("run.db", "b")];
+    });
+    views.play("two", second);
+    let (_, finished) = fixture.speculate("do it");
+    let kept: Vec<_> = finished.keepable.iter().map(|change| change.path.to_string()).collect();
+    assert_eq!(kept, ["run.db"]);
+    let unkept = LeftOut::list_unkept(&finished.not_kept);
+    assert_eq!(unkept.as_deref(), Some("dist: its view has ended, log: its view has ended"));
+}
+
+#[test]
+fn a_mode_without_questions_keeps_nothing_by_itself() {
+    let ViewFixture { fixture, .. } = keeping(ApprovalMode::AutoEdit);
+    let (_, finished) = fixture.speculate("do it");
+    let given = accepted(block_on(fixture.engine.accept(&finished)).unwrap());
+    assert_eq!((given.changes.len(), given.not_kept.len()), (0, 3));
+}
+
 /// A later call finds what an earlier command wrote, or it is told why not: never what is on disk in its place.
 #[test]
 fn what_a_command_left_out_is_read_where_it_is() {
-    let row = LeftOut { path: "log".to_owned(), folder: true, written: 1, more: false, cache: false };
+    let row = LeftOut { path: "log".to_owned(), folder: true, written: 1, ..LeftOut::default() };
     let ViewFixture { fixture, views } = with_views(
         ApprovalMode::AutoEdit,
         [
@@ -96,7 +180,7 @@ fn what_a_command_left_out_is_read_where_it_is() {
 
 #[test]
 fn what_was_left_out_in_a_view_that_is_gone_is_a_boundary() {
-    let row = LeftOut { path: "out.log".to_owned(), folder: false, written: 1, more: false, cache: false };
+    let row = LeftOut { path: "out.log".to_owned(), written: 1, ..LeftOut::default() };
     let ViewFixture { fixture, views } = with_views(
         ApprovalMode::AutoEdit,
         [calls([shell("build"), shell("format"), shell("cat out.log")]), says("Done.")],
@@ -114,7 +198,7 @@ fn a_folder_that_keeps_a_file_is_not_replaced() {
     for (left, is_refused) in [("src/cache/x", true), ("src.log", false)] {
         let ViewFixture { fixture, views } =
             with_views(ApprovalMode::AutoEdit, [calls([shell("pack src")]), says("Done.")]);
-        let row = LeftOut { path: left.to_owned(), folder: false, written: 0, more: false, cache: false };
+        let row = LeftOut { path: left.to_owned(), ..LeftOut::default() };
         let packed = ScriptedRun::new("", 0).removing(path("src")).writing(path("src"), "one file\n");
         views.play("pack src", packed.with(|answer| answer.left_out = vec![row]));
         let (_, finished) = fixture.speculate("do it");

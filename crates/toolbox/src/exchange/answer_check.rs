@@ -292,6 +292,7 @@ impl<'a> OutputBuilder<'a> {
                 .map(|row| LeftOut { path: clean_line(&row.path), ..row })
                 .collect(),
             torn,
+            hard_links: ran.hard_links,
             is_new_view: ran.is_new_view,
             warm: warm.into_iter().collect(),
             outside: ran.outside.iter().take(MAX_LISTED).map(|path| clean_line(path)).collect(),

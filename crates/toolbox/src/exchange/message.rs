@@ -330,6 +330,9 @@ pub struct RunResult {
     /// [`ViewOutput::torn`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torn: Option<Torn>,
+    /// [`ViewOutput::hard_links`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hard_links: Option<WorkspacePath>,
     /// [`ViewOutput::outside`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -497,6 +500,7 @@ impl RunResult {
             left_out: ran.left_out.clone(),
             is_new_view: ran.is_new_view,
             torn: ran.torn.clone(),
+            hard_links: ran.hard_links.clone(),
             outside: ran.outside.clone(),
             refused: ran.refused.clone(),
             changed_meanwhile: ran.changed_meanwhile.clone(),

@@ -23,10 +23,15 @@ pub struct ViewOutput {
     pub warm: Vec<WorkspacePath>,
     /// What all commands of the view wrote and removed that is not in [`changes`](Self::changes).
     pub left_out: Vec<LeftOut>,
+    /// What brings those of them that have no obstacle ([`LeftOut::obstacle`]), if this side knows their contents.
+    pub keepable: Vec<Change>,
     /// Whether the view was made for this command: it shows nothing of what earlier ones left out.
     pub is_new_view: bool,
     /// If the only copy of something may be among that: the changes must not be staged then.
     pub torn: Option<Torn>,
+    /// A file with several names (hard links) that it changed, removed or made: an accept would part them, so nothing
+    /// that it wrote is among the changes.
+    pub hard_links: Option<WorkspacePath>,
     /// Paths outside the workspace that it wrote to, as it named them, without caches of package managers.
     pub outside: Vec<String>,
     /// What it asked for and was refused.
@@ -66,8 +71,10 @@ impl ViewOutput {
             git_refused: None,
             warm: Vec::new(),
             left_out: Vec::new(),
+            keepable: Vec::new(),
             is_new_view: false,
             torn: None,
+            hard_links: None,
             outside: Vec::new(),
             refused: ViewRefusals::default(),
             changed_meanwhile: Vec::new(),

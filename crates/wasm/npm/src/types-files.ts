@@ -130,6 +130,10 @@ export interface LeftOut {
   more?: boolean;
   /** Whether it is a cache by its name (`target`, `__pycache__`), which tools make again. */
   cache?: boolean;
+  /** What was removed, as far as it was counted. */
+  removed?: number;
+  /** Why an accept cannot bring it, even if its user wants it. */
+  obstacle?: { type: "tooMuch"; bytes: number } | { type: "cache" | "unfit" | "changed" | "closed" | "gone" | "outside" };
 }
 
 /** How a commit treats what has changed meanwhile. */

@@ -13,7 +13,7 @@ use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
 use super::updates;
 use crate::conflicting_commits::ConflictingCommits;
 use crate::conversation::words::{self, counted, counts_with};
-use crate::output::{call_title, not_kept_line, one_line};
+use crate::output::{call_title, not_kept_offer, one_line};
 use crate::parts::ConversationParts;
 
 const YES: &str = "allow";
@@ -24,6 +24,7 @@ const WORK: &str = "work";
 const MINE: &str = "mine";
 const BOTH: &str = "both";
 const KEEP: &str = "keep";
+const KEEP_LEFT_OUT: &str = "keep-ignored";
 
 /// A question that waits for its answer.
 pub(super) struct ClientQuestion {
@@ -76,13 +77,18 @@ impl ClientQuestion {
                 let changes = asks.changes();
                 let title = format!("Take what ran ahead: {}", counts_with(&changes.summary(), asks.git()));
                 let failed = asks.failures().iter().map(|failure| format!("failed: {}", one_line(failure)));
-                let left_out = not_kept_line(asks.not_kept());
+                let keeps = asks
+                    .can_keep()
+                    .then(|| option(KEEP_LEFT_OUT, "Write it and keep all", PermissionOptionKind::AllowOnce));
+                let how = keeps.as_ref().map(|keeps| format!("\"{}\" keeps them", keeps.name));
+                let left_out = not_kept_offer(asks.not_kept(), how.as_deref());
                 let after =
                     asks.pending_call().map(|call| format!("After that it asks: {}", call_title(call)));
                 let lines: Vec<_> = failed.chain(left_out).chain(after).collect();
                 let text = (!lines.is_empty()).then(|| lines.join("\n"));
                 let call = of_work(id, &title, changes, text, workspace);
-                none(call, true, vec![yes("Write it"), no("Write nothing")])
+                let options = std::iter::once(yes("Write it")).chain(keeps).chain([no("Write nothing")]);
+                none(call, true, options.collect())
             }
             Subject::Conflicts { conflicts, changes, .. } => {
                 let title =
@@ -136,6 +142,7 @@ impl ClientQuestion {
         };
         match (&*chosen, is_offered) {
             (YES, true) => QuestionReply::Answer(UserAnswer::Yes),
+            (KEEP_LEFT_OUT, true) => QuestionReply::Answer(UserAnswer::Keep),
             (ANEW, true) => QuestionReply::Answer(UserAnswer::Anew),
             (WORK, true) => all(Keep::Work),
             (MINE, true) => all(Keep::Yours),

@@ -18,6 +18,8 @@ const NO_DEVICES: [u64; 2] = [0, u64::MAX];
 pub(super) struct Base {
     pub(super) fingerprint: Fingerprint,
     pub(super) content: Option<Content>,
+    /// Whether it is a file with several names (hard links), which a change would part.
+    pub(super) has_several_names: bool,
     /// Whether this is what an earlier change expected, and not what is there now.
     is_known: bool,
 }
@@ -61,7 +63,8 @@ impl<'a> LowerTree<'a> {
     pub(super) fn at(&self, path: &WorkspacePath) -> Result<Option<Base>, ShadowError> {
         if let Some(known) = self.known.get(path) {
             let content = known.base_content.clone();
-            let base = known.base.clone().map(|fingerprint| Base { fingerprint, content, is_known: true });
+            let of = |fingerprint| Base { fingerprint, content, has_several_names: false, is_known: true };
+            let base = known.base.clone().map(of);
             return Ok(base);
         }
         let found = match now(self.tree.metadata(path)) {
@@ -75,11 +78,6 @@ impl<'a> LowerTree<'a> {
             EntryKind::Other => {
                 return unsupported("a FIFO, socket or device is in the workspace at its place");
             }
-            EntryKind::File if 1 < found.links => {
-                return unsupported(
-                    "it has several names (hard links) in the workspace, and a change would part them",
-                );
-            }
             EntryKind::File if self.quota.file_bytes < found.len => {
                 let (limit, unit) = (self.quota.file_bytes, "bytes in one file");
                 return Err(TreeError::Quota { path: path.clone(), limit, unit }.into());
@@ -88,11 +86,18 @@ impl<'a> LowerTree<'a> {
                 // Both in one call, so that the fingerprint is never newer than the content.
                 let (found, content) = now(self.tree.look(path))?;
                 let content = content.map(Content::from);
-                return Ok(Some(Base { fingerprint: found.fingerprint, content, is_known: false }));
+                let has_several_names = 1 < found.links;
+                return Ok(Some(Base {
+                    fingerprint: found.fingerprint,
+                    content,
+                    has_several_names,
+                    is_known: false,
+                }));
             }
         };
         let content = content.map(Content::from);
-        Ok(Some(Base { fingerprint: found.fingerprint, content, is_known: false }))
+        let fingerprint = found.fingerprint;
+        Ok(Some(Base { fingerprint, content, has_several_names: false, is_known: false }))
     }
 
     /// The kind of what is at a path.

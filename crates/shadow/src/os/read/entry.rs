@@ -87,6 +87,7 @@ pub(super) fn look(
             Found::Link { target: target.into_bytes() }
         }
         (Entry::Whiteout, _) if layer == Layer::Overlay => Found::Whiteout,
+        (Entry::SeveralNames, _) => return Err(ShadowError::HardLinks { path: path.clone() }),
         (Entry::Fifo, _) => Found::Other(NotStagedReason::Fifo),
         (Entry::Socket, _) => Found::Other(NotStagedReason::Socket),
         (Entry::Device | Entry::Whiteout | Entry::Directory { .. } | Entry::File { .. }, _) => {

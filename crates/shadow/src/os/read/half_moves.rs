@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd as _;
 
-use headstart_overlay_fs::{Change, ChangeKind, LeftOut, Torn};
+use headstart_overlay_fs::{Change, ChangeKind, KeepObstacle, LeftOut, Torn};
 use headstart_workspace_path::WorkspacePath;
 
 use super::below::Base;
@@ -26,6 +26,7 @@ pub(super) type Changes = BTreeMap<WorkspacePath, (Option<Base>, KindAndBits)>;
 struct Candidates {
     changes: Changes,
     unchanged: BTreeSet<WorkspacePath>,
+    impossible: BTreeSet<WorkspacePath>,
     bytes: u64,
 }
 
@@ -38,6 +39,8 @@ struct Brought {
     still: BTreeSet<WorkspacePath>,
     /// Whether something belongs to what was removed and cannot be brought.
     is_half: bool,
+    /// The others that were read.
+    others: Candidates,
 }
 
 impl Reader<'_> {
@@ -63,7 +66,7 @@ impl Reader<'_> {
         } else {
             self.unexplained(&lost, &brought, &written)
         };
-        self.name_left_out(&lost, &written, &brought);
+        self.name_left_out(&lost, &written, &brought)?;
         if self.back.torn.is_some() {
             return Ok(Settled::new());
         }
@@ -84,7 +87,10 @@ impl Reader<'_> {
     }
 
     fn brought(&self, lost: &[Lost], written: &[WrittenFiles]) -> Result<Brought, ShadowError> {
-        let files: Vec<&WrittenFile> = written.iter().flat_map(|below| &below.files).collect();
+        // Places of which all can be read come first, so that a large one does not take their room.
+        let (small, large): (Vec<_>, Vec<_>) = written.iter().partition(|below| is_small(below.files.iter()));
+        let files: Vec<&WrittenFile> =
+            small.into_iter().chain(large).flat_map(|below| &below.files).collect();
         let mut changes = self.copies(&files, lost)?;
         let wanted = self.wanted(&files, lost, &changes);
         let others =
@@ -104,21 +110,75 @@ impl Reader<'_> {
             changes.extend(wanted);
         }
         still.retain(|path| !changes.contains_key(path));
-        Ok(Brought { changes, copied, still, is_half })
+        Ok(Brought { changes, copied, still, is_half, others: candidates })
     }
 
     /// Names what is left out. Where something was taken away, a copy may be at places that otherwise nobody wants to
     /// hear of: in caches, and in folders that end with the view.
-    fn name_left_out(&mut self, lost: &[Lost], written: &[WrittenFiles], brought: &Brought) {
+    fn name_left_out(
+        &mut self,
+        lost: &[Lost],
+        written: &[WrittenFiles],
+        brought: &Brought,
+    ) -> Result<(), ShadowError> {
         let gone = lost.iter().filter(|lost| lost.is_missed() && !brought.copied.contains(&lost.key()));
         let lengths: BTreeSet<_> = gone.map(|lost| lost.content.len() as u64).collect();
-        let rows = written.iter().filter_map(|below| below.row(&brought.still));
-        self.back.left_out.extend(rows.map(|row| LeftOut { cache: row.cache && lengths.is_empty(), ..row }));
+        for below in written {
+            let Some(row) = below.row(&brought.still) else { continue };
+            let obstacle = match self.keepable(below, brought)? {
+                Ok(changes) => {
+                    self.back.keepable.extend(changes);
+                    None
+                }
+                Err(obstacle) => Some(obstacle),
+            };
+            let cache = row.cache && lengths.is_empty();
+            self.back.left_out.push(LeftOut { cache, obstacle, ..row });
+        }
         if !lengths.is_empty() {
             let elsewhere = (self.from.forgotten)(&lengths).into_iter();
             self.back.left_out.extend(elsewhere.map(LeftOut::outside));
         }
         self.back.left_out.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(())
+    }
+
+    /// What brings all that was written below such a path, or why that is not possible.
+    fn keepable(
+        &mut self,
+        below: &WrittenFiles,
+        brought: &Brought,
+    ) -> Result<Result<Vec<Change>, KeepObstacle>, ShadowError> {
+        let files: Vec<_> = below.still(&brought.still).collect();
+        if files.iter().any(|file| file.purpose == Purpose::Cache) {
+            return Ok(Err(KeepObstacle::Cache));
+        }
+        let mut changes = Vec::new();
+        for file in &files {
+            let Some((base, (kind, mode))) = brought.others.changes.get(&file.path) else {
+                let is_unfit = brought.others.impossible.contains(&file.path);
+                let too_much = KeepObstacle::TooMuch { bytes: bytes(files.iter().copied()) };
+                return Ok(Err(if is_unfit { KeepObstacle::Unfit } else { too_much }));
+            };
+            if self.below.changed_meanwhile(&file.path, base.as_ref())? {
+                return Ok(Err(KeepObstacle::Changed));
+            }
+            let (base, base_content) =
+                base.as_ref().map(|base| (base.fingerprint.clone(), base.content.clone())).unzip();
+            changes.push(Change {
+                path: file.path.clone(),
+                base,
+                base_content: base_content.flatten(),
+                kind: kind.clone(),
+                mode: *mode,
+            });
+        }
+        let is_whole = below.is_whole || files.is_empty();
+        Ok(if is_whole {
+            Ok(changes)
+        } else {
+            Err(KeepObstacle::TooMuch { bytes: bytes(files.into_iter()) })
+        })
     }
 
     fn settled(&self, lost: Vec<Lost>) -> Settled {
@@ -174,7 +234,7 @@ impl Reader<'_> {
                 continue;
             }
             match self.as_change(file, room)? {
-                AsChange::Impossible => {}
+                AsChange::Impossible => drop(candidates.impossible.insert(file.path.clone())),
                 AsChange::Unchanged => drop(candidates.unchanged.insert(file.path.clone())),
                 AsChange::Change(base, change) => {
                     candidates.bytes += size(&change.0);
@@ -226,6 +286,15 @@ pub(in crate::os) fn settle(
 
 pub(super) fn carriers<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<Carrier> {
     changes.filter_map(|change| Some((change.path.clone(), key(&change.kind)?))).collect()
+}
+
+/// Whether all of these files can be read.
+fn is_small<'f>(files: impl Iterator<Item = &'f WrittenFile> + Clone) -> bool {
+    files.clone().count() <= MOST_FILES && bytes(files) <= MOST_BYTES
+}
+
+fn bytes<'f>(files: impl Iterator<Item = &'f WrittenFile>) -> u64 {
+    files.map(|file| file.len).sum()
 }
 
 fn size(kind: &ChangeKind) -> u64 {

@@ -88,9 +88,17 @@ pub(super) enum AsChange {
 }
 
 impl WrittenFiles {
+    /// The files of it that are still left out.
+    pub(super) fn still<'f>(
+        &'f self,
+        still: &BTreeSet<WorkspacePath>,
+    ) -> impl Iterator<Item = &'f WrittenFile> {
+        self.files.iter().filter(|file| still.contains(&file.path))
+    }
+
     /// The row that names it, with what of it is still left out.
     pub(super) fn row(&self, still: &BTreeSet<WorkspacePath>) -> Option<LeftOut> {
-        let written = self.files.iter().filter(|file| still.contains(&file.path)).count() as u64;
+        let written = self.still(still).count() as u64;
         if written == 0 && self.removed == 0 {
             return None;
         }
@@ -100,6 +108,8 @@ impl WrittenFiles {
             written,
             more: !self.is_whole,
             cache: self.root.purpose == Purpose::Cache && !self.has_installed(),
+            removed: self.removed,
+            obstacle: None,
         })
     }
 
@@ -159,7 +169,7 @@ impl Reader<'_> {
             return Ok(AsChange::Impossible);
         };
         if self.is_below_a_file(path)?
-            || base.as_ref().is_some_and(|base| base.kind() == EntryKind::Directory)
+            || base.as_ref().is_some_and(|base| base.kind() == EntryKind::Directory || base.has_several_names)
         {
             return Ok(AsChange::Impossible);
         }
