@@ -24,6 +24,10 @@ pub struct CheckResult {
     pub command: String,
     /// Whether it found nothing wrong.
     pub passed: bool,
+    /// Why it says nothing about the files: it could not run where the work is, or did not come to its end. Then
+    /// nobody knows whether they are in order, and `passed` is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
     /// How many tests passed and failed, if the output says so in a form that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<String>,
@@ -32,13 +36,34 @@ pub struct CheckResult {
 }
 
 impl CheckResult {
-    /// The result in a few words: `42 passed`, `cargo check passes`, `tsc --noEmit fails`.
+    /// The result in a few words: `42 passed`, `cargo check passes`, `tsc --noEmit fails`, `cargo check did not run`.
     pub fn words(&self) -> String {
-        match (&self.tests, self.passed) {
-            (Some(tests), _) => tests.clone(),
-            (None, true) => format!("{} passes", self.command),
-            (None, false) => format!("{} fails", self.command),
+        match (&self.not_run, &self.tests, self.passed) {
+            (Some(_), ..) => format!("{} did not run", self.command),
+            (None, Some(tests), _) => tests.clone(),
+            (None, None, true) => format!("{} passes", self.command),
+            (None, None, false) => format!("{} fails", self.command),
         }
+    }
+
+    /// Whether it ran and found something wrong.
+    pub fn failed(&self) -> bool {
+        !self.passed && self.not_run.is_none()
+    }
+
+    pub(crate) fn not_run(check: &Check, why: String) -> Self {
+        Self { command: check.line.clone(), passed: false, not_run: Some(why), tests: None, millis: 0 }
+    }
+}
+
+/// The words of a program about the place where it ran, from what it printed: the last line, or how it ended.
+pub(crate) fn last_words(exit_code: Option<i32>, output: &str) -> String {
+    const MOST: usize = 200;
+    let last = output.lines().map(str::trim).rfind(|line| !line.is_empty());
+    match (last, exit_code) {
+        (Some(line), _) => line.chars().take(MOST).collect(),
+        (None, Some(code)) => format!("it exited with {code}"),
+        (None, None) => "a signal ended it".to_owned(),
     }
 }
 

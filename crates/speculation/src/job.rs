@@ -20,8 +20,8 @@ use crate::shadow::{self, ViewRunner};
 use crate::step_slot::StepSlot;
 use crate::turn_loop::{Progress, SharedProgress, TurnLoop};
 use crate::{
-    Attachments, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOrigin, Speculation, Step,
-    Transcript,
+    Attachments, Check, CheckResult, Cost, Ending, Engine, Event, Finished, Limits, PromptOrigin,
+    Speculation, Step, Transcript,
 };
 
 /// If less time than this is left, a failure does not go back to the model.
@@ -142,7 +142,7 @@ impl SpeculationJob {
         }
     }
 
-    /// What the model reads of a check that failed; `None` if it passed, or if there is no check with a result.
+    /// What the model reads of a check that failed; `None` if it passed or did not run, or if there is no check.
     async fn run_check(&self, executor: &SpeculativeExecutor) -> Option<String> {
         let changes = self.overlay.change_set();
         let paths: Vec<_> = changes.changes.into_iter().map(|change| change.path).collect();
@@ -153,14 +153,16 @@ impl SpeculationJob {
         let context = self.engine.host.gate_context();
         let verdict = self.engine.gate.judge_command_ahead(&check.line, &context);
         let has_views = shadow::views_allowed(&context) && executor.view_runner.tier().is_some();
-        if !has_views || verdict.decision == Decision::Boundary {
-            return None;
-        }
         let check = Check { time: check.time.min(self.time_left()), ..check };
-        let (result, output) =
-            executor.view_runner.check(&check, &executor.tools, &self.overlay, &context).await?;
+        let (result, output) = if verdict.decision == Decision::Boundary {
+            (CheckResult::not_run(&check, verdict.detail), String::new())
+        } else if has_views {
+            executor.view_runner.check(&check, &executor.tools, &self.overlay, &context).await
+        } else {
+            (CheckResult::not_run(&check, "there are no views here".to_owned()), String::new())
+        };
         self.events.send(Event::Checked(result.clone()));
-        let failed = (!result.passed).then(|| failure_report(&result.command, &output));
+        let failed = result.failed().then(|| failure_report(&result.command, &output));
         lock(&self.progress).check = Some(result);
         failed
     }

@@ -161,7 +161,7 @@ pub struct Finished {
     /// a write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// The result of the project's own check, if there is a check and it has a result.
+    /// What the project's own check said, or why it could not run; `None` if there is no check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
 }
@@ -191,7 +191,7 @@ impl Finished {
     /// What did not end well, in words: commands, and the project's own check. Where it is empty, the work may be called
     /// ready.
     pub fn failures(&self) -> Vec<String> {
-        let check = self.check.as_ref().filter(|check| !check.passed);
+        let check = self.check.as_ref().filter(|check| check.failed());
         let check = check.filter(|check| self.failed.iter().all(|failed| failed.command != check.command));
         let failed = self.failed.iter().map(FailedCommand::words);
         failed.chain(check.map(|check| format!("{} fails", check.command))).collect()

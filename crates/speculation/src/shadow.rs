@@ -16,7 +16,7 @@ use headstart_toolbox::{
 };
 
 use crate::base_view::BaseView;
-use crate::check::is_about_files;
+use crate::check::{is_about_files, last_words};
 use crate::event::EventSender;
 use crate::executor::{CallPermit, CallTools, StopReason};
 use crate::failed_command::first_line;
@@ -143,15 +143,14 @@ impl ViewRunner {
         }
     }
 
-    /// Runs the project's own check over what the overlay stages, and stages nothing. `None` if the check says nothing
-    /// about the files.
+    /// Runs the project's own check over what the overlay stages, and stages nothing. The text is what it printed.
     pub(crate) async fn check(
         &self,
         check: &Check,
         tools: &CallTools,
         overlay: &Arc<Overlay>,
         context: &GateContext,
-    ) -> Option<(CheckResult, String)> {
+    ) -> (CheckResult, String) {
         // The next command must not find what the check wrote.
         let guard = ViewGuard(self);
         let (staged, git) = (overlay.change_set(), self.git_so_far());
@@ -165,14 +164,16 @@ impl ViewRunner {
             attended: false,
         };
         let ran = tools.toolbox.run_line_in_view(&check.line, context, &self.view, self.below(), git.clone());
-        let ViewCallOutput { output: output_text, ran } = ran.await.ok()?;
+        let not_run = |why: String| (CheckResult::not_run(check, why), String::new());
+        let ViewCallOutput { output: output_text, ran } = match ran.await {
+            Ok(ran) => ran,
+            Err(error) => return not_run(error.to_string()),
+        };
         self.count(ran.cost);
         lock(&self.progress).cost.work_ms += millis(ran.cost.time);
         let output = &ran.output;
-        let is_whole = !output.timed_out && ran.changed_meanwhile.is_empty() && ran.refused.quota.is_none();
-        let is_given = ran.outside.is_empty() && !ran.refused.may_explain(output.exit_code);
-        if !is_whole || !is_given || !is_about_files(output.exit_code, &output.output) {
-            return None;
+        if let Some(why) = why_it_says_nothing(&ran, limits.command_time) {
+            return not_run(why);
         }
         if ran.changed_since(&staged).is_empty() && ran.git == git.step {
             guard.keep();
@@ -182,10 +183,11 @@ impl ViewRunner {
         let result = CheckResult {
             command: check.line.clone(),
             passed: output.exit_code == Some(0),
+            not_run: None,
             tests,
             millis: millis(ran.cost.time),
         };
-        Some((result, output_text.into_text()))
+        (result, output_text.into_text())
     }
 
     /// Leaves out for good what an accept would refuse, though its user wants it.
@@ -311,6 +313,31 @@ impl Drop for ViewGuard<'_> {
     fn drop(&mut self) {
         self.0.toolbox.end_view(&self.0.view);
     }
+}
+
+/// Why a check that ran like this says nothing about the files; `None` if it does.
+fn why_it_says_nothing(ran: &ViewOutput, time: Duration) -> Option<String> {
+    let (output, refused) = (&ran.output, &ran.refused);
+    if output.timed_out {
+        return Some(format!("it took longer than {} s", time.as_secs()));
+    }
+    if let Some(quota) = &refused.quota {
+        return Some(format!("it reached a limit: {quota}"));
+    }
+    if !ran.changed_meanwhile.is_empty() {
+        return Some("files changed while it ran".to_owned());
+    }
+    if let Some(path) = ran.outside.first() {
+        return Some(format!("it wrote outside the workspace: {path}"));
+    }
+    if refused.may_explain(output.exit_code) {
+        let what = if 0 < refused.network { "a network" } else { "rights" };
+        return Some(format!(
+            "it asked for {what} that work ahead has not: {}",
+            last_words(output.exit_code, &output.output)
+        ));
+    }
+    (!is_about_files(output.exit_code, &output.output)).then(|| last_words(output.exit_code, &output.output))
 }
 
 /// If the result may be due to the view and not to the model's own code, the reason; then nobody reads the result.

@@ -245,7 +245,7 @@ mod tests {
         let failed =
             |command: &str| FailedCommand { command: command.into(), exit_code: Some(1), tests: None };
         let check = |command: &str, passed| {
-            Some(CheckResult { command: command.into(), passed, tests: None, millis: 1 })
+            Some(CheckResult { command: command.into(), passed, not_run: None, tests: None, millis: 1 })
         };
         let cases = [
             (vec![], check("make lint", true), "ahead ✓ ready"),

@@ -25,7 +25,7 @@ pub(super) fn view_line(ran: &Event) -> StyledLine {
 
 /// The line for the result of the project's own check.
 pub(super) fn check_line(checked: &CheckResult) -> StyledLine {
-    let style = if checked.passed { Style::Dim } else { Style::Removed };
+    let style = if checked.failed() { Style::Removed } else { Style::Dim };
     (format!("  {}", checked_line(checked)), style)
 }
 

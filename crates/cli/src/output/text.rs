@@ -158,6 +158,9 @@ pub(crate) fn git_lines(change: &GitChange) -> impl Iterator<Item = String> {
 pub(crate) fn checked_line(checked: &headstart_speculation::CheckResult) -> String {
     let seconds = Duration::from_millis(checked.millis).as_secs_f64();
     let command = one_line(&checked.command);
+    if let Some(why) = &checked.not_run {
+        return format!("not checked: {command} did not run ({})", one_line(why));
+    }
     let outcome = match (&checked.tests, checked.passed) {
         (Some(tests), _) => tests.clone(),
         (None, true) => "passed".to_owned(),

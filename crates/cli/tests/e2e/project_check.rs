@@ -66,4 +66,18 @@ fn a_failure_that_stays_is_told_and_a_check_can_be_named_or_switched_off() {
     session.write("project/.headstart/config.toml", "[shadow]\ncheck = 'off'\n");
     let (outcome, _) = session.speculate(&renames, "auto-edit");
     assert!(outcome.finished().get("check").is_none(), "{outcome}");
+
+    // A check whose program is not there is named: nobody looked.
+    session.write("project/.headstart/config.toml", "");
+    session.write("home/.config/headstart/config.toml", "[shadow]\ncheck = 'no-such-program --check'\n");
+    let (outcome, id) = session.speculate(&renames, "auto-edit");
+    let check = &outcome.finished()["check"];
+    assert_eq!(
+        (&outcome.finished()["status"], &check["passed"]),
+        (&json!("completed"), &json!(false)),
+        "{outcome}"
+    );
+    assert!(check["notRun"].as_str().is_some_and(|why| why.contains("not found")), "{outcome}");
+    let shown = session.run(&["show", &id]);
+    assert!(!shown.stdout.contains("fails"), "{shown}");
 }

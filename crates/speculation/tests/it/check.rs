@@ -121,37 +121,55 @@ fn mending_that_comes_to_no_end_is_taken_back() {
 }
 
 #[test]
-fn a_check_that_cannot_say_anything_says_nothing() {
-    let silent = |played: Option<ScriptedRun>, prepare: &dyn Fn(&ViewFixture)| {
+fn a_check_that_cannot_say_anything_of_the_files_is_named_with_the_reason() {
+    let not_run = |played: Option<ScriptedRun>, prepare: &dyn Fn(&ViewFixture)| {
         let with_views = checking([calls([edit()]), says("Done."), says("never asked")]);
         prepare(&with_views);
         if let Some(played) = played {
             with_views.views.play(LINE, played);
         }
         let (_, finished) = with_views.fixture.speculate("do it");
-        assert_eq!((finished.ending.clone(), &finished.check), (Ending::Completed, &None));
-        assert_eq!(words(&finished).len(), 1);
-        runs(&with_views)
+        assert_eq!(finished.ending, Ending::Completed);
+        assert_eq!((words(&finished).len(), finished.failures().len()), (1, 0));
+        let check = finished.check.clone().expect("the check is named");
+        assert!(!check.passed && !check.failed());
+        assert!(check.words().ends_with("did not run"), "{check:?}");
+        (runs(&with_views), check.not_run.expect("it did not run"))
     };
     let nothing: &dyn Fn(&ViewFixture) = &|_| {};
     let failed = || ScriptedRun::new(ERROR, 101);
-    assert_eq!(silent(Some(failed().with(|answer| answer.refused.network = 2)), nothing), 1);
-    assert_eq!(silent(Some(failed().with(|answer| answer.refused.privileges = true)), nothing), 1);
-    assert_eq!(silent(Some(failed().with(|answer| answer.refused.quota = Some("1 MiB".into()))), nothing), 1);
-    assert_eq!(silent(Some(failed().with(|answer| answer.output.timed_out = true)), nothing), 1);
-    assert_eq!(silent(Some(failed().with(|answer| answer.changed_meanwhile = vec![path("a")])), nothing), 1);
+    let said = |(ran, why): (usize, String), times: usize, expected: &str| {
+        assert!(ran == times && why.contains(expected), "{ran} runs: {why}");
+    };
+    said(
+        not_run(Some(failed().with(|answer| answer.refused.network = 2)), nothing),
+        1,
+        "asked for a network",
+    );
+    said(
+        not_run(Some(failed().with(|answer| answer.refused.privileges = true)), nothing),
+        1,
+        "asked for rights",
+    );
+    let full = failed().with(|answer| answer.refused.quota = Some("1 MiB".into()));
+    said(not_run(Some(full), nothing), 1, "limit: 1 MiB");
+    said(
+        not_run(Some(failed().with(|answer| answer.output.timed_out = true)), nothing),
+        1,
+        "took longer than",
+    );
+    let changed = failed().with(|answer| answer.changed_meanwhile = vec![path("a")]);
+    said(not_run(Some(changed), nothing), 1, "files changed while it ran");
     // The program of the check does not exist.
-    assert_eq!(silent(None, nothing), 1);
-    assert_eq!(silent(Some(failed()), &|with_views| with_views.views.end_support("none here")), 0);
-    assert_eq!(
-        silent(Some(failed()), &|with_views| with_views.fixture.host.rules.lock().unwrap().views = false),
-        0
-    );
+    said(not_run(None, nothing), 1, "");
+    said(not_run(Some(failed()), &|with_views| with_views.views.end_support("none here")), 0, "no views");
+    let without: &dyn Fn(&ViewFixture) =
+        &|with_views| with_views.fixture.host.rules.lock().unwrap().views = false;
+    said(not_run(Some(failed()), without), 0, "");
     let needs_host = Check { line: "sudo make check".to_owned(), time: Duration::from_secs(20) };
-    assert_eq!(
-        silent(None, &|with_views| *with_views.fixture.host.check.lock().unwrap() = Some(needs_host.clone())),
-        0
-    );
+    let with_sudo: &dyn Fn(&ViewFixture) =
+        &|with_views| *with_views.fixture.host.check.lock().unwrap() = Some(needs_host.clone());
+    said(not_run(None, with_sudo), 0, "sudo");
     // Nothing was changed, so there is nothing to check.
     let with_views = checking([calls([read("src/lib.rs")]), says("Done.")]);
     let (_, finished) = with_views.fixture.speculate("do it");

@@ -179,7 +179,7 @@ export type ViewItem = { readonly key: number } & (
   | { type: "answer"; text: string }
   | ({ type: "call" } & ViewCall)
   /** The result of the project's own check of work ahead. */
-  | { type: "check"; command: string; passed: boolean; tests?: string; millis: number }
+  | { type: "check"; command: string; passed: boolean; notRun?: string; tests?: string; millis: number }
   /** Work ahead was accepted. */
   | {
       type: "applied";

@@ -328,6 +328,7 @@ export class Session {
       case "declined":
         return this.#show(told.key, note("warning", `Declined, for nobody is there to ask: ${told.verdict.detail}.`));
       case "check":
+        if (told.notRun !== undefined) return this.#show(told.key, note("info", `Not checked: ${told.command} did not run (${told.notRun}).`));
         return this.#show(told.key, note(told.passed ? "info" : "warning", told.tests ?? `${told.command} ${told.passed ? "passes" : "fails"}`));
       case "end":
         return this.#ended(told);
