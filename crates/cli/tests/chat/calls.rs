@@ -166,7 +166,7 @@ fn a_sub_task_is_one_line_with_what_its_calls_came_to() {
         .calls(0, "task", json!({ "title": "tidy the notes", "prompt": "make it two, @notes.txt" }))
         .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
         .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
-        .shell(0, "while [ ! -e go ]; do sleep 0.05; done")
+        .shell(0, "while [ ! -e go ]; do sleep 0.05; done; sh -c true")
         .says(0, "It is two, and nobody sees this.")
         .says(0, "All done.")
         .chat("default");
