@@ -13,9 +13,11 @@ mod sentence;
 mod shape;
 mod voice;
 
-use crate::{FilterReason, Suggestion};
-pub(crate) use clause::after_phrase;
+use crate::{FilterReason, Meaning, Suggestion};
+pub(crate) use clause::{after_phrase, contains_phrase, ends_with_phrase};
 use reading::Reading;
+pub(crate) use reading::plain;
+pub(crate) use script::is_unspaced;
 
 /// A longer text (in bytes) is refused before any other rule looks at it, to bound the cost.
 pub const MAX_BYTES: usize = 1024;
@@ -27,6 +29,27 @@ pub const MAX_WORDS: usize = 12;
 pub(crate) const MAX_UNSPACED: usize = 30;
 /// At most this many Thai, Lao, Khmer, Burmese or Tibetan characters, because words are longer there.
 pub(crate) const MAX_UNSPACED_LONG: usize = 40;
+
+/// As [`filter`], with what the model said of the text: where the answer offered options or asked a permission, a short
+/// answer (`2`, `B`, `y`, `oui`) is a guess, too.
+///
+/// ```
+/// use headstart_followup_state::{GuessKind, Meaning, filter, filter_guess};
+///
+/// let permission = Meaning { kind: Some(GuessKind::Permission), ..Meaning::default() };
+/// assert!(filter("y").is_err());
+/// assert!(filter_guess("y", permission.clone()).is_ok());
+/// assert!(filter_guess("well", permission).is_err());
+/// ```
+pub fn filter_guess(text: &str, meaning: Meaning) -> Result<Suggestion, FilterReason> {
+    let suggestion = match filter(text) {
+        Err(FilterReason::TooFewWords) if meaning.is_short_answer(text) => {
+            Suggestion::from_filtered(text.trim())
+        }
+        judged => judged?,
+    };
+    Ok(suggestion.with_meaning(meaning))
+}
 
 type Rule = fn(&Reading<'_>) -> bool;
 

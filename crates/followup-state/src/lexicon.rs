@@ -16,7 +16,7 @@ pub(crate) use english::{
 /// Words or phrases separated by bars, which is compact to read here and in a wasm bundle.
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(serde::Serialize))]
-pub(crate) struct List(&'static str);
+pub(crate) struct List(pub(crate) &'static str);
 
 impl List {
     pub(crate) fn iter(self) -> impl Iterator<Item = &'static str> {

@@ -6,7 +6,8 @@
 //! [`Event`], it answers with a short list of [`Effect`]s (show, hide, insert, wake me at, record an outcome, start
 //! or abandon a speculation), and the host carries them out. It owns no clock, timer, thread or callback, so a
 //! recorded log of events gives the same effects in a terminal, in wasm and in a browser. [`OutcomeLedger`] counts
-//! what became of the suggestions.
+//! what became of the suggestions. [`Meaning`] is what a model said of a guess besides its text, and tells whether the
+//! words that a user sends ask for the same work.
 //!
 //! ```
 //! use headstart_followup_state::{AcceptMethod, Config, Effect, Event, FollowupController, RequestId, filter};
@@ -29,6 +30,8 @@
 //! - The filter knows English, Chinese, Japanese and Korean by word lists (see the table at [`filter`]); a text in another language is judged by
 //!   its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not
 //!   what keeps a workspace safe: the tool gate is.
+//! - Whether words ask for the same work is decided by rules and word lists of nine languages; what they do not know is
+//!   something else.
 //! - Times are whole milliseconds on one clock of the host's choice. A clock that jumps back shortens or repeats a
 //!   wait and has no other effect.
 //!
@@ -51,6 +54,7 @@ mod effect;
 mod event;
 mod filter;
 mod lexicon;
+mod matching;
 mod outcome;
 mod reason;
 mod suggestion;
@@ -63,7 +67,8 @@ pub use config::{Config, Millis};
 pub use controller::FollowupController;
 pub use effect::{Effect, Effects};
 pub use event::{AcceptMethod, Event, RequestId};
-pub use filter::{MAX_BYTES, MAX_WORDS, filter};
+pub use filter::{MAX_BYTES, MAX_WORDS, filter, filter_guess};
+pub use matching::{GuessKind, MAX_ALSO, MAX_ALSO_BYTES, Match, MatchRule, Meaning};
 pub use outcome::{Outcome, OutcomeLedger, Source};
 pub use reason::FilterReason;
 pub use suggestion::Suggestion;

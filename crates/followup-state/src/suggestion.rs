@@ -1,37 +1,43 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use crate::{FilterReason, filter};
+use crate::{FilterReason, Match, Meaning, filter};
 
 /// A prompt that the user may want to send next. Only [`filter`] makes one, so a value of
 /// this type has passed every rule of the filter; deserialising one runs the filter too. A clone shares the text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Suggestion(Arc<str>);
+///
+/// It may know what the model said of it besides the text ([`with_meaning`](Self::with_meaning)). Two suggestions are
+/// equal if their texts are, and only the text is serialised.
+#[derive(Debug, Clone)]
+pub struct Suggestion {
+    text: Arc<str>,
+    meaning: Option<Arc<Meaning>>,
+}
 
 impl Suggestion {
     /// The text as it is shown and sent.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// How many characters (Unicode scalar values) the text has.
     pub fn char_count(&self) -> usize {
-        self.0.chars().count()
+        self.text.chars().count()
     }
 
     /// Whether a text that the user sends is this suggestion: it may differ in white space around it and a full stop
     /// at its end.
     pub fn is_same_as(&self, text: &str) -> bool {
-        without_full_stop(text) == without_full_stop(&self.0)
+        without_full_stop(text) == without_full_stop(&self.text)
     }
 
     /// The rest of the suggestion behind `typed`, if it begins with that; otherwise `None`. Case is ignored, as in
     /// fish: for `Run` the rest of `run the tests` is ` the tests`. Blanks count.
     pub fn rest_after(&self, typed: &str) -> Option<&str> {
-        let mut rest = self.0.chars();
+        let mut rest = self.text.chars();
         for c in typed.chars() {
             let own = rest.next()?;
             if c != own && !c.to_lowercase().eq(own.to_lowercase()) {
@@ -41,9 +47,25 @@ impl Suggestion {
         Some(rest.as_str())
     }
 
+    /// The same suggestion, with what the model said of it.
+    #[must_use]
+    pub fn with_meaning(self, meaning: Meaning) -> Self {
+        Self { meaning: Some(Arc::new(meaning)), ..self }
+    }
+
+    /// What the model said of it.
+    pub fn meaning(&self) -> Option<&Meaning> {
+        self.meaning.as_deref()
+    }
+
+    /// What the words that a user sends are to this suggestion ([`Meaning::compare`]).
+    pub fn compare(&self, typed: &str) -> Match {
+        self.meaning().unwrap_or(&Meaning::default()).compare(&self.text, typed)
+    }
+
     /// Makes a suggestion of a text that passed. Only the filter may call this.
     pub(crate) fn from_filtered(text: &str) -> Self {
-        Self(Arc::from(text))
+        Self { text: Arc::from(text), meaning: None }
     }
 }
 
@@ -52,15 +74,35 @@ fn without_full_stop(text: &str) -> &str {
     text.strip_suffix(['.', '。']).unwrap_or(text).trim_end()
 }
 
+impl PartialEq for Suggestion {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Suggestion {}
+
+impl Hash for Suggestion {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl Serialize for Suggestion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
 impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl AsRef<str> for Suggestion {
     fn as_ref(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 

@@ -63,14 +63,14 @@ pub(crate) fn after_phrase<'t>(text: &'t str, phrase: &str) -> Option<&'t str> {
 }
 
 /// Whether `text` ends with `phrase` as whole words.
-pub(super) fn ends_with_phrase(text: &str, phrase: &str) -> bool {
+pub(crate) fn ends_with_phrase(text: &str, phrase: &str) -> bool {
     let Some(rest) = text.strip_suffix(phrase) else { return false };
     let Some(first) = phrase.chars().next() else { return false };
     is_unspaced(first) || rest.chars().next_back().is_none_or(|last| !continues_word(last))
 }
 
 /// Whether `text` contains `phrase` as whole words.
-pub(super) fn contains_phrase(text: &str, phrase: &str) -> bool {
+pub(crate) fn contains_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let first = phrase.chars().next();

@@ -38,7 +38,8 @@ fn fold(text: &str) -> String {
     folded
 }
 
-fn plain(c: char) -> char {
+/// The ASCII counterpart of a full-width form, a curly quote or an unusual space.
+pub(crate) fn plain(c: char) -> char {
     match c {
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '\u{201B}' | '\u{2032}' | '\u{02BC}' => '\'',
         '\u{201C}'..='\u{201F}' | '\u{2033}' => '"',
