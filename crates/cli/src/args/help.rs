@@ -361,6 +361,15 @@ invalid_input, so answer N is always that of line N.
 Examples:
   echo '{\"text\":\"run the tests\"}' | headstart filter";
 
+pub(super) const MATCH: &str = "\
+Each line is {\"guess\":\"...\",\"typed\":\"...\"} and what the model said of the guess, if anything: \"kind\" \
+(permission, choice, habit, plan or trade), \"sign\" of the option it takes, and \"also\", a list of other wordings. \
+Each answer is {\"match\":\"match\",\"rule\":RULE}, {\"match\":\"extends\",\"rule\":\"adds\",\"adds\":TEXT} \
+or {\"match\":\"no\",\"rule\":\"none\"}. A line that is no such object has the answer no, with the reason invalid_input.
+
+Examples:
+  echo '{\"guess\":\"yes, rename it\",\"kind\":\"permission\",\"typed\":\"sure\"}' | headstart match";
+
 pub(super) const SEARCH: &str = "\
 One place a line, the best first: path, lines, the definition there, and the terms that were found. With
 --json each line is {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The index follows the files for two seconds

@@ -129,6 +129,9 @@ pub(crate) enum Command {
     /// Judge suggestion texts: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::FILTER)]
     Filter,
+    /// Say whether typed words ask for the same work as a guess: JSON Lines in, JSON Lines out, same order
+    #[command(after_help = help::MATCH)]
+    Match,
     /// Find the places of this project that fit a text best: words, names, past commits
     #[command(after_help = help::SEARCH)]
     Search(Search),

@@ -19,6 +19,7 @@ mod hook;
 mod index;
 mod keys;
 mod list;
+mod matching;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod run;
@@ -91,6 +92,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Run(args) => block_on(run::run(args, context)),
         Command::Shadow(args) => block_on(shadow::run(args, context)),
         Command::Filter => filter::run(),
+        Command::Match => matching::run(),
         Command::Doctor(args) => block_on(doctor::run(args, context)),
         Command::Search(args) => block_on(search::run(args, context)),
         Command::Index(args) => block_on(index::run(args, context)),

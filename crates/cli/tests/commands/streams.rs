@@ -34,6 +34,41 @@ fn the_filter_answers_every_line_in_its_place() {
     "#);
 }
 
+const PAIRS: &str = r#"{"guess":"option 2, one file","kind":"choice","sign":"2","typed":"the second"}
+{"guess":"option 2, one file","kind":"choice","sign":"2","also":["one file"],"typed":"2, and Rename it"}
+{"guess":"option 2, one file","kind":"choice","sign":"2","typed":"2?"}
+{"guess":"rename it","typed":"please rename it"}
+{"guess":"rename it","typed":"rename it","kind":null,"sign":null,"also":null,"seen":3}
+
+{"guess":"rename it"}
+{"guess":7,"typed":"7"}
+{"guess":"rename it","typed":"ok","kind":"wish"}
+{"guess":"rename it","typed":"ok","sign":2}
+{"guess":"rename it","typed":"ok","also":["yes",3]}
+[]"#;
+
+#[test]
+fn the_comparison_answers_every_line_in_its_place() {
+    let outcome = Session::new().run_with_input(&["match"], PAIRS);
+    assert_eq!(outcome.json().len(), PAIRS.lines().count());
+    insta::assert_snapshot!(transcript(&[outcome]), @r#"
+    $ headstart match
+    {"match":"match","rule":"sign"}
+    {"match":"extends","rule":"adds","adds":"Rename it"}
+    {"match":"no","rule":"none"}
+    {"match":"match","rule":"equal"}
+    {"match":"match","rule":"equal"}
+    {"match":"no","reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a value at byte 0","line":6}
+    {"match":"no","reason":"invalid_input","detail":"\"typed\" is missing","line":7}
+    {"match":"no","reason":"invalid_input","detail":"\"guess\" is not a string","line":8}
+    {"match":"no","reason":"invalid_input","detail":"\"kind\" is not one of permission, choice, habit, plan, trade","line":9}
+    {"match":"no","reason":"invalid_input","detail":"\"sign\" is not a string","line":10}
+    {"match":"no","reason":"invalid_input","detail":"\"also\" holds something that is not a string","line":11}
+    {"match":"no","reason":"invalid_input","detail":"the line is not a JSON object","line":12}
+    [exit 0]
+    "#);
+}
+
 #[test]
 fn bytes_that_are_no_text_are_answered_too() {
     let outcome =

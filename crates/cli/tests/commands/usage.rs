@@ -3,7 +3,7 @@ use std::process::Stdio;
 
 use crate::support::{Session, transcript};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "keys",
     "demo",
     "chat",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 19] = [
     "stats",
     "gate",
     "filter",
+    "match",
     "search",
     "index",
     "completions",
