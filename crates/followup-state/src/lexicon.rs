@@ -6,6 +6,7 @@
 
 mod chinese;
 pub(crate) mod english;
+mod european;
 mod japanese;
 mod korean;
 
@@ -39,6 +40,8 @@ pub(crate) struct Destroy {
     pub(crate) verbs: List,
     /// Objects with their determiner where the language needs one.
     pub(crate) objects: List,
+    /// Words that are an object only where nothing follows ("everything").
+    pub(crate) alone: List,
     /// Small words that may stand between the two, and behind the object.
     pub(crate) between: List,
 }
@@ -83,6 +86,8 @@ pub(crate) struct Language {
     pub(crate) praise_start: List,
     /// Ends of clauses that praise or thank.
     pub(crate) praise_end: List,
+    /// Words that begin an order, which is kept behind praise ("looks good, commit it").
+    pub(crate) orders: List,
     /// Parts that turn a clause of praise into an order ("make it …").
     pub(crate) order_marks: List,
     /// Beginnings in which the assistant speaks of itself.
@@ -119,6 +124,7 @@ const BLANK: Language = Language {
     praise: List(""),
     praise_start: List(""),
     praise_end: List(""),
+    orders: List(""),
     order_marks: List(""),
     voice: List(""),
     voice_except: List(""),
@@ -129,8 +135,17 @@ const BLANK: Language = Language {
 };
 
 /// Every language the filter knows.
-pub(crate) const LANGUAGES: &[&Language] =
-    &[&english::ENGLISH, &chinese::CHINESE, &japanese::JAPANESE, &korean::KOREAN];
+pub(crate) const LANGUAGES: &[&Language] = &[
+    &english::ENGLISH,
+    &chinese::CHINESE,
+    &japanese::JAPANESE,
+    &korean::KOREAN,
+    &european::GERMAN,
+    &european::FRENCH,
+    &european::SPANISH,
+    &european::PORTUGUESE,
+    &european::RUSSIAN,
+];
 
 /// Whether an entry of one list, in any language, passes a test.
 pub(crate) fn any(list: fn(&Language) -> List, test: impl Fn(&str) -> bool) -> bool {

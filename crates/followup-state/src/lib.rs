@@ -27,11 +27,12 @@
 //! # Limitations
 //!
 //! - One suggestion on screen at a time, of at most three.
-//! - The filter knows English, Chinese, Japanese and Korean by word lists (see the table at [`filter`]); a text in another language is judged by
-//!   its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not
-//!   what keeps a workspace safe: the tool gate is.
-//! - Whether words ask for the same work is decided by rules and word lists of nine languages; what they do not know is
-//!   something else.
+//! - The filter knows nine languages by word lists (see the table at [`filter`]), of German, French, Spanish,
+//!   Portuguese and Russian only destruction, praise and the assistant's voice. A text in another language is judged
+//!   by its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not what
+//!   keeps a workspace safe: the tool gate is.
+//! - Whether words ask for the same work is decided by rules and word lists of the same languages; what they do not
+//!   know is something else.
 //! - Times are whole milliseconds on one clock of the host's choice. A clock that jumps back shortens or repeats a
 //!   wait and has no other effect.
 //!

@@ -148,11 +148,19 @@ fn phrase_ends(rest: &[&str]) -> bool {
 
 impl Destroy {
     fn matches(&self, plain: &str) -> bool {
-        self.objects.any(|object| {
+        self.orders(plain, self.objects, false) || self.orders(plain, self.alone, true)
+    }
+
+    /// Whether the text orders one of these objects to be destroyed; with `is_alone`, if nothing follows the object.
+    fn orders(&self, plain: &str, objects: List, is_alone: bool) -> bool {
+        objects.any(|object| {
             plain.match_indices(object).any(|(at, _)| {
                 let tail = &plain[at + object.len()..];
                 let before = self.skip_back(plain[..at].trim_end());
                 let after = self.skip(tail);
+                if is_alone && after.starts_with(char::is_alphanumeric) && !object.contains(' ') {
+                    return false;
+                }
                 // Scripts without spaces have no word boundary, so the text must end here: this tells "delete the
                 // database" from "delete the database connection code".
                 let ends = tail.len() != after.len() || !tail.starts_with(char::is_alphanumeric);

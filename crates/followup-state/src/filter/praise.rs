@@ -5,8 +5,19 @@ use crate::lexicon::{self, LANGUAGES, english};
 
 /// Whether a clause praises or thanks. A praise word in the middle of an order ("fix the perfect hash") does not.
 pub(super) fn is_praise(reading: &Reading<'_>) -> bool {
+    let is_praising = |clause: &&str| praises(clause) || praises_in_english(clause);
     ends_in_thanks(reading.bare())
-        || reading.clauses().any(|clause| praises(clause) || praises_in_english(clause))
+        || reading.clauses().any(|clause| is_praising(&clause))
+            && !reading.clauses().last().is_some_and(|last| !is_praising(&last) && orders(last))
+}
+
+/// Whether a clause is an order: "commit it" behind "looks good".
+fn orders(clause: &str) -> bool {
+    let inner = lexicon::without_lead_ins(clause);
+    LANGUAGES.iter().any(|language| {
+        language.orders.any(|order| starts_with_phrase(inner, order))
+            || language.order_end.any(|end| ends_with_phrase(inner, end))
+    })
 }
 
 fn praises(clause: &str) -> bool {

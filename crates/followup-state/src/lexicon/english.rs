@@ -52,6 +52,11 @@ pub(super) const ENGLISH: Language = Language {
         "wow|yay|hooray|hurray|woohoo|ty|works|it works|worked|you're welcome|gj|gg|perfectly|\
          perfect timing|perfection|10/10|good enough",
     ),
+    orders: List(
+        "commit|push|run|rerun|add|fix|continue|go|merge|deploy|ship|write|update|remove|rename|test|refactor|\
+         implement|make|do|use|try|start|open|create|move|document|format|build|release|tag|check|review|clean|bump|\
+         publish|rebase|squash|apply|proceed|finish|let's|please",
+    ),
     voice: List(
         "let me|lemme|allow me|i'll|i've|i'm|i can|i cannot|i can't|i would|i'd be happy|i'd recommend|\
          i'd suggest|i think|i notice|i noticed|i will|i am|i could|i should|i recommend|i suggest|\

@@ -55,6 +55,7 @@ pub(super) const KOREAN: Language = Language {
              프로덕션|클러스터|백업|루트 디렉터리|루트 디렉토리|홈 디렉터리|홈 디렉토리|프로젝트 전체|\
              전체 프로젝트|모든 것|모든걸|모두|전부",
         ),
+        alone: List(""),
         between: List("을|를|모두|전부|다|완전히|싹|전체|강제로|은|는|도"),
     }],
     ..BLANK

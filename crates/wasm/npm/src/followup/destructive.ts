@@ -92,13 +92,19 @@ function phraseEnds(next: string | undefined): boolean {
 }
 
 /** An order in a language other than English: one of the verbs and one of the objects, side by side. */
-function orders(plain: string, { verbs, objects, between }: Destroy): boolean {
+function orders(plain: string, destroy: Destroy): boolean {
+  return ordersOne(plain, destroy, destroy.objects, false) || ordersOne(plain, destroy, destroy.alone, true);
+}
+
+/** Whether one of these objects is to be destroyed; with `isAlone`, if nothing follows the object. */
+function ordersOne(plain: string, { verbs, between }: Destroy, objects: string, isAlone: boolean): boolean {
   const [allVerbs, small] = [entries(verbs), entries(between)];
   return entries(objects).some((object) => {
     for (let at = plain.indexOf(object); 0 <= at; at = plain.indexOf(object, at + object.length)) {
       const tail = plain.slice(at + object.length);
       const before = skipBack(plain.slice(0, at), small);
       const after = skip(tail, small);
+      if (isAlone && isAlphanumeric(after) && !object.includes(" ")) continue;
       // This keeps "delete the database connection code" apart in scripts without spaces.
       const ends = tail.length !== after.length || !isAlphanumeric(tail);
       if (allVerbs.some((verb) => after.startsWith(verb)) || (ends && allVerbs.some((verb) => beforeEndsWith(before, verb)))) return true;

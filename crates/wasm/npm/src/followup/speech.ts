@@ -49,7 +49,19 @@ function finalConsonant(c: string | undefined): number | undefined {
 
 /** Whether a clause praises or thanks. A praise word in the middle of an order ("fix the perfect hash") does not. */
 export function isPraise({ folded, bare }: Reading): boolean {
-  return endsInThanks(bare) || clauses(folded).some((clause) => praises(clause) || praisesInEnglish(clause));
+  const isPraising = (clause: string): boolean => praises(clause) || praisesInEnglish(clause);
+  const all = clauses(folded);
+  const last = all.at(-1);
+  return endsInThanks(bare) || (all.some(isPraising) && (last === undefined || isPraising(last) || !isOrder(last)));
+}
+
+/** Whether a clause is an order: "commit it" behind "looks good". */
+function isOrder(clause: string): boolean {
+  const inner = withoutLeadIns(clause);
+  return LANGUAGES.some(
+    ({ orders, orderEnd }) =>
+      entries(orders).some((order) => startsWithPhrase(inner, order)) || entries(orderEnd).some((end) => endsWithPhrase(inner, end)),
+  );
 }
 
 function praises(clause: string): boolean {

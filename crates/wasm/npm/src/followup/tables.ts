@@ -6,7 +6,7 @@ type List = string;
 
 /** The lists of the filter for one language; a list that is missing is empty. `lexicon.rs` says what each is for. */
 export type Language = { readonly [Name in Exclude<keyof (typeof languages)[number], "destroy">]?: List } & {
-  readonly destroy?: readonly { readonly verbs: List; readonly objects: List; readonly between: List }[];
+  readonly destroy?: readonly { readonly verbs: List; readonly objects: List; readonly alone: List; readonly between: List }[];
 };
 
 export { characters as CHARACTERS, commands as COMMANDS, english as ENGLISH, maxBytes, maxCandidates, maxCharacters, maxUnspaced, maxUnspacedLong, maxWords };
