@@ -3,7 +3,7 @@ mod read;
 
 use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestion, Suggestions};
 
-pub use self::prompt::{SEVERAL, asks_for_several};
+pub use self::prompt::GUESSES;
 use crate::{
     BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, Query, QueryAnswer, Role, Usage,
     forked_query,
@@ -119,8 +119,9 @@ pub async fn generate_suggestion(
 /// included; it is empty after a main turn. The query begins with the bytes of the speculation's own requests, so the
 /// prefix cache serves it too. For more than one candidate only the question and the form of the answer differ.
 ///
-/// The answer may have several forms: a list in JSON, or one guess on each line, numbered, bulleted or quoted. Each
-/// guess has to pass the filter; if none does, the reason is that of the first.
+/// The answer is a list in JSON that says of each guess how likely it is, where it comes from and how else it may be
+/// put ([`Meaning`](headstart_followup_state::Meaning)); a simple list, or one guess on each line, is read as well. Each guess has to pass the filter; if
+/// none does, the reason is that of the first.
 pub async fn generate_candidates(
     background: &BackgroundModel,
     params: &CacheSafeParams,
@@ -132,10 +133,9 @@ pub async fn generate_candidates(
         return Err(Suppressed { reason, usage: Usage::default() });
     }
     let count = count.clamp(1, MAX_CANDIDATES);
-    let prompt = prompt::prompt(count);
     let query = Query {
         after: speculated,
-        prompt: &prompt,
+        prompt: prompt::prompt(count),
         schema: prompt::schema(count),
         max_output_tokens: Some(prompt::MAX_OUTPUT_TOKENS),
     };
@@ -144,7 +144,9 @@ pub async fn generate_candidates(
         usage: failed.usage,
     })?;
     let usage = answer.usage;
-    match read::suggestions(&answer, count) {
+    let messages = params.history().iter().chain(speculated);
+    let offered = messages.rev().find(|message| message.role == Role::Model).map(Message::to_text);
+    match read::suggestions(&answer, count, offered.as_deref()) {
         Ok(suggestions) => Ok(Generated { suggestions, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
     }
@@ -160,9 +162,9 @@ pub fn question() -> &'static str {
 /// ```
 /// use headstart_forked_query::{SuppressionReason, suggestion_in};
 ///
-/// let said = suggestion_in(r#"{"suggestion": "run the tests"}"#);
+/// let said = suggestion_in(r#"{"guesses": [{"text": "run the tests", "chance": 60}]}"#);
 /// assert_eq!(said.map(|suggestion| suggestion.as_str().to_owned()), Ok("run the tests".to_owned()));
-/// assert_eq!(suggestion_in(r#"{"suggestion": ""}"#), Err(SuppressionReason::Empty));
+/// assert_eq!(suggestion_in(r#"{"guesses": []}"#), Err(SuppressionReason::Empty));
 /// ```
 pub fn suggestion_in(answer: &str) -> Result<Suggestion, SuppressionReason> {
     let answer = QueryAnswer {
@@ -172,7 +174,7 @@ pub fn suggestion_in(answer: &str) -> Result<Suggestion, SuppressionReason> {
         finish: FinishReason::Stop,
         usage: Usage::default(),
     };
-    read::suggestions(&answer, 1).map(|all| all.best().clone())
+    read::suggestions(&answer, 1, None).map(|all| all.best().clone())
 }
 
 #[cfg(test)]

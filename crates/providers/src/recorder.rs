@@ -8,7 +8,7 @@ use futures::stream::Stream;
 use serde_json::Value;
 
 use crate::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, Scrubber};
-use headstart_forked_query::SEVERAL;
+use headstart_forked_query::GUESSES;
 use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
 
 /// The host's clock: the time since any fixed moment.
@@ -161,15 +161,19 @@ impl RecordedStream {
     }
 }
 
-/// The suggestion in an answer to a query; several on lines of their own. Other answers are kept as they are. Nobody
-/// reads it before its end, so all of its time is a delay.
+/// The guesses in an answer to a query, on lines of their own, if they are no more than their texts. Other answers are
+/// kept as they are. Nobody reads it before its end, so all of its time is a delay.
 fn suggestion(answer: &RecordedTurn) -> RecordedSuggestion {
     let json: Option<Value> = serde_json::from_str(answer.text.trim()).ok();
     let field = |name| json.as_ref().and_then(|json| json.get(name));
     let one = field("suggestion").and_then(Value::as_str).map(str::to_owned);
     let several = || {
-        let texts = field(SEVERAL)?.as_array()?.iter().filter_map(Value::as_str);
-        Some(texts.collect::<Vec<_>>().join("\n"))
+        let text = |guess: &Value| {
+            let only = guess.as_object().filter(|fields| fields.len() == 1)?;
+            only.get("text")?.as_str().map(str::to_owned)
+        };
+        let texts: Option<Vec<_>> = field(GUESSES)?.as_array()?.iter().map(text).collect();
+        Some(texts?.join("\n"))
     };
     RecordedSuggestion {
         text: one.or_else(several).unwrap_or_else(|| answer.text.clone()),
@@ -224,7 +228,7 @@ mod tests {
     fn several_candidates_are_recorded_as_they_are_played() {
         let played = Recording::parse(r#"{"suggestions":["commit this\npush it","tag it"]}"#).unwrap();
         let recorder = Recorder::new(Arc::new(Replay::instant(played.clone())));
-        let query = ModelRequest { response_schema: Some(json!({"properties": {SEVERAL: {}}})), ..request() };
+        let query = ModelRequest { response_schema: Some(json!({})), ..request() };
         block_on(async {
             for _ in 0..2 {
                 recorder.stream(&query).await.unwrap().collect::<Vec<_>>().await;

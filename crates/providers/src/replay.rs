@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{RecordedTurn, Recording};
+use headstart_forked_query::GUESSES;
 use headstart_forked_query::free_id;
 use headstart_forked_query::{
     EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, ToolCall,
 };
-use headstart_forked_query::{SEVERAL, asks_for_several};
 
 /// Waits, with the host's timer, because this crate has none.
 pub type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -22,9 +22,8 @@ pub type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 /// A model that plays a recording, whatever it is asked.
 ///
 /// Turns are played in order, one for each request. A request with a response schema gets the next suggestion as
-/// `{"suggestion": …}`, or as `{"suggestions": […]}` if the schema asks for that; the lines of the suggestion are its
-/// candidates, and a request for one gets the first. After the last turn a request fails with
-/// [`ModelError::RecordingExhausted`]; after the last suggestion the answer is an empty suggestion, because a missing
+/// `{"guesses": […]}`, a guess for each of its lines; whoever asks for one takes the first. After the last turn a request fails with
+/// [`ModelError::RecordingExhausted`]; after the last suggestion the answer holds no guess, because a missing
 /// guess is not an error.
 ///
 /// It reads nothing of the request except the ids of its calls and the form of the answer, so it does not notice when
@@ -48,15 +47,17 @@ impl Replay {
         Self { recording, sleep: None, next_turn: AtomicUsize::new(0), next_suggestion: AtomicUsize::new(0) }
     }
 
-    fn suggestion(&self, schema: &Value) -> (Vec<ModelEvent>, Duration) {
+    fn suggestion(&self) -> (Vec<ModelEvent>, Duration) {
         let index = self.next_suggestion.fetch_add(1, Ordering::Relaxed);
         let suggestion = self.recording.suggestions.get(index).cloned().unwrap_or_default();
-        let answer = if asks_for_several(schema) {
-            json!({ SEVERAL: suggestion.text.lines().collect::<Vec<_>>() })
+        // A recording may hold the whole answer, with what the model said of its guesses.
+        let answer = if suggestion.text.starts_with('{') {
+            suggestion.text
         } else {
-            json!({ "suggestion": suggestion.text.lines().next().unwrap_or_default() })
+            let guess = |text| json!({ "text": text });
+            json!({ GUESSES: suggestion.text.lines().map(guess).collect::<Vec<_>>() }).to_string()
         };
-        let mut events = vec![ModelEvent::Text(answer.to_string())];
+        let mut events = vec![ModelEvent::Text(answer)];
         events.extend(suggestion.usage.map(ModelEvent::Usage));
         events.push(ModelEvent::Finished(FinishReason::Stop));
         (events, Duration::from_millis(suggestion.delay_ms))
@@ -93,8 +94,8 @@ impl Replay {
 #[async_trait]
 impl Model for Replay {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        if let Some(schema) = &request.response_schema {
-            let (events, delay) = self.suggestion(schema);
+        if request.response_schema.is_some() {
+            let (events, delay) = self.suggestion();
             return Ok(self.play(events, delay, Duration::ZERO));
         }
         let (index, turn) = self.turn()?;
@@ -182,26 +183,23 @@ mod tests {
         ]);
     }
 
-    /// A host that asks for one suggestion gets the first candidate of the recording, and others get all of them.
     #[test]
-    fn the_lines_of_a_suggestion_are_its_candidates_and_the_first_is_for_who_asks_for_one() {
-        let asked = |schema| ModelRequest { response_schema: Some(schema), ..request() };
-        let several = json!({"properties": {SEVERAL: {"type": "array"}}});
+    fn the_lines_of_a_suggestion_are_its_guesses_and_a_whole_answer_is_played_as_it_is() {
+        let query = ModelRequest { response_schema: Some(json!({})), ..request() };
+        let whole = r#"{"guesses":[{"text":"2, the lock","kind":"choice","sign":"2"}]}"#;
         let cases = [
             (
                 "run the tests\ncommit this",
-                several.clone(),
-                json!({SEVERAL: ["run the tests", "commit this"]}),
+                json!({GUESSES: [{"text": "run the tests"}, {"text": "commit this"}]}).to_string(),
             ),
-            ("run the tests\ncommit this", json!({}), json!({"suggestion": "run the tests"})),
-            ("run the tests", several.clone(), json!({SEVERAL: ["run the tests"]})),
-            ("", several, json!({SEVERAL: []})),
-            ("", json!({}), json!({"suggestion": ""})),
+            ("run the tests", json!({GUESSES: [{"text": "run the tests"}]}).to_string()),
+            ("", json!({GUESSES: []}).to_string()),
+            (whole, whole.to_owned()),
         ];
-        for (text, schema, expected) in cases {
+        for (text, expected) in cases {
             let recording = Recording { suggestions: vec![text.into()], ..recording() };
-            let events = play(&Replay::instant(recording), &asked(schema)).unwrap();
-            assert_eq!(events[0], ModelEvent::Text(expected.to_string()), "{text:?}");
+            let events = play(&Replay::instant(recording), &query).unwrap();
+            assert_eq!(events[0], ModelEvent::Text(expected), "{text:?}");
         }
     }
 

@@ -1,108 +1,116 @@
 //! What the model is told when it is asked for the user's next prompt.
 
-use std::borrow::Cow;
-
 use serde_json::{Value, json};
 
-/// Describes what a guess is and where it comes from.
+use headstart_followup_state::GuessKind;
+
+/// Describes what a guess is, where it comes from and how likely it is.
 macro_rules! guide {
     () => {
         r#"[A question from the program around this conversation. It is not from the user, and no work is to be done on it: call no tool.]
 
-Guess the message that the user of this coding session types next.
+Guess the message that the user of this coding session types next, and say how likely it is that it asks for the same work as your guess, whatever its words.
 
-Take the guess from these places, the first that gives one:
-1. The end of your last answer. If it names words to type ("say X to go on", "run /X"), those words are the guess.
-2. A choice you offered: the option that this user would most likely pick, named so that it cannot be mistaken.
-3. A permission you asked for: a short yes, or the action itself in the imperative.
-4. The user's own plan, from the first request to the last message: the step that is still open.
-5. The habit of the trade: after new code its tests, after finished and checked work a commit, after a commit a push.
+Look in this order:
+1. The end of your last answer. If it names words to type ("say X to go on"), those words are the guess. If it asked a permission, the guess is a yes with what is permitted (kind permission). If it offered options, the guess is the one that this user would take, its sign first, then its name (kind choice). To several questions the user often answers in one message.
+2. What this user did at such moments before in this conversation: the same short order after each fix, the next item of a list, the words with which they go on where an answer broke off, the check or the push behind every change (kind habit). Only what the conversation shows is a habit.
+3. The plan that the user has given: its next open step (kind plan).
+4. What the trade does next: tests behind new code, a commit behind checked work, a push behind a commit (kind trade).
 
-The measure is recognition. The user must look at it and think: that is what I was about to type. What you would like them to do, or find useful, does not count. A step that is precise ("run the parser tests") is better than one that fits everything ("go on").
+Chance in percent: an option or a permission you offered 50 to 85; a habit seen at least twice 40 to 70; an open step of a plan 30 to 60; the trade alone 10 to 25; where the user will look at the result for themselves first 5 to 15; where they are displeased, something just failed, or the next step needs what only they know 5. You end with a finding and this user tends to ask back: 10 to 20.
 
-Give no guess at all, an empty text, when
-- something just failed, you misunderstood the user, or they are displeased;
-- the next step depends on something only they know;
-- everything they asked for is finished and nothing points further.
-No guess is a good answer; most guesses that are not certain are wrong.
+Write as this user writes. The last five messages that they typed (the user's messages above, without notes in brackets and results of tools) are samples of their hand: language, case, length, politeness.
+- One order of two to twelve words (thirty characters where the language has no spaces); an option or a yes may be one word. One sentence, no line break, no formatting, no quotes around it.
+- In the user's voice, never in yours ("I will", "Let me"); no question, no thanks, no praise, no idea that the conversation has not raised. A precise step is better than one that fits everything. Ways to say one act ("at the end", "after 12") are one guess.
 
-Write the guess
-- in the language that the user writes in, and the way they write: their wording, their case, their length;
-- as one instruction of two to twelve words (or up to thirty characters where the language has no spaces), one sentence, no line break, no formatting, no quotes around it;
-- in the user's voice. Never in yours ("I will", "Let me", "Here is"), never as a question, never as thanks or praise, never with an idea that the conversation has not raised.
+Examples, as what went before → text (kind, chance):
+- You offered 1, a queue, and 2, a lock, and recommended the lock → 2, the lock (choice, 75)
+- You asked whether to delete the old migration → yes, delete it (permission, 80)
+- The user had you run the linter after each of three fixes; you made the fourth → run the linter (habit, 65)
+- 用户要求先改解析器再改文档,解析器已改好 → 接着改文档 (plan, 55)
+- All is done and checked, nobody has spoken of a commit → commit this (trade, 20)
 
-Examples, as what went before → the guess:
-- You fixed the off-by-one error the user reported, and have not run anything since → run the tests
-- The user asked for an endpoint and its documentation; the endpoint is there → now write the documentation
-- You showed two designs, a queue and a lock, and recommended the queue → go with the queue
-- You asked whether to delete the old migration → yes, delete it
-- Tests are green after the last change of a list that is done → commit this
-- 用户要求先改解析器再改文档,解析器已改好 → 接着改文档
-- El usuario pidió corregir el fallo y subirlo; está corregido → súbelo
-- Your last command ended with an error that you have not explained →
-- You answered a question about how something works →"#
+sign: the sign of the option, as "2" or "3 and 5"; else "". also: up to three other short ways in which this user may type the same, for the first guess only; they ask for neither more nor less."#
+    };
+}
+
+/// The form of the answer, for a model that is not held to a schema.
+macro_rules! form {
+    () => {
+        r#"{"guesses": [{"text": "2, the lock", "chance": 75, "kind": "choice", "sign": "2", "also": ["the lock"]}]}"#
     };
 }
 
 /// The question for the best guess.
 pub(super) const PROMPT: &str = concat!(
     guide!(),
-    "\n\n",
-    r#"Answer with a JSON object of the form {"suggestion": "the guess"}, or {"suggestion": ""} for no guess, and with nothing else."#
+    "\n\nGive one guess. Answer with a JSON object of the form ",
+    form!(),
+    r#", or {"guesses": []} if there is nothing to guess from, and with nothing else."#
+);
+
+const TWO: &str = concat!(
+    guide!(),
+    "\n\nGive up to two guesses that ask for different work, the likeliest first. Answer with a JSON object of the form ",
+    form!(),
+    r#", or {"guesses": []} if there is nothing to guess from, and with nothing else."#
+);
+
+const THREE: &str = concat!(
+    guide!(),
+    "\n\nGive up to three guesses that ask for different work, the likeliest first. Answer with a JSON object of the form ",
+    form!(),
+    r#", or {"guesses": []} if there is nothing to guess from, and with nothing else."#
 );
 
 /// The question for this many guesses; for one it is exactly [`PROMPT`].
-pub(super) fn prompt(count: usize) -> Cow<'static, str> {
-    if count <= 1 {
-        return Cow::Borrowed(PROMPT);
+pub(super) fn prompt(count: usize) -> &'static str {
+    match count {
+        0 | 1 => PROMPT,
+        2 => TWO,
+        _ => THREE,
     }
-    let number = if count == 2 { "two" } else { "three" };
-    Cow::Owned(format!(
-        r#"{}
-
-Give up to {number} guesses that ask for different things, the likeliest first. One more is worth giving only if it would be a good guess by itself; two ways to say the same are one guess.
-
-Answer with a JSON object of the form {{"suggestions": ["the likeliest guess", "the next one"]}}, or {{"suggestions": []}} for no guess, and with nothing else."#,
-        guide!()
-    ))
 }
 
 /// The most tokens of an answer. The text is short; the rest is for models that think although they were told not to.
 pub(super) const MAX_OUTPUT_TOKENS: u32 = 1_024;
 
-/// The field of the answer if several guesses are asked for.
-pub const SEVERAL: &str = "suggestions";
+/// The field of the answer that holds the guesses.
+pub const GUESSES: &str = "guesses";
 
+/// The names of the kinds, as in the answer.
+const KINDS: [GuessKind; 5] =
+    [GuessKind::Permission, GuessKind::Choice, GuessKind::Habit, GuessKind::Plan, GuessKind::Trade];
+
+/// The form of an answer. Every field is required, because some providers hold a model to a schema only then.
 pub(super) fn schema(count: usize) -> Value {
-    if 1 < count {
-        // The question states the limit, because some providers do not accept one on a list.
-        return json!({
-            "type": "object",
-            "properties": {
-                SEVERAL: {
-                    "type": "array",
-                    "items": { "type": "string" },
-                    "description": "What the user types next, the likeliest first, or nothing for no guess"
-                }
-            },
-            "required": [SEVERAL],
-            "additionalProperties": false
-        });
-    }
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    // The question states how many, because some providers accept no limit on a list.
+    let guesses = match count {
+        0 | 1 => "One guess, or nothing",
+        _ => "The guesses, the likeliest first, or nothing",
+    };
     json!({
         "type": "object",
         "properties": {
-            "suggestion": {
-                "type": "string",
-                "description": "What the user types next, or an empty text for no guess"
+            GUESSES: {
+                "type": "array",
+                "description": guesses,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "text": text("What the user types next"),
+                        "chance": { "type": "integer", "description": "In percent" },
+                        "kind": { "type": "string", "enum": KINDS },
+                        "sign": text("The sign of the option, or an empty text"),
+                        "also": { "type": "array", "items": { "type": "string" } }
+                    },
+                    "required": ["text", "chance", "kind", "sign", "also"],
+                    "additionalProperties": false
+                }
             }
         },
-        "required": ["suggestion"],
+        "required": [GUESSES],
         "additionalProperties": false
     })
-}
-
-/// Whether a request for an answer of this form asks for several guesses.
-pub fn asks_for_several(schema: &Value) -> bool {
-    schema.pointer("/properties").is_some_and(|fields| fields.get(SEVERAL).is_some())
 }

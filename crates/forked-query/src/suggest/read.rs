@@ -1,42 +1,138 @@
 //! Reads the guesses in an answer.
 
-use headstart_followup_state::{Suggestion, Suggestions, filter};
-use serde_json::Value;
+use headstart_followup_state::{Meaning, Suggestion, Suggestions, filter, filter_guess};
+use serde_json::{Map, Value};
 
 use super::SuppressionReason;
-use super::prompt::SEVERAL;
+use super::prompt::GUESSES;
 use crate::{FinishReason, QueryAnswer};
 
-/// The fields in which guesses are looked for: those that are asked for, and others that models use instead.
-const FIELDS: [&str; 6] = [SEVERAL, "suggestion", "candidates", "guesses", "guess", "text"];
+/// The fields in which guesses are looked for besides [`GUESSES`], because models use them instead.
+const FIELDS: [&str; 6] = ["suggestions", "suggestion", "candidates", GUESSES, "guess", "text"];
+/// The fields in which the text of a guess is looked for.
+const TEXTS: [&str; 3] = ["text", "guess", "suggestion"];
 /// The deepest nesting in which guesses are looked for.
 const MAX_DEPTH: usize = 4;
 /// The most guesses, good and bad, that are looked at.
 const MAX_GUESSES: usize = 50;
+/// A guess of which the model says less than this, in percent, is none: of those that were measured, none was right.
+const LEAST_CHANCE: u8 = 20;
 
-/// The guesses that pass the filter, at most `count`.
-pub(super) fn suggestions(answer: &QueryAnswer, count: usize) -> Result<Suggestions, SuppressionReason> {
+/// The guesses that pass the filter, at most `count`. `offered` is the answer of the model after which they were asked
+/// for, if it is known: the sign of an option counts only if that text has it.
+pub(super) fn suggestions(
+    answer: &QueryAnswer,
+    count: usize,
+    offered: Option<&str>,
+) -> Result<Suggestions, SuppressionReason> {
     if answer.finish != FinishReason::Stop {
         // Half a prompt is worse than no suggestion.
         return Err(SuppressionReason::Empty);
     }
+    if let Some(guesses) = listed(answer) {
+        let guesses = guesses
+            .into_iter()
+            .map(|(text, meaning)| (text, meaning.map(|meaning| checked(meaning, offered))));
+        return kept(guesses, count);
+    }
     if count == 1 {
         return one(answer).map(Suggestions::from);
     }
+    kept(several(answer).into_iter().map(|text| (text, None)), count)
+}
+
+/// The first guesses that pass the filter, without repetitions. If there are none, the reason is that of the first.
+fn kept(
+    guesses: impl Iterator<Item = (String, Option<Meaning>)>,
+    count: usize,
+) -> Result<Suggestions, SuppressionReason> {
     let mut refused = None;
-    let guesses = several(answer);
-    let kept = guesses.iter().filter_map(|guess| {
-        filter(guess)
-            .map_err(|reason| refused = refused.take().or(Some(SuppressionReason::Filtered(reason))))
-            .ok()
-    });
-    let kept = Suggestions::new(kept.fold(Vec::<Suggestion>::new(), |mut kept, suggestion| {
-        if kept.len() < count && !kept.iter().any(|other| other.is_same_as(suggestion.as_str())) {
-            kept.push(suggestion);
+    let mut kept = Vec::<Suggestion>::new();
+    for (text, meaning) in guesses {
+        let is_unlikely = meaning
+            .as_ref()
+            .is_some_and(|meaning| meaning.chance < Some(LEAST_CHANCE) && meaning.chance.is_some());
+        let judged = match meaning {
+            Some(meaning) => filter_guess(&text, meaning),
+            None => filter(&text),
+        };
+        match judged {
+            _ if is_unlikely || text.trim().is_empty() => {}
+            Ok(suggestion) if kept.iter().any(|other| other.is_same_as(suggestion.as_str())) => {}
+            Ok(suggestion) => kept.push(suggestion),
+            Err(reason) => refused = refused.or(Some(SuppressionReason::Filtered(reason))),
         }
-        kept
-    }));
-    kept.ok_or(refused.unwrap_or(SuppressionReason::Empty))
+        if kept.len() == count {
+            break;
+        }
+    }
+    Suggestions::new(kept).ok_or(refused.unwrap_or(SuppressionReason::Empty))
+}
+
+/// The guesses of an answer in the form that is asked for, with what the model said of each; `None` if it has another
+/// form.
+fn listed(answer: &QueryAnswer) -> Option<Vec<(String, Option<Meaning>)>> {
+    let embedded = || embedded_json(&answer.text);
+    let json = answer.json.clone().or_else(embedded)?;
+    let guesses = json.as_object()?.get(GUESSES)?;
+    let items = match guesses {
+        Value::Array(items) => items.as_slice(),
+        single => std::slice::from_ref(single),
+    };
+    let read = |item: &Value| match item {
+        Value::String(text) => Some((text.clone(), None)),
+        Value::Object(fields) => {
+            let text = TEXTS.into_iter().find_map(|name| fields.get(name)?.as_str())?;
+            Some((text.to_owned(), Some(meaning(fields))))
+        }
+        _ => None,
+    };
+    Some(items.iter().take(MAX_GUESSES).filter_map(read).collect())
+}
+
+/// What a model said of a guess, as far as it can be used.
+fn meaning(fields: &Map<String, Value>) -> Meaning {
+    let text = |name: &str| match fields.get(name) {
+        Some(Value::String(text)) => Some(text.trim().to_owned()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let kind = text("kind").and_then(|kind| serde_json::from_value(kind.to_lowercase().into()).ok());
+    let also = match fields.get("also") {
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(one)) => vec![one.clone()],
+        _ => Vec::new(),
+    };
+    Meaning { kind, sign: text("sign"), also, chance: fields.get("chance").and_then(percent) }.bounded()
+}
+
+/// A chance in percent, however it is written; `None` if it is no number, or a negative one.
+fn percent(chance: &Value) -> Option<u8> {
+    let number = match chance {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().trim_end_matches('%').trim_end().parse().ok()?,
+        _ => return None,
+    };
+    let is_share = !chance.is_i64() && !chance.is_u64() && number <= 1.0;
+    let percent = if is_share { 100.0 * number } else { number };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 100")]
+    (0.0 <= percent).then(|| percent.min(100.0).round() as u8)
+}
+
+/// Without a sign that stands nowhere in the answer in which options were offered.
+fn checked(mut meaning: Meaning, offered: Option<&str>) -> Meaning {
+    let words = |text: &str| {
+        let split = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        split.map(str::to_lowercase).collect::<Vec<_>>()
+    };
+    if let (Some(sign), Some(offered)) = (&meaning.sign, offered) {
+        let offered = words(offered);
+        let joins = |word: &String| matches!(word.as_str(), "and" | "und" | "et" | "y" | "e" | "и");
+        if !words(sign).iter().all(|word| joins(word) || offered.contains(word)) {
+            meaning.sign = None;
+        }
+    }
+    meaning
 }
 
 fn one(answer: &QueryAnswer) -> Result<Suggestion, SuppressionReason> {
@@ -145,6 +241,7 @@ fn unquoted(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use headstart_followup_state::GuessKind;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -162,7 +259,7 @@ mod tests {
     }
 
     fn read(text: &str, count: usize) -> Result<Vec<String>, String> {
-        let found = suggestions(&answer(text), count).map_err(|reason| reason.as_str().to_owned());
+        let found = suggestions(&answer(text), count, None).map_err(|reason| reason.as_str().to_owned());
         found.map(|all| all.iter().map(|suggestion| suggestion.as_str().to_owned()).collect())
     }
 
@@ -217,10 +314,115 @@ mod tests {
         }
     }
 
+    fn best(text: &str, offered: Option<&str>) -> (String, Meaning) {
+        let found = suggestions(&answer(text), 1, offered).unwrap();
+        (found.best().to_string(), found.best().meaning().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_a_model_says_of_its_guess_is_kept() {
+        let said = r#"{"guesses":[{"text":"option 2, the lock","chance":75,"kind":"choice","sign":"2","also":["the lock"]}]}"#;
+        let meaning = Meaning {
+            kind: Some(GuessKind::Choice),
+            sign: Some("2".into()),
+            also: vec!["the lock".into()],
+            chance: Some(75),
+        };
+        assert_eq!(best(said, Some("1. a queue\n2. a lock")), ("option 2, the lock".into(), meaning));
+    }
+
+    #[test]
+    fn a_short_answer_is_a_guess_where_the_answer_offered_it() {
+        for (text, kind, expected) in [
+            ("2", "choice", true),
+            ("B", "choice", true),
+            ("3 and 5", "choice", true),
+            ("y", "permission", true),
+            ("네", "permission", true),
+            ("2", "plan", false),
+            ("y", "habit", false),
+            ("hm", "permission", false),
+        ] {
+            let sign = if text == "B" { "B" } else { "" };
+            let said =
+                json!({"guesses": [{"text": text, "chance": 60, "kind": kind, "sign": sign}]}).to_string();
+            assert_eq!(read(&said, 1).is_ok(), expected, "{text} {kind}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_the_rest_the_first_guess_stays() {
+        let long = "x".repeat(10_240);
+        for rest in [
+            json!({"chance": "likely"}),
+            json!({"chance": 250}),
+            json!({"chance": -3}),
+            json!({"chance": [1]}),
+            json!({"chance": 1e300}),
+            json!({"kind": "wish"}),
+            json!({"kind": 7, "sign": ["2"], "also": {"a": 1}}),
+            json!({"sign": "9"}),
+            json!({"sign": long, "also": [long, "a\u{7}", "", 3, null]}),
+            json!({"also": long}),
+        ] {
+            let mut guess = json!({"text": "run the tests"});
+            guess.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            let (text, meaning) = best(&json!({ "guesses": [guess] }).to_string(), Some("There is 1 and 2."));
+            assert_eq!(text, "run the tests", "{rest}");
+            assert_eq!((meaning.sign, meaning.also), (None, Vec::new()), "{rest}");
+        }
+    }
+
+    #[test]
+    fn chances_however_they_are_written() {
+        for (chance, expected) in [
+            (json!(75), Some(75)),
+            (json!("60%"), Some(60)),
+            (json!(" 55 "), Some(55)),
+            (json!(0.6), Some(60)),
+            (json!(101), Some(100)),
+            (json!(-1), None),
+            (json!("high"), None),
+            (json!(null), None),
+        ] {
+            let said = json!({"guesses": [{"text": "run the tests", "chance": chance}]}).to_string();
+            assert_eq!(best(&said, None).1.chance, expected, "{chance}");
+        }
+        let unlikely = r#"{"guesses":[{"text":"push it","chance":10},{"text":"run the tests","chance":40}]}"#;
+        assert_eq!(read(unlikely, 3), Ok(vec!["run the tests".to_owned()]));
+        assert_eq!(read(r#"{"guesses":[{"text":"push it","chance":10}]}"#, 1), Err("empty".to_owned()));
+    }
+
+    #[test]
+    fn of_many_guesses_the_first_ones_stay_and_none_comes_twice() {
+        let same = r#"{"text":"run the tests","chance":100}"#;
+        assert_eq!(read(&format!(r#"{{"guesses":[{same},{same},{same}]}}"#), 3).unwrap(), ["run the tests"]);
+        let many: Vec<_> =
+            (0..10).map(|number| json!({"text": format!("write test number {number}")})).collect();
+        let said = json!({ "guesses": many }).to_string();
+        assert_eq!((read(&said, 1).unwrap().len(), read(&said, 3).unwrap().len()), (1, 3));
+        assert_eq!(read(&format!("Here it is:\n```json\n{said}\n```"), 1).unwrap(), ["write test number 0"]);
+        for form in [
+            r#"{"guesses":"run the tests"}"#,
+            r#"{"guesses":{"text":"run the tests"}}"#,
+            r#"{"guesses":["run the tests"]}"#,
+        ] {
+            assert_eq!(read(form, 1).unwrap(), ["run the tests"], "{form}");
+        }
+        for form in [
+            r#"{"guesses":[]}"#,
+            r#"{"guesses":null}"#,
+            r#"{"guesses":[{"text":""}]}"#,
+            r#"{"guesses":[[7]]}"#,
+        ] {
+            assert_eq!(read(form, 1), Err("empty".to_owned()), "{form}");
+        }
+    }
+
     #[test]
     fn a_cut_answer_is_none() {
         let cut = QueryAnswer { finish: FinishReason::Length, ..answer("run the tests\ncommit") };
-        assert_eq!(suggestions(&cut, 3), Err(SuppressionReason::Empty));
+        assert_eq!(suggestions(&cut, 3, None), Err(SuppressionReason::Empty));
     }
 
     #[test]

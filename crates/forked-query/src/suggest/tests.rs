@@ -41,6 +41,11 @@ fn answers_and_what_becomes_of_them() {
         ("[]", Err("empty")),
         ("null", Err("empty")),
         ("", Err("empty")),
+        (
+            r#"{"guesses":[{"text":"run the tests","chance":60,"kind":"trade","sign":"","also":[]}]}"#,
+            Ok("run the tests"),
+        ),
+        (r#"{"guesses":[]}"#, Err("empty")),
         (r#"{"suggestion":"thanks, looks good to me"}"#, Err("evaluative")),
         ("Let me run the tests", Err("ai_voice")),
     ];
@@ -158,10 +163,11 @@ fn several_are_asked_for_after_a_speculated_turn_too() {
 #[test]
 fn the_question_names_its_rules_and_stays_affordable() {
     for rule in [
-        "language that the user writes in",
-        "empty text",
+        "Write as this user writes",
+        "The last five messages that they typed",
         "two to twelve words",
-        "never as a question",
+        "no question",
+        "Chance in percent",
         "JSON",
     ] {
         assert!(prompt::PROMPT.contains(rule), "{rule}");
