@@ -6,6 +6,7 @@
 mod accept;
 mod compaction;
 mod effect;
+mod matching;
 mod questions;
 mod session_file;
 mod settings;
@@ -31,6 +32,8 @@ use headstart_tool_gate::ApprovalMode;
 use self::accept::PendingAccept;
 use self::compaction::{CompactionState, PendingCompaction};
 pub(crate) use self::effect::{ConsentRequest, Effect, Report, SummaryQuery};
+use self::matching::PassedSuggestions;
+pub use self::matching::{Extension, MatchedWork};
 use self::questions::PendingQuestion;
 use self::session_file::SessionFileState;
 use self::suggestions::{Offer, SuggestionQuery};
@@ -94,6 +97,11 @@ pub(crate) struct Core {
     pending: Vec<Offer>,
     /// The offers for the suggestions that the controller shows, in its order.
     offers: Vec<Offer>,
+    /// The suggestions behind the offers, if their user typed something else: the controller does not have them any
+    /// more, and their work stays until the prompt is sent, because it may ask for the same.
+    passed: Option<PassedSuggestions>,
+    /// The work that was taken last because other words than its guess asked for it, until another prompt is sent.
+    matched: Option<MatchedWork>,
     activity: Activity,
     pending_question: Option<PendingQuestion>,
     session_rules: SessionRules,
@@ -157,6 +165,8 @@ impl Core {
             query: None,
             pending: Vec::new(),
             offers: Vec::new(),
+            passed: None,
+            matched: None,
             withheld: Vec::new(),
             left_out: Vec::new(),
             activity: Activity::Idle,
@@ -289,7 +299,7 @@ impl Core {
             Item::Prompt { text } => Some(text.clone()),
             _ => None,
         });
-        self.submit(&last.ok_or(ActionError::Empty)?).map(|_| ())
+        self.submit_as_typed(&last.ok_or(ActionError::Empty)?).map(|_| ())
     }
 
     /// Takes the prompt that was sent last out of the queue.

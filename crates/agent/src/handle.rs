@@ -15,7 +15,7 @@ use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::conversation::Conversation;
-use crate::core::{Core, Effect, Now, Turn, UndoneBefore, WindowUse};
+use crate::core::{Core, Effect, Extension, MatchedWork, Now, Turn, WindowUse};
 use crate::driver::{Driver, connect_host};
 use crate::lock::lock;
 use crate::options::{AgentOptions, ModelSettings, Ports};
@@ -190,6 +190,30 @@ impl AgentHandle {
     /// Sends a prompt. While something goes on, it waits in the queue.
     pub fn submit(&self, prompt: &str) -> Result<Submission, ActionError> {
         self.with(|core| core.submit(prompt))
+    }
+
+    /// Sends a prompt as it is typed: no work that ran ahead is taken for it.
+    pub fn submit_as_typed(&self, prompt: &str) -> Result<Submission, ActionError> {
+        self.with(|core| core.submit_as_typed(prompt))
+    }
+
+    /// What a prompt adds to a guess whose work is there, if it asks for that work and for more: a front end can offer
+    /// to take the work and to send the rest ([`take_extended`](Self::take_extended)). Nothing is offered while
+    /// something goes on.
+    pub fn extension(&self, prompt: &str) -> Option<Extension> {
+        self.read(|core| core.extension(prompt))
+    }
+
+    /// Takes the work of the guess that the prompt [extends](Self::extension), and sends the rest when it is applied.
+    pub fn take_extended(&self, prompt: &str) -> Result<(), ActionError> {
+        self.with(|core| core.take_extended(prompt))
+    }
+
+    /// The work that was taken last because other words than its guess asked for it, as long as nothing else was sent
+    /// and nothing goes on: a front end can offer to take it back and to
+    /// [send the prompt as typed](Self::submit_as_typed).
+    pub fn matched(&self) -> Option<MatchedWork> {
+        self.read(Core::matched)
     }
 
     /// Takes the prompt that was sent last out of the queue, so that its user can change it.

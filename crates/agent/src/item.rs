@@ -182,6 +182,8 @@ pub struct AppliedWork {
     pub undone: Vec<WorkspacePath>,
     /// How long the work took, for which the user did not wait; `None` if it had hardly begun.
     pub saved: Option<Duration>,
+    /// The guess for which the work ran, if its user asked for the same in other words.
+    pub guess: Option<String>,
     /// How the work had ended. If it was not completed, a turn goes on from there.
     pub ending: Ending,
 }

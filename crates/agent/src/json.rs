@@ -149,6 +149,8 @@ enum ItemFields<'a> {
         undone: &'a [WorkspacePath],
         #[serde(skip_serializing_if = "Option::is_none")]
         saved_ms: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        guess: Option<&'a str>,
         ending: &'a Ending,
     },
     NotTaken {
@@ -311,6 +313,7 @@ impl Serialize for Item {
                 stale: &applied.stale,
                 undone: &applied.undone,
                 saved_ms: applied.saved.map(|saved| u64::try_from(saved.as_millis()).unwrap_or(u64::MAX)),
+                guess: applied.guess.as_deref(),
                 ending: &applied.ending,
             },
             Self::NotApplied { id, why, anew } => {

@@ -19,7 +19,7 @@
 //!
 //! # use std::{sync::Arc, time::Duration};
 //! # use async_trait::async_trait;
-//! # use headstart_agent::{NoLedger, Runtime};
+//! # use headstart_agent::{Matching, NoLedger, Runtime};
 //! # use headstart_budget::{EntryBuilder, Metering, ledger::Source, policy::{Habits, Policy, Tariff}};
 //! # use headstart_forked_query::{BackgroundModel, EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest};
 //! # use headstart_overlay_fs::MemoryTree;
@@ -71,6 +71,7 @@
 //! #     speculation: true,
 //! #     candidates: 1,
 //! #     parallel: 1,
+//! #     matching: Matching::default(),
 //! #     titles: true,
 //! #     attended: true,
 //! #     after_decline: headstart_agent::AfterDecline::Continue,
@@ -112,13 +113,13 @@ mod view;
 mod work;
 
 pub use conversation::Conversation;
-pub use core::{Turn, UndoneBefore, WindowUse};
+pub use core::{Extension, MatchedWork, Turn, WindowUse};
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;
 pub use item::{AppliedWork, CallItem, Compaction, Item, JudgedCall, NoSuggestion, NotAppliedReason};
 pub use log::ItemChange;
-pub use options::{AfterDecline, AgentOptions, ModelSettings, Ports};
+pub use options::{AfterDecline, AgentOptions, Matching, ModelSettings, Ports};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};
 pub use session::{Session, SessionError};
 pub use view::{

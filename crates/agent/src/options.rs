@@ -19,6 +19,18 @@ pub enum AfterDecline {
     Stop,
 }
 
+/// Which typed prompts take the work that ran ahead for a guess.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Matching {
+    /// Only the guess itself.
+    Off,
+    /// The guess but for case, blanks, punctuation and politeness.
+    Exact,
+    /// Words that ask for the same work ([`Suggestion::compare`](headstart_followup_state::Suggestion::compare)).
+    #[default]
+    Meaning,
+}
+
 /// The settings of a conversation.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -42,6 +54,8 @@ pub struct AgentOptions {
     pub candidates: usize,
     /// How many of them may run ahead at the same time.
     pub parallel: usize,
+    /// Which typed prompts take work that ran ahead.
+    pub matching: Matching,
     /// Whether the model of background work gives the conversation a title, if it is another model than that of the
     /// conversation. To be off when requests to models are recorded or played back.
     pub titles: bool,

@@ -36,7 +36,7 @@ pub use contents::{DamagedLine, LedgerContents, read};
 pub use costs::{Costs, PurposeCost};
 pub use day::Day;
 pub use entry::{
-    Entry, OmissionEntry, Outcome, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost,
+    Entry, OmissionEntry, Outcome, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, TakenBy, WorkCost,
 };
 pub use kind::Kind;
 pub use statistics::{Bill, Figures, KindFigures, Statistics};

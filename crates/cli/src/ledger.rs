@@ -176,6 +176,7 @@ mod tests {
             outcome: Outcome::Accepted,
             saved_ms: 2,
             skip_code: None,
+            taken_by: None,
             changes: None,
         })
     }

@@ -103,6 +103,18 @@ impl Transcript {
         transcript
     }
 
+    /// Says in the first message what the user sent in place of the prompt with which the run began: `prompt`, behind
+    /// `note`, is replaced; what was sent along stays.
+    pub fn reword(&mut self, note: &str, prompt: &str, sent: &str) {
+        let first = self.messages.first_mut().and_then(|message| message.parts.first_mut());
+        let Some(Part::Text { text }) = first else { return };
+        let begun =
+            |prompt: &str| if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") };
+        if let Some(sent_along) = text.strip_prefix(&begun(prompt)) {
+            *text = begun(sent) + sent_along;
+        }
+    }
+
     /// The next call of the answer that has no result yet.
     pub fn pending_call(&self) -> Option<&ToolCall> {
         self.pending_calls().next()

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use headstart_agent::{
-    ActionError, AfterDecline, AgentHandle, AgentOptions, EditKind, Ports, Runtime, Session, Subject,
-    Submission, UserAnswer, Window, agent,
+    ActionError, AfterDecline, AgentHandle, AgentOptions, EditKind, Matching, Ports, Runtime, Session,
+    Subject, Submission, UserAnswer, Window, agent,
 };
 use headstart_budget::ledger::{Source, read};
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
@@ -260,6 +260,8 @@ impl Conversing {
             speculation: settings.speculation,
             candidates: settings.candidates,
             parallel: settings.parallel,
+            // Its users are not told what words took, so only the guess itself takes the work.
+            matching: Matching::Off,
             attended: settings.attended,
             titles: true,
             after_decline: AfterDecline::default(),

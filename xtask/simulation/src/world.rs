@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AfterDecline, AgentHandle, AgentOptions, EditKind, Item, LedgerStore, Ports, Runtime, StoreError,
-    UserAnswer, agent,
+    AfterDecline, AgentHandle, AgentOptions, EditKind, Item, LedgerStore, Matching, Ports, Runtime,
+    StoreError, UserAnswer, agent,
 };
 use headstart_budget::ledger::{Entry, Outcome, Source};
 use headstart_budget::policy::{Cap, Habits, Mode, Policy, Tariff};
@@ -250,6 +250,7 @@ impl Simulation<'_> {
             speculation: true,
             candidates: 1,
             parallel: 1,
+            matching: Matching::Off,
             attended: true,
             titles: false,
             after_decline: AfterDecline::default(),

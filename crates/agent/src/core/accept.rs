@@ -10,6 +10,7 @@ use headstart_speculation::{
     AcceptAnswers, Acceptance, Accepted, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
 };
 
+use super::matching::{MatchedWork, guess_of_other_words};
 use super::{Activity, Core, Effect};
 use crate::item::{AppliedWork, Item, JudgedCall, NotAppliedReason};
 use crate::view::ActionError;
@@ -17,6 +18,8 @@ use crate::work::WorkAhead;
 
 /// Work that the user has taken and that is not handed over yet.
 pub(super) struct PendingAccept {
+    /// What the user sent; the guess for which the work ran may have other words.
+    pub(super) prompt: String,
     pub(super) speculation: Speculation,
     /// If the work had ended when it was taken, what it told before. This becomes items when the work is applied,
     /// because a question or a conflict may come first.
@@ -61,7 +64,7 @@ impl Core {
     }
 
     /// Accepts the work that ran ahead; it may still be running.
-    pub(super) fn take_work(&mut self, work: WorkAhead) {
+    pub(super) fn take_work(&mut self, prompt: String, work: WorkAhead) {
         let is_live = work.finished.is_none();
         let joined = work.is_running();
         let WorkAhead { speculation, mut reported, mut meter, above, .. } = work;
@@ -74,6 +77,7 @@ impl Core {
             }
         }
         self.accept(PendingAccept {
+            prompt,
             speculation,
             reported,
             is_live,
@@ -201,11 +205,10 @@ impl Core {
 
     /// Drops work whose outcome the ledger knows already, and the steps above it. Returns its prompt.
     fn release_pending_accept(&mut self, accept: PendingAccept) -> String {
-        let prompt = accept.speculation.prompt().to_owned();
         self.conversation.retract_announcement();
         self.close_steps(&accept.speculation, accept.above);
         self.effects.push_back(Effect::Abort(accept.speculation));
-        prompt
+        accept.prompt
     }
 
     pub(super) fn close_pending_accept(
@@ -220,7 +223,7 @@ impl Core {
 
     /// Makes the work ahead part of the conversation; if it had stopped early, a turn goes on from there.
     fn hand_over(&mut self, accept: PendingAccept, accepted: Accepted) {
-        let PendingAccept { speculation, reported, meter, above, .. } = accept;
+        let PendingAccept { prompt, speculation, reported, meter, above, .. } = accept;
         for event in without_pending(reported) {
             self.record_event(event, Origin::Ahead);
         }
@@ -228,7 +231,15 @@ impl Core {
         // Work that stopped at its first call has saved hardly anything.
         let has_saved = 1 < accepted.transcript.messages.len();
         let Accepted { changes, merged, git, not_kept, changed_since_view, .. } = accepted;
-        let Accepted { transcript, ending, time_saved_ms, .. } = accepted;
+        let Accepted { mut transcript, ending, time_saved_ms, .. } = accepted;
+        transcript.reword(speculation.note(), speculation.prompt(), &prompt);
+        let guess = guess_of_other_words(&speculation, &prompt);
+        let has_changes = !changes.is_empty() || git.is_some();
+        self.matched = guess.as_ref().filter(|_| ending == Ending::Completed).map(|_| MatchedWork {
+            id: speculation.id().to_owned(),
+            prompt: prompt.clone(),
+            has_changes,
+        });
         self.keep_changes(&speculation);
         self.note_work_of_turn(speculation.id());
         self.log.push(Item::Applied(Box::new(AppliedWork {
@@ -240,12 +251,12 @@ impl Core {
             not_kept,
             stale: changed_since_view,
             saved: has_saved.then(|| Duration::from_millis(time_saved_ms)),
+            guess,
             ending: ending.clone(),
         })));
         if let Some(note) = note {
             self.conversation.add_note(&note);
         }
-        let prompt = speculation.prompt().to_owned();
         match ending {
             Ending::Completed => {
                 if self.queue.is_empty() && !self.interrupted && !self.is_over {

@@ -14,6 +14,7 @@ use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReaso
 use headstart_speculation::{Event, Finished, Limits, Origin, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
+use super::matching::PassedSuggestions;
 use super::{Activity, Core, Effect};
 use crate::item::{Item, NoSuggestion};
 use crate::work::WorkAhead;
@@ -256,6 +257,11 @@ impl Core {
     /// none of them, nothing happens.
     pub(super) fn take_offer(&mut self, offered: &Candidates, text: &str) -> Option<Offer> {
         let chosen = offered.position(text)?;
+        self.take_offer_at(offered, chosen)
+    }
+
+    /// Takes the suggestion with this index; the others are dropped.
+    pub(super) fn take_offer_at(&mut self, offered: &Candidates, chosen: usize) -> Option<Offer> {
         let mut taken = None;
         for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
             if index == chosen {
@@ -268,7 +274,7 @@ impl Core {
     }
 
     /// Drops the suggestions and the work behind them.
-    fn close_offers(&mut self, offered: &Candidates, outcome: Outcome) {
+    pub(super) fn close_offers(&mut self, offered: &Candidates, outcome: Outcome) {
         for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
             self.close_offer(offer, outcome_when_given_up(offered, index, outcome));
         }
@@ -301,7 +307,15 @@ impl Core {
     /// Tells the controller of an event; suggestions that it drops get this outcome in the ledger.
     fn followup_as(&mut self, ms: u64, event: Followup, outcome: Outcome) {
         let offered = self.controller.offered().cloned();
+        let types_past = self.types_past(&event);
+        if matches!(event, Followup::Clear | Followup::Enabled { .. } | Followup::Dismiss) {
+            self.close_passed();
+        }
         let effects = self.controller.handle(ms, event);
+        if types_past && effects.contains(&FollowupEffect::AbandonSpeculation) {
+            let candidates = offered.clone();
+            self.passed = candidates.map(|candidates| PassedSuggestions { candidates, outcome });
+        }
         self.apply_followup_effects(effects, offered.as_ref(), outcome);
     }
 
@@ -318,7 +332,9 @@ impl Core {
                 (FollowupEffect::Show { .. }, _) => self.options.metering.note_shown(),
                 (FollowupEffect::WakeAt { at }, _) => self.effects.push_back(Effect::WakeAt(at)),
                 (FollowupEffect::StartSpeculation { suggestions }, _) => self.start_ahead(&suggestions),
-                (FollowupEffect::AbandonSpeculation, Some(offered)) => self.close_offers(offered, outcome),
+                (FollowupEffect::AbandonSpeculation, Some(offered)) if self.passed.is_none() => {
+                    self.close_offers(offered, outcome);
+                }
                 _ => {}
             }
         }
@@ -326,6 +342,7 @@ impl Core {
 
     /// Runs the best of these suggestions ahead, as many as the user wants and the policy allows.
     fn start_ahead(&mut self, suggestions: &Suggestions) {
+        self.close_passed();
         self.offers = std::mem::take(&mut self.pending);
         if !self.options.speculation || std::mem::take(&mut self.is_offered_by_host) {
             return;

@@ -46,14 +46,14 @@ fn interrupted(call: &ToolCall, printed: Option<&str>, ran: Duration, ending: &E
 impl Core {
     /// Runs a prompt: the work ahead for it is taken, or a turn begins. All other suggestions are dropped.
     pub(super) fn send(&mut self, prompt: &str) {
-        let offered = self.controller.offered().cloned();
-        let taken = offered.and_then(|offered| self.take_offer(&offered, prompt));
+        let taken = self.take_matching_offer(prompt);
         self.send_with(prompt, taken);
     }
 
     /// Runs a prompt; `taken` is the suggestion that it was.
     pub(super) fn send_with(&mut self, prompt: &str, taken: Option<Offer>) {
         self.session_file.sent_at = self.now.unix_ms;
+        self.matched = None;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
         self.keep_prompt(prompt);
         self.begin_turn(prompt);
@@ -97,7 +97,7 @@ impl Core {
                 self.mark_undone(undo_report.clone());
                 self.conversation.announce(undo_report);
                 self.show_undone();
-                return self.take_work(*work);
+                return self.take_work(prompt, *work);
             }
             None => {}
         }

@@ -19,7 +19,7 @@ use super::files::Files;
 use super::{SessionsError, TokioHost, TokioRuntime, real_path};
 use crate::handle::{AgentHandle, Updates, agent};
 use crate::item::Item;
-use crate::options::{AfterDecline, AgentOptions, Ports};
+use crate::options::{AfterDecline, AgentOptions, Matching, Ports};
 use crate::ports::{LedgerStore, NoLedger, SessionStore};
 use crate::session::Session;
 use crate::view::{ActionError, Phase};
@@ -235,6 +235,7 @@ impl NativeOptions {
             speculation: true,
             candidates: 1,
             parallel: 1,
+            matching: Matching::default(),
             titles: true,
             attended: self.attended,
             after_decline: AfterDecline::default(),

@@ -17,8 +17,8 @@ use futures::future::BoxFuture;
 use futures::task::LocalSpawnExt;
 use futures::{FutureExt, StreamExt, stream};
 use headstart_agent::{
-    AfterDecline, AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Phase, Ports, Runtime, Session,
-    SessionStore, StoreError, Updates, View, agent,
+    AfterDecline, AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Matching, Phase, Ports, Runtime,
+    Session, SessionStore, StoreError, Updates, View, agent,
 };
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Mode, Policy, SkipReason, Tariff};
@@ -48,6 +48,7 @@ pub(crate) struct HarnessOptions {
     pub(crate) after_decline: AfterDecline,
     pub(crate) candidates: usize,
     pub(crate) parallel: usize,
+    pub(crate) matching: Matching,
     pub(crate) depth: u32,
     pub(crate) store_fails: bool,
     /// How the stores of the ledger and of the session behave.
@@ -96,6 +97,7 @@ impl Default for HarnessOptions {
             after_decline: AfterDecline::Continue,
             candidates: 1,
             parallel: 1,
+            matching: Matching::default(),
             depth: 1,
             store_fails: false,
             ledger: StoreBehaviour::Works,
@@ -193,6 +195,7 @@ impl Harness {
             speculation: true,
             candidates: options.candidates,
             parallel: options.parallel,
+            matching: options.matching,
             titles: true,
             attended: options.attended,
             after_decline: options.after_decline,
@@ -371,12 +374,9 @@ impl ScriptedModel {
         let events = if request.response_schema.is_some() {
             self.asked.fetch_add(1, Ordering::SeqCst);
             let next = lock(&self.suggestions).pop_front().unwrap_or_default();
-            let texts: Vec<_> = next.split('|').collect();
-            let answer = match texts.as_slice() {
-                [one] => json!({ "suggestion": one }),
-                several => json!({ "suggestions": several }),
-            };
-            vec![ModelEvent::Text(answer.to_string())]
+            let listed = || json!({ "guesses": next.split('|').collect::<Vec<_>>() }).to_string();
+            let answer = if next.starts_with('{') { next.clone() } else { listed() };
+            vec![ModelEvent::Text(answer)]
         } else {
             let wants_more = |left: u64| left.checked_sub(1);
             let summary = lock(&self.summary).clone().filter(|_| !request.thinking);

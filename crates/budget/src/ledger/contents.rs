@@ -63,6 +63,7 @@ mod tests {
                 outcome: Outcome::Joined,
                 saved_ms: 3,
                 skip_code: Some("row".into()),
+                taken_by: Some(crate::ledger::TakenBy::Typed),
                 changes: Some(headstart_overlay_fs::ContentHash::of(b"changes")),
             }),
         ]

@@ -152,6 +152,9 @@ pub struct OutcomeEntry {
     /// The code of the policy's reason, if the suggestion did not run ahead.
     #[serde(rename = "held", default, skip_serializing_if = "Option::is_none")]
     pub skip_code: Option<String>,
+    /// How the user took it, if not by a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<TakenBy>,
     /// Distinguishes the applied changes from others, if nothing else is kept of them: an undo uses this to find what
     /// it takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,6 +185,16 @@ pub enum Outcome {
     Undone,
     /// The user took it, but there was nothing to hand over.
     Failed,
+}
+
+/// How a user took work other than by a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TakenBy {
+    /// They typed a prompt that asks for it.
+    Typed,
+    /// They typed a prompt that asks for it and for more, and took it with a key.
+    Extended,
 }
 
 /// Who asked for something to be done ahead.

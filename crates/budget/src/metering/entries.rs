@@ -193,7 +193,15 @@ pub fn outcome(at: u64, id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
 /// What became of a suggestion that did not run; `skip_code` is the code of the reason.
 pub(super) fn skipped_entry(at: u64, id: &str, outcome: Outcome, skip_code: Option<&str>) -> Entry {
     let skip_code = skip_code.map(str::to_owned);
-    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms: 0, skip_code, changes: None })
+    Entry::Outcome(OutcomeEntry {
+        id: id.to_owned(),
+        at,
+        outcome,
+        saved_ms: 0,
+        skip_code,
+        taken_by: None,
+        changes: None,
+    })
 }
 
 /// What became of a suggestion of which no record is kept, because its changes are in the workspace.
@@ -214,7 +222,15 @@ pub(super) fn outcome_entry(
     saved_ms: u64,
     changes: Option<ContentHash>,
 ) -> Entry {
-    Entry::Outcome(OutcomeEntry { id: id.to_owned(), at, outcome, saved_ms, skip_code: None, changes })
+    Entry::Outcome(OutcomeEntry {
+        id: id.to_owned(),
+        at,
+        outcome,
+        saved_ms,
+        skip_code: None,
+        taken_by: None,
+        changes,
+    })
 }
 
 /// The outcome for a suggestion after an accept, and the milliseconds that it saved.

@@ -4,7 +4,7 @@ use headstart_overlay_fs::ChangeKind;
 use headstart_speculation::{Cost, Speculation, Status};
 
 use super::entries::{self, EntryBuilder, QueryCost};
-use crate::ledger::{Entry, Outcome};
+use crate::ledger::{Entry, Outcome, TakenBy};
 
 /// What of one run is written down already.
 #[derive(Debug)]
@@ -15,12 +15,14 @@ pub struct RunMeter {
     recorded: Option<Usage>,
     /// Whether the user took the work while it was still running.
     pub joined: bool,
+    /// How the user took it, if not by a key.
+    pub taken_by: Option<TakenBy>,
 }
 
 impl RunMeter {
     /// Begins to meter a run that begins now.
     pub fn new(now: u64, id: impl Into<String>) -> Self {
-        Self { id: id.into(), started: now, recorded: None, joined: false }
+        Self { id: id.into(), started: now, recorded: None, joined: false, taken_by: None }
     }
 
     /// Whether what the run cost is written down.
@@ -62,10 +64,14 @@ impl RunMeter {
         outcome: Outcome,
         saved_ms: u64,
     ) -> Entry {
-        match speculation.finished().now_or_never().filter(|_| outcome.is_hit()) {
+        let mut entry = match speculation.finished().now_or_never().filter(|_| outcome.is_hit()) {
             Some(finished) => entries::applied_entry(now, &self.id, outcome, saved_ms, &finished),
             None => entries::outcome(now, &self.id, outcome, saved_ms),
+        };
+        if let Entry::Outcome(told) = &mut entry {
+            told.taken_by = self.taken_by;
         }
+        entry
     }
 
     /// Fills in the time and the staged content of a run that is about to be dropped, because the run has not added

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use headstart_agent::{
-    AppliedWork, CallItem, Draft, EditKind, Item, ItemChange, JudgedCall, NoSuggestion, NotAppliedReason,
-    Phase, Update, View,
+    AppliedWork, CallItem, Draft, EditKind, Item, ItemChange, JudgedCall, Matching, NoSuggestion,
+    NotAppliedReason, Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::WorkspacePath;
@@ -86,10 +86,12 @@ impl Chat {
         self.on_question(update.view.question.as_ref())
     }
 
-    /// Says once, when the user types another prompt, that the work for the suggestion is lost.
+    /// Says once, when the user types another prompt, that the work for the suggestion is lost. Where their words may
+    /// take it, it stays until they are sent.
     fn say_dropped(&mut self, view: &View) -> Result<(), CliError> {
         let is_typing = view.phase == Phase::Idle && !self.editor.text().trim().is_empty();
         if !is_typing
+            || self.settings.matching != Matching::Off
             || !self.display.has_keys()
             || std::mem::replace(&mut self.shown.drop_was_announced, true)
         {
@@ -385,6 +387,12 @@ impl Chat {
     /// Shows that the work ahead was applied to the user's workspace.
     fn show_applied(&mut self, applied: &AppliedWork) -> Result<(), CliError> {
         let AppliedWork { changes, merged, git, not_kept, stale, saved, ending, .. } = applied;
+        if let Some(guess) = &applied.guess {
+            let keys = &self.settings.screen.keys;
+            let key = keys.hint("undo").filter(|_| self.display.has_keys() && *ending == Ending::Completed);
+            let columns = self.display.columns()?;
+            self.display.say(&super::tab::matched_row(guess, key.as_deref(), columns), Style::Added)?;
+        }
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             let written = self.written.take_all(changes).filter(|_| self.display.has_person());

@@ -102,6 +102,8 @@ pub(crate) struct Chat {
     own_command: Option<own_command::OwnCommand>,
     /// Work ahead that the user has taken while it still runs.
     joined: tab::JoinedWork,
+    /// The prompt in the line for which work that ran ahead is offered.
+    extended: Option<tab::OfferedExtension>,
     /// A restart of the tool servers.
     reloading: Option<JoinHandle<()>>,
     /// The prompts that wait for the first start of the servers.
@@ -195,6 +197,7 @@ impl Chat {
             ahead_command: None,
             own_command: None,
             joined: tab::JoinedWork::default(),
+            extended: None,
             reloading: None,
             login: None,
             startup_queue: server_tools::StartupQueue::default(),
@@ -351,7 +354,9 @@ impl Chat {
                 let columns = if self.display.has_keys() { columns } else { usize::MAX };
                 let ahead = view.ahead.as_ref().filter(|_| MIN_CARD <= columns);
                 let card = ahead.map(|ahead| card::row(ahead, columns, time.as_deref(), key.as_deref()));
-                card.or_else(|| self.skip_notice.row().filter(|_| self.display.has_keys()))
+                self.extension_row(columns)
+                    .or(card)
+                    .or_else(|| self.skip_notice.row().filter(|_| self.display.has_keys()))
             }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
                 match phase {
@@ -372,6 +377,7 @@ impl Chat {
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
         self.editor.set_ghost(ghost.filter(|_| self.editor.text() != command::KEYS));
         self.editor.set_queue(!view.queued.is_empty());
+        self.editor.set_take_back(view.phase == Phase::Idle && self.agent.matched().is_some());
         let footer = self.status_line(view, columns);
         let question = self.question.as_ref().map(Question::consent);
         if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {
@@ -432,6 +438,7 @@ impl Chat {
             Action::Submit(text) if self.takes_inserted(&text) => {}
             Action::Submit(text) => self.on_submit(&text)?,
             Action::EditQueued => self.edit_queued(),
+            Action::TakeBack => self.take_back_matched()?,
             Action::Tab => self.on_tab(),
             Action::TakeGhost => self.take_suggestion(),
             Action::InsertGhost => self.insert_suggestion(),
@@ -535,6 +542,9 @@ impl Chat {
     }
 
     fn submit(&mut self, text: &str) -> Result<(), CliError> {
+        if self.offers_extension(text) {
+            return Ok(());
+        }
         self.initial_prompt = None;
         self.skip_notice.clear_row();
         match self.agent.submit(text) {

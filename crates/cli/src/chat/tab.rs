@@ -6,11 +6,19 @@ use headstart_agent::{EditKind, Phase};
 
 use super::Chat;
 use crate::config::TabKey;
+use crate::output::{one_line, shortened};
 
 /// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held down.
 const SECOND_TAB: Duration = Duration::from_millis(400);
 /// Whoever has waited this long for work that still runs is offered not to.
 const LONG: Duration = Duration::from_secs(3);
+
+/// A prompt that asks for the work of a guess and for more, as the row says.
+pub(super) struct OfferedExtension {
+    prompt: String,
+    guess: String,
+    is_ready: bool,
+}
 
 /// Work ahead that the user has taken while it still runs.
 #[derive(Default)]
@@ -50,13 +58,69 @@ impl JoinedWork {
     }
 }
 
+/// The row that says for which guess the work was that the prompt took.
+pub(super) fn matched_row(guess: &str, key: Option<&str>, columns: usize) -> String {
+    let back = key.map(|key| format!(" · {key} takes it back")).unwrap_or_default();
+    format!("✓ that ran ahead (“{}”){back}", fitting(guess, 19 + back.chars().count(), columns))
+}
+
+/// The row that offers the work of a guess to which the prompt adds something.
+fn extension_row(guess: &str, is_ready: bool, columns: usize) -> String {
+    let runs = if is_ready { "ran" } else { "runs" };
+    let offers = format!("{runs} ahead · Tab takes it and sends the rest");
+    format!("“{}” {offers}", fitting(guess, 3 + offers.chars().count(), columns))
+}
+
+/// The text on one line, shortened so that it fits into a row beside `others` characters.
+fn fitting(text: &str, others: usize, columns: usize) -> String {
+    const LEAST: usize = 12;
+    shortened(&one_line(text), columns.saturating_sub(others + 1).max(LEAST))
+}
+
 impl Chat {
+    /// Offers the work of a guess to which the prompt adds something, once: the prompt stays in the line. Returns
+    /// whether it does.
+    pub(super) fn offers_extension(&mut self, text: &str) -> bool {
+        let is_offered = self.extended.take().is_some_and(|offered| offered.prompt == text);
+        let Some(extension) = self.agent.extension(text).filter(|_| !is_offered && self.display.has_keys())
+        else {
+            return false;
+        };
+        self.editor.replace(text);
+        self.extended = Some(OfferedExtension {
+            prompt: text.to_owned(),
+            guess: extension.guess,
+            is_ready: extension.is_ready,
+        });
+        true
+    }
+
+    /// The row about the offered extension, if the prompt is still the one that extends.
+    pub(super) fn extension_row(&self, columns: usize) -> Option<String> {
+        let offered = self.extended.as_ref().filter(|offered| offered.prompt == self.editor.whole_text())?;
+        Some(extension_row(&offered.guess, offered.is_ready, columns))
+    }
+
+    /// Takes the work that the prompt extends, and sends the rest. Returns whether it was offered.
+    fn take_extended(&mut self) -> bool {
+        let text = self.editor.whole_text().into_owned();
+        let is_offered = self.extended.take().is_some_and(|offered| offered.prompt == text);
+        let is_taken = is_offered && self.agent.take_extended(&text).is_ok();
+        if is_taken {
+            self.editor.replace("");
+        }
+        is_taken
+    }
+
     /// Takes the suggestion and its work. If the user prefers that, the first Tab only puts it into the prompt. Behind work
     /// that was taken and takes long, it gives that up and runs the prompt here.
     pub(super) fn on_tab(&mut self) {
         if self.joined.is_long(Instant::now()) {
             // It may have ended by itself, and then there is nothing to give up.
             let _ = self.agent.run_here();
+            return;
+        }
+        if self.take_extended() {
             return;
         }
         let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
@@ -110,6 +174,21 @@ impl Chat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rows_about_a_guess_fit_at_eighty_and_at_a_hundred_and_twenty_columns() {
+        let guess = "option 2, keep the cache of the parser and drop the one of the lexer";
+        for columns in [80, 120] {
+            let rows = [matched_row(guess, Some("Ctrl-_"), columns), extension_row(guess, true, columns)];
+            for row in rows {
+                assert!(row.chars().count() < columns && row.contains("option 2"), "{row}");
+            }
+        }
+        assert_eq!(
+            matched_row("option 2, keep the cache", Some("Ctrl-_"), 80),
+            "✓ that ran ahead (“option 2, keep the cache”) · Ctrl-_ takes it back"
+        );
+    }
 
     #[test]
     fn who_has_waited_for_three_seconds_is_offered_to_run_it_here() {

@@ -3,7 +3,7 @@
 use headstart_agent::Phase;
 
 use super::Chat;
-use crate::conversation::{UndoResult, take_back_last_turn};
+use crate::conversation::{UndoResult, take_back_last_turn, take_back_matched};
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -14,7 +14,28 @@ impl Chat {
         if !matches!(self.agent.view().phase, Phase::Idle) {
             return self.say_busy("/undo");
         }
-        match take_back_last_turn(&self.agent, &self.parts, &mut self.undo_asked) {
+        let result = take_back_last_turn(&self.agent, &self.parts, &mut self.undo_asked);
+        self.say_undone(result)
+    }
+
+    /// Takes back the work that other words than its guess asked for, and sends these words anew.
+    pub(super) fn take_back_matched(&mut self) -> Result<(), CliError> {
+        let Some(matched) = self.agent.matched() else { return Ok(()) };
+        if matched.has_changes {
+            let result = take_back_matched(&self.agent, &self.parts, &mut self.undo_asked);
+            let is_whole = matches!(result, UndoResult::Whole { .. });
+            self.say_undone(result)?;
+            if !is_whole {
+                return Ok(());
+            }
+        }
+        // Nothing goes on, so it begins.
+        let _ = self.agent.submit_as_typed(&matched.prompt);
+        Ok(())
+    }
+
+    fn say_undone(&mut self, result: UndoResult) -> Result<(), CliError> {
+        match result {
             UndoResult::Nothing(why) => self.display.say(&why, Style::Dim),
             UndoResult::Refused(why) => self.display.say(&why, Style::Removed),
             UndoResult::Part { files, left } => {

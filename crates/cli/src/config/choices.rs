@@ -1,6 +1,6 @@
 //! Reads the fields whose value is one of a few names.
 
-use headstart_agent::AfterDecline;
+use headstart_agent::{AfterDecline, Matching};
 use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode};
 
@@ -71,6 +71,20 @@ pub(super) fn parse_tab(name: &str) -> Result<TabKey, String> {
         "take" => TabKey::Take,
         "insert" => TabKey::Insert,
         _ => return Err(format!("{name:?} is none of take and insert")),
+    })
+}
+
+/// Reads from its name which typed prompts take work that ran ahead.
+pub(super) fn parse_match(name: &str) -> Result<Matching, String> {
+    Ok(match name {
+        "off" => Matching::Off,
+        "exact" => Matching::Exact,
+        "meaning" => Matching::Meaning,
+        _ => {
+            return Err(format!(
+                "{name:?} is none of meaning (words that ask for the same work), exact (the same words) and off"
+            ));
+        }
     })
 }
 

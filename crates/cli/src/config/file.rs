@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use headstart_agent::AfterDecline;
+use headstart_agent::{AfterDecline, Matching};
 use headstart_budget::policy::Mode;
 use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
@@ -10,7 +10,8 @@ use toml::Spanned;
 
 use super::budget::{self, BudgetTable, LedgerDetail};
 use super::choices::{
-    TabKey, parse_after_decline, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab,
+    TabKey, parse_after_decline, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_match,
+    parse_mode, parse_tab,
 };
 use super::counts::CountField;
 use super::index::IndexTable;
@@ -51,6 +52,7 @@ struct Fields {
     ahead_writes: Option<Spanned<String>>,
     after_decline: Option<Spanned<String>>,
     tab: Option<Spanned<String>>,
+    r#match: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
     theme: Option<Spanned<String>>,
     diff: Option<Spanned<String>>,
@@ -190,6 +192,10 @@ impl File {
 
     pub(super) fn ahead_writes(&self) -> Result<Option<Located<AheadWrites>>, CliError> {
         self.source.parsed("ahead_writes", self.fields.ahead_writes.as_ref(), parse_ahead_writes)
+    }
+
+    pub(super) fn matching(&self) -> Result<Option<Located<Matching>>, CliError> {
+        self.source.parsed("match", self.fields.r#match.as_ref(), parse_match)
     }
 
     pub(super) fn tab(&self) -> Result<Option<Located<TabKey>>, CliError> {

@@ -27,7 +27,7 @@ mod web;
 
 use std::path::{Path, PathBuf};
 
-use headstart_agent::AfterDecline;
+use headstart_agent::{AfterDecline, Matching};
 use headstart_budget::policy::Policy;
 use headstart_context::Window;
 use headstart_forked_query::ForkLimits;
@@ -115,6 +115,7 @@ pub(crate) struct Config {
     pub(crate) after_decline: AfterDecline,
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
+    pub(crate) matching: Matching,
     /// What a chat looks like in a terminal.
     pub(crate) screen: ScreenConfig,
     /// How many suggestions are requested at a time.
@@ -196,6 +197,7 @@ impl Config {
         config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
         config.after_decline = file.after_decline()?.map_or(config.after_decline, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
+        config.matching = file.matching()?.map_or(config.matching, |choice| choice.value);
         config.screen.apply_users(&file)?;
         for (field, value) in file.counts()? {
             *field.of(&mut config) = value.value;
@@ -280,6 +282,7 @@ impl Default for Config {
             ahead_writes: AheadWrites::Ask,
             after_decline: AfterDecline::Continue,
             tab: TabKey::default(),
+            matching: Matching::default(),
             screen: ScreenConfig::default(),
             candidates: 1,
             parallel: 1,

@@ -92,6 +92,11 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     let context = Case::new("", "").load().unwrap().gate_context("/w".into()).unwrap();
     assert_eq!(context.ahead_writes, AheadWrites::Ask);
 
+    let matching = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.matching);
+    assert_eq!(matching("", ""), Ok(Matching::Meaning));
+    assert_eq!(matching("match = 'exact'", ""), Ok(Matching::Exact));
+    assert!(matching("", "match = 'off'").unwrap_err().contains("match: "));
+    assert!(matching("match = 'some'", "").unwrap_err().contains("none of meaning"));
     let tab = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.tab);
     assert_eq!((tab("", ""), tab("tab = 'insert'", "")), (Ok(TabKey::Take), Ok(TabKey::Insert)));
     let refused = tab("", "tab = 'take'").unwrap_err();

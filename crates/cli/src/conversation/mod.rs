@@ -27,7 +27,7 @@ pub(crate) use accounts::{AccountFiles, conversation_id};
 pub(crate) use committed_edits::CommittedEdits;
 pub(crate) use models::{LocalModelFlag, ModelChoice};
 pub(crate) use session_storage::{SessionSelector, SessionStorage};
-pub(crate) use undo::{AskedUndo, UndoResult, take_back_last_turn};
+pub(crate) use undo::{AskedUndo, UndoResult, take_back_last_turn, take_back_matched};
 pub(crate) use words::mode_name;
 
 /// A conversation that has begun.
@@ -126,6 +126,7 @@ impl Conversation {
             speculation: settings.speculation,
             candidates: settings.candidates,
             parallel: settings.parallel,
+            matching: settings.matching,
             attended: shown_to.questions,
             titles: parts.titles,
             after_decline: settings.after_decline,

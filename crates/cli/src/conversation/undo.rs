@@ -33,13 +33,35 @@ pub(crate) fn take_back_last_turn(
     parts: &ConversationParts,
     asked: &mut Option<AskedUndo>,
 ) -> UndoResult {
+    take_back(agent, parts, asked, false)
+}
+
+/// Takes back everything that the work wrote which was taken last, because other words than its guess asked for it.
+pub(crate) fn take_back_matched(
+    agent: &AgentHandle,
+    parts: &ConversationParts,
+    asked: &mut Option<AskedUndo>,
+) -> UndoResult {
+    take_back(agent, parts, asked, true)
+}
+
+/// Takes back the last turn that changed something; with `is_newest`, only if it is the last turn of all.
+fn take_back(
+    agent: &AgentHandle,
+    parts: &ConversationParts,
+    asked: &mut Option<AskedUndo>,
+    is_newest: bool,
+) -> UndoResult {
     let tree = &parts.tree;
     let turns = agent.turns();
     let kept = match tree.kept_turns() {
         Ok(kept) => kept,
         Err(error) => return UndoResult::Refused(format!("nothing was taken back: {error}")),
     };
-    let Some(LastTurn { turn, kept, later }) = LastTurn::find(&turns, &kept) else {
+    let found = LastTurn::find(&turns, &kept);
+    let newest = turns.last().map(|turn| turn.id);
+    let found = found.filter(|found| !is_newest || newest == Some(found.turn.id));
+    let Some(LastTurn { turn, kept, later }) = found else {
         return UndoResult::Nothing(format!(
             "no turn of this chat has changed a file that could be taken back ({KEPT}); `headstart undo` takes back the \
              last turn of another chat"

@@ -25,6 +25,8 @@ pub(crate) enum Action {
     Submit(String),
     /// Up in an empty buffer while prompts wait: the host should take back the last of them.
     EditQueued,
+    /// The last work is to be taken back.
+    TakeBack,
     /// Tab, which accepts the suggestion: the ghost, or text that is already in the buffer. Nothing changed.
     Tab,
     /// The key that accepts the ghost in an empty buffer. Nothing changed.
@@ -95,6 +97,8 @@ pub(crate) struct LineEditor {
     pastes: PastedTexts,
     /// Whether sent prompts wait for their turn.
     has_queue: bool,
+    /// Whether work can be taken back that was taken for the last prompt.
+    can_take_back: bool,
 }
 
 /// A search through the history.
@@ -201,6 +205,12 @@ impl LineEditor {
     /// Shows completions for the text before the cursor, or removes them.
     pub(crate) fn set_popup(&mut self, popup: Option<Popup>) {
         self.popup = popup;
+    }
+
+    /// Says whether work can be taken back that was taken for the last prompt. In an empty prompt the key for an edit
+    /// does that then.
+    pub(crate) fn set_take_back(&mut self, can_take_back: bool) {
+        self.can_take_back = can_take_back;
     }
 
     /// Sets whether sent prompts wait for their turn, so that Up takes the last of them back.
@@ -419,6 +429,7 @@ impl LineEditor {
                 let word = self.ghost.as_ref().map(|ghost| first_word(&ghost.rest).to_owned());
                 return self.type_in(&word.unwrap_or_default());
             }
+            EditorCommand::Undo if empty && self.can_take_back => return Action::TakeBack,
             EditorCommand::Undo => return self.undo_edit(),
             EditorCommand::Yank => {
                 let cut = self.revisions.last_cut().to_owned();

@@ -207,6 +207,25 @@ pub(crate) fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
 }
 
 #[test]
+fn a_prompt_in_other_words_takes_the_work_and_a_notice_says_so() {
+    let guess = json!({ "text": "yes, add tests", "chance": 80, "kind": "permission" });
+    let user = User::new()
+        .calls("read_file", json!({ "file_path": "notes.txt" }))
+        .says("Shall I add tests?")
+        .suggests(&json!({ "guesses": [guess] }).to_string())
+        .writes("tests.txt", "a test\n")
+        .says("Tests are there.");
+    let mut client = user.client("auto-edit");
+    let session = client.open(&user.session);
+    assert_eq!(client.said(&session, "begin"), "end_turn");
+    client.suggested("yes, add tests", Some("ready"));
+    assert_eq!(client.said(&session, "sure, go ahead"), "end_turn");
+    assert_eq!(user.read("tests.txt").unwrap(), "a test\n");
+    let told = client.transcript();
+    assert!(told.contains("that ran ahead (“yes, add tests”) · /undo takes it back"), "{told}");
+}
+
+#[test]
 pub(crate) fn other_words_and_a_cancel_take_the_suggestion_back() {
     let user = User::with_suggestion().writes("tests.txt", "x\n").says("a").says("b").says("c");
     let mut client = user.client("auto-edit");

@@ -145,8 +145,10 @@ fn work_that_still_runs_is_joined() {
 }
 
 #[test]
-fn whoever_types_another_prompt_is_told_once_that_the_work_for_the_suggestion_is_gone() {
-    let mut chat = project_with_suggestion()
+fn where_words_take_nothing_whoever_types_another_prompt_is_told_once_that_the_work_is_gone() {
+    let project = project_with_suggestion();
+    project.session.write("home/.config/headstart/config.toml", "match = 'off'\n");
+    let mut chat = project
         .writes(0, "tests.txt", "tests\n")
         .says(0, "Tests are written.")
         .suggests("run the linter")

@@ -108,11 +108,11 @@ fn work_that_is_taken_while_it_runs_is_joined() {
 
 #[test]
 fn what_the_user_does_instead_is_told_apart() {
-    // The keys that the user presses, and the outcome.
+    // The keys that the user presses, and the outcome. While they type, the work stays: it may be what they ask for.
     let cases = [
-        ("xy", "ignored"),
+        ("xy\r", "ignored"),
         ("\x1b", "ignored"),
-        ("\x1b[C for the parser", "ignored"),
+        ("\x1b[C for the parser\r", "ignored"),
         ("/clear\r", "aborted"),
         ("/mode plan\r", "aborted"),
         ("/background off\r", "aborted"),

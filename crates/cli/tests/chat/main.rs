@@ -34,6 +34,7 @@ mod login_web;
 #[path = "../../../tool-servers/tests/login/world.rs"]
 #[expect(clippy::unwrap_used, dead_code, reason = "a helper of other tests, which use more of it")]
 mod login_world;
+mod matching;
 mod modes;
 mod next_steps;
 mod pager;

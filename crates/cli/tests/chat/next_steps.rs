@@ -95,7 +95,7 @@ fn a_careful_policy_runs_no_step_that_the_user_will_hardly_come_to() {
 
 #[test]
 fn whoever_does_something_else_gives_all_steps_up() {
-    for (keys, first) in [("xy", "ignored"), ("/clear\r", "aborted"), ("\x04", "aborted")] {
+    for (keys, first) in [("xy\r", "ignored"), ("/clear\r", "aborted"), ("\x04", "aborted")] {
         let mut chat = steps(3).chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
         chat.wait_for("next 2 steps ready");

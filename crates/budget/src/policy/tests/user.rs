@@ -226,7 +226,15 @@ impl SimulatedUser {
 
     fn decide(&mut self, id: &str, outcome: Outcome, saved_ms: u64) {
         let (id, at) = (id.to_owned(), self.now);
-        self.note(Entry::Outcome(OutcomeEntry { id, at, outcome, saved_ms, skip_code: None, changes: None }));
+        self.note(Entry::Outcome(OutcomeEntry {
+            id,
+            at,
+            outcome,
+            saved_ms,
+            skip_code: None,
+            taken_by: None,
+            changes: None,
+        }));
     }
 
     fn note(&mut self, entry: Entry) {

@@ -37,7 +37,15 @@ impl AcpSession {
                 }
                 let merged = applied.merged.iter().map(merged_line);
                 let left_out = not_kept_line(&applied.not_kept);
-                let lines: Vec<_> = merged.chain(left_out).chain(stale_line(applied.stale.len())).collect();
+                let guess = applied.guess.as_ref();
+                let matched =
+                    guess.map(|guess| format!("✓ that ran ahead (“{guess}”) · /undo takes it back"));
+                let lines: Vec<_> = matched
+                    .into_iter()
+                    .chain(merged)
+                    .chain(left_out)
+                    .chain(stale_line(applied.stale.len()))
+                    .collect();
                 if !lines.is_empty() {
                     self.notice(NoticeSeverity::Info, &lines.join("\n")).await;
                 }
