@@ -61,7 +61,7 @@ impl JoinedWork {
 /// The row that says for which guess the work was that the prompt took.
 pub(super) fn matched_row(guess: &str, key: Option<&str>, columns: usize) -> String {
     let back = key.map(|key| format!(" · {key} takes it back")).unwrap_or_default();
-    format!("✓ that ran ahead (“{}”){back}", fitting(guess, 19 + back.chars().count(), columns))
+    format!("✓ that ran ahead (“{}”){back}", fitting(guess, 21 + back.chars().count(), columns))
 }
 
 /// The row that offers the work of a guess to which the prompt adds something.

@@ -23,7 +23,7 @@ impl TestConversation {
             tools: Vec::new(),
             messages: self.messages.clone(),
             thinking: false,
-            response_schema: schema.then(|| json!({ "properties": { "suggestion": {} } })),
+            response_schema: schema.then(|| json!({ "properties": { "guesses": {} } })),
             max_output_tokens: None,
         }
     }
@@ -72,7 +72,8 @@ impl TestConversation {
     async fn suggestion(&self) -> String {
         let events = self.events(true).await;
         let ModelEvent::Text(answer) = &events[0] else { panic!("{events:?}") };
-        serde_json::from_str::<serde_json::Value>(answer).unwrap()["suggestion"].as_str().unwrap().to_owned()
+        let answer: serde_json::Value = serde_json::from_str(answer).unwrap();
+        answer["guesses"][0]["text"].as_str().unwrap_or_default().to_owned()
     }
 }
 
