@@ -15,7 +15,7 @@ use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::conversation::Conversation;
-use crate::core::{Core, Effect, Extension, MatchedWork, Now, Turn, WindowUse};
+use crate::core::{Core, Effect, Extension, MatchedWork, Now, Turn, UndoneBefore, WindowUse};
 use crate::driver::{Driver, connect_host};
 use crate::lock::lock;
 use crate::options::{AgentOptions, ModelSettings, Ports};

@@ -113,7 +113,7 @@ mod view;
 mod work;
 
 pub use conversation::Conversation;
-pub use core::{Extension, MatchedWork, Turn, WindowUse};
+pub use core::{Extension, MatchedWork, Turn, UndoneBefore, WindowUse};
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;

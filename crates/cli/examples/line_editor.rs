@@ -146,6 +146,7 @@ impl Demo {
             | Action::ClosePopup
             | Action::Escape
             | Action::EditQueued
+            | Action::TakeBack
             | Action::Editor
             | Action::NextMode
             | Action::Redraw

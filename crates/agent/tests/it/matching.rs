@@ -203,9 +203,9 @@ fn a_dismissed_suggestion_and_one_of_another_model_is_not_matched() {
         harness.agent.edited("x", EditKind::Typed);
         harness.advance(5_000);
         if dismisses {
-            harness.agent.dismiss()
+            harness.agent.dismiss();
         } else {
-            harness.agent.drop_suggestion()
+            harness.agent.drop_suggestion();
         }
         harness.settle();
         harness.agent.edited("", EditKind::Changed);
