@@ -74,7 +74,7 @@ fn extension_row(guess: &str, is_ready: bool, columns: usize) -> String {
 /// The text on one line, shortened so that it fits into a row beside `others` characters.
 fn fitting(text: &str, others: usize, columns: usize) -> String {
     const LEAST: usize = 12;
-    shortened(&one_line(text), columns.saturating_sub(others + 1).max(LEAST))
+    shortened(&one_line(text), columns.saturating_sub(others + 2).max(LEAST))
 }
 
 impl Chat {
