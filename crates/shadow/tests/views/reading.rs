@@ -146,7 +146,7 @@ fn what_cannot_be_staged_is_named() {
     ok(&mut view, "ln a b");
     let error = view.read_back(&place.tree(), &ReadRules::new(Quota::default())).unwrap_err();
     assert!(
-        matches!(&error, ShadowError::Read { path, .. } if path.to_string() == "a" || path.to_string() == "b"),
+        matches!(&error, ShadowError::HardLinks { path } if path.to_string() == "a" || path.to_string() == "b"),
         "{error}"
     );
 }

@@ -97,7 +97,7 @@ fn play(provider: &Provider) -> [Shared; 3] {
 #[test]
 fn a_question_is_as_well_known_as_the_turns_of_the_user() {
     /// More bytes than the words of the question have in any format.
-    const QUESTION: usize = 3_500;
+    const QUESTION: usize = 4_500;
     for provider in providers() {
         let [own, asked, another] = play(&provider);
         let percents = [&own, &asked, &another].map(Shared::percent);
@@ -106,6 +106,6 @@ fn a_question_is_as_well_known_as_the_turns_of_the_user() {
             provider.name, percents[0], percents[1], percents[2], asked.most_new
         );
         assert!(asked.most_new <= QUESTION, "{}: {} bytes are new", provider.name, asked.most_new);
-        assert!(percents[0] - 3.0 <= percents[1] && percents[2] < 60.0, "{}: {percents:?}", provider.name);
+        assert!(percents[0] - 4.0 <= percents[1] && percents[2] < 60.0, "{}: {percents:?}", provider.name);
     }
 }
