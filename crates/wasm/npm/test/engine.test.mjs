@@ -418,7 +418,7 @@ test("a recording is a model like any other", async () => {
   assert.deepEqual(events.map(({ type }) => type), ["text", "toolCall", "usage", "finished"]);
   assert.deepEqual(events[2].usage, { inputTokens: 3, cachedInputTokens: 0, outputTokens: 0 });
   const [answer] = await all(model.stream({ ...request, responseSchema: { type: "object" } }));
-  assert.deepEqual(JSON.parse(answer.text), { suggestion: "x y" });
+  assert.deepEqual(JSON.parse(answer.text), { guesses: [{ text: "x y" }] });
   await assert.rejects(all(model.stream(request)), { name: "ModelError", code: "recording_exhausted" });
   await assert.rejects(all(model.stream({ messages: 1 })), { name: "InputError", path: "request.messages" });
 });
