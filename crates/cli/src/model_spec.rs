@@ -89,7 +89,7 @@ impl FromStr for ModelSpec {
         let Some(provider) = Provider::ALL.iter().copied().find(|provider| provider.prefix() == prefix)
         else {
             let built = if prefix == "bedrock" {
-                "; this headstart was built without the feature bedrock"
+                "; released binaries have it, and `cargo install` makes one that has with `--features bedrock`"
             } else {
                 ""
             };

@@ -56,9 +56,6 @@ fn reading_tools_run_inside_the_workspace() {
         ("glob", json!({"pattern": "*", "path": ".."}), Boundary, Reason::OutsideWorkspace, vec![]),
         ("ls", json!({}), Allow, Reason::ReadOnly, vec!["."]),
         ("list_directory", json!({"path": "src"}), Allow, Reason::ReadOnly, vec!["src"]),
-        ("lsp", json!({"filePath": "src/a.rs", "line": 3}), Allow, Reason::ReadOnly, vec!["src/a.rs"]),
-        ("lsp", json!({"filePath": "/etc/a.rs"}), Boundary, Reason::OutsideWorkspace, vec![]),
-        ("lsp", json!({"uri": "file:///etc/a.rs"}), Boundary, Reason::OutsideWorkspace, vec![]),
     ];
     for mode in [ApprovalMode::Default, ApprovalMode::Plan, ApprovalMode::AutoEdit, ApprovalMode::Yolo] {
         for (name, args, decision, reason, reads) in &cases {

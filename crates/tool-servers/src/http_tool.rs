@@ -20,7 +20,7 @@ pub struct HttpToolConfig {
     /// The name under which a model calls it.
     pub name: String,
     /// Where a call is sent, as `{"arguments": {…}}`. The answer is `{"output": [{"name", "description", "content",
-    /// "uri"}]}`.
+    /// "uri", "status", "hidden"}]}`.
     pub url: String,
     /// What it does, for the model.
     pub description: String,
@@ -96,7 +96,8 @@ impl HttpTool {
             description: text("description", 500),
             content: text("content", MAX_TEXT).trim_end_matches('\n').to_owned(),
             uri: uri.map(|uri| ItemUri::of(&clean(uri, 500), workspace)),
-            ..ContextItem::default()
+            status: Some(text("status", 100)).filter(|status| !status.is_empty()),
+            hidden: item["hidden"].as_bool().unwrap_or_default(),
         }
     }
 }

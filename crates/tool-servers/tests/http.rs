@@ -382,6 +382,17 @@ async fn what_it_answers_has_names_and_places() {
 }
 
 #[tokio::test]
+async fn an_item_that_it_hides_or_gives_a_status_is_shown_so() {
+    let answer = r#"{"output":[{"content":"for the model","hidden":true},{"content":"red","status":"failed\u001b[2J"},
+        {"content":"odd","hidden":"yes","status":7}]}"#;
+    let (url, _) = answers("200 OK", answer).await;
+    let (text, items) = call_for_items(&http_tool(&url), true, json!({ "n": 5 })).await.unwrap().into_parts();
+    assert_eq!(text, "for the model\n\nred\n[Status: failed]\n\nodd");
+    let shown: Vec<_> = items.iter().map(|item| (item.hidden, item.status.as_deref())).collect();
+    assert_eq!(shown, [(true, None), (false, Some("failed")), (false, None)]);
+}
+
+#[tokio::test]
 async fn what_a_failure_comes_from_is_below_it() {
     let (url, _) = answers("200 OK", "<html>").await;
     let error = call(&http_tool(&url), true, json!({ "n": 5 })).await.unwrap_err();

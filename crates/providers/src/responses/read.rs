@@ -12,6 +12,8 @@ pub(crate) struct Reader {
     last_number: Option<u64>,
     /// The items that were read, by their indices in the response.
     seen: HashSet<u64>,
+    /// The calls that were begun: their indices in the response, and their names.
+    begun: Vec<(u64, String)>,
 }
 
 impl Reader {
@@ -36,9 +38,15 @@ impl Reader {
             Event::ReasoningSummary { delta } | Event::Reasoning { delta } => {
                 answer.push_thought(Some(delta));
             }
-            Event::Arguments { delta } if delta.is_empty() => {}
-            // The arguments come again with their complete item; this only shows that the answer grows.
-            Event::Arguments { .. } => answer.note_progress(),
+            Event::CallBegun { output_index, name } => {
+                self.begun.push((output_index, name));
+                self.letters(output_index, String::new(), answer);
+            }
+            Event::Arguments { delta, .. } if delta.is_empty() => {}
+            Event::Arguments { output_index, delta } => {
+                answer.note_progress();
+                self.letters(output_index, delta, answer);
+            }
             Event::ItemDone { output_index, item } => self.item(output_index, item, answer),
             Event::Completed { response } | Event::Incomplete { response } => self.ended(response, answer),
             Event::Failed { response } => {
@@ -48,6 +56,13 @@ impl Reader {
             Event::Other => {}
         }
         Ok(())
+    }
+
+    /// Shows what of a call is there so far. The arguments come again with its complete item.
+    fn letters(&self, output_index: u64, letters: String, answer: &mut AnswerBuilder) {
+        if let Some(index) = self.begun.iter().position(|(begun, _)| *begun == output_index) {
+            answer.show_fragment(index, &self.begun[index].1, letters);
+        }
     }
 
     fn item(&mut self, index: u64, item: Item, answer: &mut AnswerBuilder) {
@@ -105,7 +120,8 @@ enum Event {
     Refusal { delta: String },
     ReasoningSummary { delta: String },
     Reasoning { delta: String },
-    Arguments { delta: String },
+    CallBegun { output_index: u64, name: String },
+    Arguments { output_index: u64, delta: String },
     ItemDone { output_index: u64, item: Item },
     Completed { response: Response },
     Incomplete { response: Response },
@@ -123,8 +139,19 @@ impl FromJson for Event {
                 Self::ReasoningSummary { delta: fields.must("delta")? }
             }
             "response.reasoning_text.delta" => Self::Reasoning { delta: fields.must("delta")? },
-            "response.function_call_arguments.delta" => {
-                Self::Arguments { delta: fields.or_default("delta")? }
+            "response.function_call_arguments.delta" => Self::Arguments {
+                output_index: fields.or_default("output_index")?,
+                delta: fields.or_default("delta")?,
+            },
+            "response.output_item.added" => {
+                let item = fields.may::<Value>("item")?.unwrap_or_default();
+                match item["name"].as_str().filter(|_| item["type"] == "function_call") {
+                    Some(name) => Self::CallBegun {
+                        output_index: fields.or_default("output_index")?,
+                        name: name.to_owned(),
+                    },
+                    None => Self::Other,
+                }
             }
             "response.output_item.done" => Self::ItemDone {
                 output_index: fields.or_default("output_index")?,

@@ -113,13 +113,20 @@ impl AnswerBuilder {
             FragmentArguments::None => Some(String::new()),
             FragmentArguments::Whole(_) => None,
         };
-        let letters = letters.filter(|_| self.passes_on_fragments && !fragment.is_whole);
+        let letters = letters.filter(|_| !fragment.is_whole);
         let index = self.calls.add(fragment);
         if let Some(letters) = letters {
             let name = self.calls.name(index).to_owned();
-            self.events.push(ModelEvent::CallFragment { index, name, letters });
+            self.show_fragment(index, &name, letters);
         }
         self.layout.call(index, with);
+    }
+
+    /// Passes on characters of a call as they come, where that is wanted. They add nothing to the answer.
+    pub(crate) fn show_fragment(&mut self, index: usize, name: &str, letters: String) {
+        if self.passes_on_fragments {
+            self.events.push(ModelEvent::CallFragment { index, name: name.to_owned(), letters });
+        }
     }
 
     /// Notes why the answer is complete. The stream may go on, for example with the usage.

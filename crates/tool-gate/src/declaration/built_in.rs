@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Argument, Behaviour, Declaration, Role, Text, Words};
 
 /// All built-in tools.
-pub(super) static ALL: [&Declaration; 8] = [&READ_FILE, &GREP, &GLOB, &LS, &EDIT, &WRITE_FILE, &SHELL, &LSP];
+pub(super) static ALL: [&Declaration; 7] = [&READ_FILE, &GREP, &GLOB, &LS, &EDIT, &WRITE_FILE, &SHELL];
 
 /// Reads a file.
 pub static READ_FILE: Declaration = tool(
@@ -103,21 +103,6 @@ pub static SHELL: Declaration = tool(
     Words { title: "Run a command", verb: "run", now: "running", then: "ran", what: "{command|cmd}" },
 )
 .in_files_as(&["builtin_run_terminal_command"]);
-
-/// Code intelligence as other programs offer it: positions in a file, or the whole workspace.
-pub static LSP: Declaration = tool(
-    "lsp",
-    &[],
-    Behaviour::Searches,
-    const { &[argument(Role::Read, &PATH, false), argument(Role::Address, &[Cow::Borrowed("uri")], false)] },
-    Words {
-        title: "Ask for code intelligence",
-        verb: "look at the code of",
-        now: "looking at the code of",
-        then: "looked at the code of",
-        what: "{filePath|file_path|path|the project}",
-    },
-);
 
 /// The names that models use for the path of a call.
 static PATH: [Text; 6] = [

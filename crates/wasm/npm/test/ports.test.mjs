@@ -222,7 +222,7 @@ test("what a tool gives is told as it is", async () => {
 
 test("a tool cannot take the name of a built-in one", () => {
   const tool = (name) => ({ name, description: "", parameters: {}, run: () => "" });
-  for (const name of ["read_file", "Read", "shell", "Bash", "lsp", "", 7]) {
+  for (const name of ["read_file", "Read", "shell", "Bash", "", 7]) {
     assert.throws(() => setup(calls(), { tools: [tool("own"), tool(name)] }), (error) => error instanceof InputError && error.path === "tools[1].name", name);
   }
   assert.throws(() => setup(calls(), { tools: [tool("own"), tool("own")] }), { path: "tools[1].name" });
