@@ -70,8 +70,15 @@ pub enum Head {
         /// The branch, which need not exist yet; `None` if `HEAD` is detached.
         branch: Option<RefName>,
     },
-    /// It is on another branch than before. The user would find themselves on a branch that they did not choose, so
-    /// this is not applied.
+    /// It is on a branch that the work made, as `git switch -c` does it.
+    Switched {
+        /// The branch before, which the work left as it was.
+        from: RefName,
+        /// The new branch.
+        to: RefName,
+    },
+    /// It is somewhere else than before, in another way. The user would find themselves on a branch that they did not
+    /// choose, so this is not applied.
     Moved,
 }
 
@@ -135,7 +142,8 @@ impl GitChange {
         let other: Vec<&str> = self.other.iter().map(String::as_str).collect();
         match other.as_slice() {
             [] | [".git/HEAD"] if is_moved => {
-                Some("the work switched to another branch, which is never done for the user".to_owned())
+                Some("the work switched to another branch, which is only done for the user if the branch is new and nothing else \
+                     became of the one before".to_owned())
             }
             [] => None,
             all => {
@@ -166,7 +174,13 @@ impl GitChange {
                 count => format!("{count} paths staged for git"),
             });
         }
+        words.extend(self.switched());
         words.join(", ")
+    }
+
+    fn switched(&self) -> Option<String> {
+        let Head::Switched { to, .. } = &self.head else { return None };
+        Some(format!("switched to {}", to.short()))
     }
 
     /// As [`summary`](Self::summary), with the first lines of the messages of new commits: `1 commit on main: Add
@@ -183,14 +197,16 @@ impl GitChange {
                 subjects => format!("{}: {}{more}", change.summary(), subjects.join("; ")),
             }
         };
-        self.refs.iter().map(line).collect()
+        self.refs.iter().map(line).chain(self.switched()).collect()
     }
 
     /// The commit that the work ends with: that of the branch it was on, otherwise that of the first ref that it made
     /// or moved.
     pub fn tip(&self) -> Option<&ObjectName> {
         let is_here = |change: &&RefChange| match &self.head {
-            Head::Unchanged { branch: Some(branch) } => change.name == *branch,
+            Head::Unchanged { branch: Some(branch) } | Head::Switched { to: branch, .. } => {
+                change.name == *branch
+            }
             _ => change.name.as_str() == "HEAD",
         };
         let here = self.refs.iter().find(is_here).and_then(|change| change.new.as_ref());

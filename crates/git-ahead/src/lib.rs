@@ -39,8 +39,9 @@
 //!
 //! # Limitations
 //!
-//! * Branches, tags, notes, a detached `HEAD` and the first stash are accepted. Everything else is reported in
-//!   [`GitChange::other`] and never applied: configuration, hooks, a switched branch, a merge or rebase that is not
+//! * Branches, tags, notes, a detached `HEAD`, a switch to a new branch and the first stash are accepted. Everything else
+//!   is reported in [`GitChange::other`] and never applied: configuration, hooks, any other switch (where refs are kept in
+//!   tables, each), a merge or rebase that is not
 //!   finished, remote-tracking refs, replaced objects, a stash on top of another one, and a branch in the place of
 //!   another's folder (`a/b` for `a`).
 //! * A linked worktree, a submodule, a partial clone, and a repository whose folder is a link are not supported.

@@ -2,6 +2,7 @@
 
 mod apply_to_view;
 mod folder;
+mod head;
 mod index;
 mod locks;
 mod objects;

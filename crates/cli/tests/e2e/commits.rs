@@ -210,7 +210,8 @@ fn a_hook_runs_in_the_view_only() {
 #[test]
 fn what_is_not_done_for_a_user_is_a_boundary() {
     for (command, reason, words) in [
-        ("git checkout -q -b other", "protected_path", "another branch"),
+        ("git branch -q -m other", "protected_path", "another branch"),
+        ("git checkout -q --detach", "protected_path", "another branch"),
         ("git config core.hooksPath x", "protected_path", ".git/config"),
         ("bash -c 'echo x > .git/hooks/post-merge'", "protected_path", ".git/hooks/post-merge"),
         ("git update-ref refs/remotes/origin/main HEAD", "protected_path", ".git/refs/remotes/origin/main"),
@@ -365,10 +366,39 @@ fn a_command_of_the_users_own_shows_its_commits_and_applies_them_if_they_say_so(
     assert_eq!(session.git(&["status", "--porcelain"]), "");
     assert_eq!(session.run(&["undo"]).code, Some(0));
     assert_eq!(session.git(&["log", "--format=%s"]), "first\n");
-    let refused = session.run(&["shadow", "run", "--apply", "--", "git", "checkout", "-q", "-b", "other"]);
+    let refused = session.run(&["shadow", "run", "--apply", "--", "git", "branch", "-q", "-m", "other"]);
     assert_eq!(refused.code, Some(4), "{refused}");
     assert!(refused.stderr.contains("is not applied: the work switched to another branch"), "{refused}");
     assert_eq!(session.git(&["branch", "--show-current"]), "main\n");
+}
+
+/// Work that begins a branch ends on it, as if its user had typed the commands, and an undo leads back.
+#[test]
+fn work_on_a_new_branch_is_accepted_on_that_branch() {
+    let mut session = repository();
+    let before = session.hash();
+    let calls = vec![
+        shell("git switch -q -c fix/notes"),
+        writes("a.txt", "a\n"),
+        shell("git add a.txt && git commit -qm 'Add a'"),
+    ];
+    let (outcome, id) = run_calls(&mut session, calls, "auto-edit");
+    assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
+    assert_eq!(session.hash(), before);
+    let shown = session.run(&["show", &id]);
+    assert!(shown.stdout.contains("1 commit on fix/notes: Add a"), "{shown}");
+    assert!(shown.stdout.contains("switched to fix/notes"), "{shown}");
+    // A command on top of the work is on that branch, too.
+    let above =
+        session.run(&["shadow", "run", "--speculation", &id, "--", "git", "branch", "--show-current"]);
+    assert_eq!(above.stdout, "fix/notes\n", "{above}");
+    assert_eq!(session.run(&["accept", &id]).code, Some(0));
+    assert_eq!(session.git(&["branch", "--show-current"]), "fix/notes\n");
+    assert_eq!(session.git(&["status", "--porcelain"]), "");
+    assert_eq!(session.git(&["log", "--format=%s", "main"]), "first\n");
+    assert_eq!(session.run(&["undo"]).code, Some(0));
+    assert_eq!(session.git(&["branch"]), "* main\n");
+    assert_eq!(session.git(&["status", "--porcelain"]), "");
 }
 
 /// A command on top of work that committed sees the commit of that work.

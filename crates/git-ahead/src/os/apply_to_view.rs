@@ -11,7 +11,7 @@ use super::read::Reader;
 use super::refs::Transaction;
 use super::snapshot::{FileClass, LONGEST, Snapshot, class};
 use super::{index, objects, private};
-use crate::{GitChange, GitError, RefChange};
+use crate::{GitChange, GitError, Head, RefChange};
 use headstart_overlay_fs::Direction;
 
 /// The name of the index while it is being made, in a private folder.
@@ -41,6 +41,9 @@ impl Reader {
         let refs: Vec<&RefChange> = change.refs.iter().collect();
         if !refs.is_empty() {
             Transaction::prepare(&self.git, &at, &refs, Direction::Apply)?.commit()?;
+        }
+        if let Head::Switched { to, .. } = &change.head {
+            private::write(&folder::open(&at.folder)?, "HEAD", format!("ref: {to}\n").as_bytes())?;
         }
         if !change.index.is_empty() {
             index::apply(&self.git, &at, &change.index, Direction::Apply, DRAFT)?;

@@ -197,11 +197,14 @@ impl Reader {
                 }
                 Head::Unchanged { branch: None }
             }
-            _ => {
-                other.push(".git/HEAD".to_owned());
-                Head::Moved
+            (Value::Ref(old), Value::Ref(new)) if !found.after.layout.is_reftable => {
+                switched(old, new, &changes)?.unwrap_or(Head::Moved)
             }
+            _ => Head::Moved,
         };
+        if head == Head::Moved {
+            other.push(".git/HEAD".to_owned());
+        }
         Ok((changes, head))
     }
 
@@ -335,6 +338,17 @@ fn others(found: &Found<'_>) -> Vec<String> {
         }
     }
     other
+}
+
+/// The switch to a branch that the work made; `None` for any other. Where the branch before changed as well, git would
+/// want the lock of `HEAD` for that.
+fn switched(old: &str, new: &str, changes: &[RefChange]) -> Result<Option<Head>, GitError> {
+    let (from, to) = (RefName::parse(old)?, RefName::parse(new)?);
+    let is_made =
+        changes.iter().any(|change| change.name == to && change.old.is_none() && change.new.is_some());
+    let is_as_before = !changes.iter().any(|change| change.name == from);
+    let is_branch = to.as_str().starts_with("refs/heads/");
+    Ok((is_made && is_as_before && is_branch).then_some(Head::Switched { from, to }))
 }
 
 /// Whether an accept moves a ref: one that people make with ordinary commands. Other refs control git itself.

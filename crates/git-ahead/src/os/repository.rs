@@ -5,13 +5,14 @@ use cap_std::fs::Dir;
 use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared, Process, TreeError};
 use tracing::debug;
 
+use super::head::{Standing, Switch};
 use super::locks::{self, Lock};
 use super::program::{Git, RepositoryPaths};
 use super::read::both;
 use super::refs::{self, Transaction, Value};
 use super::settle::{self, JournalNote};
 use super::steps::reach;
-use super::{folder, index, objects};
+use super::{folder, head, index, objects};
 use crate::{GitChange, GitError, Head, ObjectName, RefChange};
 
 /// How often to try for the lock of the index if another git has it: one second in total.
@@ -86,6 +87,8 @@ impl Repository {
     ) -> Result<PreparedChange, NotPrepared> {
         let git = self.git.clone();
         let folder = folder::open(&at.folder).map_err(error)?;
+        // A process that died before its journal was written may have left one.
+        head::discard(&folder).map_err(error)?;
         let (locks, of_index, draft) = (Vec::new(), Vec::new(), String::new());
         let note = JournalNote { change, process: None, locks, draft };
         let text = String::new();
@@ -179,6 +182,11 @@ impl PreparedChange {
 
     /// Checks that `HEAD` is where it was. If it is on a branch that moves, git has locked it by now.
     fn check_head(&self) -> Result<(), NotPrepared> {
+        if let Some(switch) = Switch::of(&self.note.change, self.direction) {
+            let standing = switch.standing(&self.git, &self.at).map_err(error)?;
+            let is_there = standing == Standing::ToDo;
+            return if is_there { Ok(()) } else { Err(NotPrepared::Conflict(vec![refs::conflict("HEAD")])) };
+        }
         let Head::Unchanged { branch } = &self.note.change.head else { return Ok(()) };
         let is_here = |change: &RefChange| match branch {
             Some(branch) => change.name == *branch,
@@ -206,9 +214,22 @@ impl PreparedChange {
             let is_reftable = self.folder.is_file("reftable/tables.list");
             locks.extend(locks::held(&self.folder, &names, removes, is_reftable)?);
         }
+        if let Some(switch) = Switch::of(&self.note.change, self.direction) {
+            reach("draft of HEAD")?;
+            locks.extend(switch.draft(&self.folder)?);
+        }
         self.note.locks = locks;
         self.text = self.note.to_text();
         Ok(())
+    }
+}
+
+impl PreparedChange {
+    /// Has `HEAD` name the branch to which the work switched, if it did; `false` if the user checked out something else.
+    fn switch(&self) -> Result<bool, GitError> {
+        let change = &self.note.change;
+        let switch = Switch::of(change, self.direction);
+        switch.map_or(Ok(true), |switch| switch.carry_out(&self.git, &self.at, &self.folder, change))
     }
 }
 
@@ -234,10 +255,9 @@ impl Prepared for PreparedChange {
 
     fn commit(mut self: Box<Self>) -> Result<Finish, TreeError> {
         reach("refs")?;
-        if let Some(transaction) = self.transaction.take()
-            && transaction.commit().is_err()
-        {
-            // Git itself was ended, possibly halfway, so what it left decides.
+        let moved = self.transaction.take().map_or(Ok(()), Transaction::commit);
+        if moved.is_err() || !self.switch()? {
+            // Git itself was ended, possibly halfway, or the user checked out something else; so what is there decides.
             let finish = settle::finish(&self.git, &self.at, &self.note, self.direction)?;
             self.of_index.clear();
             return Ok(finish);
@@ -254,6 +274,7 @@ impl Drop for PreparedChange {
     /// Releases a change that was not committed: git unlocks the refs, and this process the index.
     fn drop(&mut self) {
         drop(self.transaction.take());
+        let _ = head::discard(&self.folder);
         if !self.of_index.is_empty() {
             let _ = locks::remove(&self.folder, &self.of_index);
             let _ = settle::remove_draft(&self.folder, &self.note);

@@ -4,6 +4,7 @@ use cap_std::fs::Dir;
 use headstart_overlay_fs::{Direction, Finish, Process};
 use serde::{Deserialize, Serialize};
 
+use super::head::{self, Standing, Switch};
 use super::locks::{self, Lock};
 use super::program::{Git, RepositoryPaths};
 use super::refs::{self, Transaction};
@@ -52,6 +53,7 @@ pub(super) fn release(at: &RepositoryPaths, note: &JournalNote) -> Result<(), Gi
     wait_for_end(note)?;
     let folder = folder::open(&at.folder)?;
     locks::remove(&folder, &note.locks)?;
+    head::discard(&folder)?;
     remove_draft(&folder, note)
 }
 
@@ -68,14 +70,23 @@ pub(super) fn finish(
     // The index stays locked until it is written.
     let (of_index, of_refs): (Vec<Lock>, Vec<Lock>) = note.locks.iter().cloned().partition(Lock::is_of_index);
     locks::remove(&folder, &of_refs)?;
+    head::discard(&folder)?;
     let changes = &note.change.refs;
     let now = refs::current(git, at, changes)?;
     let is_done = |place: &usize| now[*place] == *refs::sides(&changes[*place], direction).1;
     let is_to_do = |place: &usize| now[*place] == *refs::sides(&changes[*place], direction).0;
     let places = 0..changes.len();
     let elsewhere = places.clone().filter(|place| !is_done(place) && !is_to_do(place));
-    let elsewhere: Vec<_> = elsewhere.map(|place| refs::conflict(changes[place].name.as_str())).collect();
+    let mut elsewhere: Vec<_> = elsewhere.map(|place| refs::conflict(changes[place].name.as_str())).collect();
+    let switch = Switch::of(&note.change, direction);
+    let standing = switch.map(|switch| switch.standing(git, at)).transpose()?;
+    if standing == Some(Standing::Elsewhere) {
+        elsewhere.push(refs::conflict("HEAD"));
+    }
     if !elsewhere.is_empty() {
+        if standing == Some(Standing::Done) {
+            carry_out(git, at, note, other(direction), &folder)?;
+        }
         let done: Vec<&RefChange> = places.filter(is_done).map(|place| &changes[place]).collect();
         if !done.is_empty() {
             Transaction::prepare(git, at, &done, other(direction))?.commit()?;
@@ -88,10 +99,30 @@ pub(super) fn finish(
     if !left.is_empty() {
         Transaction::prepare(git, at, &left, direction)?.commit()?;
     }
+    if standing == Some(Standing::ToDo) {
+        carry_out(git, at, note, direction, &folder)?;
+    }
     if note.has_index() && !of_index.is_empty() {
         write_index(git, at, note, direction, &folder, &of_index)?;
     }
     Ok(Finish::Done)
+}
+
+/// Has `HEAD` name the branch to which the work switched.
+fn carry_out(
+    git: &Git,
+    at: &RepositoryPaths,
+    note: &JournalNote,
+    direction: Direction,
+    folder: &Dir,
+) -> Result<(), GitError> {
+    let Some(switch) = Switch::of(&note.change, direction) else { return Ok(()) };
+    switch.draft(folder)?;
+    if switch.carry_out(git, at, folder, &note.change)? {
+        return Ok(());
+    }
+    let message = "another branch was checked out at this moment; try again".to_owned();
+    Err(GitError::Git { command: "switch".to_owned(), message, source: None })
 }
 
 /// Writes the index, whose lock this process has, and releases the lock.

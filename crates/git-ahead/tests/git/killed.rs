@@ -116,11 +116,29 @@ fn dies(world: &World, what: &str, who: Who, number: usize) -> bool {
 const SCRIPT: &str = "echo more >> a.txt; git rm -q src/b.txt; echo new > new.txt; git add .; git commit -qm second; git tag v1; \
     git branch -q -D old";
 
-fn world(init: &[&str]) -> (World, Work, Seen, Seen) {
-    let world = World::with(init);
+/// A kind of repository, and what the work does to it.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    init: &'static [&'static str],
+    script: &'static str,
+}
+
+const FILES: Case = Case { init: &["init", "-q", "-b", "main"], script: SCRIPT };
+/// The work switches to a branch that it makes.
+const SWITCH: Case = Case {
+    init: FILES.init,
+    script: "git switch -q -c topic; echo more >> a.txt; git commit -qam second; git branch -q -D old",
+};
+
+fn in_tables() -> Option<Case> {
+    tables().map(|init| Case { init, ..FILES })
+}
+
+fn world(case: Case) -> (World, Work, Seen, Seen) {
+    let world = World::with(case.init);
     world.git(&["branch", "old"]);
     let old = world.seen();
-    let work = world.work(SCRIPT);
+    let work = world.work(case.script);
     let new = World::of_view(&world).seen();
     fs::write(world.path.join("work.json"), serde_json::to_vec(&work).unwrap()).unwrap();
     (world, work, old, new)
@@ -134,21 +152,21 @@ enum Steps {
     All,
 }
 
-fn at_steps(steps: Steps, init: &[&str], what: &str, who: Who) {
-    let all = all_steps(init, what);
+fn at_steps(steps: Steps, case: Case, what: &str, who: Who) {
+    let all = all_steps(case, what);
     assert!(30 < all.len(), "{all:?}");
     let is_chosen = |(number, step): &(usize, &(&str, String))| {
         steps == Steps::All || ["git", "rename"].contains(&step.0) || number % 16 == 0
     };
     let chosen = all.iter().enumerate().filter(is_chosen).map(|(number, _)| number);
-    let ended: Vec<bool> = chosen.map(|number| dies_at(init, what, who, number)).collect();
+    let ended: Vec<bool> = chosen.map(|number| dies_at(case, what, who, number)).collect();
     let made = ended.iter().filter(|is_made| **is_made).count();
     assert!(1 < made && (who == Who::Git || 1 < ended.len() - made), "{what}: {made} of {}", ended.len());
 }
 
 /// All steps of an accept or of an undo, in their order.
-fn all_steps(init: &[&str], what: &str) -> Vec<(&'static str, String)> {
-    let (world, work, ..) = world(init);
+fn all_steps(case: Case, what: &str) -> Vec<(&'static str, String)> {
+    let (world, work, ..) = world(case);
     if what == "undo" {
         world.accepted(&work);
     }
@@ -169,15 +187,15 @@ fn all_steps(init: &[&str], what: &str) -> Vec<(&'static str, String)> {
 
 /// Kills at this step, and checks what the next process finds. Returns whether the accept or undo was made
 /// nevertheless.
-fn dies_at(init: &[&str], what: &str, who: Who, number: usize) -> bool {
-    let (world, work, old, new) = world(init);
+fn dies_at(case: Case, what: &str, who: Who, number: usize) -> bool {
+    let (world, work, old, new) = world(case);
     let (from, to) = if what == "undo" { (&new, &old) } else { (&old, &new) };
     if what == "undo" {
         world.accepted(&work);
     }
     let died = dies(&world, what, who, number);
     wait_for_git(&world);
-    let told = format!("{what} with {init:?}, {who:?} killed before step {number}: {died}");
+    let told = format!("{what} with {case:?}, {who:?} killed before step {number}: {died}");
     let swept = world.tree().sweep().unwrap();
     let seen = world.seen();
     assert!(seen == *from || seen == *to, "{told}: {swept:?} {seen:?}");
@@ -188,8 +206,8 @@ fn dies_at(init: &[&str], what: &str, who: Who, number: usize) -> bool {
         litter.retain(|path| !is_lock(path) || path.ends_with("index.lock"));
         remove_locks(&world);
     }
-    // A draft of the index is not a lock, and the next accept removes it.
-    litter.retain(|path| !path.starts_with("index.headstart-"));
+    // A draft of the index or of HEAD is not a lock, and the next accept removes it.
+    litter.retain(|path| !path.starts_with("index.headstart-") && !path.starts_with("HEAD.headstart-"));
     assert_eq!(litter, Vec::<String>::new(), "{told}: {swept:?}");
     if who == Who::Git {
         assert_eq!(seen, *to, "{told}: {swept:?}");
@@ -222,15 +240,18 @@ fn remove_locks(world: &World) {
     }
 }
 
-const FILES: &[&str] = &["init", "-q", "-b", "main"];
-
 fn at_all_kinds_of_steps(steps: Steps) {
     at_steps(steps, FILES, "accept", Who::We);
     at_steps(steps, FILES, "accept", Who::Both);
     at_steps(steps, FILES, "accept", Who::Git);
     at_steps(steps, FILES, "undo", Who::We);
     at_steps(steps, FILES, "undo", Who::Both);
-    if let Some(tables) = tables() {
+    at_steps(steps, SWITCH, "accept", Who::We);
+    at_steps(steps, SWITCH, "accept", Who::Both);
+    at_steps(steps, SWITCH, "accept", Who::Git);
+    at_steps(steps, SWITCH, "undo", Who::We);
+    at_steps(steps, SWITCH, "undo", Who::Both);
+    if let Some(tables) = in_tables() {
         at_steps(steps, tables, "accept", Who::Both);
     }
 }
@@ -244,8 +265,33 @@ fn an_accept_killed_between_the_steps_of_git_is_made_or_not() {
 #[test]
 fn an_accept_killed_together_with_its_git_is_made_or_not() {
     at_steps(Steps::Few, FILES, "accept", Who::Both);
-    if let Some(tables) = tables() {
+    if let Some(tables) = in_tables() {
         at_steps(Steps::Few, tables, "accept", Who::Both);
+    }
+}
+
+#[test]
+fn a_switch_killed_between_the_steps_of_git_is_made_or_not() {
+    at_steps(Steps::Few, SWITCH, "accept", Who::We);
+    at_steps(Steps::Few, SWITCH, "accept", Who::Both);
+    at_steps(Steps::Few, SWITCH, "undo", Who::We);
+}
+
+/// The user checked out another branch while the accept was cut off, so it is taken back.
+#[test]
+fn a_switch_that_cannot_be_completed_any_more_is_taken_back() {
+    for name in ["refs", "lock HEAD", "HEAD"] {
+        let (world, _, old, _) = world(SWITCH);
+        assert!(dies(&world, "accept", Who::We, step_of(SWITCH, "accept", name)), "{name}");
+        wait_for_git(&world);
+        remove_locks(&world);
+        world.git(&["symbolic-ref", "HEAD", "refs/heads/theirs"]);
+        let swept = world.tree().sweep().unwrap();
+        assert!(swept.iter().any(|swept| swept.outcome == SweepOutcome::RolledBack), "{name}: {swept:?}");
+        assert_eq!(world.git(&["symbolic-ref", "HEAD"]), "refs/heads/theirs\n", "{name}");
+        assert_eq!((world.seen().refs, world.seen().files), (old.refs, old.files), "{name}");
+        world.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+        world.check();
     }
 }
 
@@ -262,7 +308,11 @@ fn an_accept_or_an_undo_killed_anywhere_is_made_or_not() {
 
 /// The number of the step of git with this name.
 fn step(what: &str, name: &str) -> usize {
-    let steps = all_steps(FILES, what);
+    step_of(FILES, what, name)
+}
+
+fn step_of(case: Case, what: &str, name: &str) -> usize {
+    let steps = all_steps(case, what);
     steps.iter().position(|step| *step == ("git", name.to_owned())).unwrap()
 }
 

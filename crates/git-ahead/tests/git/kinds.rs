@@ -4,7 +4,7 @@ use std::fs;
 
 use headstart_git_ahead::{GitError, Snapshot};
 
-use crate::world::{World, git_in};
+use crate::world::{World, git_in, tables};
 
 /// Changes of files that decide what git does, such as hooks and configuration, are reported and refuse the accept.
 #[test]
@@ -19,7 +19,14 @@ fn what_steers_git_is_told_and_never_applied() {
         ("echo secret >> .git/info/exclude", ".git/info/exclude"),
         ("echo ../../../elsewhere > .git/objects/info/alternates", ".git/objects/info/alternates"),
         ("mkdir -p .git/modules/x; echo x > .git/modules/x/config", ".git/modules/x/config"),
-        ("git checkout -q -b other", ".git/HEAD"),
+        ("git branch -m other", ".git/HEAD"),
+        ("git commit -q --allow-empty -m x; git switch -q -c other", ".git/HEAD"),
+        ("git symbolic-ref HEAD refs/heads/other", ".git/HEAD"),
+        (
+            "git symbolic-ref HEAD refs/tags/other; git update-ref refs/tags/other $(git rev-parse main)",
+            ".git/HEAD",
+        ),
+        ("git branch -q there; git -c advice.x=0 checkout -q there; git branch -q -D main", ".git/HEAD"),
         ("git checkout -q --detach", ".git/HEAD"),
         ("git update-ref refs/remotes/origin/main HEAD", ".git/refs/remotes/origin/main"),
         ("git replace -f $(git rev-parse HEAD) $(git commit-tree -m x HEAD^{tree})", ".git/refs/replace/"),
@@ -66,6 +73,18 @@ fn what_says_nothing_to_git_is_no_change() {
     {
         assert_eq!(world.work(script).git, None, "{script}");
     }
+}
+
+/// A switch to a branch that the user has is not done for them, nor any where git keeps refs in tables.
+#[test]
+fn another_switch_is_told() {
+    let world = World::new();
+    world.git(&["branch", "theirs"]);
+    let work = world.work("git switch -q theirs");
+    assert!(work.git.unwrap().boundary().unwrap().contains("another branch"));
+    let Some(init) = tables() else { return };
+    let work = World::with(init).work("git switch -q -c topic");
+    assert!(work.git.unwrap().boundary().unwrap().contains("another branch"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use headstart_overlay_fs::{CommitOutcome, UndoOutcome};
 use crate::world::{Work, World, git_in, program, tables};
 
 const COMMITS: &str = "echo more >> a.txt; git commit -qam second";
+const SWITCHES: &str = "git switch -q -c topic; echo more >> a.txt; git commit -qam second";
 
 fn work(world: &World) -> Work {
     world.work(COMMITS)
@@ -49,6 +50,9 @@ fn every_move_of_a_ref_is_a_conflict() {
         (&["checkout", "-q", "--detach"], COMMITS, &["checkout", "-q", "main"], ".git/HEAD"),
         (&[], COMMITS, &["checkout", "-q", "-b", "elsewhere"], ".git/HEAD"),
         (&[], COMMITS, &["checkout", "-q", "--detach"], ".git/HEAD"),
+        (&[], SWITCHES, &["checkout", "-q", "--detach"], ".git/HEAD"),
+        (&[], SWITCHES, &["checkout", "-q", "-b", "elsewhere"], ".git/HEAD"),
+        (&[], SWITCHES, &["branch", "topic"], ".git/refs/heads/topic"),
     ];
     for (before, script, meanwhile, at) in rows.iter().filter(|row| !row.3.is_empty()) {
         let world = World::new();
