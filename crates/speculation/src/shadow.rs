@@ -25,7 +25,7 @@ use crate::lock::lock;
 use crate::transcript::CallResult;
 use crate::turn_loop::{SharedProgress, millis};
 use crate::view_times::ViewTimes;
-use crate::{Check, CheckResult, Event, Limit};
+use crate::{Check, CheckResult, Event};
 
 /// A command that its user disturbed is run once more if it took less than this.
 const RETRY_BELOW: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ impl ViewRunner {
             let ViewCallOutput { output, mut ran } = match ran.await {
                 Ok(ran) => ran,
                 Err(ToolError::NoView { why, .. }) => return Err(no_view(permit, &why)),
-                Err(ToolError::Quota { .. }) => return Err(StopReason::Limit(Limit::Staged)),
+                Err(ToolError::Quota { message }) => return Err(too_much(call, &message)),
                 Err(error) => return Ok(CallResult::failed(error.to_string())),
             };
             self.count(ran.cost);
@@ -127,7 +127,7 @@ impl ViewRunner {
             }
             match overlay.replace(&ran.changes) {
                 Ok(()) => {}
-                Err(TreeError::Quota { .. }) => return Err(StopReason::Limit(Limit::Staged)),
+                Err(error @ TreeError::Quota { .. }) => return Err(too_much(call, &error.to_string())),
                 Err(error) => return Ok(CallResult::failed(error.to_string())),
             }
             {
@@ -444,6 +444,13 @@ fn git_boundary(change: &GitChange, gate: &Gate, permit: &CallPermit) -> Option<
         return Some(Verdict { decision: Decision::Boundary, detail, ..permit.verdict.clone() });
     }
     write_boundary(&change.paths, gate, permit)
+}
+
+/// A command that leaves more than may be staged waits for the user, who has no such limit.
+fn too_much(call: &ToolCall, what: &str) -> StopReason {
+    let why =
+        format!("{} leaves more than work that runs ahead may stage: {what}", first_line(command_of(call)));
+    StopReason::Boundary(Box::new(Verdict::boundary(Reason::NeedsHost, why)))
 }
 
 fn no_view(permit: &CallPermit, why: &str) -> StopReason {

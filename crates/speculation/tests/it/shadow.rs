@@ -9,7 +9,7 @@ use futures::StreamExt;
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{Part, ToolOutcome, check_pairing};
 use headstart_git_ahead::{GitChange, Head, ObjectFormat, ObjectName, RefChange, RefName};
-use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status};
+use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Speculation, Status};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Policies, PolicyRule, Reason};
 use headstart_toolbox::{MemoryViews, ScriptedRun, Toolbox, ViewOutput};
 use serde_json::json;
@@ -418,14 +418,17 @@ fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
 }
 
 #[test]
-fn what_is_staged_has_the_limit_that_it_always_had() {
+fn a_command_that_leaves_more_than_may_be_staged_waits_for_the_user() {
     let ViewFixture { mut fixture, views } =
         with_views(ApprovalMode::AutoEdit, [calls([write("a", "a"), shell("make")])]);
     fixture.engine.limits.staged.files = 2;
     let played = ScriptedRun::new("", 0).writing(path("b"), "b").writing(path("c"), "c");
     views.play("make", played);
     let (_, finished) = fixture.speculate("do it");
-    assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
+    let (_, reason, words) = verdict(&finished);
+    assert_eq!(reason, Reason::NeedsHost);
+    assert!(words.starts_with("make leaves more than work that runs ahead may stage: "), "{words}");
+    assert!(words.contains("files"), "{words}");
     assert_eq!(changed(&finished), ["a"]);
     assert_eq!(views.held(), []);
 }
