@@ -19,6 +19,7 @@ mod repository;
 mod self_test;
 mod step_views;
 mod support;
+mod test_data;
 mod told_secrets;
 mod tracked;
 mod view_folders;
@@ -242,8 +243,9 @@ impl Views {
     ) -> Result<OpenedView, String> {
         let mut opened = self.open("command", deny, output).map_err(|error| error.to_string())?;
         self.repository.show(&mut opened, &PriorGitChanges { below: Vec::new(), step: git.cloned() })?;
+        let mut closed = self.closed(deny).map_err(|error| error.to_string())?;
+        opened.test_data = self.take_test_data(&mut closed, deny);
         let view = &mut opened.view;
-        let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
         self.keep_tracked(&mut opened, &closed);
         opened.set_running(true);
@@ -393,7 +395,8 @@ impl Views {
     fn run_in(&self, opened: &mut OpenedView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let view = &mut opened.view;
         let closed = self.closed_paths.closed(view.workspace(), &request.deny, request.secrets);
-        let closed = closed.map_err(ToolError::no_view_of)?;
+        let mut closed = closed.map_err(ToolError::no_view_of)?;
+        let shown = self.take_test_data(&mut closed, &request.deny);
         view.hide(&closed).map_err(of_view)?;
         view.show(&request.staged).map_err(of_view)?;
         if request.command.contains("git") {
@@ -407,6 +410,7 @@ impl Views {
         let ((done, time), traces) =
             self.kept_secrets.beside(workspace, request.secrets, || (view.run(&command), started.elapsed()));
         let done = done.map_err(of_view)?;
+        self.check_test_data(&shown)?;
         let output = output(&done);
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
         ran.began_ms = u64::try_from(opened.fresh / 1_000_000).unwrap_or_default();

@@ -122,7 +122,7 @@ pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
 pub use protected::{PROTECTED_FILES, ProtectedFiles, protected};
-pub use secrets::{SECRET_FILES, SecretFiles};
+pub use secrets::{SECRET_FILES, SecretFiles, is_test_data};
 #[cfg(feature = "shell")]
 pub use shell::{KnownProgram, ProgramKind, known_programs};
 #[cfg(feature = "tool-policies")]

@@ -164,6 +164,33 @@ const SOURCES: [&str; 20] = [
 /// What programs add to a file's name to name a copy of it.
 const COPIES: [&str; 10] = ["~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo", ".tmp", "."];
 
+/// Names of folders for what tests and examples read.
+const TEST_DATA: [&str; 16] = [
+    "test",
+    "tests",
+    "__tests__",
+    "testing",
+    "testdata",
+    "test-data",
+    "test_data",
+    "spec",
+    "specs",
+    "e2e",
+    "fixture",
+    "fixtures",
+    "__fixtures__",
+    "test-fixtures",
+    "example",
+    "examples",
+];
+
+/// Whether a path lies below a folder of tests, fixtures or examples. What a project keeps there under the name of a
+/// secret is mostly made for its tests.
+pub fn is_test_data(path: &WorkspacePath) -> bool {
+    let is_folder = |name: &[u8]| TEST_DATA.contains(&&*folded(name));
+    path.parent().is_some_and(|folder| folder.names().any(is_folder))
+}
+
 /// The pattern of the table that covers a path or a folder that holds it.
 ///
 /// Names are compared without case, as some file systems do, and that includes Unicode: there `.ENV` opens `.env`.

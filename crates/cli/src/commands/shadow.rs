@@ -393,7 +393,7 @@ fn run_in_local_view(
     } else {
         views.read_back(view, tree, keep).map_err(failed)?
     };
-    if let Some(why) = views.told_secret(deny, said.as_bytes(), &back.changes).filter(|_| json) {
+    if let Some(why) = views.told_secret(deny, &opened, said.as_bytes(), &back.changes).filter(|_| json) {
         return Err(failed(why));
     }
     let (git, git_refused) =

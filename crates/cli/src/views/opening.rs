@@ -1,5 +1,6 @@
 //! Opens a view together with its folder on disk and the finished layers below it.
 
+use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::{Options, ShadowError, Tier, View};
 use headstart_tool_gate::DenyRules;
 
@@ -16,6 +17,8 @@ pub(crate) struct OpenedView {
     pub(super) git: ViewRepository,
     /// The view shows the files as they were on disk at this time, in nanoseconds of the clock of files.
     pub(super) fresh: i64,
+    /// What it shows of the project's test data that look like secrets, to a command of the user's.
+    pub(super) test_data: Vec<WorkspacePath>,
     files: ViewFiles,
 }
 
@@ -50,7 +53,7 @@ impl Views {
         let git = ViewRepository::starts_now();
         let (view, files) = self.start(id, &self.options, deny, output)?;
         let fresh = git.since;
-        Ok(OpenedView { view, git, fresh, files })
+        Ok(OpenedView { view, git, fresh, test_data: Vec::new(), files })
     }
 
     /// A view with these options, in which no changes are shown yet. If the disk cannot hold one of its layers, the

@@ -10,6 +10,7 @@ use headstart_overlay_fs::{ChangeKind, ChangeSet, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{CommandOutput, SecretAccess, ToolError};
 
+use super::opening::OpenedView;
 use super::{Views, lock};
 use crate::git;
 
@@ -28,6 +29,8 @@ pub(super) struct Traces {
     files: Vec<SecretFile>,
     /// The lines of the files by their first bytes, each with the number of its file.
     by_start: HashMap<[u8; LEAST], Vec<(Vec<u8>, usize)>>,
+    /// What git keeps of them.
+    contents: HashSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -51,7 +54,7 @@ impl KeptSecrets {
     }
 
     /// The traces of files with secrets in the repository of a workspace. Where git does not answer there are none.
-    fn traces(&self, workspace: &Path) -> Arc<Traces> {
+    pub(super) fn traces(&self, workspace: &Path) -> Arc<Traces> {
         self.read(workspace).unwrap_or_default()
     }
 
@@ -82,8 +85,14 @@ impl Traces {
                 traces.by_start.entry(*start).or_default().push((line.to_vec(), traces.files.len()));
             }
             traces.files.push(SecretFile { path, lines: lines.len() });
+            traces.contents.insert(content.clone());
         }
         traces
+    }
+
+    /// Whether git keeps this content of one of the files.
+    pub(super) fn has_content(&self, content: &[u8]) -> bool {
+        self.contents.contains(content)
     }
 
     /// Fails if a command told of such a file by what it printed or wrote.
@@ -148,11 +157,15 @@ impl Views {
     pub(crate) fn told_secret(
         &self,
         deny: &DenyRules,
+        opened: &OpenedView,
         printed: &[u8],
         written: &ChangeSet,
     ) -> Option<String> {
         if SecretAccess::of(deny) != SecretAccess::Closed {
             return None;
+        }
+        if let Err(changed) = self.check_test_data(&opened.test_data) {
+            return Some(changed.to_string());
         }
         let workspace = &self.options.workspace;
         let traces = self.kept_secrets.traces(workspace);

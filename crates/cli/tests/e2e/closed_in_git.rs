@@ -166,3 +166,101 @@ fn a_token_of_a_submodule_or_of_a_repository_below_is_not_told() {
         assert!(!end_of(&mut session, command).1, "{command}");
     }
 }
+
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKjMzEfYyjiWA4R4\n\
+    -----END PRIVATE KEY-----\n";
+/// A check of the project's that reads each of its certificates, and says how many it has read.
+const CHECK: &str = "read=0; for file in server.key tests/certs/*.key; do if [ -s $file ]; then read=$((read+1)); fi; done; echo read $read";
+
+/// A repository whose tests have a key of their own, besides one that is no test's.
+fn with_test_keys() -> Session {
+    let session = session();
+    session
+        .write("project/check.sh", CHECK)
+        .write("project/a.txt", "open\n")
+        .write("project/server.key", KEY.replace('7', "8"))
+        .write("project/tests/certs/server.key", KEY);
+    session.git(&["init", "-q"]);
+    session.git(&["add", "-f", "."]);
+    session.git(&["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "first"]);
+    session
+}
+
+/// What a command printed that the model was told; the reason where it stopped.
+fn told_of(session: &mut Session, command: &str) -> String {
+    let recording = json!({"turns": [{"toolCalls": [shell(command)]}, {"text": "Done."}]});
+    let (outcome, _) = session.speculate(&recording, "auto-edit");
+    let finished = outcome.finished();
+    let told = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
+    format!("{}: {told} {}", finished["status"].as_str().unwrap(), finished["verdict"]["detail"])
+}
+
+#[test]
+fn a_projects_own_test_finds_the_test_keys_that_git_keeps() {
+    let mut session = with_test_keys();
+    let told = told_of(&mut session, "sh check.sh");
+    assert!(
+        told.starts_with("completed") && told.contains("read 1"),
+        "not the one outside of the tests: {told}"
+    );
+    let own = session.run(&["shadow", "run", "--", "sh", "check.sh"]);
+    assert_eq!(own.stdout, "read 1\n", "{own}");
+    let changed = session.run(&["shadow", "run", "--", "git", "status", "--porcelain"]);
+    assert_eq!(changed.stdout, "", "{changed}");
+}
+
+#[test]
+fn what_a_command_tells_of_a_test_key_is_withheld() {
+    let mut session = with_test_keys();
+    for command in [
+        "sh -c 'cat tests/certs/server.key'",
+        "sh -c 'tail -n 3 tests/certs/server.key | head -n 1 | sed s/^/x/'",
+        "sh -c 'cp tests/certs/server.key copy.txt'",
+        "sh -c 'tr -d \"\\n\" < tests/certs/server.key'",
+    ] {
+        let told = told_of(&mut session, command);
+        assert!(told.starts_with("boundary") && !told.contains("MIIEvQ"), "{command}: {told}");
+    }
+    // Changed by a command, it is as closed as before.
+    let told = told_of(&mut session, "sh -c 'echo x >> tests/certs/server.key'");
+    assert!(told.starts_with("boundary") && told.contains("tests/certs/server.key"), "{told}");
+}
+
+#[test]
+fn a_key_among_the_tests_that_git_does_not_keep_stays_hidden() {
+    let mut session = with_test_keys();
+    // Put there, and not tracked; a link to one that is no test's; and one that is not as it was committed.
+    session.write("project/tests/certs/mine.key", KEY.replace('7', "9"));
+    std::os::unix::fs::symlink("../../server.key", session.workspace().join("tests/certs/link.key")).unwrap();
+    assert!(told_of(&mut session, "sh check.sh").contains("read 1"));
+    session.write("project/tests/certs/server.key", KEY.replace('7', "3"));
+    assert!(told_of(&mut session, "sh check.sh").contains("read 0"));
+    session.write("project/tests/certs/server.key", KEY);
+    assert!(told_of(&mut session, "sh check.sh").contains("read 1"));
+    // A rule of the user's covers it, or it is shown to whoever has the network.
+    session.write("home/.config/headstart/config.toml", "deny = ['tests/certs/']\n");
+    assert!(!told_of(&mut session, "sh check.sh").contains("read 1"));
+}
+
+#[test]
+fn a_key_that_changes_while_a_command_can_read_it_is_told_to_nobody() {
+    let mut session = with_test_keys();
+    let file = session.workspace().join("tests/certs/server.key");
+    let script =
+        "until grep -q of-the-users tests/certs/server.key; do sleep 0.02; done; rev tests/certs/server.key";
+    session.write("project/slow-4711.sh", script);
+    let user = std::thread::spawn(move || {
+        let runs = |process: std::fs::DirEntry| {
+            let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            command == b"sh\0slow-4711.sh\0"
+        };
+        while !std::fs::read_dir("/proc").unwrap().flatten().any(runs) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        std::fs::write(file, "a-secret-of-the-users-4711\n").unwrap();
+    });
+    let told = told_of(&mut session, "sh slow-4711.sh");
+    user.join().unwrap();
+    assert!(told.starts_with("boundary") && told.contains("changed while"), "{told}");
+    assert!(!told.contains("1174-sresu"), "{told}");
+}
