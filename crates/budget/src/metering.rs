@@ -278,12 +278,21 @@ impl Metering {
         outcome: Outcome,
         saved_ms: u64,
     ) {
-        self.record_run(now, meter, speculation);
-        if !outcome.is_hit() && run::awaits_next_query(speculation) {
-            // That query is dropped together with the run.
-            self.record_dropped_query(now);
+        if !outcome.is_hit() {
+            self.record_dropped_next(now, meter, speculation);
+        } else if !meter.is_recorded() {
+            self.record_run(now, meter, speculation);
         }
         self.record(meter.outcome(now, speculation, outcome, saved_ms));
+    }
+
+    /// Notes that nobody waits for what comes after a run. What the query for it cost is written down here, and otherwise
+    /// with the suggestion that it gives ([`RunMeter::spent_since`]): once, so that it counts as one query.
+    pub fn record_dropped_next(&mut self, now: u64, meter: &mut RunMeter, speculation: &Speculation) {
+        self.record_run(now, meter, speculation);
+        if run::awaits_next_query(speculation) {
+            self.record_dropped_query(now);
+        }
     }
 
     /// Notes that work ahead of another program has ended, as [`record_run`](Self::record_run) does for a run of the

@@ -264,8 +264,7 @@ impl Core {
                     self.await_next(speculation, meter, above);
                 } else {
                     // The next prompt is another one, so the steps above are given up.
-                    self.close_steps(&speculation, above);
-                    self.effects.push_back(Effect::Abort(speculation));
+                    self.drop_next(speculation, meter, above);
                     self.end(prompt, transcript, Ending::Completed);
                 }
             }

@@ -120,8 +120,7 @@ impl Core {
         above: Option<Box<WorkAhead>>,
     ) {
         if !self.controller.is_enabled() {
-            self.close_steps(&accepted, above);
-            return self.effects.push_back(Effect::Abort(accepted));
+            return self.drop_next(accepted, meter, above);
         }
         let request = self.next_request();
         self.effects.push_back(Effect::AwaitNext { request, accepted: accepted.clone() });
@@ -235,11 +234,22 @@ impl Core {
     pub(super) fn drop_query(&mut self) {
         let Some(query) = self.query.take() else { return };
         self.effects.push_back(Effect::DropQuery);
-        if let Some((accepted, _)) = query.accepted {
-            self.close_steps(&accepted, query.above);
-            self.effects.push_back(Effect::Abort(accepted));
+        match query.accepted {
+            Some((accepted, meter)) => self.drop_next(accepted, meter, query.above),
+            None => self.options.metering.record_dropped_query(self.now.unix_ms),
         }
-        self.options.metering.record_dropped_query(self.now.unix_ms);
+    }
+
+    /// Gives up what comes after accepted work: the question for it, and the steps above.
+    pub(super) fn drop_next(
+        &mut self,
+        accepted: Speculation,
+        mut meter: RunMeter,
+        above: Option<Box<WorkAhead>>,
+    ) {
+        self.options.metering.record_dropped_next(self.now.unix_ms, &mut meter, &accepted);
+        self.close_steps(&accepted, above);
+        self.effects.push_back(Effect::Abort(accepted));
     }
 
     /// Gives up the suggestion, the question for one, and the work ahead.
