@@ -7,6 +7,9 @@
 //! `tools`, `messages`, and only then what differs between them (answer format, limits, thinking). Each message is
 //! encoded by itself, so a conversation that grew by a message begins with the same bytes as before.
 //!
+//! With [`CacheAnnotations::ByName`] a model of Anthropic's gets the marks described next, but for the last tool, which
+//! comes before the system instruction there.
+//!
 //! With [`CacheAnnotations::DashScope`] there are at most four marks: the system instruction, the last tool, the last
 //! message that a later request can share, and the message before the model's last one, where the previous request
 //! had its mark, because the provider only looks back some twenty blocks, fewer than the calls of one answer may be.

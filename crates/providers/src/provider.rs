@@ -114,8 +114,11 @@ impl Provider {
     /// that of local servers.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
         let base_url = base_url.into();
-        let wire =
-            Wire::Chat(WireOptions { thinking: thinking_switch_for(&base_url), ..WireOptions::default() });
+        let wire = Wire::Chat(WireOptions {
+            cache: CacheAnnotations::ByName,
+            thinking: thinking_switch_for(&base_url),
+            ..WireOptions::default()
+        });
         Self { name: name.into(), ..Self::preset_of("", base_url, "HEADSTART_API_KEY", wire).without_key() }
     }
 

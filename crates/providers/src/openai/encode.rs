@@ -165,7 +165,7 @@ fn messages<'a>(
 ) -> Vec<WireMessage<'a>> {
     let ids = GivenIds::of(&request.messages, ID, &request.model);
     let encoder = MessageEncoder {
-        cache: options.cache,
+        cache: options.cache.for_model(&request.model),
         returned_thoughts: options.returned_thoughts,
         call_ids: options.call_ids,
         ids: &ids,

@@ -40,8 +40,19 @@ pub enum CacheAnnotations {
     /// The provider finds shared prefixes by itself.
     #[default]
     None,
+    /// `cache_control` marks in the messages for a model of Anthropic's by its name, which finds no prefix by itself. The
+    /// gateways to it (LiteLLM, OpenRouter) pass them on.
+    ByName,
     /// The header `X-DashScope-CacheControl` and `cache_control` marks in the body.
     DashScope,
+}
+
+impl CacheAnnotations {
+    /// What is marked for this model.
+    pub(super) fn for_model(self, model: &str) -> Self {
+        let is_marked = self != Self::ByName || model.to_ascii_lowercase().contains("claude");
+        if is_marked { self } else { Self::None }
+    }
 }
 
 /// How thinking is turned off in a request that does without it.
@@ -164,6 +175,10 @@ impl StructuredOutput {
 /// `messages[2].tool_calls[0].id`, and the id in a result.
 const CALL_IDS: Parameter = Parameter { name: "tool_call_id", also: &["].id"] };
 
+/// The marks, and what holds them: without marks a content is a text and no list.
+const CACHE_CONTROL: Parameter =
+    Parameter { name: "cache_control", also: &["].content", "content must be", "content should be"] };
+
 /// Stands among the refused parameters for a field that the server requires.
 pub(crate) const THOUGHTS_REQUIRED: &str = "missing reasoning_content";
 
@@ -183,7 +198,6 @@ impl WireOptions {
             self.thinking.name(),
             (self.structured_output != StructuredOutput::Instruction).then_some("response_format"),
             (self.stream_usage == StreamUsage::Requested).then_some("stream_options"),
-            (self.cache != CacheAnnotations::None).then_some("cache_control"),
             self.prompt_cache_key.is_some().then_some("prompt_cache_key"),
         ];
         let thoughts = Parameter {
@@ -191,9 +205,10 @@ impl WireOptions {
             also: &["reasoning_details", "extra_content", "reasoning"],
         };
         let goes_back = self.returned_thoughts != ReturnedThoughts::Never;
+        let cache = (self.cache != CacheAnnotations::None).then_some(CACHE_CONTROL);
         let ids = (self.call_ids == CallIds::AsGiven).then_some(CALL_IDS);
         let plain = names.into_iter().flatten().map(Parameter::named);
-        plain.chain(ids).chain(goes_back.then_some(thoughts)).collect()
+        plain.chain(cache).chain(ids).chain(goes_back.then_some(thoughts)).collect()
     }
 
     pub(crate) fn without_parameters(&self, refused: &[&str]) -> Self {
@@ -218,7 +233,7 @@ impl WireOptions {
         if has("stream_options") {
             left.stream_usage = StreamUsage::Omitted;
         }
-        if has("cache_control") {
+        if has(CACHE_CONTROL.name) {
             left.cache = CacheAnnotations::None;
         }
         if has(CALL_IDS.name) {
@@ -233,7 +248,7 @@ impl WireOptions {
     /// The headers that a request has besides those of every JSON request.
     pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
         match self.cache {
-            CacheAnnotations::None => &[],
+            CacheAnnotations::None | CacheAnnotations::ByName => &[],
             CacheAnnotations::DashScope => &[("x-dashscope-cachecontrol", "enable")],
         }
     }

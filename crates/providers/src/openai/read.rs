@@ -142,6 +142,9 @@ struct WireUsage {
     prompt_tokens_details: Option<PromptDetails>,
     /// The name of this field at `DeepSeek`.
     prompt_cache_hit_tokens: Option<u64>,
+    /// At gateways to Anthropic, as the provider itself calls them.
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
 }
 
 impl FromJson for WireUsage {
@@ -152,6 +155,8 @@ impl FromJson for WireUsage {
             completion_tokens: fields.may("completion_tokens")?,
             prompt_tokens_details: fields.may("prompt_tokens_details")?,
             prompt_cache_hit_tokens: fields.may("prompt_cache_hit_tokens")?,
+            cache_read_input_tokens: fields.may("cache_read_input_tokens")?,
+            cache_creation_input_tokens: fields.may("cache_creation_input_tokens")?,
         })
     }
 }
@@ -181,7 +186,8 @@ impl From<WireUsage> for Usage {
     fn from(usage: WireUsage) -> Self {
         let details = usage.prompt_tokens_details.unwrap_or_default();
         let created = details.cache_creation_input_tokens.or(details.cache_write_tokens);
-        let cached = details.cached_tokens;
+        let created = created.or(usage.cache_creation_input_tokens);
+        let cached = details.cached_tokens.or(usage.cache_read_input_tokens);
         Self {
             input_tokens: usage.prompt_tokens.unwrap_or_default(),
             cached_input_tokens: cached.or(usage.prompt_cache_hit_tokens).unwrap_or_default(),

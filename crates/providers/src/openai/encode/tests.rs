@@ -35,6 +35,43 @@ fn switches() {
     assert_eq!(body.get("enable_thinking"), None, "a model that may think is left to its default");
 }
 
+/// Anthropic finds no prefix by itself, so a gateway to it gets the marks; a model of somebody else's does not.
+#[test]
+fn a_gateway_to_anthropic_is_told_what_to_cache() {
+    let user = |text: &str| Message::text(Role::User, text);
+    let messages = vec![user("a"), Message::text(Role::Model, "Yes."), user("b")];
+    let options = WireOptions { cache: CacheAnnotations::ByName, ..WireOptions::default() };
+    let body = |model: &str| {
+        let system = Some("You are brief.".to_owned());
+        as_json(
+            &ModelRequest { model: model.to_owned(), system, messages: messages.clone(), ..request() },
+            &options,
+        )
+    };
+    for model in ["anthropic/claude-sonnet-4.5", "Claude-Opus", "bedrock/eu.anthropic.claude-haiku"] {
+        let body = body(model);
+        let marked = |at: &str| {
+            body.pointer(&format!("{at}/content/0/cache_control/type")) == Some(&json!("ephemeral"))
+        };
+        let marks: Vec<_> = (0..4).map(|place| marked(&format!("/messages/{place}"))).collect();
+        assert_eq!(marks, [true, true, false, true], "{model}: {body}");
+        assert!(
+            body["tools"].as_array().into_iter().flatten().all(|tool| tool.get("cache_control").is_none())
+        );
+    }
+    for model in ["gpt-5", "qwen3-coder"] {
+        assert!(!body(model).to_string().contains("cache_control"), "{model}");
+    }
+    // A gateway that takes texts only is asked again without.
+    let refusal = r#"{"error":{"message":"messages.0.content must be a string: lists are not supported"}}"#;
+    let wire = crate::Wire::Chat(options.clone());
+    assert_eq!(wire.refused_parameter(400, refusal), Some("cache_control"));
+    let crate::Wire::Chat(left) = wire.without_parameters(&["cache_control"]) else {
+        panic!("another format")
+    };
+    assert_eq!(left.cache, CacheAnnotations::None);
+}
+
 /// A conversation that was cut off before an answer has two messages of the user in a row, and many chat templates
 /// refuse those.
 #[test]
