@@ -62,6 +62,9 @@ struct AheadFields<'a> {
     /// What the work did to the repository, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     git: Option<String>,
+    /// What did not end well. Where there is something, the work is done and not ready.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ending: Option<&'a Ending>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,6 +252,7 @@ impl<'a> AheadFields<'a> {
             said: &ahead.progress.said,
             staged: &ahead.progress.staged,
             git: finished.and_then(|finished| finished.git.as_ref()).map(GitChange::summary),
+            failures: finished.map(Finished::failures).unwrap_or_default(),
             ending,
             pending_call: finished.and_then(Finished::pending_call),
             above: ahead.above,

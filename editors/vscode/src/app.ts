@@ -508,7 +508,7 @@ export class App implements vscode.Disposable {
       case "running":
         return "ahead";
       case "ready":
-        return "ready";
+        return view.ahead.failures ? "failed" : "ready";
       case "waits":
         return "waits";
       default:

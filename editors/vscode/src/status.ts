@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { type Costs, purposes, shortNumber, tokens as tokensOf } from "./session/costs.js";
 
-export type State = "off" | "setup" | "idle" | "thinking" | "working" | "asks" | "ahead" | "ready" | "waits";
+export type State = "off" | "setup" | "idle" | "thinking" | "working" | "asks" | "ahead" | "ready" | "failed" | "waits";
 
 const SHOWN: Record<State, [icon: string, word: string]> = {
   off: ["circle-slash", "off"],
@@ -12,6 +12,7 @@ const SHOWN: Record<State, [icon: string, word: string]> = {
   asks: ["question", "needs your consent"],
   ahead: ["loading~spin", "running ahead"],
   ready: ["check", "ready"],
+  failed: ["error", "done, and something failed"],
   waits: ["question", "ready up to a question"],
 };
 

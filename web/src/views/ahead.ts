@@ -61,7 +61,7 @@ function statusOf({ work }: Ahead) {
     case undefined:
       return html`<span class="badge running"><span class="pulse" aria-hidden="true"></span>running ahead</span>`;
     case "completed":
-      return html`<span class="badge allow">ready</span>`;
+      return work.failures ? html`<span class="badge boundary">${work.failures.length} failed</span>` : html`<span class="badge allow">ready</span>`;
     case "boundary":
       return html`<span class="badge boundary">waits for you</span>`;
     default:

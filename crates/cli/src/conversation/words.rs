@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use headstart_budget::policy::SkipReason;
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
@@ -9,6 +10,18 @@ use headstart_speculation::{Ending, Limit, task_title};
 use headstart_tool_gate::{ApprovalMode, Behaviour, Declaration, Words};
 
 use crate::output::{call_in_full, conflict_line, limit_name, mode_words, one_line, shortened};
+
+/// Why nothing is suggested, for a front end without a row for it. `code` is that of the view, `held` what holds suggestions
+/// back now. Where the conversation has just begun or the model had no suggestion there is nothing to tell.
+pub(crate) fn unsuggested(code: &str, held: Result<(), SkipReason>) -> Option<String> {
+    match held {
+        _ if code == "plan_mode" => {
+            Some("plan mode: nothing is suggested before the plan is carried out".to_owned())
+        }
+        Err(skip) if skip.code() == code => Some(skip.to_string()),
+        _ => None,
+    }
+}
 
 /// What an accept changed.
 pub(crate) fn changes(

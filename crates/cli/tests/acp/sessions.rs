@@ -291,3 +291,31 @@ fn a_tool_server_that_hangs_keeps_no_session_waiting() {
     assert_eq!(client.answer_to(waiting)["result"]["stopReason"], "end_turn");
     assert!(client.transcript().contains("I have no such tool."), "{}", client.transcript());
 }
+
+/// Silence is told with its reason: to a client that shows notices, in what it reads besides, and to whoever asks.
+#[test]
+fn why_nothing_is_suggested_is_told() {
+    let user = User::new().says("One.").says("Two.");
+    let can = json!({ "session": { "notices": {} } });
+    let mut client = user.client_that(can, "plan");
+    let session = client.open(&user.session);
+    client.said(&session, "first");
+    client.said(&session, "second");
+    let withheld = |message: &Value| message["params"]["update"]["_meta"]["headstart"]["unsuggested"].clone();
+    let told = client.until("the reason", |message| withheld(message).is_object());
+    assert_eq!(withheld(&told)["code"], "plan_mode", "{told}");
+    for command in ["/background", "/ahead"] {
+        client.said(&session, command);
+        assert!(
+            client.transcript().contains("Nothing is suggested now: plan mode"),
+            "{}",
+            client.transcript()
+        );
+    }
+    assert_eq!(client.said(&session, "/next"), "end_turn");
+    assert!(client.transcript().contains("Nothing is suggested now: plan mode"));
+    let notices = updates(&client, &["notice"]);
+    let reasons: Vec<_> =
+        notices.iter().filter(|notice| notice.to_string().contains("nothing is suggested")).collect();
+    assert_eq!(reasons.len(), 1, "once: {reasons:?}");
+}

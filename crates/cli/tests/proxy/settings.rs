@@ -185,7 +185,11 @@ fn plan_mode_gives_up_what_ran_ahead() {
         assert_eq!(client.said(&session, "/next"), "end_turn");
         assert_eq!(user.read("made.txt"), None, "{how}");
         assert_eq!(settings(&mut client, &session)[0], "plan");
-        // Nothing is suggested in plan mode, and the next suggestion is for another mode.
+        // Nothing is suggested in plan mode, which is told, and the next suggestion is for another mode.
+        assert_eq!(client.said(&session, "hello"), "end_turn");
+        client.until("why nothing is suggested", |message| {
+            message["params"]["update"]["_meta"]["headstart"]["unsuggested"]["code"] == "plan_mode"
+        });
         set_mode(&mut client, &session, "acceptEdits");
         assert_eq!(client.said(&session, "hello"), "end_turn");
         client.suggested(NEXT, Some("ready"));

@@ -286,6 +286,8 @@ export interface View {
     staged: ChangeSummary[];
     /** What the work did to the git repository, in words, once it has ended. */
     git?: string;
+    /** Its commands and checks that did not end well, in words: where there is one, the work must not be called ready. */
+    failures?: string[];
     ending?: Ending;
     pendingCall?: ToolCall;
     /** How many further steps run on top of the work. */

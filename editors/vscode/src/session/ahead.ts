@@ -14,7 +14,7 @@ export interface AheadWork {
 const WORDS: Record<Work["state"], string> = { running: "Working ahead", ready: "Ready", waits: "Waits for your consent", stopped: "Stopped early" };
 
 /** `hasViews` says whether commands that write run ahead. */
-export function aheadWork({ id, state, calls, staged, git, ending, pendingCall }: Work, hasViews: boolean): AheadWork {
+export function aheadWork({ id, state, calls, staged, git, failures = [], ending, pendingCall }: Work, hasViews: boolean): AheadWork {
   const done = calls.filter(({ state }) => state === "done" || state === "errored").length;
   const files = fileLines(staged, id);
   const facts = [
@@ -24,7 +24,9 @@ export function aheadWork({ id, state, calls, staged, git, ending, pendingCall }
   ].join(", ");
   const lines = calls.map((call, index) => ({ ...callItem(call), key: `${id}-${index}` }));
   const waitsFor = ending?.status === "boundary" && pendingCall ? `${pendingCall.name} ${subjectOf(pendingCall)}: ${ending.verdict.detail}` : undefined;
-  const card = { state, headline: facts === "" ? WORDS[state] : `${WORDS[state]}: ${facts}`, calls: lines, files, ...(waitsFor !== undefined && { waitsFor }), ...(!hasViews && { untested: true }) };
+  const hasFailed = state === "ready" && 0 < failures.length;
+  const word = hasFailed ? `${failures.length} failed` : WORDS[state];
+  const card = { state: hasFailed ? ("stopped" as const) : state, headline: facts === "" ? word : `${word}: ${facts}`, calls: lines, files, ...(waitsFor !== undefined && { waitsFor }), ...(!hasViews && { untested: true }) };
   return { id, files, card };
 }
 

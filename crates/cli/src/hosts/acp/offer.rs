@@ -17,6 +17,16 @@ pub(in crate::hosts) struct Offer {
     /// The candidates, best first. The one that is shown comes before all others.
     texts: Vec<String>,
     ahead: Option<AheadStatus>,
+    /// Why there are none.
+    unsuggested: Option<Unsuggested>,
+}
+
+/// A reason for which nothing is suggested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::hosts) struct Unsuggested {
+    /// As in the ledger.
+    pub(in crate::hosts) code: String,
+    pub(in crate::hosts) why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,22 +43,33 @@ impl Offer {
         let texts = std::iter::once(suggestion.text.clone()).chain(others).collect();
         let ahead = view.ahead.as_ref().map(|ahead| AheadStatus {
             id: ahead.id.clone(),
-            state: match ahead.finished.as_ref().map(|finished| &finished.ending) {
+            state: match ahead.finished.as_ref().map(|finished| (&finished.ending, finished.failures())) {
                 None => "running",
-                Some(Ending::Completed) => "ready",
-                Some(Ending::Boundary { .. }) => "boundary",
+                Some((Ending::Completed, failures)) if failures.is_empty() => "ready",
+                Some((Ending::Completed, _)) => "failed",
+                Some((Ending::Boundary { .. }, _)) => "boundary",
                 Some(_) => "stopped",
             },
             changes: ahead.progress.staged.len(),
         });
-        Self { texts, ahead }
+        Self { texts, ahead, unsuggested: None }
+    }
+
+    /// No suggestion, and why.
+    pub(in crate::hosts) fn withheld(unsuggested: Unsuggested) -> Self {
+        Self { unsuggested: Some(unsuggested), ..Self::default() }
+    }
+
+    /// Why nothing is suggested, in words.
+    pub(super) fn why_none(&self) -> Option<&Unsuggested> {
+        self.unsuggested.as_ref()
     }
 
     /// An offer with one candidate. `work` is the id of the work for it, its state, and the number of files that it
     /// changes.
     pub(in crate::hosts) fn of_work(text: &str, work: Option<(&str, &'static str, usize)>) -> Self {
         let ahead = work.map(|(id, state, changes)| AheadStatus { id: id.to_owned(), state, changes });
-        Self { texts: vec![text.to_owned()], ahead }
+        Self { texts: vec![text.to_owned()], ahead, unsuggested: None }
     }
 
     /// Whether other work runs ahead than in `than`.
@@ -75,6 +96,10 @@ impl Offer {
         let suggestions: Vec<Value> = candidates.collect();
         let mut meta = serde_json::Map::new();
         meta.insert("promptSuggestions".to_owned(), json!({ "suggestions": suggestions }));
+        if let Some(Unsuggested { code, why }) = &self.unsuggested {
+            let unsuggested = json!({ "code": code, "why": why });
+            meta.insert("headstart".to_owned(), json!({ "unsuggested": unsuggested }));
+        }
         SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().meta(meta))
     }
 
@@ -137,7 +162,8 @@ pub(super) fn command(prompt: &str) -> Option<SessionCommand> {
         ("compact", None) => SessionCommand::Compact,
         ("ahead", Some("on")) => SessionCommand::Ahead(true),
         ("ahead", Some("off")) => SessionCommand::Ahead(false),
-        ("ahead", _) => SessionCommand::AheadHow,
+        // The chat in a terminal has this command for it.
+        ("ahead" | "background", _) => SessionCommand::AheadHow,
         _ => return None,
     };
     words.next().is_none().then_some(command)
@@ -160,7 +186,11 @@ mod tests {
     #[test]
     fn the_first_candidate_says_what_is_ready() {
         let ahead = AheadStatus { id: "k-1".to_owned(), state: "ready", changes: 2 };
-        let offer = Offer { texts: vec!["run the tests".into(), "commit".into()], ahead: Some(ahead) };
+        let offer = Offer {
+            texts: vec!["run the tests".into(), "commit".into()],
+            ahead: Some(ahead),
+            unsuggested: None,
+        };
         let update = serde_json::to_value(offer.update()).unwrap();
         assert_eq!(
             update,
@@ -172,6 +202,14 @@ mod tests {
         let commands = serde_json::to_value(offer.commands()).unwrap();
         let next = json!({ "name": "next", "description": "run the tests · ready, 2 files" });
         assert_eq!(commands["availableCommands"][0], next);
+        let why = "the model runs on this machine, which is busy".to_owned();
+        let withheld = Offer::withheld(Unsuggested { code: "load".to_owned(), why });
+        let update = serde_json::to_value(withheld.update()).unwrap();
+        assert_eq!(
+            update["_meta"],
+            json!({ "promptSuggestions": { "suggestions": [] }, "headstart": { "unsuggested":
+                { "code": "load", "why": "the model runs on this machine, which is busy" } } })
+        );
         let none = serde_json::to_value(Offer::default().commands()).unwrap();
         assert_eq!(none["availableCommands"][0]["name"], "diff");
     }

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 
 use self::startup::Startup;
 use super::client::Client;
-use super::offer::{self, Offer, SessionCommand};
+use super::offer::{self, Offer, SessionCommand, Unsuggested};
 use super::options::{self, SessionOptions};
 use super::questions::{ClientQuestion, QuestionReply};
 use super::{rpc, updates};
@@ -107,6 +107,8 @@ pub(super) struct AcpSession {
     /// The id under which the client knows the last question about work ahead.
     about_work: Option<ToolCallId>,
     offer: Offer,
+    /// The codes of the reasons for no suggestion that the client was told.
+    reasons_told: BTreeSet<String>,
     /// The undo about which the user was asked.
     undo_asked: Option<AskedUndo>,
     is_titled: bool,
@@ -150,6 +152,7 @@ impl AcpSession {
             open_calls: BTreeSet::new(),
             about_work: None,
             offer: Offer::default(),
+            reasons_told: BTreeSet::new(),
             undo_asked: None,
             is_titled: conversation
                 .agent
@@ -268,7 +271,12 @@ impl AcpSession {
             // This is an ordinary prompt with the words of the suggestion.
             Some(SessionCommand::Next) => match self.offer.first().map(str::to_owned) {
                 Some(suggested) => suggested,
-                None => return self.say(&id, "Nothing is suggested now.").await,
+                None => {
+                    let why = self.offer.why_none().map(|Unsuggested { why, .. }| format!(": {why}"));
+                    return self
+                        .say(&id, &format!("Nothing is suggested now{}.", why.unwrap_or_default()))
+                        .await;
+                }
             },
             // The prompt is answered when the summary exists, and the client is told of the summary.
             Some(SessionCommand::Compact) if agent.compact().is_ok() => {
@@ -316,7 +324,12 @@ impl AcpSession {
         match command {
             SessionCommand::Next | SessionCommand::AheadHow => {
                 let now = if self.settings.ahead { "on" } else { "off" };
-                format!("Suggestions and work ahead are {now}; /ahead on and /ahead off change that.")
+                let held = self.offer.why_none().filter(|_| self.settings.ahead);
+                let held = held.map(|Unsuggested { why, .. }| format!(" Nothing is suggested now: {why}."));
+                format!(
+                    "Suggestions and work ahead are {now}; /ahead on and /ahead off change that.{}",
+                    held.unwrap_or_default()
+                )
             }
             SessionCommand::Diff => match agent.staged().unwrap_or_default().diff() {
                 diff if diff.is_empty() => "Nothing is staged.".to_owned(),
@@ -428,8 +441,13 @@ impl AcpSession {
             }
         }
         self.on_question(&update.view).await;
-        let offer = Offer::of(&update.view);
+        let offer = self.offer_in(&update.view);
         if offer != self.offer {
+            if let Some(Unsuggested { code, why }) = offer.why_none()
+                && self.reasons_told.insert(code.clone())
+            {
+                self.remark(&format!("nothing is suggested: {why}")).await;
+            }
             if offer.is_for_other_work(&self.offer) {
                 self.conversation.parts.views.prepare();
             }
@@ -439,6 +457,17 @@ impl AcpSession {
         }
         if update.view.phase == Phase::Idle {
             self.finish().await;
+        }
+    }
+
+    /// The suggestions, or why there are none.
+    fn offer_in(&self, view: &View) -> Offer {
+        let is_idle = view.phase == Phase::Idle && !view.is_asking && view.suggestion.is_none();
+        let code = view.unsuggested.as_deref().filter(|_| is_idle);
+        let why = code.and_then(|code| words::unsuggested(code, self.conversation.agent.may_suggest()));
+        match (code, why) {
+            (Some(code), Some(why)) => Offer::withheld(Unsuggested { code: code.to_owned(), why }),
+            _ => Offer::of(view),
         }
     }
 

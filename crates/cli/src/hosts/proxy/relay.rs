@@ -153,6 +153,8 @@ pub(super) struct ProxySession {
     /// The number of the model's answers.
     pub(super) entries: usize,
     pub(super) offer: Option<OfferedSuggestion>,
+    /// The codes of the reasons for no suggestion that the user was told.
+    reasons_told: BTreeSet<String>,
     /// Whether the user switched work ahead off.
     pub(super) is_off: bool,
 }
@@ -428,6 +430,7 @@ impl Proxy {
             commands: None,
             entries,
             offer: None,
+            reasons_told: BTreeSet::new(),
             is_off: false,
         };
         self.sessions.insert(id, session);

@@ -144,8 +144,7 @@ impl AcpSession {
 
     /// Tells the client something that the model did not say. A client without notices shows it as part of the answer.
     pub(super) async fn notice(&self, severity: NoticeSeverity, text: &str) {
-        let knows = self.client.capabilities().session.is_some_and(|session| session.notices.is_some());
-        if knows {
+        if self.knows_notices() {
             let (title, more) =
                 text.split_once('\n').map_or((text, None), |(title, more)| (title, Some(more)));
             let notice = Notice::new(severity, title).description(more.map(str::to_owned));
@@ -153,6 +152,17 @@ impl AcpSession {
         }
         let number = self.message_count.fetch_add(1, Ordering::Relaxed);
         self.send_update(updates::agent_message(number, &format!("\n\n{text}\n\n"))).await;
+    }
+
+    /// Tells the client something between two prompts, when no answer could show it.
+    pub(super) async fn remark(&self, text: &str) {
+        if self.knows_notices() {
+            self.notice(NoticeSeverity::Info, text).await;
+        }
+    }
+
+    fn knows_notices(&self) -> bool {
+        self.client.capabilities().session.is_some_and(|session| session.notices.is_some())
     }
 
     pub(super) async fn send_update(&self, update: SessionUpdate) {

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::second_agent::{Goal, WorkAhead};
 use super::{Effect, OfferedSuggestion, Proxy, Suggestions};
-use crate::hosts::acp::offer::Offer;
+use crate::conversation::words;
+use crate::hosts::acp::offer::{Offer, Unsuggested};
 use crate::hosts::proxy::message;
 
 /// The least number of the model's answers before a suggestion, because too little is known of the user's aim before.
@@ -46,13 +47,33 @@ impl Proxy {
         let now = self.host.now();
         let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
         let Some(project) = &mut session.project else { return };
-        let is_planning = session.settings.is_planning();
-        if session.entries < MIN_ENTRIES || is_planning || project.metering.ask_or_record(now).is_err() {
+        if session.entries < MIN_ENTRIES {
             return;
+        }
+        let held = if session.settings.is_planning() {
+            words::unsuggested("plan_mode", Ok(())).map(|why| ("plan_mode", why))
+        } else {
+            project.metering.ask_or_record(now).err().map(|skip| (skip.code(), skip.to_string()))
+        };
+        if let Some((code, why)) = held {
+            return self.tell_withheld(id, Unsuggested { code: code.to_owned(), why });
         }
         let most_ms = project.most_ms;
         self.discard_work(Outcome::Replaced);
         self.start(id, Goal::Suggest, most_ms);
+    }
+
+    /// Tells the editor why nothing is suggested, and an editor that shows no such thing its user's log: once for each
+    /// reason.
+    fn tell_withheld(&mut self, id: &str, unsuggested: Unsuggested) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let is_new = session.reasons_told.insert(unsuggested.code.clone());
+        let why = format!("nothing is suggested: {}", unsuggested.why);
+        let update = serde_json::to_value(Offer::withheld(unsuggested).update()).unwrap_or_default();
+        self.send_to_editor(&message::update(id, &update));
+        if is_new {
+            self.effects.push(Effect::Say(why));
+        }
     }
 
     /// Whether the agent can be forked, and can load the fork later.
