@@ -12,6 +12,8 @@ mod git_settings;
 mod idle_build;
 mod kept_in_repository;
 mod layer_build;
+mod missed;
+mod notes;
 mod opening;
 mod other_names;
 mod prepared;
@@ -31,10 +33,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, LeftOut, OsTree, Quota, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
-    Against, Command, End, Network, NotStaged, NotStagedReason, Options, Output, ReadBack, ReadRules,
-    ShadowError, Streams, View,
+    Against, Command, End, Network, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
@@ -52,6 +53,7 @@ pub(crate) use environment::OfflineListener;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
 use kept_in_repository::KeptInRepository;
+use notes::{brought_note, left_out_note, lost_output_note, not_staged};
 pub(crate) use opening::{BuildOutput, OpenedView, ViewFiles};
 use prepared::PreparedProcesses;
 use repository::Repository;
@@ -412,6 +414,12 @@ impl Views {
         let done = done.map_err(of_view)?;
         self.check_test_data(&shown)?;
         let output = output(&done);
+        if let Some(missed) = self.missed(view, &request.directory, &output) {
+            let missed = self.display_path(&missed);
+            return Err(ToolError::no_view(format!(
+                "it needs {missed}, which lies outside the workspace and is not shown there"
+            )));
+        }
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
         ran.began_ms = u64::try_from(opened.fresh / 1_000_000).unwrap_or_default();
         ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };
@@ -452,7 +460,7 @@ impl Views {
         ran: &mut ViewOutput,
     ) {
         if says_no_repository(&ran.output.output) {
-            ran.git_refused = self.beside(deny).err().map(str::to_owned);
+            ran.git_refused = self.beside(deny).without_git.map(str::to_owned);
         }
         if !is_written {
             return;
@@ -521,31 +529,6 @@ impl Drop for EndViewGuard<'_> {
     }
 }
 
-/// What the model is told if a new view replaced one that held something which no change set contains.
-fn lost_output_note(left: &[WorkspacePath]) -> Option<String> {
-    let (first, more) = left.split_first()?;
-    let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    Some(format!(
-        "the workspace changed, so this ran in a new view, without what earlier commands left in {first}{rest}"
-    ))
-}
-
-/// What the model is told about ignored files that are staged.
-fn brought_note(brought: &[WorkspacePath]) -> Option<String> {
-    let (first, more) = brought.split_first()?;
-    let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    Some(format!("{first}{rest} is kept too, though git ignores it, for what was taken away may be in it"))
-}
-
-/// What the model is told of what is left out, unless it was told the same before.
-fn left_out_note(rows: &[LeftOut], told: &mut Option<String>) -> Option<String> {
-    let list = LeftOut::list(rows);
-    let is_new = list.is_some() && list != *told;
-    told.clone_from(&list);
-    let words = "not kept when the user takes this work, for git ignores it or it is build output";
-    is_new.then_some(list).flatten().map(|list| format!("{words}: {list}"))
-}
-
 fn tier_of(tier: headstart_shadow::Tier) -> Tier {
     match tier {
         headstart_shadow::Tier::Kernel => Tier::Kernel,
@@ -573,27 +556,6 @@ fn output(done: &Output) -> CommandOutput {
         timed_out: done.end == End::TimeUp,
         truncated: done.truncated,
     }
-}
-
-/// What the model is told of a file that is not staged as it is. Build output is told with all that is left out.
-fn not_staged(left: &NotStaged) -> Option<String> {
-    let path = &left.path;
-    Some(match left.why {
-        NotStagedReason::Fifo => format!("{path} is a FIFO, and not kept"),
-        NotStagedReason::Socket => format!("{path} is a socket, and not kept"),
-        NotStagedReason::Device => format!("{path} is a device, and not kept"),
-        NotStagedReason::SpecialBits => {
-            format!("{path} is kept without its set-user-ID, set-group-ID or sticky bit")
-        }
-        NotStagedReason::FolderBits => {
-            format!("{path} exists, and keeps the permission bits that it has: the new ones are not kept")
-        }
-        NotStagedReason::LinkLeadsOut => {
-            format!("{path} is a link that leads out of the workspace, and not kept")
-        }
-        NotStagedReason::Unreadable => format!("{path} cannot be read, and is not kept"),
-        NotStagedReason::BuildOutput => return None,
-    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -67,7 +67,7 @@ impl Views {
         let over = warm.take(&folders);
         let below = |folder: &WorkspacePath| over.as_ref().map_or(Vec::new(), |over| over.below(folder));
         let build = rooms.build(&room, &folders, below);
-        let beside = self.beside(deny).unwrap_or_default();
+        let beside = self.beside(deny).folders;
         let mut view = self
             .start_view(&Options { build: Some(build), beside, ..self.options.clone() })
             .map_err(failed)?;

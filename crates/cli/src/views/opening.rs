@@ -65,7 +65,7 @@ impl Views {
         deny: &DenyRules,
         output: BuildOutput,
     ) -> Result<(View, ViewFiles), ShadowError> {
-        let options = Options { beside: self.beside(deny).unwrap_or_default(), ..options.clone() };
+        let options = Options { beside: self.beside(deny).folders, ..options.clone() };
         let started = self.start_with_fallback(id, &options, deny, output);
         let is_refused = matches!(&started, Err(ShadowError::Refused(_) | ShadowError::Workspace { .. }));
         if let (true, Some(state)) = (is_refused, &self.state) {

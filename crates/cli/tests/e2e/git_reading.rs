@@ -128,11 +128,24 @@ fn what_is_closed_around_the_workspace_stays_closed() {
     // What git says of the rest is still true.
     let status = run_in(&session, &package, &["shadow", "run", "--", "git", "status", "--short"]);
     assert!(status.stdout.contains(" M ../lib/a.txt"), "{status}");
-    // Where git tracks a closed file it would be told to be gone, so nothing is shown at all.
+    // Where git tracks a closed file it would be told to be gone, so git is not shown; the neighbours are.
     let main = package.parent().unwrap();
     session.git_at(main, &["add", "-f", ".env"]);
     let status = run_in(&session, &package, &["shadow", "run", "--", "git", "status", "--short"]);
     assert!(!status.stdout.contains(".env"), "{status}");
+    let view = run_in(
+        &session,
+        &package,
+        &[
+            "shadow",
+            "run",
+            "--",
+            "sh",
+            "-c",
+            "cat ../lib/open.txt ../.env ../keys/*; ls ../.git; git show :.env",
+        ],
+    );
+    assert!(view.stdout == "open\n" && !view.to_string().contains(SECRET), "{view}");
 }
 
 #[test]
@@ -181,4 +194,24 @@ fn a_closed_file_that_git_tracks_is_not_called_changed() {
     // What changed in it is not told.
     let ran = read("git diff");
     assert!(!ran.to_string().contains("fund"), "{ran}");
+}
+
+/// A package finds its neighbours, and what is installed for all of them; what a manifest names beyond the top of the
+/// repository waits for the user.
+#[test]
+fn what_lies_beside_a_package_is_found_or_asked_for() {
+    let (session, [package, ..]) = session_with_places();
+    session
+        .write("main/node_modules/tool/run.sh", "echo tool\n")
+        .write("main/keys/id_rsa", SECRET)
+        .write("beyond/lib.txt", "beyond\n");
+    let finished = ahead(&session, &package, &["sh ../node_modules/tool/run.sh && cat ../lib/a.txt"]);
+    assert_eq!(finished["status"], "completed", "{finished:#}");
+    let finished = ahead(&session, &package, &["sh -c 'cat ../../beyond/lib.txt'"]);
+    assert_eq!(finished["status"], "boundary", "{finished:#}");
+    let detail = finished["verdict"]["detail"].as_str().unwrap();
+    assert!(detail.contains("beyond/lib.txt, which lies outside the workspace"), "{detail}");
+    // A failure over what is nowhere is the command's own.
+    let finished = ahead(&session, &package, &["sh -c 'cat ../../beyond/gone.txt'"]);
+    assert_eq!(finished["status"], "completed", "{finished:#}");
 }

@@ -1,0 +1,154 @@
+//! What a command missed that is there on this machine and not in its view: what a manifest names beside the project
+//! (`path = "../lib"`), or a package that is linked in from elsewhere (`npm link`). Its failure says nothing of the work.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_shadow::{Command, View};
+use headstart_toolbox::CommandOutput;
+
+use super::Views;
+use crate::system::path_in;
+
+/// Words by which programs say that something is not there.
+const MISSING: [&str; 11] = [
+    "no such file",
+    "not found",
+    "cannot find",
+    "can't find",
+    "could not find",
+    "couldn't find",
+    "enoent",
+    "does not exist",
+    "failed to read",
+    "unable to update",
+    "failed to resolve",
+];
+/// Where each view has files of its own, or the machine's.
+const OF_SYSTEM: [&str; 11] =
+    ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"];
+/// The most paths of one output that are looked for.
+const MOST: usize = 20;
+const TIME: Duration = Duration::from_secs(5);
+/// Prints the first of its arguments that is not there.
+const LINE: &str = "for path; do [ -e \"$path\" ] || { printf %s \"$path\"; break; }; done";
+
+impl Views {
+    /// A path outside the workspace that a command which failed did not find in its view, though it is there.
+    pub(super) fn missed(
+        &self,
+        view: &mut View,
+        directory: &WorkspacePath,
+        done: &CommandOutput,
+    ) -> Option<PathBuf> {
+        let has_failed = done.exit_code.is_some_and(|code| code != 0);
+        let workspace = view.workspace().to_owned();
+        let named = if has_failed { named_outside(&workspace, directory, &done.output) } else { Vec::new() };
+        if named.is_empty() || view.has_ended() {
+            return None;
+        }
+        let words = ["/bin/sh", "-c", LINE, "sh"].map(OsString::from).into_iter();
+        let words = words.chain(named.into_iter().map(OsString::from));
+        let told =
+            view.run(&Command { environment: self.environment(), ..Command::new(words, TIME) }).ok()?;
+        let missed = String::from_utf8(told.stdout).ok().filter(|missed| !missed.is_empty());
+        missed.map(PathBuf::from)
+    }
+}
+
+/// The paths outside the workspace that exist and that an output calls missing.
+fn named_outside(workspace: &Path, directory: &WorkspacePath, output: &str) -> Vec<PathBuf> {
+    let Ok(folder) = path_in(workspace, directory) else { return Vec::new() };
+    let is_missing = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        MISSING.iter().any(|words| line.contains(words))
+    };
+    let is_end = |letter: char| letter.is_whitespace() || "'\"`()<>,;:=[]".contains(letter);
+    let words = output.lines().filter(is_missing).flat_map(|line| line.split(is_end));
+    let mut found = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let path = if word.starts_with('/') || word.contains("../") {
+            Some(lexical(&folder.join(word)))
+        } else {
+            linked_package(workspace, &folder, word)
+        };
+        let is_ours = |path: &PathBuf| {
+            !path.starts_with(workspace)
+                && !workspace.starts_with(path)
+                && !OF_SYSTEM.iter().any(|system| path.starts_with(system))
+                && path.symlink_metadata().is_ok()
+        };
+        if let Some(path) = path.filter(is_ours)
+            && !found.contains(&path)
+            && found.len() < MOST
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Where a package of this name is linked in from, if it is.
+fn linked_package(workspace: &Path, folder: &Path, name: &str) -> Option<PathBuf> {
+    let mut parts = name.split('/');
+    let first = parts.next().filter(|first| !first.starts_with('.'))?;
+    let package =
+        if first.starts_with('@') { format!("{first}/{}", parts.next()?) } else { first.to_owned() };
+    let above = folder.ancestors().take_while(|above| above.starts_with(workspace));
+    let links = above.map(|above| above.join("node_modules").join(&package));
+    links.filter(|link| link.is_symlink()).find_map(|link| link.canonicalize().ok())
+}
+
+/// The path without `..`, as a program meant it whose folder of work has no links.
+fn lexical(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+        plain
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_an_output_misses_outside_is_found_by_its_path_or_its_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["project/node_modules/@we", "lib/src", "linked", "scoped"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("lib/Cargo.toml"), "").unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(root.join(to), root.join(at)).unwrap();
+        link("linked", "project/node_modules/linked");
+        link("scoped", "project/node_modules/@we/scoped");
+        let project = root.join("project");
+        let found = |output: &str| {
+            let found = named_outside(&project, &WorkspacePath::root(), output);
+            let below = |path: PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
+            found.into_iter().map(below).collect::<Vec<_>>()
+        };
+        let cargo = format!("Caused by:\n  failed to read `{}/lib/Cargo.toml`\n", root.display());
+        assert_eq!(found(&cargo), ["lib/Cargo.toml"]);
+        assert_eq!(found("cat: ../lib/src: No such file or directory"), ["lib/src"]);
+        assert_eq!(found("Error: Cannot find module 'linked/deep/x'"), ["linked"]);
+        assert_eq!(found("Cannot find package '@we/scoped' imported from a.mjs"), ["scoped"]);
+        for other in [
+            "cat: ../gone: No such file or directory",
+            "reading ../lib/src",
+            "node_modules/a: not found",
+            "/usr/bin/env: 'x': No such file or directory",
+            "Cannot find module './linked'",
+        ] {
+            assert_eq!(found(other), [""; 0], "{other}");
+        }
+    }
+}
