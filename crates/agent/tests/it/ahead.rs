@@ -73,7 +73,7 @@ fn a_question_that_came_with_taken_work_is_counted_once() {
         let asked = harness.model.asked.load(Ordering::SeqCst);
         let lines = harness.lines("suggestion");
         let questions: Vec<_> = lines.iter().filter(|line| line.get("candidateOf").is_none()).collect();
-        assert_eq!(questions.len(), asked, "{is_next_wanted}: {questions:#?}");
+        assert_eq!(questions.len() as u64, asked, "{is_next_wanted}: {questions:#?}");
     }
 }
 
