@@ -157,6 +157,9 @@ pub(crate) const FORM_ENDINGS: [&str; 8] =
     [".example", ".sample", ".template", ".tmpl", ".dist", ".schema", ".defaults", ".d.ts"];
 /// Further templates. Source code that is named after a secret file, like `service-account.ts`, is one too.
 const FORMS: [&str; 3] = ["example.env", "sample.env", "template.env"];
+/// Lists of the certificates that everybody trusts, as libraries and systems bring them along.
+const PUBLIC: [&str; 5] =
+    ["cacert.pem", "ca-bundle.crt", "ca-bundle.pem", "ca-certificates.crt", "ca-certificates.pem"];
 const SOURCES: [&str; 20] = [
     ".rs", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py", ".go", ".java", ".kt", ".rb", ".php", ".c",
     ".h", ".cpp", ".cs", ".swift", ".md", ".vue",
@@ -291,8 +294,9 @@ fn covers(pattern: &str, name: &str, above: &[Cow<'_, str>], is_folder: bool) ->
     }
 }
 
+/// Whether a name is that of a template or of something public.
 fn is_form(name: &str) -> bool {
-    FORM_ENDINGS.iter().any(|end| name.ends_with(end)) || FORMS.contains(&name)
+    FORM_ENDINGS.iter().any(|end| name.ends_with(end)) || FORMS.contains(&name) || PUBLIC.contains(&name)
 }
 
 fn is_source(name: &str) -> bool {

@@ -78,6 +78,8 @@ git log -p -- ".e"*
 const HARMLESS: &str = r"
 cat .env.example
 cat .env.sample
+cat certs/cacert.pem
+cat etc/ca-certificates.crt
 cat config/.env.template
 cat id_rsa.pub
 cat src/env.rs
