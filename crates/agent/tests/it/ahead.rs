@@ -59,22 +59,25 @@ fn work_that_is_taken_is_there_at_once_and_the_next_prompt_is_suggested() {
     assert_eq!(harness.prompts(), ["talk", "talk more", "edit made.txt", "talk"]);
 }
 
-/// Work asks for the next suggestion by itself. That is one question, whether its answer is taken over or given up.
+/// Work asks for the next suggestion by itself. That is one question, also where its answer came after the work was
+/// written down and before it was taken.
 #[test]
 fn a_question_that_came_with_taken_work_is_counted_once() {
-    for is_next_wanted in [true, false] {
-        let mut harness = Harness::with_suggestion(&HarnessOptions::default(), "edit made.txt");
-        harness.model.suggest("talk on");
-        assert_eq!(harness.agent.take("edit made.txt"), Ok(()));
-        if !is_next_wanted {
-            harness.agent.submit("talk about it").unwrap();
-        }
-        harness.advance(1_000);
-        let asked = harness.model.asked.load(Ordering::SeqCst);
-        let lines = harness.lines("suggestion");
-        let questions: Vec<_> = lines.iter().filter(|line| line.get("candidateOf").is_none()).collect();
-        assert_eq!(questions.len() as u64, asked, "{is_next_wanted}: {questions:#?}");
+    let mut harness = with_work_that_runs();
+    harness.model.suggest("talk on");
+    while harness.agent.view().ahead.as_ref().is_some_and(|ahead| ahead.finished.is_none()) {
+        harness.model.release(false);
+        harness.settle();
     }
+    harness.model.release(false);
+    harness.settle();
+    assert_eq!(harness.agent.take("edit made.txt"), Ok(()));
+    harness.advance(1_000);
+    let lines = harness.lines("suggestion");
+    let questions: Vec<_> = lines.iter().filter(|line| line.get("candidateOf").is_none()).collect();
+    assert_eq!(questions.len(), 2, "the one before the work and the one after it: {questions:#?}");
+    assert!(questions.iter().all(|line| line["suppressed"].is_null()), "{questions:#?}");
+    assert!(questions[1]["inputTokens"].as_u64().is_some_and(|tokens| 0 < tokens), "{questions:#?}");
 }
 
 /// A user who types the suggestion instead of taking it gets the work too, despite blanks and a full stop.
