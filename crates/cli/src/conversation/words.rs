@@ -15,9 +15,7 @@ use crate::output::{call_in_full, conflict_line, limit_name, mode_words, one_lin
 /// back now. Where the conversation has just begun or the model had no suggestion there is nothing to tell.
 pub(crate) fn unsuggested(code: &str, held: Result<(), SkipReason>) -> Option<String> {
     match held {
-        _ if code == "plan_mode" => {
-            Some("plan mode: nothing is suggested before the plan is carried out".to_owned())
-        }
+        _ if code == "plan_mode" => Some("plan mode is on".to_owned()),
         Err(skip) if skip.code() == code => Some(skip.to_string()),
         _ => None,
     }

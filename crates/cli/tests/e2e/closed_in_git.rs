@@ -192,7 +192,7 @@ fn told_of(session: &mut Session, command: &str) -> String {
     let (outcome, _) = session.speculate(&recording, "auto-edit");
     let finished = outcome.finished();
     let told = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
-    format!("{}: {told} {}", finished["status"].as_str().unwrap(), finished["verdict"]["detail"])
+    format!("{}: {told} {}", finished["status"].as_str().unwrap(), finished["boundary"])
 }
 
 #[test]
@@ -212,18 +212,22 @@ fn a_projects_own_test_finds_the_test_keys_that_git_keeps() {
 #[test]
 fn what_a_command_tells_of_a_test_key_is_withheld() {
     let mut session = with_test_keys();
-    for command in [
-        "sh -c 'cat tests/certs/server.key'",
-        "sh -c 'tail -n 3 tests/certs/server.key | head -n 1 | sed s/^/x/'",
-        "sh -c 'cp tests/certs/server.key copy.txt'",
-        "sh -c 'tr -d \"\\n\" < tests/certs/server.key'",
+    // What a command names itself is told by the gate, so these name nothing.
+    for script in [
+        "cat tests/certs/server.key",
+        "tail -n 3 tests/certs/server.key | head -n 1 | sed s/^/x/",
+        "cp tests/certs/server.key copy.txt",
+        "tr -d '\\n' < tests/certs/server.key",
     ] {
-        let told = told_of(&mut session, command);
-        assert!(told.starts_with("boundary") && !told.contains("MIIEvQ"), "{command}: {told}");
+        session.write("project/tell.sh", script);
+        let told = told_of(&mut session, "sh tell.sh");
+        assert!(told.starts_with("boundary") && told.contains("which is closed"), "{script}: {told}");
+        assert!(!told.contains("MIIEvQ") && !told.contains("VJTUt9"), "{script}: {told}");
     }
     // Changed by a command, it is as closed as before.
-    let told = told_of(&mut session, "sh -c 'echo x >> tests/certs/server.key'");
-    assert!(told.starts_with("boundary") && told.contains("tests/certs/server.key"), "{told}");
+    session.write("project/tell.sh", "echo x >> tests/certs/server.key");
+    let told = told_of(&mut session, "sh tell.sh");
+    assert!(told.starts_with("boundary") && told.contains("secret_path"), "{told}");
 }
 
 #[test]

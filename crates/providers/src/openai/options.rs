@@ -41,7 +41,7 @@ pub enum CacheAnnotations {
     #[default]
     None,
     /// `cache_control` marks in the messages for a model of Anthropic's by its name, which finds no prefix by itself. The
-    /// gateways to it (LiteLLM, OpenRouter) pass them on.
+    /// gateways to it (`LiteLLM`, `OpenRouter`) pass them on.
     ByName,
     /// The header `X-DashScope-CacheControl` and `cache_control` marks in the body.
     DashScope,

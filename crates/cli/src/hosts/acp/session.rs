@@ -269,15 +269,15 @@ impl AcpSession {
         let text = match offer::command(&sent) {
             None => sent.clone(),
             // This is an ordinary prompt with the words of the suggestion.
-            Some(SessionCommand::Next) => match self.offer.first().map(str::to_owned) {
-                Some(suggested) => suggested,
-                None => {
+            Some(SessionCommand::Next) => {
+                let Some(suggested) = self.offer.first().map(str::to_owned) else {
                     let why = self.offer.why_none().map(|Unsuggested { why, .. }| format!(": {why}"));
                     return self
                         .say(&id, &format!("Nothing is suggested now{}.", why.unwrap_or_default()))
                         .await;
-                }
-            },
+                };
+                suggested
+            }
             // The prompt is answered when the summary exists, and the client is told of the summary.
             Some(SessionCommand::Compact) if agent.compact().is_ok() => {
                 self.prompt = Some(PendingPrompt { id, sent, cancelled: false, ending: None });
