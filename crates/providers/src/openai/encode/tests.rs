@@ -64,9 +64,9 @@ fn a_gateway_to_anthropic_is_told_what_to_cache() {
     }
     // A gateway that takes texts only is asked again without.
     let refusal = r#"{"error":{"message":"messages.0.content must be a string: lists are not supported"}}"#;
-    let wire = crate::Wire::Chat(options.clone());
+    let wire = Wire::Chat(options.clone());
     assert_eq!(wire.refused_parameter(400, refusal), Some("cache_control"));
-    let crate::Wire::Chat(left) = wire.without_parameters(&["cache_control"]) else {
+    let Wire::Chat(left) = wire.without_parameters(&["cache_control"]) else {
         panic!("another format")
     };
     assert_eq!(left.cache, CacheAnnotations::None);
