@@ -17,7 +17,7 @@ use headstart_tool_gate::{clean_environment, git_config_holds_token};
 
 pub(crate) use self::family::Family;
 pub(crate) use self::fresh_index::fresh_index;
-pub(crate) use self::odd_file::odd_file;
+pub(crate) use self::odd_file::{is_endless, odd_file};
 use crate::system::{find_program, is_inside, read_plain, variables};
 
 /// How long git may take to answer.

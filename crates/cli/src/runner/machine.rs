@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -17,7 +16,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use crate::git::{Family, odd_file};
-use crate::system::find_program;
+use crate::system::{find_program, read_plain};
 
 /// The most bytes of a file of git that are read to answer a question of the gate.
 const MAX_BYTES: u64 = 1 << 24;
@@ -144,12 +143,8 @@ fn folder(path: &Path, root: &Path) -> Probed {
 }
 
 fn file(path: &Path) -> Probed {
-    match fs::metadata(path) {
-        // Reading a pipe would wait for a process that writes to it.
-        Ok(metadata) if !metadata.is_file() || MAX_BYTES < metadata.len() => Probed::Unknown,
-        Ok(_) => fs::read(path).map_or_else(|error| missing(&error), Probed::File),
-        Err(error) => missing(&error),
-    }
+    // Of a pipe, a device, and what is larger, this is an error.
+    read_plain(path, MAX_BYTES).map_or_else(|error| missing(&error), Probed::File)
 }
 
 fn missing(error: &io::Error) -> Probed {

@@ -158,6 +158,28 @@ fn no_link_leads_a_command_out() {
 }
 
 #[test]
+fn what_never_ends_is_not_read() {
+    let session = project();
+    for pipe in ["pipe", "docs/pipe", "src/deep/pipe"] {
+        let at = session.workspace().join(pipe);
+        rustix::fs::mkfifoat(rustix::fs::CWD, at, rustix::fs::Mode::RWXU).unwrap();
+    }
+    symlink("/dev/zero", session.workspace().join("links/zero.md")).unwrap();
+    let attacks = [
+        "cat pipe",
+        "head -1 p*",
+        "cat docs/*",
+        "while read -r line; do echo \"$line\"; done < pipe",
+        "find src -type p -exec cat {} +",
+        "cat links/zero.md",
+        "sort src/deep/pipe a.txt",
+        "for f in docs/*; do wc -l \"$f\"; done",
+    ];
+    assert_each(&session, &attacks, false);
+    assert_each(&session, &["ls -l pipe docs", "cat docs/guide.md", "find . -type p"], true);
+}
+
+#[test]
 fn no_variable_of_the_products_shell_is_shown() {
     let session = project();
     let attacks = [

@@ -86,7 +86,8 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&Path, &WorkspacePath) ->
     let mut readable = Readable::of(confinement, closes)?;
     readable.folders.extend(confinement.beside.iter().cloned());
     let listed = [Some(workspace), confinement.around.as_ref()].into_iter().flatten();
-    let system: Vec<&Path> = system_folders().collect();
+    let processes = (!readable.leads_to_processes).then_some(Path::new("/proc"));
+    let system: Vec<&Path> = SYSTEM_FOLDERS.iter().map(Path::new).chain(processes).collect();
     if readable.hides_something
         && let Some(folder) = open_folder_around(workspace, &path)
     {
@@ -104,6 +105,8 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&Path, &WorkspacePath) ->
             .create()?
             .add_rules(path_beneath_rules(&system, AccessFs::from_read(newest)))?
             .add_rules(path_beneath_rules(&programs, AccessFs::from_read(newest)))?
+            // Of the devices only the one without content can be opened, because the others never end.
+            .add_rules(path_beneath_rules(["/dev"], BitFlags::from(AccessFs::ReadDir)))?
             .add_rules(path_beneath_rules(listed, BitFlags::from(AccessFs::ReadDir)))?
             .add_rules(path_beneath_rules(&readable.folders, read_only))?
             .add_rules(path_beneath_rules(&readable.files, BitFlags::from(AccessFs::ReadFile)))?
@@ -119,7 +122,7 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&Path, &WorkspacePath) ->
     keep_attributes().map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// The folders of the system that every confined command can read.
+/// The folders of the system of which every confined command can read something.
 fn system_folders() -> impl Iterator<Item = &'static Path> {
     SYSTEM_FOLDERS.iter().chain(&["/dev", "/proc"]).map(Path::new)
 }

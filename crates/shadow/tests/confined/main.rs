@@ -33,6 +33,7 @@ const TESTS: &[(&str, fn())] = &[
     ("another_name_opens_nothing_closed", another_name_opens_nothing_closed),
     ("the_settings_of_git_are_closed_if_that_is_said", the_settings_of_git_are_closed_if_that_is_said),
     ("what_is_open_is_read", what_is_open_is_read),
+    ("what_never_ends_is_not_opened", what_never_ends_is_not_opened),
     ("what_lies_around_is_read_if_that_is_said", what_lies_around_is_read_if_that_is_said),
     ("what_cannot_be_confined_does_not_run", what_cannot_be_confined_does_not_run),
     ("a_command_cannot_write_a_refusal", a_command_cannot_write_a_refusal),
@@ -284,6 +285,47 @@ fn what_is_open_is_read() {
 }
 
 /// Runs a process that has the writing end of a pipe as its standard input. Returns what was written there, too.
+/// Pipes that nobody writes to, devices, and what the kernel tells of processes, by links of the workspace.
+fn what_never_ends_is_not_opened() {
+    let place = Place::new();
+    for pipe in ["pipe", "src/deep/pipe", "docs/pipe"] {
+        let path = place.workspace().join(pipe);
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    }
+    let link = |to: &str, name: &str| symlink(to, place.workspace().join(name)).unwrap();
+    link("pipe", "to-pipe");
+    link("/dev/zero", "zero");
+    link("/dev/../dev/urandom", "docs/random");
+    link("/dev", "devices");
+    link("/dev/tty", "terminal");
+    let stays_closed = |command: &str| {
+        // The time only ends a test that has failed.
+        let done = place.run(&format!("timeout -s KILL 60 {command}"));
+        let errors = text(&done.stderr);
+        assert!(!matches!(done.status.code(), Some(0 | 137)), "{command}: {:?} {errors}", done.status);
+        assert!(errors.contains("Permission denied"), "{command}: {errors}");
+    };
+    for command in [
+        "cat pipe",
+        "cat to-pipe",
+        "head -c 1 src/deep/pipe",
+        "cat docs/*",
+        "bash -c 'read line < pipe'",
+        "cat zero",
+        "wc -c docs/random",
+        "cat devices/full",
+        "cat terminal",
+    ] {
+        stays_closed(command);
+    }
+    assert_eq!(text(&place.run("cat src/main.rs docs/a.md").stdout), "KEY=shown\nKEY=shown\n");
+    assert_eq!(text(&place.run("cat /proc/self/comm").stdout), "cat\n");
+    link("/proc", "src/processes");
+    stays_closed("cat src/processes/self/pagemap");
+    stays_closed("cat src/processes/1/cmdline");
+    assert_eq!(text(&place.run("cat src/processes/*/cmdline").stdout), "");
+}
+
 fn what_lies_around_is_read_if_that_is_said() {
     let around = "cat ../elsewhere/secret; ls ../elsewhere";
     assert_eq!(text(&Place::new().run(around).stdout), "");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{CommandRead, DenyRules, Extent, ReadNames, git_config_holds_token};
 
+use crate::git::is_endless;
 use crate::system::{FileNumbers as _, path_in, read_plain};
 
 /// The most names that are looked at for one command, which takes well below a second.
@@ -63,6 +64,9 @@ impl Look<'_> {
         let Some((real, metadata)) = Self::real(path)? else { return Ok(()) };
         let inside = self.inside(&real).ok_or_else(|| leaves(path))?;
         self.open(&real, &inside)?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(endless(path));
+        }
         if metadata.is_dir() && extent == Extent::Below {
             return self.below(&real, &inside, follows);
         }
@@ -99,6 +103,9 @@ impl Look<'_> {
             }
             let below = inside.join_bytes(name.as_encoded_bytes()).map_err(|error| error.to_string())?;
             self.open(&path, &below)?;
+            if is_endless(kind) {
+                return Err(endless(&path));
+            }
             if !kind.is_dir() {
                 self.note(&path.symlink_metadata().map_err(|error| unclear(&path, &error))?);
             } else if follows || !NOT_SEARCHED.iter().any(|known| name == *known) {
@@ -247,6 +254,10 @@ impl Look<'_> {
 
 fn leaves(path: &Path) -> Objection {
     format!("{} leads out of the workspace", path.display())
+}
+
+fn endless(path: &Path) -> Objection {
+    format!("{} is not a regular file, and reading it might never end", path.display())
 }
 
 fn closed(inside: &WorkspacePath) -> Objection {

@@ -1,3 +1,5 @@
+use std::fs;
+
 use headstart_tool_gate::{Decision, Gate, GateContext};
 
 use super::*;

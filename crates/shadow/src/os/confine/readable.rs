@@ -29,6 +29,8 @@ pub(super) struct Readable {
     pub(super) files: Vec<PathBuf>,
     /// Whether there is a closed file.
     pub(super) hides_something: bool,
+    /// Whether a link of the workspace leads to what the kernel tells of processes.
+    pub(super) leads_to_processes: bool,
 }
 
 impl Readable {
@@ -50,12 +52,14 @@ impl Readable {
             looked_at: 0,
             several_names: HashSet::new(),
             is_again: false,
+            leads_to_processes: false,
         };
         let mut found = search.both(workspace, around.as_deref())?;
         if !search.several_names.is_empty() {
             search.is_again = true;
             found = search.both(workspace, around.as_deref())?;
         }
+        found.leads_to_processes = search.leads_to_processes;
         Ok(found)
     }
 
@@ -70,6 +74,12 @@ impl Readable {
     }
 }
 
+/// Whether a link leads to `/proc`, where there are files without an end and the command lines of all processes.
+fn leads_to_processes(link: &Path) -> bool {
+    // A process that its target names may only begin later, so the text of the link counts as well.
+    [link.read_link(), link.canonicalize()].into_iter().flatten().any(|target| target.starts_with("/proc"))
+}
+
 struct Search<'a> {
     closes: &'a dyn Fn(&Path, &WorkspacePath) -> bool,
     closes_git_settings: bool,
@@ -80,6 +90,7 @@ struct Search<'a> {
     several_names: HashSet<(u64, u64)>,
     /// Whether those are known, so that their other names are looked for.
     is_again: bool,
+    leads_to_processes: bool,
 }
 
 impl Search<'_> {
@@ -110,6 +121,7 @@ impl Search<'_> {
             let below = path.join_bytes(name.as_bytes()).map_err(io::Error::other)?;
             // A link counts as the file to which it leads.
             if kind.is_symlink() {
+                self.leads_to_processes |= leads_to_processes(&entry.path());
                 continue;
             }
             if self.but.as_ref().is_some_and(|but| entry.path() == *but) {
@@ -124,8 +136,11 @@ impl Search<'_> {
                 self.note(&entry.path())?;
             } else if !kind.is_dir() && self.is_again && self.is_known(&entry.metadata()?) {
                 readable.hides_something = true;
-            } else if !kind.is_dir() {
+            } else if kind.is_file() {
                 readable.files.push(entry.path());
+            } else if !kind.is_dir() {
+                // Nobody may ever write to a pipe, and then whoever opens it waits for ever.
+                is_partial = true;
             } else if is_git && !self.may_hold_settings(&name, is_top)
                 || !self.is_again && NOT_SEARCHED.iter().any(|known| name == *known)
             {
