@@ -363,6 +363,8 @@ for where, folder in [("on_path", A["programs"]), ("in_a_tools_folder", f"{HOME}
     rows("pipe", [(f"{where}_written", f"{folder}/pipe")], pipe_is_written)
     if A["own_inodes"]:
         rows("lock", [(where, f"{folder}/locked")], lock_is_reached)
+if A["own_inodes"]:
+    rows("lock", [("of_the_system", A["locked"])], lock_is_reached)
 rows("socket", [
     ("packet", 17, socket.SOCK_RAW, 0), ("raw", INET, socket.SOCK_RAW, 1), ("vsock", 40, socket.SOCK_STREAM, 0),
     ("kernel_crypto", 38, 5, 0), ("bluetooth", 31, socket.SOCK_RAW, 1), ("can", 29, socket.SOCK_RAW, 1),

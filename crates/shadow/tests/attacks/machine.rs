@@ -37,6 +37,9 @@ const SECRETS: [&str; 17] = [
     ".gradle/gradle.properties",
 ];
 
+/// A file of the system's that another program of the machine has locked.
+const LOCKED: &str = "/usr/bin/env";
+
 /// Makes a segment of shared memory, prints its number, and waits until its standard input ends. The process has the
 /// secret in its arguments.
 const HOST_PROCESS: &str = "
@@ -102,7 +105,9 @@ impl Machine {
             UnixListener::bind(place.path().join("home/.cargo/agent")).unwrap(),
         ];
         let held = ["bin", "home/.cargo"].iter().flat_map(|folder| doors(&place.path().join(folder), token));
-        let held = held.collect();
+        let locked = fs::File::open(LOCKED).unwrap();
+        locked.lock_shared().unwrap();
+        let held = held.chain([locked]).collect();
         let key = 0x5a00_0000 | (std::process::id() & 0xff_ffff);
         let mut process = std::process::Command::new("python3")
             .args(["-c", HOST_PROCESS, &key.to_string(), token])
@@ -179,7 +184,7 @@ impl Machine {
             "tcp": self.tcp[0].local_addr().unwrap().port(), "udp": self.udp.local_addr().unwrap().port(),
             "unix": self.out().join("socket"), "unix_tmp": self.shared_folder.path().join("agent"),
             "abstract": self.abstract_name, "shm_key": self.segment.0, "shm_id": self.segment.1,
-            "writable": writable, "only": only, "programs": self.programs(), "own_inodes": !tier.copies(),
+            "writable": writable, "only": only, "programs": self.programs(), "own_inodes": !tier.copies(), "locked": LOCKED,
         });
         let mut command = Command::new(["python3", "-c", battery].map(OsString::from), time)
             .with_variable("ATTACKS", about.to_string())
@@ -222,7 +227,7 @@ impl Machine {
             listener.set_nonblocking(true).unwrap();
             assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
         }
-        assert_eq!(self.held.len(), 4);
+        assert_eq!(self.held.len(), 5);
         assert!(self.process.try_wait().unwrap().is_none(), "a process of the machine was ended");
         assert_eq!(self.shared_file.as_file().read(&mut [0]).unwrap(), 0);
     }

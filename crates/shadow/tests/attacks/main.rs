@@ -39,7 +39,7 @@ const TOKEN: &str = "token-of-the-users-4711";
 /// The least number of attacks. Fewer mean that something is wrong with this test.
 const ATTACKS: usize = 250;
 /// These attacks succeed without a view, which shows that the battery can find something at all.
-const CONTROL: [&str; 21] = [
+const CONTROL: [&str; 22] = [
     "outside_append",
     "outside_read",
     "outside_list",
@@ -55,6 +55,7 @@ const CONTROL: [&str; 21] = [
     "pipe_on_path_read",
     "pipe_in_a_tools_folder_written",
     "lock_on_path",
+    "lock_of_the_system",
     "pages_of_a_pipe",
     "timers_of_the_user",
     "disk_is_taken_at_once",

@@ -48,10 +48,11 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 ];
 /// An address that belongs to nobody, so that a name lookup has no route, which the kernel counts.
 const RESOLVER: &str = "nameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
-/// Folders that only the system's packages write to, in which no program has a socket, a pipe or a lock. They are shown
-/// as they are, because most of what a command reads is in them.
-const OF_SYSTEM: [&str; 9] =
-    ["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sbin", "/sys", "/usr"];
+/// Where the kernel tells of the machine: no program has a socket, a pipe or a lock there.
+const OF_KERNEL: &str = "/sys";
+/// Folders that only the system's packages write to. Where no overlay can be made, they are not searched for sockets and
+/// pipes, because that would take longer than all the rest.
+const OF_SYSTEM: [&str; 8] = ["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sbin", "/usr"];
 /// The most names among which sockets and pipes are looked for.
 const MOST_NAMES: usize = 50_000;
 /// Inodes for the root folder itself, besides those that commands may use.
@@ -165,9 +166,7 @@ fn source(
         (Shown::Tool { .. }, Separation::Memory | Separation::Disk(_)) => {
             Source::Closed(copy(CWD, &place.at, true)?)
         }
-        (Shown::ReadOnly, _) if OF_SYSTEM.iter().any(|system| place.at.starts_with(system)) => {
-            Source::Mount(copy(CWD, &place.at, true)?)
-        }
+        (Shown::ReadOnly, _) if place.at.starts_with(OF_KERNEL) => Source::Mount(copy(CWD, &place.at, true)?),
         (Shown::ReadOnly, apart) => {
             // An overlay does not show what is mounted in its layers.
             let is_whole = mountinfo::below(machines, &place.at).next().is_none();
@@ -238,7 +237,7 @@ struct TreeBuilder {
     root: OwnedFd,
     written: OwnedFd,
     writable: Vec<PathBuf>,
-    /// The folders of the machine that are shown as they are.
+    /// The folders of the machine that are shown as they are, and in which programs may have sockets and pipes.
     machines: Vec<PathBuf>,
 }
 
@@ -266,7 +265,9 @@ impl TreeBuilder {
                     self.attach_at(&own, at)?;
                 } else {
                     self.attach_at(&mount, at)?;
-                    self.machines.push(at.clone());
+                    if !OF_SYSTEM.iter().any(|system| at.starts_with(system)) {
+                        self.machines.push(at.clone());
+                    }
                 }
                 Ok(None)
             }
