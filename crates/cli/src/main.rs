@@ -134,6 +134,7 @@ mod tool_rows;
 mod tool_servers;
 mod undo;
 mod views;
+mod watch_share;
 #[cfg_attr(not(feature = "mcp"), path = "web/disabled.rs")]
 mod web;
 mod workspace;

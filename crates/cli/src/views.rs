@@ -169,7 +169,7 @@ impl Views {
             shows_outside: true,
             kept_in_repository: KeptInRepository::default(),
             kept_secrets: KeptSecrets::default(),
-            change_watch: ChangeWatch::default(),
+            change_watch: ChangeWatch::new(state),
         }
     }
 

@@ -3,9 +3,10 @@
 //! The kernel does not define what an overlay shows of a file that was replaced below it: a file that a command has
 //! already read may stay the old one. Before a further command in a view it is therefore checked whether the user has
 //! changed anything since, and if so a new view is made. The first check reads the times of all files. From then on the
-//! kernel reports each change, and as long as it reports none nothing has to be read.
+//! kernel reports each change, and as long as it reports none nothing has to be read. Where that may not be had
+//! ([`WatchShare`]), the times are read each time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use headstart_overlay_fs::file_times;
@@ -13,15 +14,15 @@ use headstart_overlay_fs::file_times;
 use super::changed_files::{has_changed_since, is_newer};
 use super::closed_paths::keeps_times;
 use super::lock;
+use crate::watch_share::WatchShare;
 use crate::workspace::unignored;
 
-/// The most folders that are watched, because the kernel has a limit that the user's other programs share. With more
-/// folders all files are checked each time.
-const MAX_FOLDERS: usize = 20_000;
-
 /// The state for one workspace.
-#[derive(Default)]
-pub(super) struct ChangeWatch(Mutex<Option<ActiveWatch>>);
+pub(super) struct ChangeWatch {
+    /// The state folder, by which processes share what the kernel reports.
+    state: Option<PathBuf>,
+    active: Mutex<Option<ActiveWatch>>,
+}
 
 /// The kernel has reported no change since this time, in nanoseconds of the clock of files.
 struct ActiveWatch {
@@ -30,11 +31,15 @@ struct ActiveWatch {
 }
 
 impl ChangeWatch {
+    pub(super) fn new(state: Option<&Path>) -> Self {
+        Self { state: state.map(Path::to_owned), active: Mutex::default() }
+    }
+
     /// The time until which it is known that nothing has changed since `since`; `None` if something has changed, or if
     /// that cannot be known. Both times are in nanoseconds of the clock of files. What git ignores and git's own folder
     /// do not count.
     pub(super) fn unchanged(&self, workspace: &Path, since: i64) -> Option<i64> {
-        let mut quiet = lock(&self.0);
+        let mut quiet = lock(&self.active);
         let now = file_times::since_now_ns();
         if let Some(quiet) = quiet.as_ref().filter(|quiet| quiet.events.are_none()) {
             let is_old = since < quiet.from;
@@ -45,14 +50,15 @@ impl ChangeWatch {
         if !keeps_times(workspace) {
             return None;
         }
-        let mut events = ChangeEvents::new();
+        let mut events = self.state.as_deref().and_then(WatchShare::take).and_then(ChangeEvents::new);
         let mut folders = 0;
         for entry in unignored(workspace).filter_map(Result::ok) {
             if entry.file_type().is_some_and(|kind| kind.is_dir()) {
                 folders += 1;
                 // The folder is watched before it is listed, so that a name that appears meanwhile is either reported
                 // or listed.
-                events = events.filter(|events| folders <= MAX_FOLDERS && events.watch(entry.path()));
+                events =
+                    events.filter(|events| folders <= events.most_folders() && events.watch(entry.path()));
             }
             if is_newer(&entry, since) {
                 return None;
@@ -67,14 +73,22 @@ impl ChangeWatch {
 
 /// The kernel's reports of changes in folders.
 #[cfg(target_os = "linux")]
-struct ChangeEvents(std::os::fd::OwnedFd);
+struct ChangeEvents {
+    reports: std::os::fd::OwnedFd,
+    share: WatchShare,
+}
 
 #[cfg(target_os = "linux")]
 impl ChangeEvents {
     /// `None` if this user has reached the kernel's limit.
-    fn new() -> Option<Self> {
+    fn new(share: WatchShare) -> Option<Self> {
         use rustix::fs::inotify::{CreateFlags, init};
-        init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok().map(Self)
+        let reports = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
+        Some(Self { reports, share })
+    }
+
+    fn most_folders(&self) -> usize {
+        self.share.folders
     }
 
     /// Reports changes in a folder from now on. Returns whether that works.
@@ -90,12 +104,12 @@ impl ChangeEvents {
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR
             | WatchFlags::DONT_FOLLOW;
-        add_watch(&self.0, folder, flags).is_ok()
+        add_watch(&self.reports, folder, flags).is_ok()
     }
 
     /// Whether there are no reports.
     fn are_none(&self) -> bool {
-        rustix::io::read(&self.0, &mut [0; 4096]) == Err(rustix::io::Errno::AGAIN)
+        rustix::io::read(&self.reports, &mut [0; 4096]) == Err(rustix::io::Errno::AGAIN)
     }
 }
 
@@ -105,8 +119,12 @@ enum ChangeEvents {}
 
 #[cfg(not(target_os = "linux"))]
 impl ChangeEvents {
-    fn new() -> Option<Self> {
+    fn new(_: WatchShare) -> Option<Self> {
         None
+    }
+
+    fn most_folders(&self) -> usize {
+        match *self {}
     }
 
     fn watch(&self, _: &Path) -> bool {
@@ -130,6 +148,7 @@ mod tests {
 
     struct TestWorkspace {
         folder: tempfile::TempDir,
+        _state: tempfile::TempDir,
         change_watch: ChangeWatch,
         fresh: i64,
     }
@@ -141,7 +160,9 @@ mod tests {
             fs::write(folder.path().join(".gitignore"), "*.log\nout\n").unwrap();
             fs::write(folder.path().join("a/b/file"), "one").unwrap();
             std::thread::sleep(TICK);
-            Self { folder, change_watch: ChangeWatch::default(), fresh: file_times::since_now_ns() }
+            let state = tempfile::tempdir().unwrap();
+            let change_watch = ChangeWatch::new(Some(state.path()));
+            Self { folder, _state: state, change_watch, fresh: file_times::since_now_ns() }
         }
 
         fn at(&self, name: &str) -> PathBuf {
@@ -156,7 +177,7 @@ mod tests {
         }
 
         fn is_quiet(&self) -> bool {
-            lock(&self.change_watch.0).as_ref().is_some_and(|quiet| quiet.from <= self.fresh)
+            lock(&self.change_watch.active).as_ref().is_some_and(|quiet| quiet.from <= self.fresh)
         }
 
         /// Behaves as if a new view had been made.
@@ -212,6 +233,26 @@ mod tests {
     }
 
     #[test]
+    fn of_many_processes_few_watch_and_each_sees_every_change() {
+        let mut place = TestWorkspace::new();
+        let state = tempfile::tempdir().unwrap();
+        let watches: Vec<_> = (0..40).map(|_| ChangeWatch::new(Some(state.path()))).collect();
+        let all_see = |place: &TestWorkspace, expected: bool| {
+            watches
+                .iter()
+                .all(|watch| watch.unchanged(place.folder.path(), place.fresh).is_some() == expected)
+        };
+        let watching = || watches.iter().filter(|watch| lock(&watch.active).is_some()).count();
+        assert!(all_see(&place, true) && all_see(&place, true));
+        assert!((1..=4).contains(&watching()), "{}", watching());
+        fs::write(place.at("a/b/file"), "two").unwrap();
+        assert!(all_see(&place, false));
+        place.reset();
+        assert!(all_see(&place, true));
+        assert!((1..=4).contains(&watching()), "{}", watching());
+    }
+
+    #[test]
     fn a_view_that_is_older_than_the_watch_is_looked_at() {
         let mut place = TestWorkspace::new();
         let before = place.fresh;
@@ -237,7 +278,8 @@ mod tests {
         std::thread::sleep(TICK);
         let (since, mut first, mut later) = (file_times::since_now_ns(), Vec::new(), Vec::new());
         for _ in 0..11 {
-            let watched = ChangeWatch::default();
+            let state = tempfile::tempdir().unwrap();
+            let watched = ChangeWatch::new(Some(state.path()));
             let look = |since, times: &mut Vec<Duration>| {
                 let started = std::time::Instant::now();
                 let until = watched.unchanged(folder.path(), since).unwrap();

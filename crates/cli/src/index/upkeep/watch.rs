@@ -8,9 +8,8 @@ use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::shared::SharedState;
 use crate::system::{path_in, workspace_path};
+use crate::watch_share::WatchShare;
 
-/// The most folders that are watched, because the kernel has a limit that the user's other programs share.
-const MAX_FOLDERS: usize = 20_000;
 /// Whether one watch covers everything below a folder.
 const RECURSIVE: bool = !cfg!(target_os = "linux");
 /// Files of git that change with every commit.
@@ -19,18 +18,22 @@ const HISTORY: [&[u8]; 3] = [b"HEAD", b"ORIG_HEAD", b"COMMIT_EDITMSG"];
 /// Receives reports of changes of the indexed files.
 pub(super) struct Watch {
     watcher: RecommendedWatcher,
+    share: WatchShare,
     root: PathBuf,
     folders: HashSet<WorkspacePath>,
 }
 
 impl Watch {
     /// Watches these folders of a workspace, and its git folder. Fails if the system has no more watches, or none for
-    /// this file system.
+    /// this file system, or if other processes have all that this program takes.
     pub(super) fn start(
         root: &Path,
+        state: &Path,
         folders: &[WorkspacePath],
         shared: Weak<SharedState>,
     ) -> Result<Self, notify::Error> {
+        let share =
+            WatchShare::take(state).ok_or(notify::ErrorKind::MaxFilesWatch).map_err(notify::Error::new)?;
         let of = root.to_owned();
         let watcher = RecommendedWatcher::new(
             move |event: notify::Result<Event>| {
@@ -40,7 +43,7 @@ impl Watch {
             },
             Config::default().with_follow_symlinks(false),
         )?;
-        let mut watch = Self { watcher, root: root.to_owned(), folders: HashSet::new() };
+        let mut watch = Self { watcher, share, root: root.to_owned(), folders: HashSet::new() };
         if RECURSIVE {
             watch.watcher.watch(root, RecursiveMode::Recursive)?;
         } else {
@@ -56,7 +59,7 @@ impl Watch {
         if RECURSIVE {
             return Ok(false);
         }
-        if MAX_FOLDERS < folders.len() {
+        if self.share.folders < folders.len() {
             return Err(notify::Error::new(notify::ErrorKind::MaxFilesWatch));
         }
         let wanted: HashSet<WorkspacePath> = folders.iter().cloned().collect();

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ pub(super) fn begin(shared: &Arc<SharedState>, plan: UpkeepPlan, models: Arc<Ind
         match Index::open(&plan.state, &plan.workspace, plan.gate.clone(), plan.config) {
             Ok((index, notice)) => {
                 let index = Arc::new(index);
-                let mut worker = IndexWorker::new(&worker_state, &index);
+                let mut worker = IndexWorker::new(&worker_state, &plan.state, &index);
                 let began = worker.report_progress().and_then(|()| worker.renew_lease());
                 worker_state.change(|state| {
                     state.notices.extend(notice);
@@ -64,6 +65,8 @@ pub(super) fn lower_priority() {
 /// The state of the thread.
 struct IndexWorker<'a> {
     shared: &'a Arc<SharedState>,
+    /// The state folder.
+    state: &'a Path,
     index: &'a Index,
     owner: String,
     watch: Option<Watch>,
@@ -93,10 +96,11 @@ enum Due {
 }
 
 impl<'a> IndexWorker<'a> {
-    fn new(shared: &'a Arc<SharedState>, index: &'a Index) -> Self {
+    fn new(shared: &'a Arc<SharedState>, state: &'a Path, index: &'a Index) -> Self {
         let owner = format!("{}-{:x}", std::process::id(), unix_ms());
         Self {
             shared,
+            state,
             index,
             owner,
             watch: None,
@@ -223,10 +227,11 @@ impl<'a> IndexWorker<'a> {
     fn watch(&mut self, folders: &[WorkspacePath]) -> bool {
         let watched = match &mut self.watch {
             Some(watch) => watch.follow(folders),
-            None => Watch::start(self.index.workspace(), folders, Arc::downgrade(self.shared)).map(|watch| {
-                self.watch = Some(watch);
-                true
-            }),
+            None => Watch::start(self.index.workspace(), self.state, folders, Arc::downgrade(self.shared))
+                .map(|watch| {
+                    self.watch = Some(watch);
+                    true
+                }),
         };
         watched.unwrap_or_else(|_| {
             // Instead, the files are compared before each query.
