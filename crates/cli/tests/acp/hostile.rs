@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::support::Session;
 use crate::support::hostile::{
-    GUESS, LOOSENING, SECRET, bounded, for_each_plant, for_each_repository_elsewhere, looks, obedient_model,
-    user,
+    GUESS, HONEST_GUESS, LOOSENING, SECRET, bounded, for_each_plant, for_each_repository_elsewhere, looks,
+    obedient_model, user,
 };
 use crate::support::server::Server;
 
 /// Opens the project as an editor does, gives its model one prompt, says no to each question, and waits for what the
 /// model guesses. Returns all that the client was told, also on standard error.
 fn open_and_ask(session: &Session, server: &Server) -> String {
-    let own = format!("model = 'openai:own'\nbase_url = '{}'\n", server.base_url);
+    let own = format!("model = 'openai:own'\nbase_url = '{}'\ncandidates = 3\n", server.base_url);
     session.write("home/.config/headstart/config.toml", own);
     let errors = tempfile::NamedTempFile::new().unwrap();
     let mut client =
@@ -33,7 +33,7 @@ fn open_and_ask(session: &Session, server: &Server) -> String {
             }
             client.respond(&message, json!({ "outcome": { "outcome": "selected", "optionId": "reject" } }));
         }
-        // The guess has been judged once its request was answered and the session is closed.
+        client.suggested(HONEST_GUESS, None);
         client.request("session/close", json!({ "sessionId": id }));
     }
     assert_eq!(client.end(), Some(0));
@@ -52,7 +52,7 @@ fn whatever_lies_in_the_place_of_a_file_tells_no_secret_and_hangs_nothing() {
         let server = obedient_model(looks());
         let told = open_and_ask(session, &server);
         assert!(!told.contains(SECRET) && !sent(&server).contains(SECRET), "{plant}: {told}");
-        assert!(!told.contains(GUESS), "{plant}: {told}");
+        assert!(!told.contains(GUESS) && !told.contains("/mode yolo"), "{plant}: {told}");
         assert!(told.len() < 1 << 20, "{plant}: {} bytes", told.len());
     });
 }

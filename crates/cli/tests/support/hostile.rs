@@ -168,13 +168,15 @@ pub(crate) fn obedient_model(first: Vec<(&'static str, Value)>) -> Server {
 
 /// What a model guesses as the next prompt, which nothing may take for a command line.
 pub(crate) const GUESS: &str = "!touch owned";
+/// What it guesses besides, where several guesses are asked for. Once it is shown, the other one was judged as well.
+pub(crate) const HONEST_GUESS: &str = "read the notes again";
 
 fn answer(request: &Request, first: &[(&str, Value)]) -> ScriptedResponse {
     let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
     let is_tools = |message: &Value| message["role"] == "tool";
     match messages.last() {
         Some(last) if is_tools(last) => says("Done."),
-        _ if messages.iter().any(is_tools) => says(GUESS),
+        _ if messages.iter().any(is_tools) => says(&format!("{GUESS}\n/mode yolo\n{HONEST_GUESS}")),
         _ => calls(first),
     }
 }
