@@ -302,7 +302,7 @@ impl AgentHandle {
         self.with(|core| core.set_background(mode));
     }
 
-    /// Lets this conversation lose one more start. Returns whether there was a limit to it.
+    /// Grants this conversation the limit of a day once more. Returns whether there is one.
     pub fn grant(&self) -> bool {
         self.with(Core::grant)
     }

@@ -39,4 +39,4 @@ pub use entry::{
     Entry, OmissionEntry, Outcome, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, TakenBy, WorkCost,
 };
 pub use kind::Kind;
-pub use statistics::{Bill, Figures, KindFigures, Statistics};
+pub use statistics::{Bill, Figures, ShownFigures, Statistics};

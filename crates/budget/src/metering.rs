@@ -13,9 +13,7 @@ use headstart_speculation::{Cost, Speculation, Status};
 pub use self::entries::{EntryBuilder, QueryCost, QuerySuppression, outcome, outcome_of_acceptance};
 pub use self::run::RunMeter;
 use crate::ledger::{Entry, Outcome};
-use crate::policy::{
-    Allowance, Experience, HabitUpdate, Habits, Mode, Policy, RemainingBudget, SkipReason, Tariff,
-};
+use crate::policy::{Allowance, Experience, Guess, HabitUpdate, Habits, Mode, Policy, SkipReason, Tariff};
 
 /// What one conversation knows of costs and outcomes. It is asked before something is done ahead, and told what came of
 /// it.
@@ -147,18 +145,23 @@ impl Metering {
         self.check_machine()
     }
 
-    /// Which of these suggestions (id and text, best first) to run ahead at the same time, at most `most`.
+    /// Whether to show a guess of which the model said that it is this sure, in percent.
+    pub fn may_show(&self, said: Option<u8>) -> Result<(), SkipReason> {
+        self.policy.allow_shown(&self.experience, said)
+    }
+
+    /// Which of these guesses (with their ids, best first) to run ahead at the same time, at most `most`.
     pub fn allow_runs(
         &mut self,
         now: u64,
-        suggestions: &[(String, &str)],
+        guesses: &[(String, Guess<'_>)],
         most: usize,
     ) -> Vec<Option<Allowance>> {
-        let texts: Vec<_> = suggestions.iter().map(|(_, text)| *text).collect();
-        let answers = self.policy.allow_candidates(&self.experience, &texts, most, now);
+        let all: Vec<_> = guesses.iter().map(|(_, guess)| *guess).collect();
+        let answers = self.policy.allow_candidates(&self.experience, &all, most, now);
         let capacity = self.check_machine();
         let mut allowances = Vec::with_capacity(answers.len());
-        for ((id, _), answer) in suggestions.iter().zip(answers) {
+        for ((id, _), answer) in guesses.iter().zip(answers) {
             let answer = answer.and_then(|allowance| capacity.map(|()| allowance));
             if let Err(skip) = answer {
                 self.skipped.insert(id.clone(), skip.code());
@@ -169,22 +172,22 @@ impl Metering {
     }
 
     /// As [`allow_runs`](Self::allow_runs), on top of `below` steps that the user has not taken yet.
-    pub fn allow_step(&self, now: u64, below: usize, text: &str) -> Result<Allowance, SkipReason> {
+    pub fn allow_step(&self, now: u64, below: usize, guess: Guess<'_>) -> Result<Allowance, SkipReason> {
         self.check_machine()?;
-        self.policy.allow_step(&self.experience, below, text, now)
+        self.policy.allow_step(&self.experience, below, guess, now)
     }
 
-    /// What the session may still lose; `None` if that does not limit it.
-    pub fn remaining_budget(&self, now: u64) -> Option<RemainingBudget> {
-        let is_limited = self.policy.mode == Mode::Auto && !self.experience.tariff().is_free();
-        is_limited.then(|| self.policy.remaining_budget(&self.experience, now))
+    /// What is left of what questions and work that nobody takes may cost today, in money; `None` if that limits
+    /// nothing.
+    pub fn left_today(&self, now: u64) -> Option<f64> {
+        self.policy.left_today(&self.experience, now)
     }
 
-    /// Grants this session one more start.
+    /// Grants this session the limit of a day once more.
     pub fn grant(&mut self) {
         self.experience.grant();
-        // The new start may be used up again, so that is reported again.
-        self.reported.retain(|code| code != "allowance" && code != "day_starts");
+        // It may be used up again, so that is reported again.
+        self.reported.remove("limit");
     }
 
     fn check_machine(&self) -> Result<(), SkipReason> {
@@ -233,11 +236,11 @@ impl Metering {
         &mut self,
         now: u64,
         id: &str,
-        text: Option<&str>,
+        guess: Option<Guess<'_>>,
         cost: QueryCost,
         suppression: Option<QuerySuppression<'_>>,
     ) {
-        self.record(self.entries.suggestion(now, id, text, cost, suppression));
+        self.record(self.entries.suggestion(now, id, guess, cost, suppression));
     }
 
     /// Notes a query whose answer is not waited for any longer.
@@ -246,8 +249,8 @@ impl Metering {
     }
 
     /// Notes a further candidate of the same answer as `first`.
-    pub fn record_candidate(&mut self, now: u64, id: &str, text: &str, first: &str) {
-        self.record(self.entries.candidate(now, id, text, first));
+    pub fn record_candidate(&mut self, now: u64, id: &str, guess: Guess<'_>, first: &str) {
+        self.record(self.entries.candidate(now, id, guess, first));
     }
 
     /// Notes that the work of a run has ended: its cost is written at once, because the host may be killed before the
@@ -314,7 +317,7 @@ impl Metering {
     }
 
     fn record(&mut self, entry: Entry) {
-        let update = self.experience.observe(&self.policy, &entry);
+        let update = self.experience.observe(&entry);
         if !update.is_empty() {
             self.pending_writes.habit_updates.push(update);
         }

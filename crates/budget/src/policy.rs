@@ -1,24 +1,31 @@
 //! Whether to do something ahead of the user (ask for a suggestion, run it), and what that may cost.
 //!
 //! A [`Policy`] is what the user has set. An [`Experience`] is what is known: what the ledger of a project says about
-//! costs, what this session has cost and lost, and the [`Habits`] of the user, which are the same in every project.
-//! Both together lead to an answer with a reason: an [`Allowance`] or a [`SkipReason`]. Nothing here has a clock; the
-//! host passes the time.
+//! costs and times, what this session has cost and lost, and the [`Habits`] of the user, which are the same in every
+//! project. Both together lead to an answer with a reason: an [`Allowance`] or a [`SkipReason`]. Nothing here has a
+//! clock; the host passes the time.
 //!
-//! In [`Mode::Auto`], a model that costs nothing is always asked, and every suggestion runs until the user has left
-//! many of them untaken. If tokens cost money, a session may lose (spend on questions and on runs that are not taken) a
-//! starting sum and a share of what the user's own turns cost. Work that is taken is no loss, because the user would
-//! have paid for it anyway. The first runs explore; after that a run may cost what it is worth. A user who takes
-//! nothing soon pays next to nothing, and after one suggestion taken everything is as at the beginning.
+//! A model says of each guess how sure it is. The habits turn that into the chance that guesses like it came true for
+//! this user. In [`Mode::Auto`] a guess runs where that chance, times what the saved time is worth, is more than the
+//! chance that nobody takes it, times what such work costs:
+//!
+//! ```text
+//! chance × saved seconds × worth of a second  >  (1 − chance) × cost of such work
+//! ```
+//!
+//! Work that nobody took, and questions, may together cost an amount a day. Work that is taken does not count, because
+//! the user would have paid for it anyway. A model that costs nothing runs every guess from a chance of 25 % on.
 //!
 //! ```
 //! use headstart_forked_query::Prices;
-//! use headstart_budget::policy::{Experience, Habits, SkipReason, Mode, Policy, Tariff};
+//! use headstart_budget::policy::{Experience, Guess, Habits, Mode, Policy, SkipReason, Tariff};
 //!
 //! let experience = Experience::of(Tariff::new("m", Prices::default()), Habits::default(), &[]);
 //! let policy = Policy::default();
-//! assert!(policy.allow_question(&experience, 0).is_ok() && policy.allow_run(&experience, "run the tests", 0).is_ok());
-//! assert_eq!(policy.allow_run(&experience, "/clear", 0), Err(SkipReason::Command));
+//! let guess = Guess { text: "run the tests", said: Some(70) };
+//! assert!(policy.allow_question(&experience, 0).is_ok() && policy.allow_run(&experience, guess, 0).is_ok());
+//! let command = Guess { text: "/clear", said: Some(70) };
+//! assert_eq!(policy.allow_run(&experience, command, 0), Err(SkipReason::Command));
 //! assert_eq!(Policy { mode: Mode::Off, ..policy }.allow_question(&experience, 0), Err(SkipReason::Off));
 //! ```
 //!
@@ -28,135 +35,120 @@
 //! under way. A limit ends a run between two answers, not within one, so a session may lose one request more than it is
 //! allowed.
 
+mod calibration;
 mod candidates;
-mod caps;
 mod estimate;
 mod experience;
 mod habits;
-mod remaining_budget;
+mod recent;
 mod skip_reason;
 mod tariff;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use headstart_followup_state::{FilterReason, Suggestion, filter};
+use headstart_forked_query::Money;
+use headstart_speculation::{CostLimit, Limits};
 
-use headstart_followup_state::{FilterReason, filter};
-
-pub use caps::{Cap, Measure, Scope, Spending};
+pub use calibration::Band;
 pub use experience::{Experience, SessionTotals};
 pub use habits::{HabitUpdate, Habits};
-pub use remaining_budget::RemainingBudget;
 pub use skip_reason::SkipReason;
 pub use tariff::Tariff;
 
-use headstart_forked_query::Money;
-use headstart_speculation::CostLimit;
-use headstart_speculation::Limits;
+use crate::ledger::{Day, Kind};
 
-/// How many suggestions are decided on before a run is judged by what it is worth.
-const EXPLORED_DECISIONS: u32 = 8;
-/// While the policy explores, a run may cost this many questions, if half of what is left is less.
-const MIN_EXPLORATION: f64 = 5.0;
+/// From which chance on a guess runs if the model costs nothing.
+const FREE_FROM: f64 = 0.25;
+/// From which chance on a guess runs that stands on work nobody has taken yet.
+const STEP_FROM: f64 = 0.5;
 /// A run that may not cost this many questions would not get far enough.
-const MIN_RUN: f64 = 1.5;
-/// The chance of a suggestion being taken from which on the step after it runs too.
-const MIN_STEP_CHANCE: f64 = 0.6;
+const LEAST_RUN: f64 = 1.5;
 
 /// How much is done ahead. A more cautious mode compares as less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Mode {
     /// Nothing: no query, no suggestion, no run.
     Off,
-    /// As much as the allowance covers.
+    /// What is worth its cost.
     #[default]
     Auto,
-    /// Everything, up to the caps.
+    /// Everything, up to the limit of a day.
     Always,
 }
 
-/// What the user wants done ahead, and what it may cost. Amounts of tokens are in input tokens of the conversation's
-/// model that are not in its cache.
+/// What the user wants done ahead, and what it may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// How much is done ahead.
     pub mode: Mode,
-    /// What a session may lose before its own turns have cost anything.
-    pub start_tokens: f64,
-    /// The same limit in money: if the price is known, the smaller of the two counts.
-    pub start_money: Money,
-    /// How much of their starts all sessions of a day together may use, in starts.
-    pub day_starts: f64,
-    /// What a session may lose in addition, as a fraction of what its own turns cost.
-    pub share: f64,
-    /// After this many suggestions in a row that were seen and not taken, nothing runs; after half as many more,
-    /// questions become rare.
-    pub patience: u32,
-    /// How many tokens a second of waiting is worth.
-    pub second_is_worth: f64,
-    /// The cap between two turns of the user.
-    pub turn: Cap,
-    /// The cap from start to end of a session.
-    pub session: Cap,
-    /// The cap on one day, in all sessions of the project.
-    pub day: Cap,
+    /// What questions, and work ahead that nobody takes, may cost on one day in all projects together.
+    pub limit: Money,
+    /// What an hour of waiting is worth.
+    pub hour_is_worth: Money,
+    /// From which chance on a guess is shown, from 0 to 1.
+    pub show_from: f64,
+}
+
+/// A guess, as far as the policy needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guess<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// How likely the model called it, in percent, if it said so.
+    pub said: Option<u8>,
+}
+
+impl<'a> From<&'a Suggestion> for Guess<'a> {
+    fn from(suggestion: &'a Suggestion) -> Self {
+        Self { text: suggestion.as_str(), said: suggestion.chance() }
+    }
 }
 
 /// What one run may spend.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Allowance {
-    /// Tokens read and written.
-    pub tokens: u64,
-    /// Wall time.
-    pub time: Duration,
-    /// What these tokens may cost.
+    /// What its tokens may cost; `None` if they cost nothing.
     pub cost: Option<CostLimit>,
 }
 
 impl Default for Policy {
-    /// Auto; a start of 150,000 tokens or 0.75 in money, three starts a day; a share of 15 % of the own turns; a
-    /// patience of eight suggestions; a second is worth 3,750 tokens.
+    /// Auto; a dollar a day; an hour of waiting is worth thirty; guesses are shown from 20 % on.
     fn default() -> Self {
-        let cap = |tokens, minutes: u64| Cap { tokens, money: None, time: Duration::from_secs(60 * minutes) };
-        Self {
-            mode: Mode::Auto,
-            start_tokens: 150_000.0,
-            start_money: Money::new(0.75).expect("works because it is a small amount"),
-            day_starts: 3.0,
-            share: 0.15,
-            patience: 8,
-            second_is_worth: 3_750.0,
-            turn: cap(2_000_000, 10),
-            session: cap(20_000_000, 240),
-            day: cap(50_000_000, 480),
-        }
+        let money = |units| Money::new(units).expect("works because it is a small amount");
+        Self { mode: Mode::Auto, limit: money(1.0), hour_is_worth: money(30.0), show_from: 0.2 }
     }
 }
 
 impl Policy {
     /// Whether to ask for a suggestion.
     pub fn allow_question(&self, experience: &Experience, now_ms: u64) -> Result<(), SkipReason> {
-        self.within_caps(experience, 1, now_ms)?;
-        if !self.considers_cost(experience) {
-            return Ok(());
+        if self.mode == Mode::Off {
+            return Err(SkipReason::Off);
         }
-        if let Some(left) = experience.habits().turns_to_wait(self.questions_rare_from()) {
+        if self.mode == Mode::Auto
+            && let Some(left) = experience.habits().turns_to_wait()
+        {
             return Err(SkipReason::BackingOff { row: experience.habits().row, left });
         }
-        let remaining_budget = self.remaining_budget(experience, now_ms);
-        let costs = experience.question_cost();
-        if remaining_budget.left < costs { Err(remaining_budget.skip_reason(costs)) } else { Ok(()) }
+        self.within_limit(experience, experience.question_cost(), now_ms)
     }
 
-    /// Whether to run a suggestion ahead, and what it may spend.
+    /// Whether to show a guess of which the model said that it is this sure.
+    pub fn allow_shown(&self, experience: &Experience, said: Option<u8>) -> Result<(), SkipReason> {
+        let chance = experience.chance(said);
+        let is_likely = self.mode == Mode::Always || self.show_from <= chance;
+        if is_likely { Ok(()) } else { Err(SkipReason::Unlikely { chance, from: self.show_from }) }
+    }
+
+    /// Whether to run a guess ahead, and what it may spend.
     pub fn allow_run(
         &self,
         experience: &Experience,
-        text: &str,
+        guess: Guess<'_>,
         now_ms: u64,
     ) -> Result<Allowance, SkipReason> {
-        self.check_text(text)?;
-        self.allowance_for(experience, experience.chance(), 1, now_ms)
+        self.allow(experience, guess, 1.0, 1, now_ms)
     }
 
     /// As [`allow_run`](Self::allow_run), for a step on top of `below` others that the user has not taken yet: it is
@@ -165,16 +157,60 @@ impl Policy {
         &self,
         experience: &Experience,
         below: usize,
-        text: &str,
+        guess: Guess<'_>,
         now_ms: u64,
     ) -> Result<Allowance, SkipReason> {
-        self.check_text(text)?;
-        let chance = experience.chance();
-        if self.considers_cost(experience) && chance < MIN_STEP_CHANCE {
-            return Err(SkipReason::Unlikely { chance, from: MIN_STEP_CHANCE });
+        let chance = experience.chance(guess.said);
+        if self.mode == Mode::Auto && chance < STEP_FROM {
+            return Err(SkipReason::Unlikely { chance, from: STEP_FROM });
         }
         let reached: f64 = std::iter::repeat_n(chance, below).product();
-        self.allowance_for(experience, reached * chance, 1, now_ms)
+        self.allow(experience, guess, reached, 1, now_ms)
+    }
+
+    /// What is left of what questions and work that nobody takes may cost today, in money; `None` if the model costs
+    /// nothing.
+    pub fn left_today(&self, experience: &Experience, now_ms: u64) -> Option<f64> {
+        if experience.tariff().is_free() {
+            return None;
+        }
+        let limit = self.limit.units() * (1.0 + f64::from(experience.session().granted));
+        Some((limit - experience.habits().lost_on(Day::of(now_ms))).max(0.0))
+    }
+
+    /// What a guess may spend that the user comes to with the chance `reached`, as one of `many` that run at the same
+    /// time.
+    fn allow(
+        &self,
+        experience: &Experience,
+        guess: Guess<'_>,
+        reached: f64,
+        many: u32,
+        now_ms: u64,
+    ) -> Result<Allowance, SkipReason> {
+        self.check_text(guess.text)?;
+        let chance = reached * experience.chance(guess.said);
+        let Some(left) = self.left_today(experience, now_ms) else {
+            let is_likely = self.mode == Mode::Always || FREE_FROM * reached <= chance;
+            let unlikely = SkipReason::Unlikely { chance, from: FREE_FROM };
+            return if is_likely { Ok(Allowance::default()) } else { Err(unlikely) };
+        };
+        let question = experience.tariff().estimate(experience.question_cost());
+        let left = left / f64::from(many) - question;
+        if left <= LEAST_RUN * question {
+            return Err(SkipReason::Limit { limit: self.limit });
+        }
+        if self.mode == Mode::Always {
+            return Ok(Allowance { cost: Some(experience.tariff().limit(left)) });
+        }
+        let second = self.hour_is_worth.units() / 3_600.0;
+        let worth = chance / (1.0 - chance) * experience.saves_seconds() * second;
+        let such_work = experience.tariff().estimate(experience.run_cost(Kind::of(guess.text)));
+        let costs = such_work.max(LEAST_RUN * question);
+        if worth <= costs {
+            return Err(SkipReason::NotWorthIt { worth, costs });
+        }
+        Ok(Allowance { cost: Some(experience.tariff().limit(worth.min(left))) })
     }
 
     fn check_text(&self, text: &str) -> Result<(), SkipReason> {
@@ -190,97 +226,13 @@ impl Policy {
         Ok(())
     }
 
-    /// What a suggestion that is taken with this chance may spend as one of `many` that run at the same time.
-    fn allowance_for(
-        &self,
-        experience: &Experience,
-        chance: f64,
-        many: u32,
-        now_ms: u64,
-    ) -> Result<Allowance, SkipReason> {
-        self.within_caps(experience, many, now_ms)?;
-        if self.mode == Mode::Auto {
-            self.within_patience(experience)?;
+    /// Whether today's limit has room for something that costs this many input tokens.
+    fn within_limit(&self, experience: &Experience, tokens: f64, now_ms: u64) -> Result<(), SkipReason> {
+        let costs = experience.tariff().estimate(tokens);
+        match self.left_today(experience, now_ms) {
+            Some(left) if left <= costs => Err(SkipReason::Limit { limit: self.limit }),
+            _ => Ok(()),
         }
-        let most = self
-            .considers_cost(experience)
-            .then(|| self.run_limit(experience, chance, many, now_ms))
-            .transpose()?;
-        let caps = self.remaining_caps(experience, many, now_ms);
-        let cost = experience.tariff().limit(most, caps.money);
-        Ok(Allowance { tokens: caps.tokens, time: caps.time, cost })
-    }
-
-    /// Whether the patience with suggestions that are not taken lets this one run. If the work costs nothing, every
-    /// second suggestion still runs.
-    fn within_patience(&self, experience: &Experience) -> Result<(), SkipReason> {
-        let row = experience.habits().row;
-        let Some(over) = row.checked_sub(self.patience) else { return Ok(()) };
-        if experience.tariff().is_free() && over % 2 == 1 { Ok(()) } else { Err(SkipReason::Row { row }) }
-    }
-
-    /// What a run may cost, in tokens. The question for what comes after it is not included, because it is asked in
-    /// addition.
-    fn run_limit(
-        &self,
-        experience: &Experience,
-        chance: f64,
-        many: u32,
-        now_ms: u64,
-    ) -> Result<f64, SkipReason> {
-        let question = experience.question_cost();
-        let remaining_budget = self.remaining_budget(experience, now_ms);
-        let left = remaining_budget.left / f64::from(many);
-        let wanted = if experience.habits().decided < EXPLORED_DECISIONS {
-            (left / 2.0).max(MIN_EXPLORATION * question)
-        } else {
-            let worth = chance * experience.saves_seconds() * self.second_is_worth / (1.0 - chance);
-            if worth < MIN_RUN * question {
-                return Err(SkipReason::NotWorthIt { worth, costs: MIN_RUN * question });
-            }
-            worth
-        };
-        let most = wanted.min(left - question).max(0.0);
-        if most < MIN_RUN * question {
-            Err(remaining_budget.skip_reason((MIN_RUN + 1.0) * question))
-        } else {
-            Ok(most)
-        }
-    }
-
-    /// Whether the cost of the work decides: not for a model that costs nothing, and not if the user wants everything.
-    fn considers_cost(&self, experience: &Experience) -> bool {
-        self.mode == Mode::Auto && !experience.tariff().is_free()
-    }
-
-    /// Whether the caps leave room for the next request of `many` runs at the same time.
-    fn within_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Result<(), SkipReason> {
-        if self.mode == Mode::Off {
-            return Err(SkipReason::Off);
-        }
-        let next_request = experience.question_spending().times(many);
-        for (scope, cap) in self.caps(experience) {
-            if let Some(measure) = cap.reached(experience.spent(scope, now_ms), next_request) {
-                return Err(SkipReason::Cap { scope, measure });
-            }
-        }
-        Ok(())
-    }
-
-    /// The least that any cap leaves to each of `many` runs, minus room for one more request.
-    fn remaining_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
-        let next_request = experience.question_spending().times(many);
-        let left = self
-            .caps(experience)
-            .map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(next_request)));
-        left[0].and(left[1]).and(left[2]).part(many)
-    }
-
-    /// The caps. A model that costs nothing is limited only by the time that it works.
-    fn caps(&self, experience: &Experience) -> [(Scope, Cap); 3] {
-        let is_free = experience.tariff().is_free();
-        let of = |cap: Cap| if is_free { Cap { tokens: u64::MAX, money: None, ..cap } } else { cap };
-        [(Scope::Turn, of(self.turn)), (Scope::Session, of(self.session)), (Scope::Day, of(self.day))]
     }
 }
 
@@ -288,11 +240,6 @@ impl Allowance {
     /// The limits of a run under this allowance.
     #[must_use]
     pub fn under(&self, limits: Limits) -> Limits {
-        Limits {
-            tokens: limits.tokens.min(self.tokens),
-            time: limits.time.min(self.time),
-            cost: self.cost.or(limits.cost),
-            ..limits
-        }
+        Limits { cost: self.cost.or(limits.cost), ..limits }
     }
 }

@@ -1,7 +1,7 @@
 //! What is known about the user from all projects, in one small file in the state folder.
 //!
 //! ```text
-//! STATE/user/habits.json   only numbers, and no text from any project; replaced as a whole by one rename
+//! STATE/user/habits.json   numbers and names of models, no text from any project; replaced as a whole by one rename
 //!            lock          held by the process that replaces it
 //! ```
 //!
@@ -92,7 +92,7 @@ impl HabitsFile {
 #[cfg(test)]
 mod tests {
     use headstart_budget::ledger::Entry;
-    use headstart_budget::policy::{Experience, Policy, Tariff};
+    use headstart_budget::policy::{Experience, Tariff};
     use headstart_forked_query::Prices;
 
     use super::*;
@@ -107,7 +107,8 @@ mod tests {
             r#"{"type":"outcome","id":"a","at":1,"outcome":"ignored"}"#,
         ];
         let entries = lines.map(|line| serde_json::from_str::<Entry>(line).unwrap());
-        entries.map(|entry| experience.observe(&Policy::default(), &entry))[1]
+        let [_, update] = entries.map(|entry| experience.observe(&entry));
+        update
     }
 
     fn file() -> (tempfile::TempDir, HabitsFile) {
@@ -144,7 +145,7 @@ mod tests {
         let (folder, mut file) = file();
         file.record(update()).unwrap();
         let path = folder.path().join("user/habits.json");
-        for damaged in ["", "{", "[1,", r#"{"row":1,"drawn":-3}"#, r#"{"lines":1}"#] {
+        for damaged in ["", "{", "[1,", r#"{"row":1,"lost":-3}"#, r#"{"row":-1}"#] {
             fs::write(&path, damaged).unwrap();
             let error = file.read().unwrap_err().to_string();
             assert!(error.contains("user/habits.json: "), "{error}");

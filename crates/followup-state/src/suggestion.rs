@@ -23,6 +23,11 @@ impl Suggestion {
         &self.text
     }
 
+    /// How likely the model called it, in percent, if it said so.
+    pub fn chance(&self) -> Option<u8> {
+        self.meaning()?.chance
+    }
+
     /// How many characters (Unicode scalar values) the text has.
     pub fn char_count(&self) -> usize {
         self.text.chars().count()

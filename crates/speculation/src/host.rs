@@ -132,6 +132,8 @@ pub struct Step {
     pub below: String,
     /// The prompt that would run: the suggestion for what comes after that speculation.
     pub prompt: String,
+    /// How likely the model called it, in percent, if it said so.
+    pub chance: Option<u8>,
     /// What the speculation below may spend.
     pub limits: Limits,
 }

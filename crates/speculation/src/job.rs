@@ -182,7 +182,8 @@ impl SpeculationJob {
             self.steps[lowest].accepted().await;
         }
         let limits = self.engine.limits;
-        let step = Step { below: self.id.clone(), prompt: next.as_str().to_owned(), limits };
+        let step =
+            Step { below: self.id.clone(), prompt: next.as_str().to_owned(), chance: next.chance(), limits };
         let above = self.engine.host.step_above(&step).await?;
         let engine = Engine { limits: above.limits, ..self.engine.clone() };
         let params = self.params.extended(&finished.transcript.messages);

@@ -249,7 +249,7 @@ impl Conversing {
         let habits = settings.habits.filter(Habits::is_valid).unwrap_or_default();
         let past = read(settings.ledger.as_bytes()).entries;
         let store = Arc::new(JsStore::new(keep));
-        let ledger = Arc::new(JsLedger::new(Arc::clone(&store), habits));
+        let ledger = Arc::new(JsLedger::new(Arc::clone(&store), habits.clone()));
         let options = AgentOptions {
             system: settings.system,
             model: settings.model_name,

@@ -1,127 +1,103 @@
-//! The inputs of the simulated world: distributions, each with its source.
+//! What was measured of real conversations: guesses and what came of them, and times. Only figures were kept.
 
 use crate::random::{Quantiles, Random};
 
-/// A trace of coding agents at work, which the University of Washington published in 2026 (see the report).
-pub(crate) const TRACE: &str = "trace";
-
-/// One input of the simulation.
-pub(crate) struct Input {
+/// The guesses that were made for the turns of one group of users.
+pub(crate) struct Group {
+    /// The group, in words.
     pub(crate) name: &'static str,
-    pub(crate) unit: &'static str,
-    pub(crate) quantiles: Quantiles,
-    /// [`TRACE`], or a sentence that says what it is based on or why it was assumed.
-    pub(crate) source: &'static str,
+    /// How many turns were looked at.
+    pub(crate) turns: u64,
+    /// What the model said, in percent; for how many turns; and for how many of these the user's next message asked for
+    /// the same work, as a person judged who knew neither the chance nor the question.
+    pub(crate) guesses: &'static [(u8, u64, u64)],
 }
 
-/// The number of answers in a turn that call tools. The last answer, which calls none, is not counted.
-pub(crate) const ANSWERS_WITH_CALLS: Input = Input {
-    name: "answers of a turn that call tools",
-    unit: "",
-    quantiles: Quantiles(&[
-        (0.0, 0.0),
-        (0.25, 0.0),
-        (0.5, 1.0),
-        (0.75, 5.0),
-        (0.9, 20.0),
-        (0.99, 86.0),
-        (1.0, 86.0),
-    ]),
-    source: "trace; 75 % is set so that the mean is near the published one, 7.8",
-};
-
-pub(crate) const CALLS_OF_AN_ANSWER: Input = Input {
-    name: "calls of such an answer",
-    unit: "",
-    quantiles: Quantiles(&[(0.0, 1.0), (0.5, 1.0), (0.9, 2.0), (0.99, 4.0), (1.0, 4.0)]),
-    source: TRACE,
-};
-
-/// The time from the request to the last word of the answer.
-pub(crate) const ANSWER_TIME: Input = Input {
-    name: "time of one answer of the model",
-    unit: "s",
-    quantiles: Quantiles(&[
-        (0.0, 1.0),
-        (0.1, 2.0),
-        (0.5, 5.7),
-        (0.75, 11.0),
-        (0.9, 22.2),
-        (0.99, 75.0),
-        (1.0, 75.0),
-    ]),
-    source: "trace for 50 % and 90 %; the others are set so that the mean is near the published one, 11.5 s",
-};
-
-/// The part of that time before the first word.
-pub(crate) const FIRST_TOKEN_PART: f64 = 0.4;
-
-/// How fast words follow after the first one. With the part above, the mean answer has 520 tokens, as in the trace.
-pub(crate) const TOKENS_PER_SECOND: f64 = 72.0;
-
-pub(crate) const READING_COMMAND_TIME: Input = Input {
-    name: "time of a command that only reads",
-    unit: "s",
-    quantiles: Quantiles(&[(0.0, 0.02), (0.5, 0.3), (0.9, 3.0), (1.0, 20.0)]),
-    source: "the median is that of all calls in the trace; the ends are assumed",
-};
-
-pub(crate) const OTHER_COMMAND_TIME: Input = Input {
-    name: "time of a command that does more (build, test)",
-    unit: "s",
-    quantiles: Quantiles(&[(0.0, 0.3), (0.5, 13.6), (0.75, 40.0), (0.9, 120.0), (1.0, 600.0)]),
-    source: "set so that a tenth of all calls takes longer than 13.6 s and the mean call 14 s, as in the trace",
-};
-
-/// The parts of the calls that read files, write files, and run commands that only read. The other calls need the user.
-pub(crate) const FILE_READS: f64 = 0.35;
-pub(crate) const FILE_WRITES: f64 = 0.2;
-pub(crate) const READING_COMMANDS: f64 = 0.25;
-
-/// The time from the end of a turn to the next prompt, if the user types it.
-pub(crate) const THINKING: Input = Input {
-    name: "time from the end of a turn to the next typed prompt",
-    unit: "s",
-    quantiles: Quantiles(&[
-        (0.0, 5.0),
-        (0.1, 15.0),
-        (0.5, 84.0),
-        (0.75, 300.0),
-        (0.9, 1_236.0),
-        (1.0, 3_600.0),
-    ]),
-    source: "trace for 50 % and 90 %; cut at an hour",
-};
-
-/// The time from the end of a turn to Tab, if the suggestion is what the user wants.
-pub(crate) const READING: Input = Input {
-    name: "time from the end of a turn to Tab",
-    unit: "s",
-    quantiles: Quantiles(&[(0.0, 2.0), (0.1, 4.0), (0.5, 15.0), (0.9, 60.0), (1.0, 120.0)]),
-    source: "assumed: 16, 60 and 240 words, read at 238 words a minute (Brysbaert 2019); never longer than typing would take",
-};
-
-/// How long before sending a prompt the user begins to type it, in seconds.
-pub(crate) const TYPING_SECONDS: f64 = 10.0;
-
-pub(crate) const SUGGESTION_TIME: Input = Input {
-    name: "time of the query for a suggestion",
-    unit: "s",
-    quantiles: Quantiles(&[(0.0, 0.7), (0.1, 1.0), (0.5, 2.1), (0.9, 4.2), (1.0, 8.0)]),
-    source: "first-token times of hourly probes of 15 models (jonathanwrede.de, 2026: medians 0.3 to 4.2 s); the answer is one line",
-};
-
-pub(crate) const ALL: [&Input; 8] = [
-    &ANSWERS_WITH_CALLS,
-    &CALLS_OF_AN_ANSWER,
-    &ANSWER_TIME,
-    &READING_COMMAND_TIME,
-    &OTHER_COMMAND_TIME,
-    &THINKING,
-    &READING,
-    &SUGGESTION_TIME,
+/// Both groups. The first was asked with an earlier question, which allowed the model to make no guess.
+pub(crate) const GROUPS: [Group; 2] = [
+    Group {
+        name: "145 turns, mostly of three users",
+        turns: 145,
+        guesses: &[
+            (25, 2, 0),
+            (30, 4, 1),
+            (35, 4, 1),
+            (40, 8, 2),
+            (45, 9, 4),
+            (50, 10, 0),
+            (55, 2, 0),
+            (60, 4, 3),
+            (65, 6, 2),
+            (70, 3, 2),
+            (72, 1, 1),
+            (75, 3, 0),
+            (78, 1, 1),
+            (80, 4, 3),
+            (85, 4, 2),
+        ],
+    },
+    Group {
+        name: "71 turns of two teams",
+        turns: 71,
+        guesses: &[
+            (12, 2, 0),
+            (14, 1, 0),
+            (15, 4, 0),
+            (16, 1, 0),
+            (18, 3, 0),
+            (20, 3, 2),
+            (22, 7, 1),
+            (24, 1, 0),
+            (25, 6, 1),
+            (28, 3, 1),
+            (30, 3, 1),
+            (32, 4, 2),
+            (35, 1, 0),
+            (38, 3, 1),
+            (40, 3, 1),
+            (42, 2, 1),
+            (45, 3, 0),
+            (48, 2, 1),
+            (52, 3, 0),
+            (55, 2, 1),
+            (58, 3, 2),
+            (60, 1, 1),
+            (62, 1, 0),
+            (68, 2, 2),
+            (70, 2, 0),
+            (72, 3, 2),
+            (75, 2, 1),
+        ],
+    },
 ];
 
+/// How long a turn takes, in seconds. Below the quarter and above the ninetieth percentile nothing was kept, so that it
+/// goes down to five seconds, and is cut.
+pub(crate) const TURN: Quantiles =
+    Quantiles(&[(0.0, 5.0), (0.25, 25.0), (0.5, 68.0), (0.75, 212.0), (0.9, 564.0), (1.0, 564.0)]);
+
+/// How long a user pauses between the end of a turn and the next prompt, in seconds; cut as well.
+pub(crate) const PAUSE: Quantiles = Quantiles(&[
+    (0.0, 5.0),
+    (0.1, 17.0),
+    (0.25, 42.0),
+    (0.5, 113.0),
+    (0.75, 282.0),
+    (0.9, 808.0),
+    (1.0, 808.0),
+]);
+
+/// How long the question for a guess takes, in seconds: first-token times of hourly probes of 15 models
+/// (jonathanwrede.de, 2026: medians 0.3 to 4.2 s), because the answer is one line.
+pub(crate) const QUESTION: Quantiles =
+    Quantiles(&[(0.0, 0.7), (0.1, 1.0), (0.5, 2.1), (0.9, 4.2), (1.0, 8.0)]);
+
+/// How long one answer of the model takes, in seconds: the mean of the trace.
+pub(crate) const ANSWER_SECONDS: f64 = 11.5;
+/// The part of that before the first word.
+pub(crate) const FIRST_TOKEN_PART: f64 = 0.4;
+/// Tokens of an answer (trace).
+pub(crate) const WRITTEN_TOKENS: u64 = 520;
 /// Tokens of the system's instruction and of the tools.
 pub(crate) const BASE_TOKENS: u64 = 20_000;
 /// Tokens that the result of a call adds (trace: 652 at the median of all steps).
@@ -133,12 +109,48 @@ pub(crate) const CACHED_FIRST: f64 = 0.856;
 pub(crate) const CACHED_LATER: f64 = 0.976;
 
 pub(crate) const TURNS_OF_A_SESSION: usize = 10;
-pub(crate) const SESSIONS: usize = 40;
-pub(crate) const SESSIONS_OF_A_DAY: usize = 12;
-pub(crate) const FILES: u64 = 40;
+pub(crate) const SESSIONS: usize = 20;
+pub(crate) const SESSIONS_OF_A_DAY: usize = 4;
 
-impl Input {
-    pub(crate) fn draw(&self, random: &mut Random) -> f64 {
-        self.quantiles.at(random.next())
+impl Group {
+    /// What the model says of its guess for a turn, and whether that comes true; `None` where it makes none.
+    pub(crate) fn draw(&self, random: &mut Random) -> Option<(u8, bool)> {
+        let mut place = random.below(self.turns);
+        for (said, turns, came_true) in self.guesses {
+            if place < *turns {
+                return Some((*said, place < *came_true));
+            }
+            place -= turns;
+        }
+        None
+    }
+
+    /// How many guesses were made, and how many came true.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        self.guesses
+            .iter()
+            .fold((0, 0), |(made, right), (_, turns, came_true)| (made + turns, right + came_true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_is_what_was_measured() {
+        assert_eq!(GROUPS.map(|group| group.totals()), [(65, 22), (71, 21)]);
+        for group in &GROUPS {
+            let mut random = Random::new(3);
+            let drawn: Vec<_> = (0..20_000).map(|_| group.draw(&mut random)).collect();
+            let share = |count: usize| 100 * count / drawn.len();
+            let near = |found: usize, expected: u64| found.abs_diff(usize::try_from(expected).unwrap()) <= 2;
+            let (made, right) = group.totals();
+            assert!(near(share(drawn.iter().flatten().count()), 100 * made / group.turns));
+            assert!(near(
+                share(drawn.iter().flatten().filter(|(_, right)| *right).count()),
+                100 * right / group.turns
+            ));
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! Simulates how long a user waits, with and without work ahead, by a virtual clock.
 //!
 //! The conversation is the one of the crate `agent`, and everything below it is real. The model, the commands and the
-//! user are simulated. `cargo xtask simulate` writes `docs/simulation.md` and its chart.
+//! user are simulated. `cargo xtask simulate` writes `docs/simulation.md`.
 
-mod chart;
 mod inputs;
 mod model;
 mod random;

@@ -1,4 +1,4 @@
-//! A model and a shell that take virtual time.
+//! A model that takes virtual time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,24 +9,21 @@ use headstart_forked_query::{
     EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part, Role, ToolCall,
     Usage,
 };
-use headstart_tool_gate::no_repository;
-use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::inputs::{self, ANSWER_TOKENS, BASE_TOKENS, RESULT_TOKENS};
+use crate::inputs::{self, ANSWER_TOKENS, BASE_TOKENS, RESULT_TOKENS, WRITTEN_TOKENS};
 use crate::script::Script;
 
 /// Answers as the script says, and adds up what the provider charges, including requests that are dropped.
 pub(crate) struct SimulatedModel {
     script: Arc<Script>,
-    hit_rate: f64,
     bill: Mutex<Usage>,
 }
 
 impl SimulatedModel {
-    pub(crate) fn new(script: Arc<Script>, hit_rate: f64) -> Arc<Self> {
-        Arc::new(Self { script, hit_rate, bill: Mutex::default() })
+    pub(crate) fn new(script: Arc<Script>) -> Arc<Self> {
+        Arc::new(Self { script, bill: Mutex::default() })
     }
 
     /// What the provider has charged so far.
@@ -38,13 +35,13 @@ impl SimulatedModel {
         *self.bill.lock().unwrap_or_else(PoisonError::into_inner) += usage;
     }
 
-    /// The suggestion after this turn.
-    fn suggestion(&self, turn: usize) -> (Duration, String) {
+    /// The guess after this turn, and how long the question takes.
+    fn guess(&self, turn: usize) -> (Duration, Value) {
         let next = turn + 1;
-        match self.script.turns.get(next) {
-            Some(found) => (found.query, Script::prompt(next, found.luck < self.hit_rate)),
-            None => (Duration::from_secs(1), String::new()),
-        }
+        let Some(found) = self.script.turns.get(next) else { return (Duration::from_secs(1), json!([])) };
+        let guess =
+            |(said, right)| json!([{ "text": Script::prompt(next, right), "chance": said, "kind": "plan" }]);
+        (found.question, found.guess.map_or(json!([]), guess))
     }
 }
 
@@ -101,53 +98,40 @@ impl Model for SimulatedModel {
             || ModelError::Cut { provider: "a prompt that is not in the script".into(), source: None };
         if request.response_schema.is_some() {
             let answer_text = request.messages.iter().rev().find_map(answer_text).ok_or_else(unknown)?;
-            let (turn, _) = self.script.task(answer_text).ok_or_else(unknown)?;
-            let (time, text) = self.suggestion(turn);
+            let (turn, _) = self.script.answers(answer_text).ok_or_else(unknown)?;
+            let (time, guesses) = self.guess(turn);
             // The query follows right after a request with the same beginning, which is therefore cached.
             let usage = reading(&request.messages, false);
             self.charge(usage);
             sleep(time).await;
-            let usage = Usage { output_tokens: 15, ..usage };
-            self.charge(Usage { output_tokens: 15, ..Usage::default() });
-            return Ok(events(vec![ModelEvent::Text(json!({ "suggestion": text }).to_string())], usage));
+            let usage = Usage { output_tokens: 60, ..usage };
+            self.charge(Usage { output_tokens: 60, ..Usage::default() });
+            return Ok(events(vec![ModelEvent::Text(json!({ "guesses": guesses }).to_string())], usage));
         }
         let (prompt, answers) = position(&request.messages).ok_or_else(unknown)?;
-        let (_, task) = self.script.task(prompt).ok_or_else(unknown)?;
+        let (_, all) = self.script.answers(prompt).ok_or_else(unknown)?;
         let usage = reading(&request.messages, answers == 0);
         self.charge(usage);
-        let Some(answer) = task.answers.get(answers) else {
-            return Ok(events(vec![ModelEvent::Text("It is done.".into())], usage));
-        };
         let mut parts = vec![ModelEvent::Text(format!("Words on {prompt}, {answers}."))];
-        parts.extend(answer.calls.iter().map(|(name, args)| {
+        // Each answer but the last one makes a call, which takes no time of its own: a measured turn has all of it.
+        if answers + 1 < all as usize {
+            let args =
+                json!({ "file_path": format!("src/file-{answers}.rs"), "content": format!("// {prompt}\n") });
             let args = args.as_object().cloned().unwrap_or_default();
-            ModelEvent::ToolCall(ToolCall { id: String::new(), name: (*name).into(), args })
-        }));
-        let (first_token, rest, tokens) = (answer.first_token, answer.rest, answer.tokens);
-        sleep(first_token).await;
+            parts.push(ModelEvent::ToolCall(ToolCall { id: String::new(), name: "write_file".into(), args }));
+        }
+        let time = Duration::from_secs_f64(inputs::ANSWER_SECONDS);
+        sleep(time.mul_f64(inputs::FIRST_TOKEN_PART)).await;
         // The tokens are charged as soon as the provider begins to write. An answer that is dropped in the middle is
         // charged as a whole.
-        self.charge(Usage { output_tokens: tokens, ..Usage::default() });
-        let usage = Usage { output_tokens: tokens, ..usage };
-        Ok(stream::once(sleep(rest)).flat_map(move |()| events(parts.clone(), usage)).boxed())
+        self.charge(Usage { output_tokens: WRITTEN_TOKENS, ..Usage::default() });
+        let usage = Usage { output_tokens: WRITTEN_TOKENS, ..usage };
+        let rest = sleep(time.mul_f64(1.0 - inputs::FIRST_TOKEN_PART));
+        Ok(stream::once(rest).flat_map(move |()| events(parts.clone(), usage)).boxed())
     }
 }
 
 fn events(parts: Vec<ModelEvent>, usage: Usage) -> EventStream {
     let end = [ModelEvent::Usage(usage), ModelEvent::Finished(FinishReason::Stop)];
     stream::iter(parts.into_iter().chain(end).map(Ok)).boxed()
-}
-
-/// A shell whose commands take the time that their text says.
-pub(crate) struct SimulatedShell;
-
-#[async_trait]
-impl CommandRunner for SimulatedShell {
-    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        let proven = request.command.prove_by(no_repository).map_err(ToolError::of)?;
-        let time = crate::script::time_of(proven.line).unwrap_or_default();
-        sleep(time.min(request.time_limit)).await;
-        let timed_out = request.time_limit < time;
-        Ok(CommandOutput { output: "done\n".into(), exit_code: Some(0), timed_out, truncated: false })
-    }
 }

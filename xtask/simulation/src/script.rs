@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use crate::inputs::{self, Input};
+use crate::inputs::{self, Group};
 use crate::random::Random;
 
 /// The sessions of one user.
@@ -15,35 +13,20 @@ pub(crate) struct Script {
 
 /// One request of the user.
 pub(crate) struct ScriptedTurn {
-    /// What the model does if it is asked for this.
-    pub(crate) wanted: ScriptedTask,
-    /// What the model does if it is asked for something else, because the suggestion was wrong.
-    pub(crate) unwanted: ScriptedTask,
-    /// The suggestion is what the user wants if this is below the hit rate.
-    pub(crate) luck: f64,
-    /// The times from the end of the previous turn to Tab, and to a typed prompt.
-    pub(crate) reading: Duration,
-    pub(crate) thinking: Duration,
-    /// How long the query for the suggestion of this turn takes.
-    pub(crate) query: Duration,
-}
-
-/// The answers to one prompt. The last one makes no calls.
-pub(crate) struct ScriptedTask {
-    pub(crate) answers: Vec<ScriptedAnswer>,
-}
-
-pub(crate) struct ScriptedAnswer {
-    pub(crate) first_token: Duration,
-    pub(crate) rest: Duration,
-    pub(crate) tokens: u64,
-    pub(crate) calls: Vec<(&'static str, Value)>,
+    /// How many answers the model gives to the user's prompt, and to the guess if that is another.
+    pub(crate) answers: [u32; 2],
+    /// How sure the model says it is of the guess for this turn, in percent, and whether that is what the user wants.
+    pub(crate) guess: Option<(u8, bool)>,
+    /// The time from the end of the previous turn to this prompt.
+    pub(crate) pause: Duration,
+    /// How long the question for the guess takes.
+    pub(crate) question: Duration,
 }
 
 impl Script {
-    pub(crate) fn new(seed: u64, turns: usize) -> Self {
+    pub(crate) fn new(seed: u64, group: &Group, turns: usize) -> Self {
         let mut random = Random::new(seed);
-        Self { turns: (0..turns).map(|_| ScriptedTurn::draw(&mut random)).collect() }
+        Self { turns: (0..turns).map(|_| ScriptedTurn::draw(group, &mut random)).collect() }
     }
 
     /// The prompt of a turn: what the user wants, or something else.
@@ -52,97 +35,30 @@ impl Script {
         format!("{verb} part {turn}")
     }
 
-    /// The number of the turn that a prompt is for, and its task.
-    pub(crate) fn task(&self, prompt: &str) -> Option<(usize, &ScriptedTask)> {
+    /// The number of the turn that a prompt is for, and how many answers there are to it.
+    pub(crate) fn answers(&self, prompt: &str) -> Option<(usize, u32)> {
         let turn: usize = prompt.rsplit(' ').next()?.parse().ok()?;
-        let found = self.turns.get(turn)?;
-        Some((turn, if prompt.starts_with("add") { &found.wanted } else { &found.unwanted }))
+        let [wanted, other] = self.turns.get(turn)?.answers;
+        Some((turn, if prompt.starts_with("add") { wanted } else { other }))
     }
 }
 
 impl ScriptedTurn {
-    fn draw(random: &mut Random) -> Self {
-        let thinking = seconds(&inputs::THINKING, random);
+    fn draw(group: &Group, random: &mut Random) -> Self {
+        let mut answers = || {
+            let seconds = inputs::TURN.at(random.next());
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+            let count = (seconds / inputs::ANSWER_SECONDS).round() as u32;
+            count.max(1)
+        };
+        let answers = [answers(), answers()];
         Self {
-            wanted: ScriptedTask::draw(random),
-            unwanted: ScriptedTask::draw(random),
-            luck: random.next(),
-            reading: seconds(&inputs::READING, random).min(thinking),
-            thinking,
-            query: seconds(&inputs::SUGGESTION_TIME, random),
+            answers,
+            guess: group.draw(random),
+            pause: Duration::from_secs_f64(inputs::PAUSE.at(random.next())),
+            question: Duration::from_secs_f64(inputs::QUESTION.at(random.next())),
         }
     }
-}
-
-impl ScriptedTask {
-    fn draw(random: &mut Random) -> Self {
-        let working = count(&inputs::ANSWERS_WITH_CALLS, random);
-        let mut answers: Vec<ScriptedAnswer> = (0..working)
-            .map(|_| {
-                let calls = count(&inputs::CALLS_OF_AN_ANSWER, random);
-                ScriptedAnswer::draw(random, calls)
-            })
-            .collect();
-        answers.push(ScriptedAnswer::draw(random, 0));
-        Self { answers }
-    }
-}
-
-impl ScriptedAnswer {
-    fn draw(random: &mut Random, calls: u64) -> Self {
-        let time = inputs::ANSWER_TIME.draw(random);
-        let rest = time * (1.0 - inputs::FIRST_TOKEN_PART);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count, rounded")]
-        let tokens = (rest * inputs::TOKENS_PER_SECOND).round() as u64;
-        Self {
-            first_token: millis(time * inputs::FIRST_TOKEN_PART),
-            rest: millis(rest),
-            tokens,
-            calls: (0..calls).map(|_| call(random)).collect(),
-        }
-    }
-}
-
-/// A random call. The text of a command says how long the command takes.
-fn call(random: &mut Random) -> (&'static str, Value) {
-    let kind = random.next();
-    let file = format!("src/file-{}.rs", random.below(inputs::FILES));
-    let mut command = |input: &Input| seconds(input, random).as_millis();
-    if kind < inputs::FILE_READS {
-        return ("read_file", json!({ "file_path": file }));
-    }
-    if kind < inputs::FILE_READS + inputs::FILE_WRITES {
-        let content = format!("fn changed_{}() {{}}\n", random.below(1_000_000));
-        return ("write_file", json!({ "file_path": file, "content": content }));
-    }
-    if kind < inputs::FILE_READS + inputs::FILE_WRITES + inputs::READING_COMMANDS {
-        let time = command(&inputs::READING_COMMAND_TIME);
-        return ("shell", json!({ "command": format!("grep -n takes={time} {file}") }));
-    }
-    let time = command(&inputs::OTHER_COMMAND_TIME);
-    ("shell", json!({ "command": format!("make check takes={time}") }))
-}
-
-/// How long a command takes, read from its text.
-pub(crate) fn time_of(command: &str) -> Option<Duration> {
-    let digits = command.split("takes=").nth(1)?;
-    let digits = digits.split(|character: char| !character.is_ascii_digit()).next()?;
-    Some(Duration::from_millis(digits.parse().ok()?))
-}
-
-fn seconds(input: &Input, random: &mut Random) -> Duration {
-    millis(input.draw(random))
-}
-
-/// Rounds to whole milliseconds, which is the step of the clock.
-fn millis(seconds: f64) -> Duration {
-    Duration::from_millis(Duration::from_secs_f64(seconds).as_millis().try_into().unwrap_or(u64::MAX))
-}
-
-fn count(input: &Input, random: &mut Random) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count, rounded")]
-    let count = input.draw(random).round() as u64;
-    count
 }
 
 #[cfg(test)]
@@ -150,24 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_find_their_tasks() {
-        let script = Script::new(1, 3);
+    fn prompts_find_their_turns() {
+        let script = Script::new(1, &inputs::GROUPS[1], 3);
         for turn in 0..3 {
-            for wanted in [true, false] {
-                let prompt = Script::prompt(turn, wanted);
-                let (found, task) = script.task(&prompt).unwrap();
-                let expected = if wanted { &script.turns[turn].wanted } else { &script.turns[turn].unwanted };
-                assert_eq!(found, turn);
-                assert!(std::ptr::eq(task, expected), "{prompt}");
-            }
+            let [wanted, other] = script.turns[turn].answers;
+            assert_eq!(script.answers(&Script::prompt(turn, true)), Some((turn, wanted)));
+            assert_eq!(script.answers(&Script::prompt(turn, false)), Some((turn, other)));
         }
-        assert!(script.task("add tests for part 3").is_none());
-    }
-
-    #[test]
-    fn a_command_tells_its_time() {
-        assert_eq!(time_of("make check takes=1500"), Some(Duration::from_millis(1_500)));
-        assert_eq!(time_of("grep -n takes=20 src/file-1.rs"), Some(Duration::from_millis(20)));
-        assert_eq!(time_of("ls"), None);
+        assert_eq!(script.answers("add tests for part 3"), None);
     }
 }

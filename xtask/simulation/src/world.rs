@@ -8,42 +8,47 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AfterDecline, AgentHandle, AgentOptions, EditKind, Item, LedgerStore, Matching, Ports, Runtime,
-    StoreError, UserAnswer, agent,
+    AfterDecline, AgentHandle, AgentOptions, Item, LedgerStore, Matching, Ports, Runtime, StoreError,
+    UserAnswer, agent,
 };
 use headstart_budget::ledger::{Entry, Outcome, Source};
-use headstart_budget::policy::{Cap, Habits, Mode, Policy, Tariff};
+use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering, PendingWrites};
-use headstart_forked_query::{BackgroundModel, Model, Prices, ToolCall, Usage};
+use headstart_forked_query::{BackgroundModel, Model, Money, Price, Prices, ToolCall, Usage};
 use headstart_overlay_fs::MemoryTree;
 use headstart_speculation::{Consent, Ending, Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
-use headstart_toolbox::{ToolLimits, Toolbox};
-use tokio::time::{Instant, sleep_until};
+use headstart_toolbox::Toolbox;
+use tokio::time::Instant;
 
-use crate::inputs::{FILES, SESSIONS_OF_A_DAY, TURNS_OF_A_SESSION, TYPING_SECONDS};
-use crate::model::{SimulatedModel, SimulatedShell};
+use crate::inputs::{SESSIONS_OF_A_DAY, TURNS_OF_A_SESSION};
+use crate::model::SimulatedModel;
 use crate::script::Script;
 
-/// How much work is done ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strategy {
-    /// Nothing: the user types every prompt and waits for every turn.
-    Without,
-    /// Suggestions run ahead. Work that is not finished when the user takes it is dropped and done again.
-    Finished,
-    /// Work that is not finished when the user takes it continues as the user's turn.
-    Joining,
-    /// Like [`Self::Joining`], and the suggestion after work that nobody has taken yet also runs ahead.
-    TwoSteps,
+/// The model of the conversation and of work ahead.
+const MODEL: &str = "simulated";
+
+/// What a medium model costs, in dollars for a million tokens: 3 for input, a tenth of it from the cache, 15 for output.
+pub(crate) fn price() -> Price {
+    Price { cache_write: money(3.75), ..Price::new(money(3.0), money(0.3), money(15.0)) }
 }
 
-/// One cell of the report.
+fn prices() -> Prices {
+    Prices::from_iter([(MODEL.to_owned(), price())])
+}
+
+fn money(dollars: f64) -> Money {
+    Money::new(dollars).expect("works because the amounts are small")
+}
+
+/// One row of the report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scenario {
-    pub(crate) strategy: Strategy,
     pub(crate) mode: Mode,
-    pub(crate) hit_rate: f64,
+    /// What questions and work that nobody takes may cost on a day, in dollars.
+    pub(crate) limit: f64,
+    /// What an hour of waiting is worth, in dollars.
+    pub(crate) hour_is_worth: f64,
 }
 
 /// The result of a setting.
@@ -51,7 +56,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Tally {
     /// How long the user waited for each turn, in seconds.
     pub(crate) waits: Vec<f64>,
-    pub(crate) suggested: usize,
+    /// Guesses that were shown.
+    pub(crate) shown: usize,
     pub(crate) ran: usize,
     pub(crate) taken: usize,
     pub(crate) joined: usize,
@@ -137,8 +143,8 @@ pub(crate) fn simulate(script: &Arc<Script>, scenario: Scenario) -> Tally {
             script,
             scenario,
             program: Program { started: Instant::now() },
-            own: SimulatedModel::new(Arc::clone(script), scenario.hit_rate),
-            background: SimulatedModel::new(Arc::clone(script), scenario.hit_rate),
+            own: SimulatedModel::new(Arc::clone(script)),
+            background: SimulatedModel::new(Arc::clone(script)),
             ledger: Arc::default(),
             habits: Habits::default(),
             waits: Vec::new(),
@@ -191,62 +197,37 @@ impl Simulation<'_> {
             assert_eq!(ending, Some(&Ending::Completed), "the script goes on to the last word");
         }
         agent.close().await;
-        self.habits = agent.metering(|metering| *metering.experience().habits());
+        self.habits = agent.metering(|metering| metering.experience().habits().clone());
         for task in [driver, consents] {
             task.await.expect("works because nothing in it panics");
         }
     }
 
-    /// Waits from the end of one turn to the beginning of the next. Returns whether the user took the suggestion;
-    /// otherwise they have typed their prompt.
+    /// Waits from the end of one turn to the beginning of the next. Returns whether the user took the guess, with a key
+    /// or by words that ask for the same; otherwise they have typed something else.
     async fn wait_between_turns(&self, agent: &AgentHandle, turn: usize) -> bool {
-        let now = Instant::now();
         let found = &self.script.turns[turn];
-        let is_hit = found.luck < self.scenario.hit_rate;
-        let typing = found.thinking.saturating_sub(Duration::from_secs_f64(TYPING_SECONDS));
-        let (sends_at, types_at) = (now + found.thinking, now + typing.max(found.reading));
-        let mut checkpoints = vec![types_at];
-        if is_hit {
-            checkpoints.insert(0, now + found.reading);
-        }
-        for at in checkpoints {
-            sleep_until(at).await;
-            let view = agent.view();
-            let Some(shown) = view.suggestion.as_ref().filter(|_| is_hit) else { continue };
-            let is_running = view.ahead.as_ref().is_some_and(|ahead| ahead.finished.is_none());
-            if is_running && self.scenario.strategy == Strategy::Finished {
-                agent.dismiss();
-                return false;
-            }
-            if agent.take(&shown.text).is_ok() {
-                return true;
-            }
-        }
-        agent.edited(&Script::prompt(turn, true), EditKind::Typed);
-        sleep_until(sends_at).await;
-        false
+        tokio::time::sleep(found.pause).await;
+        let is_right = found.guess.is_some_and(|(_, is_right)| is_right);
+        let shown = agent.view().suggestion.clone();
+        shown.is_some_and(|shown| is_right && agent.take(&shown.text).is_ok())
     }
 
     fn options(&self, first: usize) -> AgentOptions {
-        let endless = Cap { tokens: u64::MAX, money: None, time: Duration::MAX };
-        let policy = match self.scenario.mode {
-            Mode::Always => Policy {
-                mode: Mode::Always,
-                turn: endless,
-                session: endless,
-                day: endless,
-                ..Policy::default()
-            },
-            mode => Policy { mode, ..Policy::default() },
+        let policy = Policy {
+            mode: self.scenario.mode,
+            limit: money(self.scenario.limit),
+            hour_is_worth: money(self.scenario.hour_is_worth),
+            ..Policy::default()
         };
-        let entries = EntryBuilder::new(Source::Chat, Tariff::new("simulated", Prices::default()));
+        let entries = EntryBuilder::new(Source::Chat, Tariff::new(MODEL, prices()));
         AgentOptions {
             system: String::new(),
-            model: "simulated".into(),
+            model: MODEL.into(),
             restore: None,
             window: None,
-            metering: Metering::new(entries, policy, self.habits, &self.ledger.entries()),
-            suggestions: self.scenario.strategy != Strategy::Without,
+            metering: Metering::new(entries, policy, self.habits.clone(), &self.ledger.entries()),
+            suggestions: self.scenario.mode != Mode::Off,
             speculation: true,
             candidates: 1,
             parallel: 1,
@@ -260,21 +241,13 @@ impl Simulation<'_> {
     }
 
     fn ports(&self) -> Ports {
-        let files: Vec<_> = (0..FILES).map(|number| format!("src/file-{number}.rs")).collect();
-        let files = files.iter().map(|name| (name.as_str(), ""));
-        let tree = MemoryTree::from_files(files).expect("works because the names are plain");
-        let limits = Limits {
-            depth: if self.scenario.strategy == Strategy::TwoSteps { 2 } else { 1 },
-            tools: ToolLimits { command_time: Duration::from_secs(900), ..ToolLimits::default() },
-            ..Limits::default()
-        };
         let engine = Engine {
-            background: BackgroundModel::main(Arc::clone(&self.background) as Arc<dyn Model>, "simulated"),
-            toolbox: Toolbox::standard(Some(Arc::new(SimulatedShell))),
-            workspace: Arc::new(tree),
+            background: BackgroundModel::main(Arc::clone(&self.background) as Arc<dyn Model>, MODEL),
+            toolbox: Toolbox::standard(None),
+            workspace: Arc::new(MemoryTree::new()),
             gate: Arc::new(Gate::new()),
             host: Arc::new(self.program),
-            limits,
+            limits: Limits { time: Duration::from_secs(3_600), ..Limits::default() },
         };
         Ports {
             engine,
@@ -292,7 +265,7 @@ impl Simulation<'_> {
         let mut taken = Usage::default();
         for entry in self.ledger.entries() {
             match entry {
-                Entry::Suggestion(suggested) if suggested.suppressed.is_none() => tally.suggested += 1,
+                Entry::Suggestion(suggested) if suggested.suppressed.is_none() => tally.shown += 1,
                 Entry::Speculation(run) => {
                     tally.ran += 1;
                     runs.insert(run.id, run.work.tokens);

@@ -67,7 +67,9 @@ impl Core {
             (Matching::Meaning, suggestion) => matches!(suggestion.compare(prompt), Match::Same(_)),
         };
         let all = 0..candidates.suggestions().len();
-        let chosen = candidates.position(prompt).or_else(|| all.filter(has_work).find(asks_for))?;
+        let with_work = || all.clone().filter(has_work).find(asks_for);
+        // A guess without work came true as well, and that is learned. The prompt is sent as it is.
+        let chosen = candidates.position(prompt).or_else(with_work).or_else(|| all.clone().find(asks_for))?;
         self.passed = None;
         let taken = self.take_offer_at(&candidates, chosen);
         taken.map(|offer| by(offer, TakenBy::Typed))

@@ -111,10 +111,9 @@ impl Core {
         self.enable();
     }
 
-    /// Raises the policy's limit for this conversation by one lost start, as the user wishes. Returns whether that
-    /// changes anything.
+    /// Grants this conversation the limit of a day once more, as the user wishes. Returns whether that changes anything.
     pub(crate) fn grant(&mut self) -> bool {
-        let is_limited = self.options.metering.remaining_budget(self.now.unix_ms).is_some();
+        let is_limited = self.options.metering.left_today(self.now.unix_ms).is_some();
         if is_limited {
             self.options.metering.grant();
         }

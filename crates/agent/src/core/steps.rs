@@ -2,6 +2,7 @@
 
 use futures::FutureExt;
 use headstart_budget::ledger::Outcome;
+use headstart_budget::policy::Guess;
 use headstart_followup_state::Suggestions;
 use headstart_speculation::{Speculation, Status, Step, StepAbove};
 
@@ -16,7 +17,8 @@ impl Core {
         }
         let below = self.steps_up_to(&step.below)?;
         self.update_machine();
-        let allowance = self.options.metering.allow_step(self.now.unix_ms, below.len(), &step.prompt).ok()?;
+        let guess = Guess { text: &step.prompt, said: step.chance };
+        let allowance = self.options.metering.allow_step(self.now.unix_ms, below.len(), guess).ok()?;
         Some(StepAbove { id: self.next_id(), limits: allowance.under(self.engine.limits) })
     }
 

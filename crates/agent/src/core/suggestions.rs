@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
+use headstart_budget::policy::Guess;
 use headstart_budget::{
     QueryCost, QuerySuppression, RunMeter, outcome_when_given_up, outcome_when_passed_over,
 };
@@ -175,24 +176,21 @@ impl Core {
         let SuggestionAnswer { suggestions, cost, above } = answer;
         let above = above.and_then(|above| self.unless_aborted(above));
         let best = suggestions.as_ref().ok().map(|all| all.best().clone());
-        let shown = match suggestions {
-            Ok(_) if self.is_typing() => Err(NoSuggestionCause::with_reason("typing")),
-            suggestions => suggestions,
-        };
+        let shown = suggestions.and_then(|suggestions| self.likely(&suggestions));
         let ids = self.ids_of(&shown, above.as_deref());
         let not_shown = shown.as_ref().err();
         let unix_ms = self.now.unix_ms;
         // These two reasons are found without asking the model.
         if !not_shown.is_some_and(|none| matches!(&*none.reason, "early_conversation" | "plan_mode")) {
-            let text = best.as_ref().map(Suggestion::as_str);
+            let guess = best.as_ref().map(Guess::from);
             let reason =
                 not_shown.map(|none| QuerySuppression { reason: &none.reason, error: none.error.as_ref() });
-            self.options.metering.record_suggestion(unix_ms, &ids[0], text, cost, reason);
+            self.options.metering.record_suggestion(unix_ms, &ids[0], guess, cost, reason);
         }
         match shown {
             Ok(suggestions) => {
                 for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
-                    self.options.metering.record_candidate(unix_ms, id, further.as_str(), &ids[0]);
+                    self.options.metering.record_candidate(unix_ms, id, further.into(), &ids[0]);
                 }
                 let offer = |(id, _)| Offer { id, work: None };
                 self.pending = ids.into_iter().zip(suggestions.iter()).map(offer).collect();
@@ -215,6 +213,17 @@ impl Core {
             }
         }
         self.close_pending();
+    }
+
+    /// Those of the suggestions that are to be shown, because guesses like them come true often enough.
+    fn likely(&self, suggestions: &Suggestions) -> Result<Suggestions, NoSuggestionCause> {
+        if self.is_typing() {
+            return Err(NoSuggestionCause::with_reason("typing"));
+        }
+        let metering = &self.options.metering;
+        let is_likely = |suggestion: &&Suggestion| metering.may_show(suggestion.chance()).is_ok();
+        let likely = suggestions.iter().filter(is_likely).cloned();
+        Suggestions::new(likely).ok_or_else(|| NoSuggestionCause::with_reason("unlikely"))
     }
 
     /// Closes the suggestions for which the controller had no use: they came too late, or are the same as those that
@@ -359,9 +368,9 @@ impl Core {
         }
         self.update_machine();
         let offers = self.offers.iter().zip(suggestions.iter());
-        let texts: Vec<_> =
-            offers.clone().map(|(offer, suggestion)| (offer.id.clone(), suggestion.as_str())).collect();
-        let answers = self.options.metering.allow_runs(self.now.unix_ms, &texts, self.options.parallel);
+        let guesses: Vec<_> =
+            offers.clone().map(|(offer, suggestion)| (offer.id.clone(), Guess::from(suggestion))).collect();
+        let answers = self.options.metering.allow_runs(self.now.unix_ms, &guesses, self.options.parallel);
         // Another model sees another amount at once, so the limit is not for it.
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
         let window = is_its_own.then(|| self.compaction.limit());

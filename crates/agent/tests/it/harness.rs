@@ -26,7 +26,7 @@ use headstart_budget::{EntryBuilder, Metering, PendingWrites};
 use headstart_context::{ProjectRules, SessionEnvironment, Window, system_text};
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
-    ModelRequest, Part, Prices, Role, ToolCall, Usage, check_pairing,
+    ModelRequest, Money, Part, Prices, Role, ToolCall, Usage, check_pairing,
 };
 use headstart_overlay_fs::{MemoryTree, Tree, Workspace, WorkspacePath};
 use headstart_speculation::{Attachments, Consent, Engine, Host, Limits, PromptOrigin, Step, StepAbove};
@@ -170,7 +170,8 @@ impl Harness {
         };
         let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
         let entries = entries.with_background(options.fast);
-        let policy = Policy { mode: options.background, ..Policy::default() };
+        let limit = Money::new(1_000.0).unwrap();
+        let policy = Policy { mode: options.background, limit, ..Policy::default() };
         let kept = Mutex::new(options.kept.clone());
         let store = Arc::new(MemoryStore {
             kept,

@@ -72,6 +72,9 @@ pub struct SuggestionEntry {
     /// What it is about.
     #[serde(default)]
     pub kind: Kind,
+    /// How likely the model called it, in percent, if it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<u8>,
     /// Why nothing was shown: the code of the guard, of the filter's rule or of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,

@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use headstart_forked_query::Usage;
 use serde::{Serialize, Serializer};
 
-use super::{Day, Entry, Kind, Outcome, OutcomeEntry, SuggestionEntry, WorkCost};
-use crate::policy::{SkipReason, Tariff};
+use super::{Day, Entry, Kind, Outcome, OutcomeEntry, SuggestionEntry, TakenBy, WorkCost};
+use crate::policy::{Band, SkipReason, Tariff};
 use headstart_forked_query::Money;
 
 /// The totals of a ledger.
@@ -17,14 +17,16 @@ pub struct Statistics {
     /// By the day on which the work was done.
     pub by_day: BTreeMap<Day, Figures>,
     /// For each kind, how many suggestions were shown and taken.
-    pub by_kind: BTreeMap<Kind, KindFigures>,
+    pub by_kind: BTreeMap<Kind, ShownFigures>,
+    /// The same by how sure the model said it was.
+    pub by_band: BTreeMap<Band, ShownFigures>,
     /// The models whose background work shared no cache with the conversation's own model.
     pub without_shared_cache: BTreeSet<String>,
 }
 
-/// Suggestions of one kind.
+/// Suggestions of one kind, or of one band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KindFigures {
+pub struct ShownFigures {
     /// How many were shown.
     pub shown: u64,
     /// How many of these were taken.
@@ -50,6 +52,10 @@ pub struct Figures {
     pub shown: u64,
     /// How many of these were taken.
     pub taken: u64,
+    /// How many of these because the user typed a prompt that asks for the same.
+    pub typed: u64,
+    /// How many because they typed a prompt that asks for the same and for more.
+    pub extended: u64,
     /// How often the policy prevented a query or a run, by the code of its reason.
     pub held: BTreeMap<String, u64>,
     /// What became of the prompts that ran ahead; one that waits for a decision is not counted.
@@ -118,7 +124,7 @@ impl Statistics {
                 }
             };
             if let Entry::Suggestion(suggested) = entry {
-                statistics.count_kind(suggested, &decisions);
+                statistics.count_shown(suggested, &decisions);
             }
             if !shares_cache {
                 statistics.without_shared_cache.insert(work.model.clone());
@@ -132,12 +138,15 @@ impl Statistics {
         statistics
     }
 
-    fn count_kind(&mut self, suggested: &SuggestionEntry, decisions: &HashMap<&str, &OutcomeEntry>) {
+    fn count_shown(&mut self, suggested: &SuggestionEntry, decisions: &HashMap<&str, &OutcomeEntry>) {
         let (shown, taken) = shown_and_taken(suggested, decisions);
         if shown {
             let of_kind = self.by_kind.entry(suggested.kind).or_default();
-            of_kind.shown += 1;
-            of_kind.taken += u64::from(taken);
+            let of_band = self.by_band.entry(Band::of(suggested.chance)).or_default();
+            for figures in [of_kind, of_band] {
+                figures.shown += 1;
+                figures.taken += u64::from(taken);
+            }
         }
     }
 }
@@ -217,9 +226,8 @@ impl Figures {
                 let (shown, taken) = shown_and_taken(suggested, decisions);
                 self.shown += u64::from(shown);
                 self.taken += u64::from(taken);
-                if let Some(code) =
-                    suggested.suppressed.as_ref().filter(|code| SkipReason::suppresses_question(code))
-                {
+                let is_held = |code: &&String| SkipReason::is_code(code);
+                if let Some(code) = suggested.suppressed.as_ref().filter(is_held) {
                     *self.held.entry(code.clone()).or_default() += 1;
                 }
                 if suggested.was_asked() {
@@ -236,6 +244,8 @@ impl Figures {
                 self.view_cpu_ms = self.view_cpu_ms.saturating_add(speculated.view_cpu_ms);
                 self.spend(&speculated.work);
                 let Some(decision) = decisions.get(speculated.id.as_str()) else { return };
+                self.typed += u64::from(decision.taken_by == Some(TakenBy::Typed));
+                self.extended += u64::from(decision.taken_by == Some(TakenBy::Extended));
                 *self.outcomes.entry(decision.outcome).or_default() += 1;
                 if decision.outcome.is_hit() {
                     self.saved_ms = self.saved_ms.saturating_add(decision.saved_ms);
@@ -407,7 +417,7 @@ mod tests {
         assert_eq!((total.suggestions, total.shown, total.taken), (4, 3, 1));
         let counted = |code: &str| (code.to_owned(), 1);
         assert_eq!(total.held, ["backing_off", "row", "unlikely"].map(counted).into());
-        assert_eq!(statistics.by_kind, [(Kind::Fix, KindFigures { shown: 3, taken: 1 })].into());
+        assert_eq!(statistics.by_kind, [(Kind::Fix, ShownFigures { shown: 3, taken: 1 })].into());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use headstart_speculation::{Acceptance, Cost, Finished, Status};
 use crate::ledger::{
     Entry, Kind, OmissionEntry, Outcome, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost,
 };
-use crate::policy::Tariff;
+use crate::policy::{Guess, Tariff};
 
 /// Makes the entries of one host: it has the models, their prices, and whether the texts of prompts are kept. Each
 /// method takes the time of the entry as `at`, in milliseconds since the Unix epoch.
@@ -99,16 +99,16 @@ impl EntryBuilder {
         &self,
         at: u64,
         id: &str,
-        text: Option<&str>,
+        guess: Option<Guess<'_>>,
         cost: QueryCost,
         suppression: Option<QuerySuppression<'_>>,
     ) -> Entry {
-        Entry::Suggestion(self.suggested(at, id, text, cost, suppression))
+        Entry::Suggestion(self.suggested(at, id, guess, cost, suppression))
     }
 
     /// A further candidate of the same answer as `first`, whose entry has what the query cost.
-    pub fn candidate(&self, at: u64, id: &str, text: &str, first: &str) -> Entry {
-        let suggested = self.suggested(at, id, Some(text), QueryCost::default(), None);
+    pub fn candidate(&self, at: u64, id: &str, guess: Guess<'_>, first: &str) -> Entry {
+        let suggested = self.suggested(at, id, Some(guess), QueryCost::default(), None);
         Entry::Suggestion(SuggestionEntry { candidate_of: Some(first.to_owned()), ..suggested })
     }
 
@@ -116,7 +116,7 @@ impl EntryBuilder {
         &self,
         at: u64,
         id: &str,
-        text: Option<&str>,
+        guess: Option<Guess<'_>>,
         cost: QueryCost,
         suppression: Option<QuerySuppression<'_>>,
     ) -> SuggestionEntry {
@@ -124,13 +124,14 @@ impl EntryBuilder {
         SuggestionEntry {
             id: id.to_owned(),
             source: self.source,
-            kind: text.map(Kind::of).unwrap_or_default(),
+            kind: guess.map(|guess| Kind::of(guess.text)).unwrap_or_default(),
+            chance: guess.and_then(|guess| guess.said),
             suppressed: suppression.map(|suppression| suppression.reason.to_owned()),
             code: suppression.and_then(|suppression| suppression.error).map(|error| error.code().to_owned()),
             candidate_of: None,
             shares_cache: self.shares_cache(),
             work: self.work(at, background, cost.tokens, cost.work_ms, cost.dropped),
-            prompt: text.and_then(|text| self.prompt(text)),
+            prompt: guess.and_then(|guess| self.prompt(guess.text)),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::ledger::{Kind, Source};
 use crate::policy::Tariff;
 
 const NOW: u64 = 1_790_000_000_000;
+const GUESS: Guess<'_> = Guess { text: "run the tests", said: Some(70) };
 
 struct Program;
 
@@ -70,8 +71,8 @@ fn written(metering: &mut Metering) -> Vec<Entry> {
 #[test]
 fn what_is_to_be_kept_is_given_once_and_in_order() {
     let mut metering = metering(Mode::Auto);
-    metering.record_suggestion(NOW, "a", Some("run the tests"), QueryCost::default(), None);
-    metering.record_candidate(NOW, "b", "commit this", "a");
+    metering.record_suggestion(NOW, "a", Some(GUESS), QueryCost::default(), None);
+    metering.record_candidate(NOW, "b", Guess { text: "commit this", said: None }, "a");
     metering.record_decision(NOW + 5, "a", Outcome::Ignored);
     let pending_writes = metering.take_pending_writes();
     let [Entry::Suggestion(first), Entry::Suggestion(second), Entry::Outcome(outcome_entry)] =
@@ -97,7 +98,10 @@ fn the_texts_of_prompts_are_kept_without_their_secrets() {
     let entry = entries.with_prompts(scrubber).suggestion(
         NOW,
         "a",
-        Some("use sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789 for the tests"),
+        Some(Guess {
+            text: "use sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789 for the tests",
+            said: None,
+        }),
         QueryCost::default(),
         None,
     );
@@ -113,11 +117,8 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
         let mut metering = metering(mode);
         metering.set_machine(Some(SkipReason::Battery));
         assert_eq!(metering.ask_or_record(NOW), answer);
-        assert_eq!(
-            metering.allow_runs(NOW, &[("a".to_owned(), "add a test")], 1)[0].is_some(),
-            answer.is_ok()
-        );
-        assert_eq!(metering.allow_step(NOW, 1, "add a test").is_ok(), answer.is_ok());
+        assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), GUESS)], 1)[0].is_some(), answer.is_ok());
+        assert_eq!(metering.allow_step(NOW, 1, GUESS).is_ok(), answer.is_ok());
         metering.set_machine(None);
         assert_eq!(metering.ask_or_record(NOW), Ok(()));
     }
@@ -127,7 +128,7 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
 fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
     let mut metering = metering(Mode::Auto);
     metering.set_machine(Some(SkipReason::Load));
-    assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), "add a test")], 1), [None]);
+    assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), GUESS)], 1), [None]);
     metering.record_decision(NOW, "a", Outcome::Accepted);
     metering.record_decision(NOW, "a", Outcome::Accepted);
     let skip_codes: Vec<_> = written(&mut metering)
@@ -147,7 +148,7 @@ fn a_reason_is_reported_once_and_not_before_the_first_suggestion() {
     metering.note_shown();
     assert!(metering.should_report(SkipReason::Battery) && !metering.should_report(SkipReason::Battery));
     assert!(metering.should_report(SkipReason::Load));
-    let lost = SkipReason::Allowance { left: 0.0, costs: 1.0, day_limits: false };
+    let lost = SkipReason::Limit { limit: Policy::default().limit };
     assert!(metering.should_report(lost) && !metering.should_report(lost));
     metering.grant();
     assert!(metering.should_report(lost), "what was granted may be used up again");

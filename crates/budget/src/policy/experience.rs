@@ -1,15 +1,21 @@
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::collections::HashMap;
 
-use super::caps::Spending;
+use super::calibration::Band;
 use super::estimate::Mean;
 use super::habits::ObservedDecision;
-use super::{HabitUpdate, Habits, Policy, Scope, SkipReason, Tariff};
-use crate::ledger::{Day, Entry, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost};
+use super::recent::Recent;
+use super::{HabitUpdate, Habits, SkipReason, Tariff};
+use headstart_speculation::Status;
+
+use crate::ledger::{Day, Entry, Kind, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost};
 
 /// The cost of a question as a part of a turn, before one is measured: a question reads the conversation from the cache
 /// and writes one line.
 const QUESTION_SHARE: f64 = 0.15;
+/// The median time that was measured of a turn, in seconds.
+const TURN: u32 = 68;
+/// How long it takes to type a short prompt, in seconds.
+const TYPING: f64 = 5.0;
 
 /// What is known when the policy decides whether to do something ahead.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,11 +25,13 @@ pub struct Experience {
     session: SessionTotals,
     own_cost: Mean,
     question_cost: Mean,
-    question_tokens: Mean,
-    turn: Spending,
-    /// What was spent since the session began.
-    spent: Spending,
-    days: BTreeMap<Day, Spending>,
+    /// What work ahead cost, and by kind.
+    run_cost: Mean,
+    run_cost_by_kind: HashMap<Kind, Mean>,
+    /// How long work ahead took.
+    run_time: Recent,
+    /// When the last turn of this session ended, in milliseconds since the Unix epoch.
+    turn_ended: Option<u64>,
     /// The suggestions of this session, by their ids.
     open: HashMap<String, OpenSuggestion>,
 }
@@ -39,14 +47,16 @@ pub struct SessionTotals {
     pub decided: u32,
     /// How many of these were taken.
     pub taken: u32,
-    /// Starts that the user has granted in addition.
+    /// How many times the limit of a day the user has granted in addition.
     pub granted: u32,
-    /// How much of its start the session has used, as a fraction of the start.
-    pub(super) drawn: f64,
+    /// What of `lost` the habits know.
+    told_lost: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 struct OpenSuggestion {
+    /// The model that gave it, and how sure it said it was.
+    said: Option<(String, Band)>,
     /// What it cost to run the suggestion.
     ran: Option<f64>,
     decided: bool,
@@ -62,25 +72,25 @@ impl Experience {
             session: SessionTotals::default(),
             own_cost: Mean::default(),
             question_cost: Mean::default(),
-            question_tokens: Mean::default(),
-            turn: Spending::default(),
-            spent: Spending::default(),
-            days: BTreeMap::new(),
+            run_cost: Mean::default(),
+            run_cost_by_kind: HashMap::new(),
+            run_time: Recent::default(),
+            turn_ended: None,
             open: HashMap::new(),
         };
         for entry in entries {
             experience.apply(entry);
         }
         experience.open.clear();
-        let (session, turn, spent) = (SessionTotals::default(), Spending::default(), Spending::default());
-        Self { habits, session, turn, spent, ..experience }
+        Self { habits, session: SessionTotals::default(), turn_ended: None, ..experience }
     }
 
     /// Takes in one more entry, and returns what it says about the user. The habits in here have learned that already;
     /// a host that keeps habits for other sessions has to let those learn it too.
-    pub fn observe(&mut self, policy: &Policy, entry: &Entry) -> HabitUpdate {
+    pub fn observe(&mut self, entry: &Entry) -> HabitUpdate {
+        let pause = self.pause_before(entry);
         let (decision, passed) = self.apply(entry);
-        let update = HabitUpdate { decision, passed, drawn: self.update_drawn(policy, Day::of(entry.at())) };
+        let update = HabitUpdate { decision, passed, pause, lost: self.newly_lost(Day::of(entry.at())) };
         self.habits.apply(&update);
         update
     }
@@ -95,7 +105,7 @@ impl Experience {
         self.tariff = tariff;
     }
 
-    /// Grants this session one more start.
+    /// Grants this session the limit of a day once more.
     pub fn grant(&mut self) {
         self.session.granted = self.session.granted.saturating_add(1);
     }
@@ -115,78 +125,71 @@ impl Experience {
         &self.tariff
     }
 
-    /// A whole start of this session, in input tokens of the conversation's model.
-    pub fn start(&self, policy: &Policy) -> f64 {
-        self.tariff.start(policy)
-    }
-
-    /// What background work cost in a span of time.
-    pub fn spent(&self, scope: Scope, now_ms: u64) -> Spending {
-        match scope {
-            Scope::Turn => self.turn,
-            Scope::Session => self.spent,
-            Scope::Day => self.days.get(&Day::of(now_ms)).copied().unwrap_or_default(),
-        }
-    }
-
     /// What a question for a suggestion costs, in input tokens of the conversation's model.
     pub fn question_cost(&self) -> f64 {
         let prior = QUESTION_SHARE * self.own_cost.known().unwrap_or_default();
         self.question_cost.known().unwrap_or(prior)
     }
 
-    pub(super) fn chance(&self) -> f64 {
-        self.habits.chance()
+    /// What work ahead of this kind costs, in input tokens of the conversation's model: as earlier work did, or as the
+    /// user's own turns do.
+    pub(super) fn run_cost(&self, kind: Kind) -> f64 {
+        let of_kind = self.run_cost_by_kind.get(&kind).and_then(Mean::known);
+        of_kind.or(self.run_cost.known()).or(self.own_cost.known()).unwrap_or_default()
     }
 
-    pub(super) fn saves_seconds(&self) -> f64 {
-        self.habits.saves_seconds()
+    /// The chance that a guess of the background model comes true of which it said this much.
+    pub fn chance(&self, said: Option<u8>) -> f64 {
+        self.habits.chance(self.tariff.background(), Band::of(said))
     }
 
-    /// What one more request may spend.
-    pub(super) fn question_spending(&self) -> Spending {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of counts")]
-        let tokens = self.question_tokens.known().unwrap_or_default() as u64;
-        Spending { tokens, ..Spending::default() }
+    /// How many seconds work ahead saves: as long as it takes, and at most as long as the user pauses. Even the quickest
+    /// saves typing.
+    pub fn saves_seconds(&self) -> f64 {
+        self.run_time.median(TURN).min(self.habits.pause_seconds()).max(TYPING)
     }
 
-    fn apply(&mut self, entry: &Entry) -> (Option<ObservedDecision>, bool) {
+    fn apply(&mut self, entry: &Entry) -> (Option<ObservedDecision>, Option<(String, bool)>) {
         match entry {
             Entry::Turn(work) => self.apply_turn(work),
             Entry::Suggestion(suggested) => {
                 self.apply_suggestion(suggested);
-                return (None, suggested.suppressed.as_deref().is_some_and(SkipReason::suppresses_question));
+                let code = suggested.suppressed.as_deref().unwrap_or_default();
+                let is_unasked = SkipReason::suppresses_question(code);
+                return (
+                    None,
+                    SkipReason::is_code(code).then(|| (self.tariff.background().to_owned(), is_unasked)),
+                );
             }
             Entry::Speculation(speculated) => self.apply_run(speculated),
-            Entry::Outcome(decision) => return (self.apply_outcome(decision), false),
+            Entry::Outcome(decision) => return (self.apply_outcome(decision), None),
             Entry::Summary(work) => {
-                let cost = self.cost(work);
-                self.spend(work, cost);
+                self.session.lost += self.cost(work);
             }
             Entry::LeftOut(_) => {}
         }
-        (None, false)
+        (None, None)
     }
 
     fn apply_turn(&mut self, work: &WorkCost) {
         let cost = self.cost(work);
         self.own_cost.observe(cost);
         self.session.own += cost;
-        self.turn = Spending::default();
+        self.turn_ended = Some(work.at);
     }
 
     fn apply_suggestion(&mut self, suggested: &SuggestionEntry) {
         let cost = self.cost(&suggested.work);
         if suggested.work.spent_tokens() != 0 {
             self.question_cost.observe(cost);
-            self.question_tokens.observe(float(suggested.work.spent_tokens()));
         }
         // A question that a script asked is no expense of background work, but it tells what such work costs.
         if suggested.source == Source::Chat {
-            self.spend(&suggested.work, cost);
+            self.session.lost += cost;
         }
         if suggested.suppressed.is_none() {
-            self.open.entry(suggested.id.clone()).or_default();
+            let said = (suggested.work.model.clone(), Band::of(suggested.chance));
+            self.open.entry(suggested.id.clone()).or_default().said = Some(said);
         }
     }
 
@@ -195,7 +198,13 @@ impl Experience {
             return;
         }
         let cost = self.cost(&speculated.work);
-        self.spend(&speculated.work, cost);
+        self.session.lost += cost;
+        self.run_cost.observe(cost);
+        self.run_cost_by_kind.entry(speculated.kind).or_default().observe(cost);
+        if speculated.status == Status::Completed {
+            let seconds = speculated.work.work_ms.div_ceil(1_000);
+            self.run_time.observe(u32::try_from(seconds).unwrap_or(u32::MAX));
+        }
         self.open.entry(speculated.id.clone()).or_default().ran = Some(cost);
     }
 
@@ -203,11 +212,11 @@ impl Experience {
         let open = self.open.get_mut(&decision.id)?;
         // A second try at an accept does not count as a second suggestion.
         let first = !std::mem::replace(&mut open.decided, true);
-        let ran = open.ran;
+        let said = open.said.clone();
         if decision.outcome.is_hit() {
-            // The next turn of the user begins, and the cost of the run is the cost of that turn.
+            // The cost of the run is the cost of the user's next turn.
             let cost = open.ran.take().unwrap_or_default();
-            self.turn = Spending::default();
+            self.turn_ended = Some(decision.at);
             self.session.own += cost;
             self.session.lost -= cost;
         }
@@ -215,36 +224,29 @@ impl Experience {
         let seen = decision.outcome.was_seen();
         self.session.decided += u32::from(seen);
         self.session.taken += u32::from(taken);
-        let saved_ms = ran.filter(|_| taken).map(|_| float(decision.saved_ms));
-        Some(ObservedDecision { taken, seen, saved_ms })
+        let (model, band) = said.unwrap_or_else(|| (self.tariff.background().to_owned(), Band::Low));
+        Some(ObservedDecision { model, band, taken, seen })
     }
 
-    /// How much of its start the session has used since the last call.
-    fn update_drawn(&mut self, policy: &Policy, day: Day) -> Option<(Day, f64)> {
-        let drawn = policy.drawn_fraction(self);
-        let more = drawn - std::mem::replace(&mut self.session.drawn, drawn);
-        (more != 0.0).then_some((day, more))
-    }
-
-    fn spend(&mut self, work: &WorkCost, cost: f64) {
-        let spent = Spending {
-            tokens: work.spent_tokens(),
-            money: work.money.unwrap_or_default(),
-            time: Duration::from_millis(work.work_ms),
+    /// How long the user paused before what this entry tells began, in seconds.
+    fn pause_before(&self, entry: &Entry) -> Option<u32> {
+        let began = match entry {
+            Entry::Turn(work) => work.at.saturating_sub(work.work_ms),
+            Entry::Outcome(decision) if decision.outcome.is_hit() => decision.at,
+            _ => return None,
         };
-        self.turn = self.turn.plus(spent);
-        self.spent = self.spent.plus(spent);
-        let day = self.days.entry(Day::of(work.at)).or_default();
-        *day = day.plus(spent);
-        self.session.lost += cost;
+        let paused = began.checked_sub(self.turn_ended?)? / 1_000;
+        u32::try_from(paused).ok()
+    }
+
+    /// How much more is lost since the last call, in money.
+    fn newly_lost(&mut self, day: Day) -> Option<(Day, f64)> {
+        let lost = self.session.lost;
+        let more = lost - std::mem::replace(&mut self.session.told_lost, lost);
+        (more != 0.0).then(|| (day, self.tariff.estimate(more)))
     }
 
     fn cost(&self, work: &WorkCost) -> f64 {
         self.tariff.cost(work, self.question_cost())
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

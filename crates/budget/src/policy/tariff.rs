@@ -2,12 +2,13 @@ use std::collections::BTreeSet;
 
 use headstart_forked_query::Usage;
 
-use super::Policy;
 use crate::ledger::WorkCost;
 use headstart_forked_query::{Money, Price, Prices};
 use headstart_speculation::CostLimit;
 
 const MILLION: f64 = 1_000_000.0;
+/// What a million input tokens cost if the price is not known: the price of a medium model, in dollars.
+const USUAL_INPUT_PRICE: f64 = 3.0;
 
 /// Makes the costs of different models comparable: everything is counted in input tokens of the conversation's own
 /// model, by the price table, or by usual price ratios if the table lacks one of the models.
@@ -71,7 +72,7 @@ impl Tariff {
         }
         match self.priced(model) {
             Some((price, unit)) => price.of(tokens).units() / unit,
-            None => usual_price().of(tokens).units() * MILLION,
+            None => usual_price().of(tokens).units() * MILLION / USUAL_INPUT_PRICE,
         }
     }
 
@@ -90,23 +91,15 @@ impl Tariff {
         self.unit().map(|unit| amount(tokens * unit))
     }
 
-    /// What a session may lose before its own turns have cost anything, in input tokens.
-    pub(super) fn start(&self, policy: &Policy) -> f64 {
-        let by_money = self.unit().map(|unit| policy.start_money.units() / unit);
-        by_money.unwrap_or(f64::INFINITY).min(policy.start_tokens)
+    /// What this many input tokens cost, by a usual price if the price is not known.
+    pub(super) fn estimate(&self, tokens: f64) -> f64 {
+        tokens * self.unit().unwrap_or(USUAL_INPUT_PRICE / MILLION)
     }
 
-    /// The cost limit of a run that may cost this many input tokens and this much money.
-    pub(super) fn limit(&self, tokens: Option<f64>, money: Option<Money>) -> Option<CostLimit> {
-        let by_tokens = |unit: f64| tokens.map(|tokens| amount(tokens * unit));
-        match self.priced(&self.background) {
-            Some((price, unit)) => least(by_tokens(unit), money).map(|most| CostLimit { price, most }),
-            // The two measures cannot be compared, so the user's own cap decides.
-            None => match (money, self.prices.get(&self.background)) {
-                (Some(most), Some(price)) => Some(CostLimit { price, most }),
-                _ => by_tokens(1.0 / MILLION).map(|most| CostLimit { price: usual_price(), most }),
-            },
-        }
+    /// The cost limit of a run that may cost this much, by usual prices if the price is not known.
+    pub(super) fn limit(&self, most: f64) -> CostLimit {
+        let price = self.prices.get(&self.background).unwrap_or_else(usual_price);
+        CostLimit { price, most: amount(most) }
     }
 
     /// The price of a model, and the price of one token of the measure.
@@ -122,20 +115,13 @@ impl Tariff {
     }
 }
 
-/// The usual ratios of token prices: a tenth for tokens from the cache, a quarter more for those written to the cache,
-/// four times as much for those that the model writes. One unit for a million input tokens.
+/// A usual price: of tokens from the cache a tenth of the input's, of those written to the cache a quarter more, and of
+/// those that the model writes four times as much.
 fn usual_price() -> Price {
-    let money = |units| Money::new(units).expect("works because the amounts are small");
+    let money = |ratio| Money::new(ratio * USUAL_INPUT_PRICE).expect("works because the amounts are small");
     Price { cache_write: money(1.25), ..Price::new(money(1.0), money(0.1), money(4.0)) }
 }
 
 fn amount(units: f64) -> Money {
     Money::new(units.max(0.0)).unwrap_or(Money::MAX)
-}
-
-fn least(one: Option<Money>, two: Option<Money>) -> Option<Money> {
-    match (one, two) {
-        (Some(one), Some(two)) => Some(one.min(two)),
-        (one, two) => one.or(two),
-    }
 }

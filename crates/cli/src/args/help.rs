@@ -26,7 +26,7 @@ Exit codes:
   3  a speculation stopped at a boundary, a call that needs your consent; or a chat on a pipe
      declined one, because nobody could be asked
   4  conflict: the workspace changed meanwhile, and nothing was written
-Ctrl-C (SIGINT), SIGTERM or SIGHUP: what is at work is given up, and the command ends by that
+Ctrl-C (SIGINT), SIGTERM or SIGHUP: what is at work is given up, and the command ends by that \
 signal; a shell says 130, 143 or 129.
 
 Approval modes (--mode):
@@ -59,10 +59,10 @@ Configuration, each layer over the one before:
                 HEADSTART_BACKGROUND=off, HEADSTART_RULES=off, HEADSTART_SESSIONS=off,
                 HEADSTART_SCREEN_READER=on
   flags
-Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
+Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY, \
 GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
 
-With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output; where
+With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output; where \
 a model's run fails, its {\"type\":\"finished\",\"status\":\"failed\",\"error\":...,\"code\":...} says so.";
 
 pub(super) const DEMO: &str = "\
@@ -117,7 +117,7 @@ Examples:
   headstart speculate --workspace ../site --model replay:recording.json --json \"add a footer\"";
 
 pub(super) const LIST: &str = "\
-Of the workspace that you stand in, or name with --workspace; --all shows those of all. The newest come first.
+Of the workspace that you stand in, or name with --workspace; --all shows those of all. The newest come first. \
 Status: running, completed, boundary, exhausted or failed (how it ended), accepted, aborted, and \
 interrupted (its process died). A record that cannot be read is reported and left alone.
 
@@ -203,7 +203,7 @@ Examples:
   headstart evaluate ~/.qwen/projects --yes --json | jq 'select(.type == \"total\")'";
 
 pub(super) const KEYS: &str = "\
-Each line names an action, its keys and what it does. [keys] in your own configuration file gives an action other keys; docs/chat.md
+Each line names an action, its keys and what it does. [keys] in your own configuration file gives an action other keys; docs/chat.md \
 tells how they are written. A key that does two things is an error that names both.
 
 Examples:
@@ -211,7 +211,7 @@ Examples:
   headstart keys --json";
 
 pub(super) const TOOLS: &str = "\
-Each line names a tool, its policy (automatic, ask, exclude, or mode where nothing is said of it) and which entry
+Each line names a tool, its policy (automatic, ask, exclude, or mode where nothing is said of it) and which entry \
 of which file says so. [tools] in a configuration file sets policies; docs/policies.md tells how.
 
 Examples:
@@ -236,7 +236,7 @@ Without COMMAND the calls are read from standard input. Each line is {\"tool\":N
 ignored. Each answer is
   {\"decision\":\"allow\"|\"redirect\"|\"boundary\",\"reason\":CODE,\"detail\":TEXT,
    \"effects\":[...],\"reads\":[...],\"writes\":[...]}
-With --shadow the decision of a command may be \"shadow\": it runs ahead in a view, and what it writes is staged.
+With --shadow the decision of a command may be \"shadow\": it runs ahead in a view, and what it writes is staged. \
 A line that is no such call is a boundary with the reason invalid_input, so answer N is always that \
 of line N. Nothing is run or read; the workspace need not exist here.
 
@@ -247,9 +247,9 @@ Examples:
   headstart gate --mode auto-edit --workspace /srv/site < calls.jsonl";
 
 pub(super) const HOOK: &str = "\
-A product that asks before it runs a command starts this, and gets \"allow\" where the gate proves that the command only reads. All else
-gets no answer, and the product asks as it always did. Nothing is ever allowed that the gate does not allow. Claude Code is told to
-run the command through `headstart run --read-only`; the others run it as it is, which is allowed only where no variable, no folder on
+A product that asks before it runs a command starts this, and gets \"allow\" where the gate proves that the command only reads. All else \
+gets no answer, and the product asks as it always did. Nothing is ever allowed that the gate does not allow. Claude Code is told to \
+run the command through `headstart run --read-only`; the others run it as it is, which is allowed only where no variable, no folder on \
 PATH and no other shell than bash can make something else of it. What remains there: aliases and functions of your own shell.
 
 Examples:
@@ -260,9 +260,9 @@ Examples:
 
 #[cfg(feature = "mcp")]
 pub(super) const MCP: &str = "\
-Another agent starts this as a server of the Model Context Protocol, and calls what these commands do: gate, run --read-only, search,
-shadow run, shadow diagnostics, list, show, diff and accept. Only ahead_accept changes a file. No tool takes a path of the workspace: it
-is that of --workspace, or the one folder that the client works in. (`headstart tool-servers` is the other way round: servers whose tools
+Another agent starts this as a server of the Model Context Protocol, and calls what these commands do: gate, run --read-only, search, \
+shadow run, shadow diagnostics, list, show, diff and accept. Only ahead_accept changes a file. No tool takes a path of the workspace: it \
+is that of --workspace, or the one folder that the client works in. (`headstart tool-servers` is the other way round: servers whose tools \
 a chat here may use.) docs/mcp.md has the rest.
 
 Example:
@@ -270,9 +270,9 @@ Example:
 
 #[cfg(feature = "acp")]
 pub(super) const ACP: &str = "\
-An editor starts this and talks to it: each of its sessions is a chat in the folder that it names, with your configuration, and what
-is suggested after a turn runs ahead there as in a chat. Editors that know suggestions show them; in all others the command /next takes
-the one that its description names. /diff, /undo, /stats and /ahead on|off are there, too. Answers, files and keys never go to standard
+An editor starts this and talks to it: each of its sessions is a chat in the folder that it names, with your configuration, and what \
+is suggested after a turn runs ahead there as in a chat. Editors that know suggestions show them; in all others the command /next takes \
+the one that its description names. /diff, /undo, /stats and /ahead on|off are there, too. Answers, files and keys never go to standard \
 error. docs/acp.md has the settings of editors.
 
 Examples:
@@ -281,9 +281,9 @@ Examples:
 
 #[cfg(feature = "acp")]
 pub(super) const ACP_PROXY: &str = "\
-An editor starts this in place of its agent. All messages pass through as they are. After a turn a second process of the agent, in a
-copy-on-write view of the project, is asked for the next prompt and does it; what it did is shown and written when you take the
-suggestion, in editors that show them or by the command /next, and is gone without a trace when you type something else. docs/acp-proxy.md says for
+An editor starts this in place of its agent. All messages pass through as they are. After a turn a second process of the agent, in a \
+copy-on-write view of the project, is asked for the next prompt and does it; what it did is shown and written when you take the \
+suggestion, in editors that show them or by the command /next, and is gone without a trace when you type something else. docs/acp-proxy.md says for \
 which agents, and what they may do meanwhile. Messages never go to standard error; the agent's own does.
 
 Examples:
@@ -291,9 +291,9 @@ Examples:
   headstart acp-proxy --suggestions off -- my-agent --acp";
 
 pub(super) const RUN: &str = "\
-The gate judges the command as it judges work ahead. One that only reads runs in a clean environment, below Landlock, git in its
-hardened form; its exit code, output and signals are the command's. Any other does not run: the exit code is 125, and standard
-error says why. It runs in the current folder, which has to be in the workspace. With --json one line says whether it ran, and holds what
+The gate judges the command as it judges work ahead. One that only reads runs in a clean environment, below Landlock, git in its \
+hardened form; its exit code, output and signals are the command's. Any other does not run: the exit code is 125, and standard \
+error says why. It runs in the current folder, which has to be in the workspace. With --json one line says whether it ran, and holds what \
 it printed.
 
 Examples:
@@ -337,7 +337,7 @@ In the configuration of the machine that has the workspace:
   remote = [\"ssh\", \"-oBatchMode=yes\", \"builder\", \"headstart\", \"shadow\", \"serve\"]";
 
 pub(super) const SHADOW_DIAGNOSTICS: &str = "\
-What is new is compared with the workspace on disk, where a server is started first; that may take a while.
+What is new is compared with the workspace on disk, where a server is started first; that may take a while. \
 The exit code is 0, or 1 where there are new errors or no answer.
 
 Examples:
@@ -371,8 +371,8 @@ Examples:
   echo '{\"guess\":\"yes, rename it\",\"kind\":\"permission\",\"typed\":\"sure\"}' | headstart match";
 
 pub(super) const SEARCH: &str = "\
-One place a line, the best first: path, lines, the definition there, and the terms that were found. With
---json each line is {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The index follows the files for two seconds
+One place a line, the best first: path, lines, the definition there, and the terms that were found. With \
+--json each line is {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The index follows the files for two seconds \
 before it answers; standard error says where it is not whole yet.
 
 Examples:
@@ -381,7 +381,7 @@ Examples:
   headstart search 'retry of failed requests in crates/providers' --json";
 
 pub(super) const INDEX: &str = "\
-The index is a database in the state folder, one for each project, that only you can read. Files that a
+The index is a database in the state folder, one for each project, that only you can read. Files that a \
 .gitignore or .headstart/ignore leaves out, and those that a deny rule covers, are not in it.
 
 Examples:

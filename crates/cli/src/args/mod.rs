@@ -460,7 +460,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
     /// One argument: a command line, as for `bash -c`. Several: a program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct ShadowRun {
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
     /// One argument with blanks: a command line, as for `bash -c`. Otherwise a program and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }
 

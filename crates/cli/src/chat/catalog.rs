@@ -37,7 +37,7 @@ pub(super) const COMMANDS: [Entry; 23] = [
         ..entry(
             "background",
             "[HOW]",
-            "how work ahead stands; off, auto, always; more raises what it may lose",
+            "how work ahead stands; off, auto, always; more grants the day's limit again",
         )
     },
     entry("permissions", "[N]", "what you said yes to for this session; N is asked about again"),

@@ -36,7 +36,7 @@ pub(super) enum SlashCommand {
     Undo,
     /// Changes whether there is background work; without an argument, shows how it is set.
     Background(Option<Mode>),
-    /// Allows one more start of background work in this session.
+    /// Grants the limit of a day once more.
     More,
     /// Lists what runs without a question in this session; with a number, revokes that entry.
     Permissions(Option<usize>),
@@ -212,7 +212,7 @@ impl Chat {
                 self.ask_for_prompt(server, name, written)
             }
             SlashCommand::Background(mode) => self.change_background(*mode),
-            SlashCommand::More => self.grant_one_start(),
+            SlashCommand::More => self.grant(),
             SlashCommand::Clear => self.clear(),
             SlashCommand::Compact => match self.agent.compact() {
                 Ok(()) => Ok(()),
@@ -338,11 +338,11 @@ impl Chat {
                 format!("background work is on {name}, and {SUGGESTIONS_ARE_OFF}")
             }
             Ok(()) => {
-                format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.remaining_allowance())
+                format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.left_today())
             }
             Err(_) if mode == Mode::Off => "background work is off".to_owned(),
             Err(hold) => {
-                let left = self.remaining_allowance();
+                let left = self.left_today();
                 format!("background work is on {name}: no suggestion now, for {hold}; {left}")
             }
         };

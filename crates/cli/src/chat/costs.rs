@@ -20,7 +20,7 @@ impl Chat {
             let cost = self.cost_of_conversation().unwrap_or_else(|| "nothing".to_owned());
             let _ = write!(text, "\n{:<12} {cost:>48}", "since /clear");
         }
-        let text = format!("{text}\n{}", self.remaining_allowance());
+        let text = format!("{text}\n{}", self.left_today());
         self.display.say(&text, Style::Plain)
     }
 

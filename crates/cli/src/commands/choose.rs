@@ -49,7 +49,7 @@ pub(super) fn choose(
     row(another, "another", "provider:name, and an address");
     if offers.len() == 1 {
         page +=
-            "No key is set and no model server answers here; `headstart doctor` says how to get a model.\n";
+            "No key is set and no model server answers here.\n`headstart doctor` says how to get a model.\n";
     }
     page += "Nothing is sent before a prompt.\n";
     print(&page)?;

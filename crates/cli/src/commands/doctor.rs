@@ -16,6 +16,7 @@ use crate::config::{self, Config, Flags, IntelMode, PROJECT_FILE};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::git::Family;
 use crate::hosts::node;
 use crate::intel;
 use crate::machine::Machine;
@@ -199,7 +200,17 @@ async fn git(workspace: &Path) -> DoctorCheck {
             let (major, minor) = git.version();
             DoctorCheck::ok("git", format!("{major}.{minor}, new enough that commits can run ahead"))
         }
-        Ok(_) => DoctorCheck::ok("git", "there is no repository in this folder"),
+        Ok(_) => match Family::of(workspace, std::env::home_dir().as_deref()) {
+            Ok(Family { top: Some(top), .. }) => DoctorCheck::ok(
+                "git",
+                format!("the repository begins in {}; work here keeps to this folder of it", top.display()),
+            ),
+            Ok(Family { folders, .. }) if !folders.is_empty() => {
+                DoctorCheck::ok("git", "a worktree or a submodule: its commands run; commits stop work ahead")
+            }
+            Err(why) if workspace.join(".git").symlink_metadata().is_ok() => DoctorCheck::limited("git", why),
+            _ => DoctorCheck::ok("git", "there is no repository in this folder"),
+        },
         Err(_) if workspace.parent().is_none() => DoctorCheck::limited(
             "git",
             "the workspace / holds git itself, and no program of a workspace is run; work in a folder of it",

@@ -3,7 +3,7 @@
 mod page;
 
 use headstart_budget::ledger::{Day, Entry, Figures, Kind, LedgerContents, Outcome, Statistics};
-use headstart_budget::policy::{Experience, Habits, Mode, Policy, RemainingBudget, SkipReason};
+use headstart_budget::policy::{Band, Experience, Guess, Habits, Mode, Policy, SkipReason};
 use headstart_forked_query::Money;
 use serde::Serialize;
 
@@ -44,22 +44,29 @@ enum StatisticsLine<'a> {
         shown: u64,
         taken: u64,
     },
+    /// Guesses of which the model said that it is sure from `from` to below `below` percent, or did not say.
+    Band {
+        from: u8,
+        below: Option<u8>,
+        shown: u64,
+        taken: u64,
+        /// The chance that counts for such a guess now, over all projects.
+        chance: f64,
+    },
     Policy {
         mode: &'static str,
         /// Whether the background work is free of charge.
         free: bool,
         /// The number of consecutive suggestions that were seen and not taken.
         row: u32,
-        /// The probability that a suggestion is taken.
-        chance: f64,
+        /// Half of the user's pauses between two turns are shorter.
+        pause_seconds: f64,
+        /// What work ahead saves if it is taken: as long as it takes, and at most a pause.
         saves_seconds: f64,
-        /// The start of a session: what it may lose before its own turns have cost anything, in input tokens.
-        start: u64,
-        /// What a session that begins now may lose, in input tokens.
-        left: u64,
-        /// The same in money; `null` if the price is unknown.
-        left_money: Option<Money>,
-        day_starts_left: f64,
+        /// What questions and work that nobody takes may cost on a day.
+        limit: Money,
+        /// What of that is left; `null` if the model costs nothing.
+        left_today: Option<f64>,
         asks: bool,
         hold: Option<&'static str>,
         why: Option<String>,
@@ -89,6 +96,9 @@ struct FigureSet<'a> {
     tokens_wasted_per_second_saved: Option<f64>,
 }
 
+/// A guess of which nothing is known.
+const GUESS: Guess<'_> = Guess { text: "go on", said: None };
+
 /// The data of the report.
 struct StatisticsReport {
     workspace: String,
@@ -96,7 +106,7 @@ struct StatisticsReport {
     statistics: Statistics,
     policy: Policy,
     experience: Experience,
-    room: RemainingBudget,
+    left_today: Option<f64>,
     asks: Result<(), SkipReason>,
     runs: Result<(), SkipReason>,
     /// What hooks answered to other products.
@@ -159,9 +169,9 @@ impl StatisticsReport {
             statistics: Statistics::of(&book.entries, experience.tariff()),
             book,
             policy,
-            room: policy.remaining_budget(&experience, now),
+            left_today: policy.left_today(&experience, now),
             asks: spared(policy.allow_question(&experience, now)),
-            runs: spared(policy.allow_run(&experience, "go on", now).map(drop)),
+            runs: spared(policy.allow_run(&experience, GUESS, now).map(drop)),
             experience,
             unasked,
         }
@@ -203,17 +213,20 @@ impl StatisticsReport {
             shown: of.shown,
             taken: of.taken,
         }));
+        lines.extend(self.bands().map(|(band, shown, taken)| {
+            let (from, below) = band.bounds();
+            let chance = rounded(self.experience.chance(Some(from)));
+            StatisticsLine::Band { from, below, shown, taken, chance }
+        }));
         let habits = self.experience.habits();
         lines.push(StatisticsLine::Policy {
             mode: background_name(self.policy.mode),
             free: self.experience.tariff().is_free(),
             row: habits.row,
-            chance: rounded(habits.chance()),
-            saves_seconds: rounded(habits.saves_seconds()),
-            start: whole(self.room.start),
-            left: whole(self.room.left),
-            left_money: self.experience.tariff().money(self.room.left),
-            day_starts_left: rounded(self.room.day_starts_left),
+            pause_seconds: rounded(habits.pause_seconds()),
+            saves_seconds: rounded(self.experience.saves_seconds()),
+            limit: self.policy.limit,
+            left_today: self.left_today.map(rounded),
             asks: self.asks.is_ok(),
             hold: self.asks.err().map(|hold| hold.code()),
             why: self.asks.err().map(|hold| hold.to_string()),
@@ -230,6 +243,13 @@ impl StatisticsReport {
                 .map(|damage| StatisticsLine::Damaged { line: damage.line, message: &damage.message }),
         );
         lines
+    }
+}
+
+impl StatisticsReport {
+    /// How many guesses of each band were shown and taken, where there were any.
+    fn bands(&self) -> impl Iterator<Item = (Band, u64, u64)> + '_ {
+        self.statistics.by_band.iter().map(|(band, of)| (*band, of.shown, of.taken))
     }
 }
 

@@ -125,8 +125,8 @@ fn note(
     answer: &Result<Generated, Suppressed>,
     time: Duration,
 ) -> Result<(), CliError> {
-    let (text, tokens, suppressed) = match answer {
-        Ok(generated) => (Some(generated.suggestions.best().as_str()), generated.usage, None),
+    let (guess, tokens, suppressed) = match answer {
+        Ok(generated) => (Some(generated.suggestions.best().into()), generated.usage, None),
         Err(Suppressed {
             reason: SuppressionReason::EarlyConversation | SuppressionReason::PlanMode,
             ..
@@ -142,10 +142,10 @@ fn note(
     let cost = QueryCost { tokens, work_ms, dropped: false };
     let id = SpeculationId::random()?;
     let now = clock::unix_ms();
-    let mut entries = vec![makes.suggestion(now, id.as_str(), text, cost, suppressed)];
+    let mut entries = vec![makes.suggestion(now, id.as_str(), guess, cost, suppressed)];
     for further in answer.iter().flat_map(|generated| generated.suggestions.others()) {
         let further_id = SpeculationId::random()?;
-        entries.push(makes.candidate(now, further_id.as_str(), further.as_str(), id.as_str()));
+        entries.push(makes.candidate(now, further_id.as_str(), further.into(), id.as_str()));
     }
     ledger.note(&entries);
     Ok(())

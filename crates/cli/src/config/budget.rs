@@ -1,9 +1,8 @@
 //! What the files say about background work: whether it is done, what it may cost, and what the ledger keeps about it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use headstart_budget::policy::{Cap, Mode, Policy};
+use headstart_budget::policy::{Mode, Policy};
 use headstart_forked_query::Money;
 use toml::Spanned;
 
@@ -25,49 +24,18 @@ pub(crate) enum LedgerDetail {
 /// A field of `[budget]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    StartTokens,
-    StartMoney,
-    DayStarts,
-    Share,
-    Patience,
-    SecondIsWorth,
-    Tokens(BudgetPeriod),
-    Money(BudgetPeriod),
-    Seconds(BudgetPeriod),
+    Limit,
+    HourIsWorth,
+    ShowFrom,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BudgetPeriod {
-    Turn,
-    Session,
-    Day,
-}
-
-/// Fields that earlier versions had and that no longer exist.
-const GONE: [&str; 2] = ["show_from", "run_from"];
-
-const FIELDS: [(&str, Field); 15] = [
-    ("start_tokens", Field::StartTokens),
-    ("start_money", Field::StartMoney),
-    ("day_starts", Field::DayStarts),
-    ("share", Field::Share),
-    ("patience", Field::Patience),
-    ("second_is_worth", Field::SecondIsWorth),
-    ("turn_tokens", Field::Tokens(BudgetPeriod::Turn)),
-    ("turn_money", Field::Money(BudgetPeriod::Turn)),
-    ("turn_seconds", Field::Seconds(BudgetPeriod::Turn)),
-    ("session_tokens", Field::Tokens(BudgetPeriod::Session)),
-    ("session_money", Field::Money(BudgetPeriod::Session)),
-    ("session_seconds", Field::Seconds(BudgetPeriod::Session)),
-    ("day_tokens", Field::Tokens(BudgetPeriod::Day)),
-    ("day_money", Field::Money(BudgetPeriod::Day)),
-    ("day_seconds", Field::Seconds(BudgetPeriod::Day)),
-];
+const FIELDS: [(&str, Field); 3] =
+    [("limit", Field::Limit), ("hour_is_worth", Field::HourIsWorth), ("show_from", Field::ShowFrom)];
 
 /// Applies what the user's own file says.
 pub(super) fn apply_users(policy: &mut Policy, table: &BudgetTable, source: &Source) -> Result<(), CliError> {
-    for (name, field, value) in budget(table, source)? {
-        field.set(policy, value.value).map_err(|problem| source.refuse(value.line, &name, problem))?;
+    for (_, field, value) in budget(table, source)? {
+        field.set(policy, value.value);
     }
     Ok(())
 }
@@ -79,12 +47,20 @@ pub(super) fn apply_projects(
     source: &Source,
 ) -> Result<(), CliError> {
     for (name, field, value) in budget(table, source)? {
-        let refused = |problem: String| source.refuse(value.line, &name, problem);
         let users = field.get(policy);
-        if users < value.value {
-            return Err(refused(format!("a project can only lower this, and yours is {users}")));
+        let (is_bolder, only) = match field {
+            Field::ShowFrom => (value.value < users, "raise"),
+            Field::Limit | Field::HourIsWorth => (users < value.value, "lower"),
+        };
+        if is_bolder {
+            let yours = field.words(users);
+            return Err(source.refuse(
+                value.line,
+                &name,
+                format!("a project can only {only} this, and yours is {yours}"),
+            ));
         }
-        field.set(policy, value.value).map_err(refused)?;
+        field.set(policy, value.value);
     }
     Ok(())
 }
@@ -118,14 +94,10 @@ pub(super) fn parse_ledger_detail(name: &str) -> Result<LedgerDetail, String> {
 }
 
 fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Located<f64>)>, CliError> {
-    let read = |(name, value): (&String, &Spanned<f64>)| {
+    let read = |(name, value): (&String, &Spanned<toml::Value>)| {
         let line = source.line(&value.span());
         let full = format!("budget.{name}");
-        let field = FIELDS.iter().find(|(known, _)| known == name).map(|(_, field)| *field);
-        if GONE.contains(&name.as_str()) {
-            return Err(source.refuse(line, &full, "gone since 0.2; see share and patience"));
-        }
-        let Some(field) = field else {
+        let Some((_, field)) = FIELDS.iter().find(|(known, _)| known == name) else {
             let known: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
             return Err(source.refuse(
                 line,
@@ -133,77 +105,66 @@ fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Lo
                 format!("there is no such field; there are {}", known.join(", ")),
             ));
         };
-        Ok((full, field, Located { value: *value.get_ref(), line }))
+        let value = field.parse(value.get_ref()).map_err(|problem| source.refuse(line, &full, problem))?;
+        Ok((full, *field, Located { value, line }))
     };
     table.iter().map(read).collect()
 }
 
 impl Field {
-    #[expect(clippy::cast_precision_loss, reason = "only compared and shown; caps are far below 2^52")]
     fn get(self, policy: &Policy) -> f64 {
-        let cap = |span: BudgetPeriod| span.of(policy);
         match self {
-            Self::StartTokens => policy.start_tokens,
-            Self::StartMoney => policy.start_money.units(),
-            Self::DayStarts => policy.day_starts,
-            Self::Share => policy.share,
-            Self::Patience => f64::from(policy.patience),
-            Self::SecondIsWorth => policy.second_is_worth,
-            Self::Tokens(span) => cap(span).tokens as f64,
-            Self::Money(span) => cap(span).money.map_or(f64::INFINITY, Money::units),
-            Self::Seconds(span) => cap(span).time.as_secs_f64(),
+            Self::Limit => policy.limit.units(),
+            Self::HourIsWorth => policy.hour_is_worth.units(),
+            Self::ShowFrom => policy.show_from,
         }
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "works because it is checked"
-    )]
-    fn set(self, policy: &mut Policy, value: f64) -> Result<(), String> {
-        let most = match self {
-            Self::Share => 1.0,
-            _ => 1e9,
+    fn set(self, policy: &mut Policy, value: f64) {
+        match self {
+            Self::Limit => policy.limit = Money::new(value).unwrap_or(Money::MAX),
+            Self::HourIsWorth => policy.hour_is_worth = Money::new(value).unwrap_or(Money::MAX),
+            Self::ShowFrom => policy.show_from = value,
+        }
+    }
+
+    /// The value in dollars, or from 0 to 1.
+    fn parse(self, value: &toml::Value) -> Result<f64, String> {
+        let dollars = |text: &str| {
+            let amount: f64 = text.strip_prefix('$')?.trim().parse().ok()?;
+            // More would not limit anything, so refusing it takes nothing away.
+            (0.0..=1e6).contains(&amount).then_some(amount)
         };
-        // More than a thousand million tokens would not limit anything, so refusing larger numbers takes nothing away.
-        if !(0.0..=most).contains(&value) {
-            return Err(format!("must be a number from 0 to {most}"));
-        }
-        if self == Self::Patience && value.fract() != 0.0 {
-            return Err("must be a whole number".to_owned());
-        }
+        let text = value.as_str();
         match self {
-            Self::StartTokens => policy.start_tokens = value,
-            Self::StartMoney => policy.start_money = Money::new(value).unwrap_or(Money::MAX),
-            Self::DayStarts => policy.day_starts = value,
-            Self::Share => policy.share = value,
-            Self::Patience => policy.patience = value as u32,
-            Self::SecondIsWorth => policy.second_is_worth = value,
-            Self::Tokens(span) => span.of_mut(policy).tokens = value as u64,
-            Self::Money(span) => span.of_mut(policy).money = Money::new(value),
-            Self::Seconds(span) => span.of_mut(policy).time = Duration::from_secs_f64(value),
+            Self::Limit => text.and_then(|text| dollars(text.trim().strip_suffix("a day")?.trim())),
+            Self::HourIsWorth => text.and_then(|text| dollars(text.trim())),
+            #[expect(clippy::cast_precision_loss, reason = "0 and 1 are all that pass")]
+            Self::ShowFrom => {
+                let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+                number.filter(|number| (0.0..=1.0).contains(number))
+            }
         }
-        Ok(())
+        .ok_or_else(|| format!("must be {}", self.form()))
     }
-}
 
-impl BudgetPeriod {
-    fn of(self, policy: &Policy) -> Cap {
+    fn form(self) -> &'static str {
         match self {
-            Self::Turn => policy.turn,
-            Self::Session => policy.session,
-            Self::Day => policy.day,
+            Self::Limit => "an amount a day, as \"$1 a day\"",
+            Self::HourIsWorth => "an amount, as \"$30\"",
+            Self::ShowFrom => "a number from 0 to 1",
         }
     }
 
-    fn of_mut(self, policy: &mut Policy) -> &mut Cap {
+    /// A value, as it is written.
+    fn words(self, value: f64) -> String {
         match self {
-            Self::Turn => &mut policy.turn,
-            Self::Session => &mut policy.session,
-            Self::Day => &mut policy.day,
+            Self::Limit => format!("${value} a day"),
+            Self::HourIsWorth => format!("${value}"),
+            Self::ShowFrom => value.to_string(),
         }
     }
 }
 
 /// The table as it is written in a file.
-pub(super) type BudgetTable = BTreeMap<String, Spanned<f64>>;
+pub(super) type BudgetTable = BTreeMap<String, Spanned<toml::Value>>;

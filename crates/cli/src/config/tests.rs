@@ -299,23 +299,22 @@ fn background_work_has_one_switch_a_budget_and_prices() {
     use headstart_budget::policy::Mode;
     use headstart_forked_query::Money;
 
-    let user = "background = 'always'\nledger = 'prompts'\n[budget]\nsecond_is_worth = 9000\nday_money = 2.5\n\
-                turn_seconds = 30\n[models.'openai:m'.prices]\ninput = 1.5\noutput = 6";
+    let user = "background = 'always'\nledger = 'prompts'\n[budget]\nlimit = '$2.5 a day'\nhour_is_worth = '$60'\n\
+                show_from = 0\n[models.'openai:m'.prices]\ninput = 1.5\noutput = 6";
     let case = Case::new(user, "");
     let config = case.load().unwrap();
     assert_eq!((config.background.mode, config.ledger), (Mode::Always, LedgerDetail::Prompts));
-    assert!((config.background.second_is_worth - 9_000.0).abs() < 1e-9);
-    assert_eq!(config.background.day.money, Money::new(2.5));
-    assert_eq!(config.background.turn.time, Duration::from_secs(30));
+    let money = |policy: &Policy| (policy.limit.units(), policy.hour_is_worth.units());
+    assert_eq!((money(&config.background), config.background.show_from), ((2.5, 60.0), 0.0));
     let price = config.prices().get("openai:m").unwrap();
     assert_eq!((price.cached, price.output), (Money::new(1.5).unwrap(), Money::new(6.0).unwrap()));
     assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);
 
     // The project may have less done, and what the user sets for one run comes last.
-    let case = Case::new(user, "background = 'off'\n[budget]\npatience = 3\nday_money = 1");
+    let case = Case::new(user, "background = 'off'\n[budget]\nshow_from = 0.5\nlimit = '$1 a day'");
     let config = case.load().unwrap();
     assert_eq!(config.background.mode, Mode::Off);
-    assert_eq!((config.background.day.money, config.background.patience), (Money::new(1.0), 3));
+    assert_eq!((money(&config.background), config.background.show_from), ((1.0, 60.0), 0.5));
     for (value, mode) in [("off", Mode::Off), ("auto", Mode::Auto), ("always", Mode::Always)] {
         assert_eq!(
             Case::new("", "").variable("HEADSTART_BACKGROUND", value).load().unwrap().background.mode,
@@ -331,39 +330,25 @@ fn a_project_cannot_have_more_done_ahead() {
     let cases = [
         ("", "background = 'always'", "1: background: a project can only do less ahead, and yours is auto"),
         ("background = 'off'", "background = 'auto'", "and yours is off"),
-        // The caps of a day rest on what the ledger says of the day.
+        // What is known of a user's costs rests on the ledger.
         ("ledger = 'prompts'", "ledger = 'off'", "1: ledger: what is kept of the work ahead is yours alone"),
         ("", "sessions = false", "1: sessions: what is kept of your conversations is yours alone"),
         ("", "[models.m]\nfree = true", "1: models.\"m\": a project cannot say what models cost"),
         (
             "",
-            "[budget]\nsecond_is_worth = 9000",
-            "2: budget.second_is_worth: a project can only lower this, and yours is 3750",
+            "[budget]\nhour_is_worth = '$31'",
+            "2: budget.hour_is_worth: a project can only lower this, and yours is $30",
         ),
         (
             "",
-            "[budget]\nstart_tokens = 150_001",
-            "budget.start_tokens: a project can only lower this, and yours",
+            "[budget]\nshow_from = 0.1",
+            "2: budget.show_from: a project can only raise this, and yours is 0.2",
         ),
         (
-            "",
-            "[budget]\nstart_money = 1",
-            "budget.start_money: a project can only lower this, and yours is 0.75",
+            "[budget]\nlimit = '$0.5 a day'",
+            "[budget]\nlimit = '$0.51 a day'",
+            "2: budget.limit: a project can only lower this, and yours is $0.5 a day",
         ),
-        ("", "[budget]\nday_starts = 4", "budget.day_starts: a project can only lower this, and yours is 3"),
-        ("", "[budget]\npatience = 9", "budget.patience: a project can only lower this, and yours is 8"),
-        ("", "[budget]\nshare = 0.5", "budget.share: a project can only lower this"),
-        (
-            "",
-            "[budget]\nturn_tokens = 3_000_000",
-            "budget.turn_tokens: a project can only lower this, and yours is 2000000",
-        ),
-        (
-            "[budget]\nsession_money = 1",
-            "[budget]\nsession_money = 1.01",
-            "can only lower this, and yours is 1",
-        ),
-        ("", "[budget]\nday_seconds = 100_000", "budget.day_seconds: a project can only lower this"),
     ];
     for (user, project, expected) in cases {
         let error = Case::new(user, project).load().unwrap_err();
@@ -379,15 +364,15 @@ fn a_mistake_in_a_budget_or_a_price_is_named() {
         ("ledger = 'all'", "1: ledger: \"all\" is none of off, figures and prompts"),
         (
             "[budget]\nimpatience = 3",
-            "2: budget.impatience: there is no such field; there are start_tokens, start_money, day_starts, share",
+            "2: budget.impatience: there is no such field; there are limit, hour_is_worth, show_from",
         ),
-        ("[budget]\nshow_from = 0.2", "2: budget.show_from: gone since 0.2; see share and patience"),
-        ("[budget]\n\nrun_from = 0.2", "3: budget.run_from: gone since 0.2; see share and patience"),
-        ("[budget]\npatience = 2.5", "2: budget.patience: must be a whole number"),
-        ("[budget]\nstart_money = -1", "2: budget.start_money: must be a number from 0"),
-        ("[budget]\nshare = 1.5", "2: budget.share: must be a number from 0 to 1"),
-        ("[budget]\nturn_tokens = -1", "2: budget.turn_tokens: must be a number from 0"),
-        ("[budget]\nturn_tokens = nan", "2: budget.turn_tokens: must be a number from 0"),
+        ("[budget]\nlimit = 1", "2: budget.limit: must be an amount a day, as \"$1 a day\""),
+        ("[budget]\n\nlimit = '$1'", "3: budget.limit: must be an amount a day, as \"$1 a day\""),
+        ("[budget]\nlimit = '$-1 a day'", "2: budget.limit: must be an amount a day"),
+        ("[budget]\nlimit = '$nan a day'", "2: budget.limit: must be an amount a day"),
+        ("[budget]\nhour_is_worth = '30'", "2: budget.hour_is_worth: must be an amount, as \"$30\""),
+        ("[budget]\nshow_from = 20", "2: budget.show_from: must be a number from 0 to 1"),
+        ("[budget]\nshow_from = nan", "2: budget.show_from: must be a number from 0 to 1"),
         (
             "[models.m.prices]\ninput = 1\noutput = -1",
             "3: models.\"m\".prices.output: a price is a number from 0 to 1,000,000,000",
@@ -427,10 +412,9 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     let example = example.split("```").next().unwrap();
     let loaded = Case::new(example, "").load().unwrap();
     let silent = Case::new("", "").load().unwrap();
-    let day = headstart_budget::policy::Cap { money: None, ..loaded.background.day };
-    assert_eq!(Policy { day, ..loaded.background }, silent.background);
+    assert_eq!(loaded.background, silent.background);
     assert_eq!(loaded.ledger, silent.ledger);
-    assert!(loaded.prices().get("openai:NAME").is_some() && loaded.background.day.money.is_some());
+    assert!(loaded.prices().get("openai:NAME").is_some());
 }
 
 #[test]

@@ -4,7 +4,6 @@ use headstart_agent::AgentHandle;
 #[cfg(feature = "acp")]
 use headstart_budget::ledger::Entry;
 use headstart_budget::ledger::{Bill, Statistics};
-use headstart_budget::policy::Experience;
 use headstart_forked_query::Money;
 #[cfg(feature = "acp")]
 use headstart_forked_query::Usage;
@@ -57,24 +56,12 @@ fn line(statistics: &Statistics, is_free: bool) -> String {
     parts.join(", ")
 }
 
-/// An amount of money if the price is known, otherwise of tokens.
-pub(crate) fn amount(experience: &Experience, tokens: f64) -> String {
-    experience.tariff().money(tokens).map_or_else(|| counted(tokens), dollars)
-}
-
-fn dollars(money: Money) -> String {
-    format!("${:.2}", money.units())
-}
-
-fn counted(tokens: f64) -> String {
-    if tokens < 1_000.0 { format!("{tokens:.0} tokens") } else { format!("{:.0}k tokens", tokens / 1_000.0) }
-}
-
 /// What something cost; a dash if no price is known. What costs nothing is called free instead of 0.
 pub(crate) fn cost_words(bill: Bill, is_free: bool) -> String {
     match bill.amount() {
         None => "–".to_owned(),
         Some(Money::ZERO) if is_free => "free".to_owned(),
+        Some(Money::ZERO) => "$0.00".to_owned(),
         Some(money) if money.units() < 0.005 => "<$0.01".to_owned(),
         Some(money) => format!("${:.2}", money.units()),
     }

@@ -113,7 +113,8 @@ fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, log: &mut
         (RequestKind::Question, _) => {
             let turns = messages.iter().any(|message| message["content"] == "hang");
             let next = if turns { ENDLESS.to_owned() } else { format!("look at part {number}") };
-            write(&mut stream, &json!({ "suggestion": next }).to_string(), None, Some(usage));
+            let guesses = json!({ "guesses": [{ "text": next, "chance": 70, "kind": "plan" }] });
+            write(&mut stream, &guesses.to_string(), None, Some(usage));
         }
         (RequestKind::Ahead, _) if prompt == ENDLESS => {
             write(&mut stream, "It is long", None, None);
@@ -262,10 +263,10 @@ fn a_compatible_server_on_this_machine_suggests_and_runs_ahead_from_the_start() 
     eight_turns(Format::Chat, "");
 }
 
-/// Each question costs $0.60, so after the first one too little of the starting $0.75 is left for another.
+/// Each question costs $0.60, so after the first one too little of the day's dollar is left for another.
 #[test]
 fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
-    const LINE: &str = "ahead – held back · $0.60 lost, 0 of 1 taken · /background more";
+    const LINE: &str = "ahead – held back · too little left of today's $1.00 · /background more";
     let server = Server::start(Format::Chat, 20_000);
     let mut chat = chat(&server, Format::Chat, &of_priced(30.0));
     let mut said = Vec::new();
@@ -283,15 +284,15 @@ fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
     assert_eq!(said, [(0, 0), (1, 0), (0, 1), (0, 0)], "{}", chat.contents());
     assert_eq!(server.count(&RequestKind::Question), 1);
     let held: Vec<_> = lines(&chat, "suggestion", 3).iter().map(|line| line["suppressed"].clone()).collect();
-    assert_eq!(held, [Value::Null, json!("allowance"), json!("allowance")]);
+    assert_eq!(held, [Value::Null, json!("limit"), json!("limit")]);
 
     chat.send("/background more\r");
-    chat.wait_for("this session may lose $0.9");
+    chat.wait_for("$1.40 of today's $2.00 are left");
     plain_turn(&mut chat, "prompt 5");
     chat.wait_for("[Tab]");
     assert_eq!(server.count(&RequestKind::Question), 2, "{}", chat.contents());
     let stats = chat.project.session.run(&["stats"]).stdout;
-    assert!(stats.contains("2 asked for, 2 shown, 0 taken") && stats.contains("3 allowance"), "{stats}");
+    assert!(stats.contains("2 asked for, 2 shown, 0 taken") && stats.contains("3 limit"), "{stats}");
     chat.leave();
 }
 
@@ -339,7 +340,7 @@ fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
     chat.send("prompt 3\r");
     chat.wait_for("ahead – held back · battery power · /background always");
     chat.send("/background always\r");
-    chat.wait_for("only the caps limit");
+    chat.wait_for("; the model costs");
     chat.wait_until_gone("held back");
     assert_eq!(server.count(&RequestKind::Question), asked);
     assert_eq!(turn(&mut chat, "prompt 4"), (true, true));

@@ -74,15 +74,13 @@ impl Project {
         self
     }
 
-    /// Sets what is known of the user from other projects: the number of suggestions in a row that they saw and did not
-    /// take.
-    pub(crate) fn row(self, row: u32) -> Self {
-        let habits = json!({ "row": row, "decided": row }).to_string();
-        self.session.write("home/.local/state/headstart/user/habits.json", habits);
+    /// Sets what is known of the user from other projects.
+    pub(crate) fn habits(self, habits: &Value) -> Self {
+        self.session.write("home/.local/state/headstart/user/habits.json", habits.to_string());
         self
     }
 
-    fn model(&self) -> String {
+    pub(crate) fn model(&self) -> String {
         format!("replay:{}", self.session.home().join("recording.json").display())
     }
 

@@ -86,8 +86,11 @@ fn a_user_reads_what_it_was_good_for() {
     2026-01-03  ############## 3.0 s, 1 of 2 hit, 42,300 wasted
 
     background work is on auto: a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode
-    a session that begins now may lose 150k tokens of 150k tokens, and all of today's together 3.0 times that
-    nothing is known yet of what you take: 35 % of the suggestions are assumed to be right, and each to save 10.0 s
+    $1.00 of $1.00 a day are left for questions and for work that you do not take
+    work that you take saves 68 s: as long as it takes, and at most your pause of 113 s
+
+    SURE        SHOWN  CAME TRUE  COUNTS AS
+    20 to 60 %      3          1  32 %
 
     KIND    SHOWN  TAKEN
     verify      1      1
@@ -102,16 +105,17 @@ fn a_program_reads_what_it_was_good_for() {
     let session = with_ledger(LEDGER);
     insta::assert_snapshot!(session.run(&["stats", "--json"]).to_string(), @r#"
     $ headstart stats --json
-    {"type":"total","workspace":"/project","speculations":4,"suggestions":3,"shown":3,"taken":1,"held":{},"outcomes":{"accepted":1,"joined":1,"ignored":1,"conflict":1},"inputTokens":163400,"cachedInputTokens":123500,"outputTokens":1485,"wastedTokens":92985,"money":null,"wastedMoney":null,"lost":47253.33333333333,"own":44100.0,"unmeasured":1,"stagedBytes":1719,"workMs":[TIME],"savedMs":11000,"turns":2,"ownTokens":163500,"hitRate":0.5,"lostShare":1.072,"secondsSavedPerHit":5.5,"tokensWastedPerSecondSaved":8453.182}
-    {"type":"model","model":"openai:big","sharesCache":true,"free":false,"speculations":3,"suggestions":2,"shown":2,"taken":1,"held":{},"outcomes":{"accepted":1,"joined":1,"conflict":1},"inputTokens":131500,"cachedInputTokens":123500,"outputTokens":1221,"wastedTokens":60821,"money":0.0396,"wastedMoney":0.0156,"lost":10034.0,"own":44100.0,"unmeasured":0,"stagedBytes":1719,"workMs":[TIME],"savedMs":11000,"turns":2,"ownTokens":163500,"hitRate":0.667,"lostShare":0.228,"secondsSavedPerHit":5.5,"tokensWastedPerSecondSaved":5529.182}
-    {"type":"model","model":"openai:small","sharesCache":false,"free":false,"speculations":1,"suggestions":1,"shown":1,"taken":0,"held":{},"outcomes":{"ignored":1},"inputTokens":31900,"cachedInputTokens":0,"outputTokens":264,"wastedTokens":32164,"money":null,"wastedMoney":null,"lost":37219.33333333333,"own":0.0,"unmeasured":1,"stagedBytes":0,"workMs":[TIME],"savedMs":0,"turns":0,"ownTokens":0,"hitRate":0.0,"lostShare":null,"secondsSavedPerHit":null,"tokensWastedPerSecondSaved":null}
-    {"type":"day","day":"2026-01-01","speculations":1,"suggestions":2,"shown":2,"taken":1,"held":{},"outcomes":{"accepted":1},"inputTokens":48500,"cachedInputTokens":44500,"outputTokens":421,"wastedTokens":18521,"money":0.0146,"wastedMoney":0.0036,"lost":2834.0,"own":23900.0,"unmeasured":0,"stagedBytes":420,"workMs":[TIME],"savedMs":8000,"turns":1,"ownTokens":71300,"hitRate":1.0,"lostShare":0.119,"secondsSavedPerHit":8.0,"tokensWastedPerSecondSaved":2315.125}
-    {"type":"day","day":"2026-01-02","speculations":1,"suggestions":1,"shown":1,"taken":0,"held":{},"outcomes":{"ignored":1},"inputTokens":31900,"cachedInputTokens":0,"outputTokens":264,"wastedTokens":32164,"money":null,"wastedMoney":null,"lost":37219.33333333333,"own":12300.0,"unmeasured":1,"stagedBytes":0,"workMs":[TIME],"savedMs":0,"turns":1,"ownTokens":50700,"hitRate":0.0,"lostShare":3.026,"secondsSavedPerHit":null,"tokensWastedPerSecondSaved":null}
-    {"type":"day","day":"2026-01-03","speculations":2,"suggestions":0,"shown":0,"taken":0,"held":{},"outcomes":{"joined":1,"conflict":1},"inputTokens":83000,"cachedInputTokens":79000,"outputTokens":800,"wastedTokens":42300,"money":0.025,"wastedMoney":0.012,"lost":7200.0,"own":7900.000000000001,"unmeasured":0,"stagedBytes":1299,"workMs":[TIME],"savedMs":3000,"turns":0,"ownTokens":41500,"hitRate":0.5,"lostShare":0.911,"secondsSavedPerHit":3.0,"tokensWastedPerSecondSaved":14100.0}
+    {"type":"total","workspace":"/project","speculations":4,"suggestions":3,"shown":3,"taken":1,"typed":0,"extended":0,"held":{},"outcomes":{"accepted":1,"joined":1,"ignored":1,"conflict":1},"inputTokens":163400,"cachedInputTokens":123500,"outputTokens":1485,"wastedTokens":92985,"money":null,"wastedMoney":null,"lost":47253.33333333333,"own":44100.0,"unmeasured":1,"stagedBytes":1719,"workMs":[TIME],"savedMs":11000,"turns":2,"ownTokens":163500,"hitRate":0.5,"lostShare":1.072,"secondsSavedPerHit":5.5,"tokensWastedPerSecondSaved":8453.182}
+    {"type":"model","model":"openai:big","sharesCache":true,"free":false,"speculations":3,"suggestions":2,"shown":2,"taken":1,"typed":0,"extended":0,"held":{},"outcomes":{"accepted":1,"joined":1,"conflict":1},"inputTokens":131500,"cachedInputTokens":123500,"outputTokens":1221,"wastedTokens":60821,"money":0.0396,"wastedMoney":0.0156,"lost":10034.0,"own":44100.0,"unmeasured":0,"stagedBytes":1719,"workMs":[TIME],"savedMs":11000,"turns":2,"ownTokens":163500,"hitRate":0.667,"lostShare":0.228,"secondsSavedPerHit":5.5,"tokensWastedPerSecondSaved":5529.182}
+    {"type":"model","model":"openai:small","sharesCache":false,"free":false,"speculations":1,"suggestions":1,"shown":1,"taken":0,"typed":0,"extended":0,"held":{},"outcomes":{"ignored":1},"inputTokens":31900,"cachedInputTokens":0,"outputTokens":264,"wastedTokens":32164,"money":null,"wastedMoney":null,"lost":37219.33333333333,"own":0.0,"unmeasured":1,"stagedBytes":0,"workMs":[TIME],"savedMs":0,"turns":0,"ownTokens":0,"hitRate":0.0,"lostShare":null,"secondsSavedPerHit":null,"tokensWastedPerSecondSaved":null}
+    {"type":"day","day":"2026-01-01","speculations":1,"suggestions":2,"shown":2,"taken":1,"typed":0,"extended":0,"held":{},"outcomes":{"accepted":1},"inputTokens":48500,"cachedInputTokens":44500,"outputTokens":421,"wastedTokens":18521,"money":0.0146,"wastedMoney":0.0036,"lost":2834.0,"own":23900.0,"unmeasured":0,"stagedBytes":420,"workMs":[TIME],"savedMs":8000,"turns":1,"ownTokens":71300,"hitRate":1.0,"lostShare":0.119,"secondsSavedPerHit":8.0,"tokensWastedPerSecondSaved":2315.125}
+    {"type":"day","day":"2026-01-02","speculations":1,"suggestions":1,"shown":1,"taken":0,"typed":0,"extended":0,"held":{},"outcomes":{"ignored":1},"inputTokens":31900,"cachedInputTokens":0,"outputTokens":264,"wastedTokens":32164,"money":null,"wastedMoney":null,"lost":37219.33333333333,"own":12300.0,"unmeasured":1,"stagedBytes":0,"workMs":[TIME],"savedMs":0,"turns":1,"ownTokens":50700,"hitRate":0.0,"lostShare":3.026,"secondsSavedPerHit":null,"tokensWastedPerSecondSaved":null}
+    {"type":"day","day":"2026-01-03","speculations":2,"suggestions":0,"shown":0,"taken":0,"typed":0,"extended":0,"held":{},"outcomes":{"joined":1,"conflict":1},"inputTokens":83000,"cachedInputTokens":79000,"outputTokens":800,"wastedTokens":42300,"money":0.025,"wastedMoney":0.012,"lost":7200.0,"own":7900.0,"unmeasured":0,"stagedBytes":1299,"workMs":[TIME],"savedMs":3000,"turns":0,"ownTokens":41500,"hitRate":0.5,"lostShare":0.911,"secondsSavedPerHit":3.0,"tokensWastedPerSecondSaved":14100.0}
     {"type":"kind","kind":"verify","shown":1,"taken":1}
     {"type":"kind","kind":"commit","shown":1,"taken":0}
     {"type":"kind","kind":"fix","shown":1,"taken":0}
-    {"type":"policy","mode":"auto","free":false,"row":0,"chance":0.35,"savesSeconds":10.0,"start":150000,"left":150000,"leftMoney":null,"dayStartsLeft":3.0,"asks":true,"hold":null,"why":null,"runs":true,"runHold":null}
+    {"type":"band","from":20,"below":60,"shown":3,"taken":1,"chance":0.316}
+    {"type":"policy","mode":"auto","free":false,"row":0,"pauseSeconds":113.0,"savesSeconds":68.0,"limit":1.0,"leftToday":1.0,"asks":true,"hold":null,"why":null,"runs":true,"runHold":null}
     [exit 0]
     "#);
 }
@@ -129,8 +133,8 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
     nothing was done ahead in this project yet
 
     background work is on auto: a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode
-    a session that begins now may lose 150k tokens of 150k tokens, and all of today's together 3.0 times that
-    nothing is known yet of what you take: 35 % of the suggestions are assumed to be right, and each to save 10.0 s
+    $1.00 of $1.00 a day are left for questions and for work that you do not take
+    work that you take saves 68 s: as long as it takes, and at most your pause of 113 s
     [exit 0]
 
     $ headstart stats --workspace no
@@ -279,18 +283,24 @@ fn the_policy_says_why_it_does_not_run() {
         let json = session.run(&["stats", "--json"]).json();
         json.into_iter().find(|line| line["type"] == "policy").unwrap()
     };
-    let policy = habits(json!({"row": 14, "decided": 14}));
+    let policy = habits(json!({"row": 24, "decided": 24, "passed": 12}));
     assert_eq!((&policy["mode"], &policy["hold"]), (&json!("auto"), &json!("backing_off")));
     assert_eq!(
-        (&policy["row"], &policy["runHold"], &policy["left"]),
-        (&json!(14), &json!("row"), &json!(75_000))
+        (&policy["row"], &policy["limit"], &policy["leftToday"]),
+        (&json!(24), &json!(1.0), &json!(1.0))
     );
     let said = session.run(&["stats"]).stdout;
     assert!(
-        said.contains("the last 14 suggestions were not taken; turns that pass before the next try: 4"),
+        said.contains("the last 24 suggestions were not taken; turns that pass before the next try: 4"),
         "{said}"
     );
-    assert!(said.contains("may lose 75k tokens of 150k tokens"), "{said}");
+    let policy = habits(json!({"day": 1_000_000, "lost": 0.999}));
+    assert_eq!((&policy["hold"], &policy["runHold"]), (&json!("limit"), &json!("limit")), "{policy}");
+    let said = session.run(&["stats"]).stdout;
+    assert!(
+        said.contains("$0.00 of $1.00 a day are left for questions and for work that you do not take"),
+        "{said}"
+    );
 
     let policy = habits(json!({"decided": 14}));
     assert_eq!((&policy["asks"], &policy["runs"]), (&json!(true), &json!(true)), "{policy}");

@@ -9,19 +9,23 @@ use crate::support::Session;
 const SECRET: &str = "never-to-be-told-4711";
 
 /// Rules that ask git, and read what git reads, without a word about it on the command line.
-const MAKEFILE: &str = "docs:\n\t@git log -p --all; git archive HEAD\n\
-    env:\n\t@git show HEAD:.env\n\
-    value:\n\t@git show HEAD:.env | cut -d= -f2 | sed 's/^/it is /'\n\
-    copy:\n\t@git show HEAD:.env > notes.txt\n\
-    remotes:\n\t@cat parts/one/.git/config; git -C parts/one remote -v; grep -rh url .git/modules\n\
-    honest:\n\t@git log -1 --format=%s; cat a.txt\n";
+/// A program of the project, of which the gate knows nothing.
+const PROGRAM: &str = r"case $1 in
+docs) git log -p --all; git archive HEAD ;;
+env) git show HEAD:.env ;;
+value) git show HEAD:.env | cut -d= -f2 | sed 's/^/it is /' ;;
+copy) git show HEAD:.env > notes.txt ;;
+remotes) cat parts/one/.git/config; git -C parts/one remote -v; grep -rh url .git/modules ;;
+honest) git log -1 --format=%s; cat a.txt ;;
+esac
+";
 
 /// A repository whose first commit holds closed files, and one below a deny rule that its last commit removed.
 fn repository(deny: &str) -> Session {
     let session = session();
     session
         .write("home/.config/headstart/config.toml", format!("deny = {deny}\n"))
-        .write("project/Makefile", MAKEFILE)
+        .write("project/tell.sh", PROGRAM)
         .write("project/a.txt", "open\n")
         .write("project/.env", format!("KEY={SECRET}\n"))
         .write("project/private/plan.txt", format!("{SECRET}\n"));
@@ -33,7 +37,7 @@ fn repository(deny: &str) -> Session {
 }
 
 fn commit(session: &Session, message: &str) {
-    session.git(&["add", "-f", "a.txt", ".env", "Makefile"]);
+    session.git(&["add", "-f", "a.txt", ".env", "tell.sh"]);
     if message == "first" {
         session.git(&["add", "-f", "private"]);
     }
@@ -52,7 +56,7 @@ fn end_of(session: &mut Session, command: &str) -> (String, bool) {
 fn nothing_runs_over_a_repository_that_keeps_what_a_rule_covers() {
     let mut session = repository("['private/']");
     for command in [
-        "make docs",
+        "sh tell.sh docs",
         "touch x; git show HEAD~1:private/plan.txt",
         "git log -p -2",
         "git show HEAD~1",
@@ -112,7 +116,7 @@ fn another_name_of_a_closed_file_is_closed() {
     let mut session = repository("[]");
     let at = |path: &str| session.workspace().join(path);
     std::fs::hard_link(at(".env"), at("notes.txt")).unwrap();
-    for command in ["cat notes.txt", "touch x; cat notes.txt", "grep -r KEY .", "make -v; cat n*"] {
+    for command in ["cat notes.txt", "touch x; cat notes.txt", "grep -r KEY .", "sh tell.sh; cat n*"] {
         assert!(!end_of(&mut session, command).1, "{command}");
     }
 }
@@ -120,15 +124,20 @@ fn another_name_of_a_closed_file_is_closed() {
 #[test]
 fn a_program_that_asks_git_for_a_file_with_a_secret_tells_nobody() {
     let mut session = repository("[]");
-    for command in ["make env", "make value", "make copy", "sh -c 'git cat-file -p HEAD:.env | rev | rev'"] {
+    for command in [
+        "sh tell.sh env",
+        "sh tell.sh value",
+        "sh tell.sh copy",
+        "sh -c 'git cat-file -p HEAD:.env | rev | rev'",
+    ] {
         assert_eq!(end_of(&mut session, command), ("boundary".to_owned(), false), "{command}");
     }
-    assert_eq!(end_of(&mut session, "make honest"), ("completed".to_owned(), false));
+    assert_eq!(end_of(&mut session, "sh tell.sh honest"), ("completed".to_owned(), false));
     // What stands in an open file as well is no secret.
     session.write("project/compose.yml", format!("environment:\n  KEY={SECRET}\n"));
     session.git(&["add", "compose.yml"]);
     commit(&session, "third");
-    assert_eq!(end_of(&mut session, "make env"), ("completed".to_owned(), true));
+    assert_eq!(end_of(&mut session, "sh tell.sh env"), ("completed".to_owned(), true));
 }
 
 #[test]
@@ -140,7 +149,7 @@ fn a_token_of_a_submodule_or_of_a_repository_below_is_not_told() {
     session.git_at(&part, &["init", "-q"]);
     session.git_at(&part, &["remote", "add", "origin", &remote]);
     for command in [
-        "make remotes",
+        "sh tell.sh remotes",
         "touch x; grep -r url parts",
         "grep -r url parts",
         "cat parts/one/.git/config",
@@ -155,7 +164,7 @@ fn a_token_of_a_submodule_or_of_a_repository_below_is_not_told() {
     std::fs::rename(part.join(".git"), modules.join("one")).unwrap();
     std::fs::write(part.join(".git"), "gitdir: ../../.git/modules/one\n").unwrap();
     for command in [
-        "make remotes",
+        "sh tell.sh remotes",
         "touch x; cat .git/modules/one/config",
         "cat .git/modules/one/config",
         "grep -r url .git/modules",

@@ -4,7 +4,7 @@ import type { ContextItem, EngineOptions, Ending } from "./types-engine.js";
 import type { ToolCall, Verdict } from "./types-gate.js";
 import type { Usage } from "./types-model.js";
 
-/** How much is done ahead: nothing, what the policy finds worth its price, or everything up to its caps. */
+/** How much is done ahead: nothing, what the policy finds worth its price, or everything up to a dollar a day. */
 export type Background = "off" | "auto" | "always";
 
 /** Where a conversation is kept, as lines that are only ever added. */
@@ -32,7 +32,7 @@ export interface ModelFacts {
    * it is too long.
    */
   window?: number | undefined;
-  /** What a million tokens cost, in any currency. With this, the caps of a session and a day are in money. */
+  /** What a million tokens cost, in dollars. Without it, a usual price counts for what work ahead may cost on a day. */
   price?: { input: number; output: number; /** Default: `input`. */ cached?: number | undefined; /** Default: `input`. */ cacheWrite?: number | undefined } | undefined;
 }
 

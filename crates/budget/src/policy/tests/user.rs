@@ -102,7 +102,7 @@ impl SimulatedUser {
         if other_project {
             self.entries.clear();
         }
-        let habits = *self.experience.habits();
+        let habits = self.experience.habits().clone();
         self.experience = Experience::of(self.tariff.clone(), habits, &self.entries);
         (self.sums, self.prefix, self.ready) = (Totals::default(), self.work.prefix, None);
     }
@@ -143,7 +143,7 @@ impl SimulatedUser {
         }
         self.ask(&id, None);
         let taken = self.random.next() < chance;
-        let ran = self.policy.allow_run(&self.experience, "run the tests", self.now);
+        let ran = self.policy.allow_run(&self.experience, guess("run the tests", 60), self.now);
         if let Ok(allowance) = ran {
             let (cost, is_whole) = self.run(&id, allowance);
             if taken {
@@ -221,7 +221,7 @@ impl SimulatedUser {
         assert_eq!(line.source, Source::Chat);
         let work = self.work(tokens, 900);
         let suppressed = suppressed.map(str::to_owned);
-        self.note(Entry::Suggestion(SuggestionEntry { suppressed, work, ..line }));
+        self.note(Entry::Suggestion(SuggestionEntry { suppressed, work, chance: Some(60), ..line }));
     }
 
     fn decide(&mut self, id: &str, outcome: Outcome, saved_ms: u64) {
@@ -238,7 +238,7 @@ impl SimulatedUser {
     }
 
     fn note(&mut self, entry: Entry) {
-        self.experience.observe(&self.policy, &entry);
+        self.experience.observe(&entry);
         self.entries.push(entry);
     }
 

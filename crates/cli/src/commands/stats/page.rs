@@ -7,13 +7,15 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{StatisticsReport, is_free, outcomes, whole};
 use crate::config::background_name;
-use crate::conversation::costs::{WHEN_SUGGESTED, amount};
+use crate::conversation::costs::WHEN_SUGGESTED;
 use crate::output::{self, PageLayout, grouped, percent, seconds, table};
 
 /// The number of days in the chart.
 const DAYS: usize = 14;
 /// The width of the chart if the output is not a terminal.
 const CHART_WIDTH: usize = 80;
+/// From so many suggestions in a row on that were not taken, that is worth a line.
+const QUIET_ROW: u32 = 5;
 
 /// The report for a person.
 pub(super) fn page(report: &StatisticsReport, layout: PageLayout) -> String {
@@ -34,9 +36,18 @@ pub(super) fn page(report: &StatisticsReport, layout: PageLayout) -> String {
 fn summary(total: &Figures) -> String {
     let mut rows = Vec::new();
     let mut row = |name: &str, text: String| rows.push(format!("{name:<10}{text}"));
+    let by =
+        |count: u64, how: &str| if count == 0 { String::new() } else { format!(", {count} of them {how}") };
     row(
         "suggested",
-        format!("{} asked for, {} shown, {} taken", total.suggestions, total.shown, total.taken),
+        format!(
+            "{} asked for, {} shown, {} taken{}{}",
+            total.suggestions,
+            total.shown,
+            total.taken,
+            by(total.typed, "typed"),
+            by(total.extended, "with more")
+        ),
     );
     let held =
         total.held.iter().map(|(code, count)| format!("{count} {code}")).collect::<Vec<_>>().join(", ");
@@ -149,29 +160,25 @@ fn policy(report: &StatisticsReport, layout: PageLayout) -> String {
     if report.policy.mode == Mode::Off {
         return "background work is off\n".to_owned();
     }
-    let (experience, room) = (&report.experience, &report.room);
+    let experience = &report.experience;
     let habits = experience.habits();
     let mut rows = Vec::new();
-    if report.policy.mode == Mode::Auto && !experience.tariff().is_free() {
-        let (left, start) = (amount(experience, room.left), amount(experience, room.start));
-        let days = room.day_starts_left;
+    if let Some(left) = report.left_today {
+        let limit = report.policy.limit;
         rows.push(format!(
-            "a session that begins now may lose {left} of {start}, and all of today's together {days:.1} times that"
+            "${left:.2} of ${limit} a day are left for questions and for work that you do not take"
         ));
     }
-    let (taken, saved) = (percent(habits.chance()), habits.saves_seconds());
-    rows.push(match habits.decided {
-        0 => format!(
-            "nothing is known yet of what you take: {taken} of the suggestions are assumed to be right, and each to save {saved:.1} s"
-        ),
-        _ => format!(
-            "over all projects, you take {taken} of the suggestions, and a run that you take saves {saved:.1} s; {} in a row were not taken",
-            habits.row
-        ),
-    });
+    let (pause, saves) = (habits.pause_seconds(), experience.saves_seconds());
+    rows.push(format!(
+        "work that you take saves {saves:.0} s: as long as it takes, and at most your pause of {pause:.0} s"
+    ));
+    if QUIET_ROW <= habits.row {
+        rows.push(format!("over all projects, the last {} suggestions were not taken", habits.row));
+    }
     rows.extend(report.runs.err().map(|hold| format!("nothing runs ahead now, for {hold}")));
     text += &rows.join("\n");
-    text + "\n" + &kinds(report, layout)
+    text + "\n" + &bands(report, layout) + &kinds(report, layout)
 }
 
 /// What hooks answered to other products.
@@ -188,6 +195,22 @@ fn hooks(report: &StatisticsReport) -> Option<String> {
             by_host.join(", ")
         )
     })
+}
+
+/// What models said of their guesses, and what came true.
+fn bands(report: &StatisticsReport, layout: PageLayout) -> String {
+    let head = ["SURE", "SHOWN", "CAME TRUE", "COUNTS AS"].map(str::to_owned);
+    let rows: Vec<_> = report
+        .bands()
+        .map(|(band, shown, taken)| {
+            let (from, below) = band.bounds();
+            let said =
+                below.map_or_else(|| format!("{from} % and more"), |below| format!("{from} to {below} %"));
+            let chance = percent(report.experience.chance(Some(from)));
+            [said, shown.to_string(), taken.to_string(), chance]
+        })
+        .collect();
+    if rows.is_empty() { String::new() } else { "\n".to_owned() + &table(&head, &rows, layout) }
 }
 
 fn kinds(report: &StatisticsReport, layout: PageLayout) -> String {

@@ -66,9 +66,7 @@ fn a_gateway_to_anthropic_is_told_what_to_cache() {
     let refusal = r#"{"error":{"message":"messages.0.content must be a string: lists are not supported"}}"#;
     let wire = Wire::Chat(options.clone());
     assert_eq!(wire.refused_parameter(400, refusal), Some("cache_control"));
-    let Wire::Chat(left) = wire.without_parameters(&["cache_control"]) else {
-        panic!("another format")
-    };
+    let Wire::Chat(left) = wire.without_parameters(&["cache_control"]) else { panic!("another format") };
     assert_eq!(left.cache, CacheAnnotations::None);
 }
 

@@ -2,6 +2,7 @@
 
 use headstart_budget::QueryCost;
 use headstart_budget::ledger::Outcome;
+use headstart_budget::policy::Guess;
 use headstart_followup_state::{Suggestion, filter};
 use headstart_forked_query::SuppressionReason;
 use serde_json::{Value, json};
@@ -151,34 +152,23 @@ impl Proxy {
         let offered = OfferedSuggestion { id: self.host.id(), text: text.clone() };
         let Some(session) = self.sessions.get_mut(id) else { return };
         let Some(project) = &mut session.project else { return };
-        project.metering.record_suggestion(now, &offered.id, Some(&text), cost, None);
+        let guess = Guess::from(suggestion);
+        project.metering.record_suggestion(now, &offered.id, Some(guess), cost, None);
         project.metering.note_shown();
-        let allowances = project.metering.allow_runs(now, &[(offered.id.clone(), text.as_str())], 1);
-        let allowance = allowances
-            .into_iter()
-            .flatten()
-            .next()
-            .filter(|_| project.speculation && !session.settings.is_planning());
-        let most_ms = project.most_ms;
+        let allowances = project.metering.allow_runs(now, &[(offered.id.clone(), guess)], 1);
+        let runs =
+            allowances.iter().any(Option::is_some) && project.speculation && !session.settings.is_planning();
+        let time = project.most_ms;
         session.offer = Some(offered);
-        let time = |allowed: std::time::Duration| {
-            u64::try_from(allowed.as_millis()).unwrap_or(u64::MAX).min(most_ms)
-        };
-        match allowance {
-            Some(allowance) if self.may_fork() => {
-                let time = time(allowance.time);
-                match &mut self.ahead {
-                    // The second agent that made the suggestion also does the work.
-                    Some(ahead) => {
-                        (ahead.goal, ahead.began, ahead.deadline) =
-                            (Goal::Run, now, now.saturating_add(time));
-                        self.plan_fork();
-                        self.next_step();
-                    }
-                    None => self.start(id, Goal::Run, time),
-                }
-            }
-            _ => self.end_ahead(),
+        if !runs || !self.may_fork() {
+            self.end_ahead();
+        } else if let Some(ahead) = &mut self.ahead {
+            // The second agent that made the suggestion also does the work.
+            (ahead.goal, ahead.began, ahead.deadline) = (Goal::Run, now, now.saturating_add(time));
+            self.plan_fork();
+            self.next_step();
+        } else {
+            self.start(id, Goal::Run, time);
         }
         self.tell_offer(id);
     }
