@@ -131,7 +131,16 @@ impl Policy {
         {
             return Err(SkipReason::BackingOff { row: experience.habits().row, left });
         }
-        self.within_limit(experience, experience.question_cost(), now_ms)
+        self.within_limit(experience, experience.question_cost(), now_ms)?;
+        // Where even the surest guess would not run, an answer is worth no more than typing it.
+        let surest =
+            Band::ALL.map(|band| experience.chance(Some(band.bounds().0))).into_iter().fold(0.0, f64::max);
+        let (worth, costs) =
+            (self.worth(experience, surest), experience.tariff().estimate(experience.any_run_cost()));
+        if self.mode == Mode::Auto && !experience.tariff().is_free() && worth <= costs {
+            return Err(SkipReason::NotWorthIt { worth, costs });
+        }
+        Ok(())
     }
 
     /// Whether to show a guess of which the model said that it is this sure.
@@ -203,14 +212,19 @@ impl Policy {
         if self.mode == Mode::Always {
             return Ok(Allowance { cost: Some(experience.tariff().limit(left)) });
         }
-        let second = self.hour_is_worth.units() / 3_600.0;
-        let worth = chance / (1.0 - chance) * experience.saves_seconds() * second;
+        let worth = self.worth(experience, chance);
         let such_work = experience.tariff().estimate(experience.run_cost(Kind::of(guess.text)));
         let costs = such_work.max(LEAST_RUN * question);
         if worth <= costs {
             return Err(SkipReason::NotWorthIt { worth, costs });
         }
         Ok(Allowance { cost: Some(experience.tariff().limit(worth.min(left))) })
+    }
+
+    /// What work may cost that is taken with this chance, in money.
+    fn worth(&self, experience: &Experience, chance: f64) -> f64 {
+        let second = self.hour_is_worth.units() / 3_600.0;
+        chance / (1.0 - chance) * experience.saves_seconds() * second
     }
 
     fn check_text(&self, text: &str) -> Result<(), SkipReason> {

@@ -103,6 +103,10 @@ pub(crate) fn output(workspace: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 fn output_with(workspace: &Path, arguments: &[&str], more: &[(&str, &OsStr)]) -> Option<String> {
+    // Git would wait for a pipe, and this process may end before it.
+    if odd_file(workspace).is_some() {
+        return None;
+    }
     let all: Vec<_> = variables().collect();
     let of = |name: &str| all.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let home = of("HOME").and_then(|home| home.to_str()).unwrap_or("/");

@@ -134,8 +134,12 @@ impl Experience {
     /// What work ahead of this kind costs, in input tokens of the conversation's model: as earlier work did, or as the
     /// user's own turns do.
     pub(super) fn run_cost(&self, kind: Kind) -> f64 {
-        let of_kind = self.run_cost_by_kind.get(&kind).and_then(Mean::known);
-        of_kind.or(self.run_cost.known()).or(self.own_cost.known()).unwrap_or_default()
+        self.run_cost_by_kind.get(&kind).and_then(Mean::known).unwrap_or_else(|| self.any_run_cost())
+    }
+
+    /// As [`run_cost`](Self::run_cost), of work of any kind.
+    pub(super) fn any_run_cost(&self) -> f64 {
+        self.run_cost.known().or(self.own_cost.known()).unwrap_or_default()
     }
 
     /// The chance that a guess of the background model comes true of which it said this much.

@@ -28,9 +28,7 @@ pub enum SkipReason {
         limit: Money,
     },
     /// The work would cost more than it saves.
-    #[error(
-        "for the chance that you want it, ${worth:.3} is what it may cost, and such work costs ${costs:.3}"
-    )]
+    #[error("for the chance that you want it, such work may cost ${worth:.3}, and it costs ${costs:.3}")]
     NotWorthIt {
         /// What it may cost, in money.
         worth: f64,
@@ -78,7 +76,7 @@ impl SkipReason {
 
     /// Whether a code in a ledger says that no question was asked.
     pub(crate) fn suppresses_question(code: &str) -> bool {
-        ["backing_off", "limit", "battery", "load"].contains(&code)
+        ["backing_off", "limit", "not_worth_it", "battery", "load"].contains(&code)
     }
 
     /// Whether a code in a ledger says that the policy prevented a question, or that its answer was shown.

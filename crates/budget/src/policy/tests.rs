@@ -192,6 +192,17 @@ fn the_time_saved_is_at_most_the_pause_of_this_user() {
 }
 
 #[test]
+fn where_no_guess_would_run_no_question_is_asked() {
+    let dear = History::new().repeated(9, |history| history.with_run(70, 40_000, "aborted"));
+    let dear = History { policy: Policy { limit: Money::new(99.0).unwrap(), ..Policy::default() }, ..dear };
+    assert_eq!((dear.asks(), dear.runs(guess("fix it", 90))), (Ok(()), "run"));
+    let slow = Policy { hour_is_worth: Money::new(3.0).unwrap(), ..dear.policy };
+    let slow = History { policy: slow, ..dear };
+    assert_eq!((slow.asks(), slow.runs(guess("fix it", 90))), (Err("not_worth_it"), "not_worth_it"));
+    assert_eq!(slow.in_mode(Mode::Always).asks(), Ok(()));
+}
+
+#[test]
 fn each_kind_of_work_is_judged_by_what_it_costs_itself() {
     let work = |text: &str, kind: &str, tokens: u64| {
         format!(
