@@ -508,7 +508,9 @@ export class App implements vscode.Disposable {
       case "running":
         return "ahead";
       case "ready":
-        return view.ahead.failures ? "failed" : "ready";
+        return "ready";
+      case "stopped":
+        return view.ahead.failed ? "failed" : "idle";
       case "waits":
         return "waits";
       default:

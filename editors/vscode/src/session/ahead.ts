@@ -26,7 +26,7 @@ export function aheadWork({ id, state, calls, staged, git, failures = [], ending
   const waitsFor = ending?.status === "boundary" && pendingCall ? `${pendingCall.name} ${subjectOf(pendingCall)}: ${ending.verdict.detail}` : undefined;
   const hasFailed = state === "ready" && 0 < failures.length;
   const word = hasFailed ? `${failures.length} failed` : WORDS[state];
-  const card = { state: hasFailed ? ("stopped" as const) : state, headline: facts === "" ? word : `${word}: ${facts}`, calls: lines, files, ...(waitsFor !== undefined && { waitsFor }), ...(!hasViews && { untested: true }) };
+  const card = { state: hasFailed ? ("stopped" as const) : state, headline: facts === "" ? word : `${word}: ${facts}`, calls: lines, files, ...(waitsFor !== undefined && { waitsFor }), ...(hasFailed && { failed: true }), ...(!hasViews && { untested: true }) };
   return { id, files, card };
 }
 

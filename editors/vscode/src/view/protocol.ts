@@ -69,6 +69,8 @@ export interface AheadCard {
   calls: (Item & { kind: "call" })[];
   files: FileLine[];
   waitsFor?: string;
+  /** It is done, and something that it ran failed. */
+  failed?: boolean;
   /** Tests and builds do not run ahead here, because there are no views. */
   untested?: boolean;
 }
