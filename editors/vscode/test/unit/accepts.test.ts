@@ -213,7 +213,6 @@ test("what a command does to hooks and to the configuration stops the work, and 
     `git config core.fsmonitor ./x; ${COMMIT} --allow-empty -m x`,
     "ln -s /etc .git/refs/heads/etc",
     "rm .git/hooks/post-commit; echo x > .git/info/exclude",
-    "git checkout -q -b other",
     `mkdir -p sub && cd sub && git init -q . && git config core.fsmonitor ./x`,
   ];
   for (const command of commands) {
