@@ -48,7 +48,7 @@ use crate::environment::Environment;
 use crate::machine::Machine;
 use change_watch::ChangeWatch;
 pub(crate) use changed_files::changed_since;
-use closed_paths::{ClosedPathCache, hidden_note};
+use closed_paths::{Closed, ClosedPathCache, hidden_note};
 pub(crate) use environment::OfflineListener;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
@@ -220,8 +220,8 @@ impl Views {
         self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str())
     }
 
-    /// The paths on disk that rules close for a command that the user was not asked about.
-    pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
+    /// What rules close on disk for a command that the user was not asked about.
+    pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Closed> {
         self.closed_paths.closed(&self.options.workspace, deny, SecretAccess::of(deny))
     }
 
@@ -248,8 +248,8 @@ impl Views {
         let mut closed = self.closed(deny).map_err(|error| error.to_string())?;
         opened.test_data = self.take_test_data(&mut closed, deny);
         let view = &mut opened.view;
-        view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
-        self.keep_tracked(&mut opened, &closed);
+        view.hide(&closed.paths).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
+        self.keep_tracked(&mut opened, &closed.paths);
         opened.set_running(true);
         Ok(opened)
     }
@@ -309,10 +309,6 @@ impl Views {
     }
 
     fn run_blocking(&self, held: &StepView, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
-        let Options { workspace, .. } = &self.options;
-        if let Some(why) = self.kept_in_repository.objection(workspace, &request.deny, request.secrets) {
-            return Err(ToolError::no_view(why));
-        }
         let mut place = lock(&held.open);
         let left = place.take_if(|open| !self.still_serves(open, request)).map(|open| open.left);
         let mut is_new_view = false;
@@ -398,21 +394,25 @@ impl Views {
         let view = &mut opened.view;
         let closed = self.closed_paths.closed(view.workspace(), &request.deny, request.secrets);
         let mut closed = closed.map_err(ToolError::no_view_of)?;
+        let tops = &closed.repositories;
+        if let Some(why) = self.kept_in_repository.objection(tops, &request.deny, request.secrets) {
+            return Err(ToolError::no_view(why));
+        }
         let shown = self.take_test_data(&mut closed, &request.deny);
-        view.hide(&closed).map_err(of_view)?;
+        view.hide(&closed.paths).map_err(of_view)?;
         view.show(&request.staged).map_err(of_view)?;
         if request.command.contains("git") {
-            self.keep_tracked(opened, &closed);
+            self.keep_tracked(opened, &closed.paths);
         }
         let view = &mut opened.view;
         let line = self.command(&request.command, request.time_limit, request.output_limit);
         let command = Command { directory: request.directory.clone(), ..line };
         let started = Instant::now();
-        let workspace = self.options.workspace.as_path();
+        let tops = &closed.repositories;
         let ((done, time), traces) =
-            self.kept_secrets.beside(workspace, request.secrets, || (view.run(&command), started.elapsed()));
+            self.kept_secrets.beside(tops, request.secrets, || (view.run(&command), started.elapsed()));
         let done = done.map_err(of_view)?;
-        self.check_test_data(&shown)?;
+        self.check_test_data(&shown, &traces)?;
         let output = output(&done);
         if let Some(missed) = self.missed(view, &request.directory, &output) {
             let missed = self.display_path(&missed);
@@ -431,12 +431,12 @@ impl Views {
         }
         ran.outside = outside.iter().map(|path| self.display_path(path)).collect();
         if view.has_ended() {
-            return traces.refuse(&ran.output, &ChangeSet::default(), workspace).map(|()| ran);
+            return traces.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
         }
         let back = match view.read_back(&*request.base, &self.rules) {
             Err(ShadowError::HardLinks { path }) => {
                 ran.hard_links = Some(path);
-                return traces.refuse(&ran.output, &ChangeSet::default(), workspace).map(|()| ran);
+                return traces.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
             }
             back => back.map_err(of_view)?,
         };
@@ -446,8 +446,8 @@ impl Views {
         ran.changed_meanwhile = back.changed_meanwhile;
         ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
         ran.notes.extend(brought_note(&back.brought));
-        ran.notes.extend(hidden_note(&closed, &ran.output));
-        traces.refuse(&ran.output, &ran.changes, workspace)?;
+        ran.notes.extend(hidden_note(&closed.paths, &ran.output));
+        traces.refuse(&ran.output, &ran.changes)?;
         self.report_repository(opened, back.git, &request.deny, &mut ran);
         Ok(ran)
     }

@@ -309,7 +309,7 @@ impl OpenView {
     /// Removes the paths that rules close, because new files among them may appear while a server runs.
     fn hide(&mut self, shared: &SharedViews) -> Result<(), SpawnError> {
         let closed = shared.views.closed(&shared.deny).map_err(SpawnError::of)?;
-        self.view.hide(&closed).map_err(failed)
+        self.view.hide(&closed.paths).map_err(failed)
     }
 
     fn show(&mut self, shared: &SharedViews, changes: &ChangeSet) -> Result<(), SpawnError> {

@@ -57,9 +57,9 @@ impl Views {
             let is_outside = |path: &WorkspacePath| {
                 path.as_str().is_none_or(|path| !top.join(path).starts_with(workspace))
             };
-            masked.extend(around.into_iter().filter(is_outside));
+            masked.extend(around.paths.into_iter().filter(is_outside));
         }
-        let without_git = self.objection_to_git(&family, &closed, &masked, deny);
+        let without_git = self.objection_to_git(&family, &closed.paths, &masked, deny);
         let mut masked: Vec<_> =
             masked.iter().filter_map(|path| path_of_bytes(path.as_bytes()).ok()).collect();
         let mut folders = family.folders;

@@ -22,8 +22,12 @@ use crate::system::{FileNumbers as _, path_in, workspace_path};
 /// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
 /// content. Deny rules do apply there.
 const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
+/// The names in a repository's own folder, also where it has no work tree.
+const PARTS_OF_GIT: [&str; 3] = ["HEAD", "objects", "refs"];
 /// The most names that are searched before a command.
 const MAX_NAMES: usize = 1_000_000;
+/// The most repositories below a workspace that git is asked about before a command.
+const MAX_REPOSITORIES: usize = 100;
 /// The most closed paths that are named at once.
 const MAX_NAMED: usize = 3;
 /// A folder that changed so shortly before it was listed may have changed again afterwards, and still show the same
@@ -59,6 +63,17 @@ struct CachedFolder {
     names: usize,
     closed: Vec<WorkspacePath>,
     folders: Vec<WorkspacePath>,
+    /// Whether a repository begins here, with a work tree or without one.
+    is_repository: bool,
+}
+
+/// What is closed in a workspace, and where git may keep more of the kind.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) paths: Vec<WorkspacePath>,
+    /// The workspace, and the folders below it that begin a repository. Below it they are looked for only where something
+    /// is closed.
+    pub(crate) repositories: Vec<PathBuf>,
 }
 
 /// Identifies a state of a folder. No program can set this back, because the time of the last change of an inode cannot
@@ -71,13 +86,13 @@ struct Stamp {
 }
 
 impl ClosedPathCache {
-    /// The closed paths on disk. If a folder is closed, nothing below it is listed.
+    /// What is closed on disk. If a folder is closed, nothing below it is listed.
     pub(super) fn closed(
         &self,
         workspace: &Path,
         deny: &DenyRules,
         secrets: SecretAccess,
-    ) -> io::Result<Vec<WorkspacePath>> {
+    ) -> io::Result<Closed> {
         let mut last = lock(&self.last);
         let is_same =
             |look: &CachedScan| look.workspace == workspace && look.deny == *deny && look.secrets == secrets;
@@ -97,9 +112,12 @@ impl ClosedPathCache {
         if secrets == SecretAccess::Closed {
             found.extend(settings_of_nested_repositories(workspace, &folders)?);
         }
-        let found = with_other_names(workspace, found, MAX_NAMES)?;
+        let closed = Closed {
+            paths: with_other_names(workspace, found, MAX_NAMES)?,
+            repositories: repositories(workspace, &folders)?,
+        };
         *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
-        Ok(found)
+        Ok(closed)
     }
 }
 
@@ -118,6 +136,24 @@ pub(super) fn hidden_note(closed: &[WorkspacePath], done: &CommandOutput) -> Opt
             named.join(", ")
         )
     })
+}
+
+/// The workspace, and the folders below it that begin a repository.
+fn repositories(
+    workspace: &Path,
+    folders: &HashMap<WorkspacePath, CachedFolder>,
+) -> io::Result<Vec<PathBuf>> {
+    let is_below = |(path, folder): &(&WorkspacePath, &CachedFolder)| folder.is_repository && !path.is_root();
+    let mut below: Vec<_> = folders.iter().filter(is_below).map(|(path, _)| path).collect();
+    if MAX_REPOSITORIES < below.len() {
+        let message = format!(
+            "it holds more than {MAX_REPOSITORIES} repositories, too many to ask each what it keeps of closed files"
+        );
+        return Err(io::Error::other(message));
+    }
+    below.sort();
+    let below = below.into_iter().map(|path| path_in(workspace, path));
+    [Ok(workspace.to_owned())].into_iter().chain(below).collect()
 }
 
 /// The settings of repositories below the workspace that hold a token. They are read each time, because nothing about
@@ -186,13 +222,17 @@ impl ClosedPathScan<'_> {
         stamp: Option<Stamp>,
         for_secrets: bool,
     ) -> io::Result<CachedFolder> {
-        let mut listed = CachedFolder { stamp, names: 0, closed: Vec::new(), folders: Vec::new() };
+        let mut listed =
+            CachedFolder { stamp, names: 0, closed: Vec::new(), folders: Vec::new(), is_repository: false };
         // A folder that cannot be listed cannot be searched by a command either, because the command runs as the same
         // user.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(CachedFolder { stamp: None, ..listed }) };
+        let mut parts_of_git = 0;
         for entry in entries.take(MAX_NAMES + 1) {
             let entry = entry?;
             listed.names += 1;
+            listed.is_repository |= entry.file_name() == ".git";
+            parts_of_git += usize::from(PARTS_OF_GIT.iter().any(|part| entry.file_name() == *part));
             let below = path.join_bytes(entry.file_name().as_encoded_bytes()).map_err(io::Error::other)?;
             let is_secret = for_secrets && self.deny.secret(&below).is_some();
             if is_secret || self.deny.matching(&below).is_some() {
@@ -201,6 +241,8 @@ impl ClosedPathScan<'_> {
                 listed.folders.push(below);
             }
         }
+        let is_inside_git = path.names().any(|name| name == b".git");
+        listed.is_repository |= parts_of_git == PARTS_OF_GIT.len() && !is_inside_git;
         Ok(listed)
     }
 
@@ -254,7 +296,7 @@ mod tests {
         }
         let found = |deny: &[&str], secrets| {
             let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
-            names(&ClosedPathCache::default().closed(folder.path(), &deny, secrets).unwrap())
+            names(&ClosedPathCache::default().closed(folder.path(), &deny, secrets).unwrap().paths)
         };
         assert_eq!(found(&[], SecretAccess::Closed), [".env", "sub/.env.local"]);
         assert_eq!(found(&["keys"], SecretAccess::Closed), [".env", "keys", "sub/.env.local", "target/keys"]);
@@ -280,7 +322,7 @@ mod tests {
         }
         let looks = ClosedPathCache { racy_window: TICK, ..ClosedPathCache::default() };
         let look =
-            |deny: &DenyRules| names(&looks.closed(folder.path(), deny, SecretAccess::Closed).unwrap());
+            |deny: &DenyRules| names(&looks.closed(folder.path(), deny, SecretAccess::Closed).unwrap().paths);
         let deny = DenyRules::default();
         std::thread::sleep(2 * TICK);
         assert_eq!(look(&deny), ["busy/.env", "quiet/.env"]);
@@ -305,7 +347,7 @@ mod tests {
         for round in 0..100 {
             fs::write(folder.path().join(format!(".env{round}")), "").unwrap();
             let found = looks.closed(folder.path(), &DenyRules::default(), SecretAccess::Closed).unwrap();
-            assert_eq!(found.len(), round + 1);
+            assert_eq!(found.paths.len(), round + 1);
         }
     }
 
@@ -343,7 +385,7 @@ mod tests {
             let fresh =
                 ClosedPathCache::default().closed(folder.path(), &deny, SecretAccess::Closed).unwrap();
             let found = looks.closed(folder.path(), &deny, SecretAccess::Closed).unwrap();
-            assert_eq!(names(&found), names(&fresh), "round {round}");
+            assert_eq!(names(&found.paths), names(&fresh.paths), "round {round}");
         }
     }
 }

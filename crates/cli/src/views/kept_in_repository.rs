@@ -1,7 +1,9 @@
-//! What is closed and stands in the workspace's repository. A view hides closed files, but every program in it can ask
-//! git for what the commits hold, and for the configuration. So there is no view over such a repository.
+//! What is closed and stands in the workspace's repository, or in one below the workspace. A view hides closed files, but
+//! every program in it can ask git for what the commits hold, and for the configuration. So there is no view over such a
+//! repository.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use headstart_git_ahead::Surroundings;
@@ -11,25 +13,31 @@ use headstart_toolbox::SecretAccess;
 
 use super::lock;
 use crate::git;
+use crate::system::workspace_path;
 
-/// The answer for the repository's last state, because reading the names of all objects takes a moment.
+/// The answer for the last state of each repository, because reading the names of all objects takes a moment.
 #[derive(Debug, Default)]
 pub(super) struct KeptInRepository {
-    last: Mutex<Option<(Vec<u8>, DenyRules, bool)>>,
+    last: Mutex<HashMap<PathBuf, KnownAnswer>>,
+}
+
+#[derive(Debug)]
+struct KnownAnswer {
+    state: Vec<u8>,
+    deny: DenyRules,
+    keeps_closed: bool,
 }
 
 impl KeptInRepository {
-    /// Why no command that nobody was asked about may run over the repository of a workspace; `None` if nothing in it
-    /// is closed, or there is none.
+    /// Why no command that nobody was asked about may run over the repositories with these tops, the workspace first;
+    /// `None` if nothing in them is closed, or there are none.
     pub(super) fn objection(
         &self,
-        workspace: &Path,
+        tops: &[PathBuf],
         deny: &DenyRules,
         secrets: SecretAccess,
     ) -> Option<String> {
-        if !workspace.join(".git").is_dir() {
-            return None;
-        }
+        let workspace = tops.first()?;
         if secrets == SecretAccess::Closed
             && let Some(name) = git::settings_with_token(workspace)
         {
@@ -40,35 +48,50 @@ impl KeptInRepository {
         if deny.is_empty() {
             return None;
         }
-        if let Some(file) = git::odd_file(workspace) {
-            return Some(format!(
-                "it cannot be told whether the repository holds what a deny rule covers: {file} is not a regular file"
-            ));
+        tops.iter().find_map(|top| self.objection_to(top, workspace, deny))
+    }
+
+    fn objection_to(&self, top: &Path, workspace: &Path, deny: &DenyRules) -> Option<String> {
+        let inside = top.strip_prefix(workspace).ok().filter(|inside| *inside != Path::new(""));
+        let repository = inside
+            .map_or("the repository".to_owned(), |inside| format!("the repository {}", inside.display()));
+        let unknown = |why: &str| {
+            format!("it cannot be told whether {repository} holds what a deny rule covers: {why}")
+        };
+        // One that begins above the workspace is not in a view.
+        if inside.is_none() && !top.join(".git").exists() && !top.join("objects").exists() {
+            return None;
         }
-        match self.keeps_closed(workspace, deny) {
+        if let Some(file) = git::odd_file(top) {
+            return Some(unknown(&format!("{file} is not a regular file")));
+        }
+        match self.keeps_closed(top, workspace, deny) {
             Ok(false) => None,
-            Ok(true) => Some(
-                "the repository's commits hold what a deny rule covers, which every program in a view could ask git for"
-                    .to_owned(),
-            ),
-            Err(why) => Some(format!("it cannot be told whether the repository holds what a deny rule covers: {why}")),
+            Ok(true) => Some(format!(
+                "commits of {repository} hold what a deny rule covers, which every program in a view could ask git for"
+            )),
+            Err(why) => Some(unknown(&why)),
         }
     }
 
-    fn keeps_closed(&self, workspace: &Path, deny: &DenyRules) -> Result<bool, String> {
-        let repository = git::find(workspace).and_then(|git| Surroundings::find(git, workspace));
+    fn keeps_closed(&self, top: &Path, workspace: &Path, deny: &DenyRules) -> Result<bool, String> {
+        let repository = git::find(workspace).and_then(|git| Surroundings::find(git, top));
         let Some(repository) = repository.map_err(|error| error.to_string())? else { return Ok(false) };
         let state = repository.state().map_err(|error| error.to_string())?;
         let mut last = lock(&self.last);
-        if let Some((known, rules, answer)) = &*last
-            && (known, rules) == (&state, deny)
+        if let Some(known) = last.get(top)
+            && (&known.state, &known.deny) == (&state, deny)
         {
-            return Ok(*answer);
+            return Ok(known.keeps_closed);
         }
-        let is_closed =
-            |path: &[u8]| WorkspacePath::from_bytes(path).is_ok_and(|path| deny.matching(&path).is_some());
+        // A rule is about paths of the workspace.
+        let inside = top.strip_prefix(workspace).ok().and_then(workspace_path).unwrap_or_default();
+        let is_closed = |path: &[u8]| {
+            let names = [WorkspacePath::from_bytes(path), inside.join_bytes(path)];
+            names.iter().flatten().any(|path| deny.matching(path).is_some())
+        };
         let answer = repository.keeps(is_closed).map_err(|error| error.to_string())?;
-        *last = Some((state, deny.clone(), answer));
+        last.insert(top.to_owned(), KnownAnswer { state, deny: deny.clone(), keeps_closed: answer });
         Ok(answer)
     }
 }

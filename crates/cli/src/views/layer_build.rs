@@ -83,7 +83,7 @@ impl Views {
             about.is_running = true;
         });
         let closed = self.closed(deny).map_err(|error| error.to_string())?;
-        view.hide(&closed).map_err(failed)?;
+        view.hide(&closed.paths).map_err(failed)?;
         let began = Instant::now();
         let mut end = End::Exited { code: 0 };
         for command in commands {

@@ -12,36 +12,29 @@ use headstart_tool_gate::{DenyRules, is_test_data};
 use headstart_toolbox::ToolError;
 
 use super::Views;
+use super::closed_paths::Closed;
 use super::told_secrets::Traces;
 use crate::system::path_in;
 
 impl Views {
     /// Takes test data out of the paths that a view hides. It returns those that the view then shows.
-    pub(super) fn take_test_data(
-        &self,
-        closed: &mut Vec<WorkspacePath>,
-        deny: &DenyRules,
-    ) -> Vec<WorkspacePath> {
+    pub(super) fn take_test_data(&self, closed: &mut Closed, deny: &DenyRules) -> Vec<WorkspacePath> {
         let may_be = |path: &WorkspacePath| is_test_data(path) && deny.matching(path).is_none();
-        if self.options.network != Network::Own || !closed.iter().any(may_be) {
+        if self.options.network != Network::Own || !closed.paths.iter().any(may_be) {
             return Vec::new();
         }
-        let traces = self.kept_secrets.traces(&self.options.workspace);
-        let (shown, hidden) = std::mem::take(closed)
+        let traces = self.kept_secrets.traces(&closed.repositories);
+        let (shown, hidden) = std::mem::take(&mut closed.paths)
             .into_iter()
             .partition(|path| may_be(path) && self.is_kept_by_git(path, &traces));
-        *closed = hidden;
+        closed.paths = hidden;
         shown
     }
 
     /// Fails if a file that was shown during a command is not the one that git keeps any more: its user may have put a
     /// secret into it meanwhile, and nobody knows what of it the command told.
-    pub(super) fn check_test_data(&self, shown: &[WorkspacePath]) -> Result<(), ToolError> {
-        if shown.is_empty() {
-            return Ok(());
-        }
-        let traces = self.kept_secrets.traces(&self.options.workspace);
-        match shown.iter().find(|path| !self.is_kept_by_git(path, &traces)) {
+    pub(super) fn check_test_data(&self, shown: &[WorkspacePath], traces: &Traces) -> Result<(), ToolError> {
+        match shown.iter().find(|path| !self.is_kept_by_git(path, traces)) {
             None => Ok(()),
             Some(path) => Err(ToolError::no_view(format!("{path} changed while the command could read it"))),
         }

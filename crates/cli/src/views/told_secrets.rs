@@ -2,10 +2,12 @@
 //! any program can ask git for them. So what a command printed and wrote is compared with them before anybody is told.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use headstart_git_ahead::{KeptFile, Surroundings};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use headstart_git_ahead::{Git, KeptFile, Surroundings};
 use headstart_overlay_fs::{ChangeKind, ChangeSet, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{CommandOutput, SecretAccess, ToolError};
@@ -17,7 +19,7 @@ use crate::git;
 /// The least bytes of a text that counts as a trace of a file.
 const LEAST: usize = 8;
 
-/// What git keeps of such files, for the repository's last state.
+/// What git keeps of such files, for the last state of the workspace's repository and of those below it.
 #[derive(Debug, Default)]
 pub(super) struct KeptSecrets {
     last: Mutex<Option<(Vec<u8>, Arc<Traces>)>>,
@@ -31,6 +33,7 @@ pub(super) struct Traces {
     by_start: HashMap<[u8; LEAST], Vec<(Vec<u8>, usize)>>,
     /// What git keeps of them.
     contents: HashSet<Vec<u8>>,
+    repositories: Vec<Surroundings>,
 }
 
 #[derive(Debug)]
@@ -43,51 +46,57 @@ impl KeptSecrets {
     /// Runs something, and finds the traces meanwhile.
     pub(super) fn beside<T>(
         &self,
-        workspace: &Path,
+        tops: &[PathBuf],
         secrets: SecretAccess,
         run: impl FnOnce() -> T,
     ) -> (T, Arc<Traces>) {
         std::thread::scope(|scope| {
-            let traces = (secrets == SecretAccess::Closed).then(|| scope.spawn(|| self.traces(workspace)));
+            let traces = (secrets == SecretAccess::Closed).then(|| scope.spawn(|| self.traces(tops)));
             (run(), traces.and_then(|traces| traces.join().ok()).unwrap_or_default())
         })
     }
 
-    /// The traces of files with secrets in the repository of a workspace. Where git does not answer there are none.
-    pub(super) fn traces(&self, workspace: &Path) -> Arc<Traces> {
-        self.read(workspace).unwrap_or_default()
-    }
-
-    fn read(&self, workspace: &Path) -> Option<Arc<Traces>> {
-        let repository = repository(workspace)?;
-        let state = repository.state().ok()?;
+    /// The traces of files with secrets in the repositories with these tops. Where git does not answer there are none.
+    pub(super) fn traces(&self, tops: &[PathBuf]) -> Arc<Traces> {
+        let Some(git) = tops.first().and_then(|workspace| git::find(workspace).ok()) else {
+            return Arc::default();
+        };
+        let repositories: Vec<_> = tops.iter().filter_map(|top| repository(&git, top)).collect();
+        let state = repositories.iter().filter_map(|repository| repository.state().ok()).collect::<Vec<_>>();
+        let state = state.join(&b'\n');
         let mut last = lock(&self.last);
         if let Some((known, traces)) = &*last
             && *known == state
         {
-            return Some(Arc::clone(traces));
+            return Arc::clone(traces);
         }
-        let traces = Arc::new(Traces::of(&repository.contents(is_secret).ok()?));
+        let traces = Arc::new(Traces::of(repositories));
         *last = Some((state, Arc::clone(&traces)));
-        Some(traces)
+        traces
     }
 }
 
 impl Traces {
-    fn of(files: &[KeptFile]) -> Self {
+    fn of(repositories: Vec<Surroundings>) -> Self {
         let mut traces = Self::default();
-        for KeptFile { path, content } in files {
+        let kept = repositories.iter().filter_map(|repository| repository.contents(is_secret).ok());
+        for KeptFile { path, content } in kept.flatten() {
             let lines: HashSet<_> = content.split(|byte| *byte == b'\n').filter_map(telling).collect();
-            let path = String::from_utf8_lossy(path).into_owned();
-            let values = lines.iter().filter(|line| looks_secret(line)).map(|line| value_in(line));
-            for line in lines.iter().copied().chain(values) {
-                let start = line.first_chunk().expect("works because a telling line is that long");
-                traces.by_start.entry(*start).or_default().push((line.to_vec(), traces.files.len()));
+            let words = lines.iter().flat_map(|line| words(line)).filter(|word| is_made_by_a_program(word));
+            let words: HashSet<_> =
+                words.chain(lines.iter().copied().filter(|line| looks_secret(line))).collect();
+            let encoded = words.iter().flat_map(|word| encoded(word));
+            let plain = lines.union(&words).map(|line| line.to_vec());
+            for line in plain.chain(encoded) {
+                if let Some(start) = line.first_chunk() {
+                    traces.by_start.entry(*start).or_default().push((line, traces.files.len()));
+                }
             }
+            let path = String::from_utf8_lossy(&path).into_owned();
             traces.files.push(SecretFile { path, lines: lines.len() });
-            traces.contents.insert(content.clone());
+            traces.contents.insert(content);
         }
-        traces
+        Self { repositories, ..traces }
     }
 
     /// Whether git keeps this content of one of the files.
@@ -96,19 +105,14 @@ impl Traces {
     }
 
     /// Fails if a command told of such a file by what it printed or wrote.
-    pub(super) fn refuse(
-        &self,
-        printed: &CommandOutput,
-        written: &ChangeSet,
-        workspace: &Path,
-    ) -> Result<(), ToolError> {
-        let file = self.file_told_by(printed.output.as_bytes(), written, workspace);
+    pub(super) fn refuse(&self, printed: &CommandOutput, written: &ChangeSet) -> Result<(), ToolError> {
+        let file = self.file_told_by(printed.output.as_bytes(), written);
         file.map_or(Ok(()), |file| Err(ToolError::no_view(reason(file))))
     }
 
     /// The file that a command told of: by half of its lines, or by one that looks like a secret. What stands in an open
     /// file of the last commit as well is none.
-    fn file_told_by(&self, printed: &[u8], written: &ChangeSet, workspace: &Path) -> Option<&str> {
+    fn file_told_by(&self, printed: &[u8], written: &ChangeSet) -> Option<&str> {
         if self.by_start.is_empty() {
             return None;
         }
@@ -121,10 +125,9 @@ impl Traces {
                 self.search(content, &mut found);
             }
         }
-        let repository = if found.is_empty() { None } else { repository(workspace) };
         let is_open = |line: &[u8]| {
-            let holding = repository.as_ref().and_then(|repository| repository.holding(line).ok());
-            holding.unwrap_or_default().iter().any(|path| !is_secret(path))
+            let mut holding = self.repositories.iter().filter_map(|repository| repository.holding(line).ok());
+            holding.any(|paths| paths.iter().any(|path| !is_secret(path)))
         };
         let told = found.into_iter().find(|(number, lines)| {
             let closed: Vec<_> = lines.iter().filter(|line| !is_open(line)).collect();
@@ -134,7 +137,14 @@ impl Traces {
         told.map(|(number, _)| self.files[number].path.as_str())
     }
 
+    /// Searches a text for the lines, also for those that it breaks.
     fn search<'a>(&'a self, text: &[u8], found: &mut HashMap<usize, HashSet<&'a [u8]>>) {
+        let unbroken: Vec<_> = text.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
+        self.search_in(text, found);
+        self.search_in(&unbroken, found);
+    }
+
+    fn search_in<'a>(&'a self, text: &[u8], found: &mut HashMap<usize, HashSet<&'a [u8]>>) {
         for (at, start) in text.windows(LEAST).enumerate() {
             let Some(lines) = start.try_into().ok().and_then(|start: &[u8; LEAST]| self.by_start.get(start))
             else {
@@ -150,7 +160,10 @@ impl Traces {
 impl Views {
     /// Why no command may run over the repository whose output a program is told; `None` if nothing in it is closed.
     pub(crate) fn objection(&self, deny: &DenyRules) -> Option<String> {
-        self.kept_in_repository.objection(&self.options.workspace, deny, SecretAccess::of(deny))
+        match self.closed(deny) {
+            Ok(found) => self.kept_in_repository.objection(&found.repositories, deny, SecretAccess::of(deny)),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// Why no program may be told what a command printed and wrote; `None` if it holds no file with a secret.
@@ -164,12 +177,14 @@ impl Views {
         if SecretAccess::of(deny) != SecretAccess::Closed {
             return None;
         }
-        if let Err(changed) = self.check_test_data(&opened.test_data) {
+        let traces = match self.closed(deny) {
+            Ok(found) => self.kept_secrets.traces(&found.repositories),
+            Err(error) => return Some(error.to_string()),
+        };
+        if let Err(changed) = self.check_test_data(&opened.test_data, &traces) {
             return Some(changed.to_string());
         }
-        let workspace = &self.options.workspace;
-        let traces = self.kept_secrets.traces(workspace);
-        traces.file_told_by(printed, written, workspace).map(reason)
+        traces.file_told_by(printed, written).map(reason)
     }
 }
 
@@ -178,11 +193,11 @@ fn reason(file: &str) -> String {
     format!("what it printed or wrote holds what git keeps of {file}, which is closed")
 }
 
-fn repository(workspace: &Path) -> Option<Surroundings> {
-    if git::odd_file(workspace).is_some() {
+fn repository(git: &Git, top: &Path) -> Option<Surroundings> {
+    if git::odd_file(top).is_some() {
         return None;
     }
-    Surroundings::find(git::find(workspace).ok()?, workspace).ok()?
+    Surroundings::find(git.clone(), top).ok()?
 }
 
 fn is_secret(path: &[u8]) -> bool {
@@ -198,7 +213,10 @@ fn telling(line: &[u8]) -> Option<&[u8]> {
 
 /// Whether the value in a line, or the line as a whole, is of the kind that programs make and nobody types.
 fn looks_secret(line: &[u8]) -> bool {
-    let value = value_in(line);
+    is_made_by_a_program(value_in(line))
+}
+
+fn is_made_by_a_program(value: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| value.iter().any(is);
     12 <= value.len()
         && has(u8::is_ascii_digit)
@@ -211,4 +229,24 @@ fn value_in(line: &[u8]) -> &[u8] {
     let value = at.map_or(line, |at| &line[at + 1..]).trim_ascii();
     let quoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
     quoted.unwrap_or(value)
+}
+
+/// What a program that takes a line apart may hand on by itself: the value, and each part between signs by which formats
+/// and addresses separate theirs.
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_separator = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;:=&?@<>(){}[]".contains(byte);
+    line.split(is_separator).chain([value_in(line)])
+}
+
+/// A word in base64, wherever in a longer text it begins, and in hexadecimal digits.
+fn encoded(word: &[u8]) -> Vec<Vec<u8>> {
+    let in_base64 = (0..3).map(|before| {
+        let text = BASE64_STANDARD.encode([&vec![0; before], word].concat());
+        // The first and the last sign hold bits of what stands around it.
+        let end = (before + word.len()) * 8 / 6;
+        text.as_bytes()[before + usize::from(before != 0)..end].to_vec()
+    });
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    let in_digits = word.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    in_base64.chain([in_digits]).collect()
 }

@@ -8,17 +8,23 @@ use crate::support::Session;
 
 const SECRET: &str = "never-to-be-told-4711";
 
-/// Rules that ask git, and read what git reads, without a word about it on the command line.
-/// A program of the project, of which the gate knows nothing.
-const PROGRAM: &str = r"case $1 in
+/// A program of the project, of which the gate knows nothing. It asks git, and reads what git reads, without a word about
+/// it on the command line.
+const PROGRAM: &str = r#"case $1 in
 docs) git log -p --all; git archive HEAD ;;
 env) git show HEAD:.env ;;
 value) git show HEAD:.env | cut -d= -f2 | sed 's/^/it is /' ;;
 copy) git show HEAD:.env > notes.txt ;;
+wrapped) git show HEAD:.env | sed 's/^/beside /' | base64 ;;
+digits) git show HEAD:.env | od -An -tx1 | tr -d ' \n' ;;
+field) git show HEAD:credentials.json | grep -o 'token[^,]*' | cut -d'"' -f3 ;;
+long) git show HEAD:.bash_history | tail -1 ;;
+part) git -C parts/two show HEAD:.env ;;
+bare) git -C parts/three.git show HEAD:.env ;;
 remotes) cat parts/one/.git/config; git -C parts/one remote -v; grep -rh url .git/modules ;;
 honest) git log -1 --format=%s; cat a.txt ;;
 esac
-";
+"#;
 
 /// A repository whose first commit holds closed files, and one below a deny rule that its last commit removed.
 fn repository(deny: &str) -> Session {
@@ -28,6 +34,11 @@ fn repository(deny: &str) -> Session {
         .write("project/tell.sh", PROGRAM)
         .write("project/a.txt", "open\n")
         .write("project/.env", format!("KEY={SECRET}\n"))
+        .write(
+            "project/credentials.json",
+            format!("{{\"user\":\"ada\",\"token\":\"{SECRET}\",\"on\":true}}\n"),
+        )
+        .write("project/.bash_history", format!("{}deploy --token {SECRET}\n", "ls -la src\n".repeat(40_000)))
         .write("project/private/plan.txt", format!("{SECRET}\n"));
     session.git(&["init", "-q"]);
     commit(&session, "first");
@@ -37,7 +48,7 @@ fn repository(deny: &str) -> Session {
 }
 
 fn commit(session: &Session, message: &str) {
-    session.git(&["add", "-f", "a.txt", ".env", "tell.sh"]);
+    session.git(&["add", "-f", "a.txt", ".env", "credentials.json", ".bash_history", "tell.sh"]);
     if message == "first" {
         session.git(&["add", "-f", "private"]);
     }
@@ -128,6 +139,10 @@ fn a_program_that_asks_git_for_a_file_with_a_secret_tells_nobody() {
         "sh tell.sh env",
         "sh tell.sh value",
         "sh tell.sh copy",
+        "sh tell.sh wrapped",
+        "sh tell.sh digits",
+        "sh tell.sh field",
+        "sh tell.sh long",
         "sh -c 'git cat-file -p HEAD:.env | rev | rev'",
     ] {
         assert_eq!(end_of(&mut session, command), ("boundary".to_owned(), false), "{command}");
@@ -138,6 +153,33 @@ fn a_program_that_asks_git_for_a_file_with_a_secret_tells_nobody() {
     session.git(&["add", "compose.yml"]);
     commit(&session, "third");
     assert_eq!(end_of(&mut session, "sh tell.sh env"), ("completed".to_owned(), true));
+}
+
+/// The same of a repository below the workspace's own, whose files the workspace's one does not know.
+#[test]
+fn what_a_repository_below_keeps_is_told_to_nobody() {
+    let mut session = repository("['elsewhere/', 'parts/two/private/']");
+    session.write("project/parts/two/.env", format!("KEY={SECRET}\n")).write("project/parts/two/x", "");
+    let part = session.workspace().join("parts/two");
+    for words in [
+        &["init", "-q"][..],
+        &["add", "-f", "."],
+        &["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "part"],
+    ] {
+        session.git_at(&part, words);
+    }
+    assert_eq!(end_of(&mut session, "sh tell.sh honest"), ("completed".to_owned(), false));
+    session.git(&["clone", "-q", "--bare", "parts/two", "parts/three.git"]);
+    for command in ["sh tell.sh part", "sh tell.sh bare"] {
+        assert_eq!(end_of(&mut session, command), ("boundary".to_owned(), false), "{command}");
+    }
+    session.write("project/parts/two/private/plan.txt", "plan");
+    session.git_at(&part, &["add", "."]);
+    assert_eq!(
+        end_of(&mut session, "sh tell.sh honest"),
+        ("boundary".to_owned(), false),
+        "a deny rule covers it"
+    );
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::{GitError, KeptFile};
 
 /// Files of a repository's folder that change when other objects can be reached from it.
 const CHANGE_WITH_IT: [&str; 5] = ["HEAD", "index", "packed-refs", "logs/HEAD", "logs/refs/stash"];
-/// The most files of which the content is read, and the most bytes of one.
+/// The most files of which the content is read, and the most bytes of one and of all.
 const MOST_CONTENTS: usize = 500;
-const MOST_BYTES: u64 = 256 * 1024;
+const MOST_BYTES: u64 = 4 << 20;
+const MOST_BYTES_OF_ALL: u64 = 32 << 20;
 
 impl Surroundings {
     /// Whether a path for which `is_meant` is true is in a commit, a stash or the index, or was and can still be
@@ -29,9 +30,12 @@ impl Surroundings {
         let input = lines(&mut meant.iter().map(|(id, _)| *id));
         let check = ["cat-file", "--batch-check=%(objecttype) %(objectsize)"];
         let told = self.git.ask(&self.at, "cat-file", &check, &input)?;
-        let is_small = |line: &[u8]| {
+        let mut left = MOST_BYTES_OF_ALL;
+        let mut is_small = |line: &[u8]| {
             let size = line.strip_prefix(b"blob ").and_then(|size| str::from_utf8(size).ok()?.parse().ok());
-            size.is_some_and(|size: u64| size <= MOST_BYTES)
+            let rest = size.filter(|size| *size <= MOST_BYTES).and_then(|size: u64| left.checked_sub(size));
+            left = rest.unwrap_or(left);
+            rest.is_some()
         };
         let small = meant.iter().zip(told.split(|byte| *byte == b'\n')).filter(|(_, line)| is_small(line));
         let small: Vec<_> = small.map(|(meant, _)| *meant).collect();

@@ -210,10 +210,13 @@ impl Surroundings {
     }
 }
 
-/// The folder of the repository whose work tree begins here.
+/// The folder of the repository that begins here, with a work tree or without one.
 fn git_folder(top: &Path) -> Option<PathBuf> {
     let folder = Dir::open_ambient_dir(top, ambient_authority()).ok()?;
-    let found = folder.symlink_metadata(".git").ok()?;
+    let Ok(found) = folder.symlink_metadata(".git") else {
+        let is_bare = ["HEAD", "objects", "refs"].iter().all(|name| folder.exists(name));
+        return is_bare.then(|| top.to_owned());
+    };
     if found.is_dir() {
         return folder.exists(".git/HEAD").then(|| top.join(".git"));
     }
