@@ -28,6 +28,9 @@ use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 use crate::terminal::{DiffForm, Markdown, ThemeChoice};
 
+/// The most deny rules of a file: to compile many thousands takes minutes, and each command would wait for it.
+const MAX_DENY_RULES: usize = 1_000;
+
 /// A configuration file as it is written, with the positions of its fields.
 pub(super) struct File {
     source: Source,
@@ -141,6 +144,11 @@ impl File {
 
     pub(super) fn deny(&self) -> Result<Vec<DenyRule>, CliError> {
         let mut rules = Vec::new();
+        if let Some(first) = self.fields.deny.get(MAX_DENY_RULES) {
+            let problem =
+                format!("there are more than {MAX_DENY_RULES} patterns; one of a folder covers all below it");
+            return Err(self.source.refuse(self.source.line(&first.span()), "deny", problem));
+        }
         for pattern in &self.fields.deny {
             rules.extend(self.source.parsed("deny", Some(pattern), parse_deny_rule)?.map(|rule| rule.value));
         }

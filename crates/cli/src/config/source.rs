@@ -85,7 +85,12 @@ impl Source {
     ) -> Result<Option<Located<T>>, CliError> {
         let Some(value) = value else { return Ok(None) };
         let line = self.line(&value.span());
-        let parsed = parse(value.get_ref()).map_err(|error| self.refuse(line, field, error))?;
+        let parsed = parse(value.get_ref()).map_err(|error| {
+            let problem = error.to_string();
+            let problem =
+                if self.owner == Owner::Project { without(value.get_ref(), &problem) } else { problem };
+            self.refuse(line, field, problem)
+        })?;
         Ok(Some(Located { value: parsed, line }))
     }
 
@@ -135,6 +140,16 @@ fn dangling_link(path: &Path) -> Option<&Path> {
 
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// An error about a value that repeats neither it nor a part of it, as errors quote them.
+fn without(value: &str, problem: &str) -> String {
+    let problem = problem.replace(&format!("{value:?}"), "\"…\"");
+    let parts = problem.split('"').enumerate();
+    let parts = parts.map(|(place, part)| if place % 2 == 1 && value.contains(part) { "…" } else { part });
+    let problem = parts.collect::<Vec<_>>().join("\"");
+    // Said in another way, it could be a part of any word, so then nothing else is said.
+    if !value.is_empty() && problem.contains(value) { "its value is not allowed".to_owned() } else { problem }
 }
 
 /// What is wrong, without a word of the file.

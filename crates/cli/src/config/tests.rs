@@ -181,7 +181,7 @@ fn a_project_cannot_loosen_what_the_user_set() {
             "\ndeny_defaults = false",
             "2: deny_defaults: a project cannot open files that hold secrets; true is allowed here",
         ),
-        ("", "deny = ['!*.pem']", "1: deny: deny rule \"!*.pem\": a rule cannot take back"),
+        ("", "deny = ['!*.pem']", "1: deny: deny rule \"…\": a rule cannot take back"),
     ];
     for (user, project, expected) in cases {
         let error = Case::new(user, project).load().unwrap_err();

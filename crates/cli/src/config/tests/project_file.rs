@@ -12,6 +12,32 @@ fn no_error_repeats_the_text_of_a_projects_file() {
         let error = Case::new(text, "").load().unwrap_err();
         assert!(error.contains("k3y") || error.contains("AWS"), "the user's own file is repeated: {error}");
     }
+    // The same of a value that is read as text, and is none of those that are allowed.
+    for text in [
+        "mode = 'k3y'",
+        "model = 'k3y'",
+        "fast_model = 'k3y:'",
+        "deny = ['!k3y']",
+        "deny = ['[k3y']",
+        "base_url = 'k3y'",
+        "ahead_writes = 'k3y'",
+        "at_boundary = 'k3y'",
+        "tab = 'k3y'",
+        "ledger = 'k3y'",
+        "background = 'k3y'",
+        "[shadow]\ntier = 'k3y'",
+        "[shadow]\nbuild = ['/k3y']",
+        "[index]\nembedder = 'k3y'",
+    ] {
+        let error = Case::new("", text).load().unwrap_err();
+        assert!(
+            error.starts_with("project/.headstart/config.toml:") && !error.contains("k3y"),
+            "{text}: {error}"
+        );
+    }
+    let many = format!("deny = [{}]", "'a*b*c',".repeat(2_000));
+    let error = Case::new("", &many).load().unwrap_err();
+    assert!(error.contains("deny: there are more than 1000 patterns"), "{error}");
     let links = [
         ("project/.headstart/config.toml", "user/headstart/secret"),
         ("project/.headstart/config.toml", "project/.env"),
