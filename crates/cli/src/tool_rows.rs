@@ -16,13 +16,17 @@ pub(crate) struct ToolRow {
 
 /// The tools of a conversation with what the gate does with their calls, one line each.
 pub(crate) fn tool_lines(names: impl IntoIterator<Item = String>, gate: &GateContext) -> Vec<String> {
-    let rows: Vec<_> = names.into_iter().map(|tool| row(tool, gate)).collect();
+    lines(&names.into_iter().map(|tool| row(tool, gate)).collect::<Vec<_>>())
+}
+
+/// The rows in columns.
+pub(crate) fn lines(rows: &[ToolRow]) -> Vec<String> {
     let width = rows.iter().map(|row| row.tool.len()).max().unwrap_or_default();
     rows.iter().map(|row| row.line(width)).collect()
 }
 
 impl ToolRow {
-    pub(crate) fn line(&self, width: usize) -> String {
+    fn line(&self, width: usize) -> String {
         let why = self.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
         format!("{:<width$} {:<10} {}", self.tool, self.policy, output::one_line(why))
     }

@@ -177,6 +177,7 @@ fn suggestion(answer: &RecordedTurn) -> RecordedSuggestion {
     };
     RecordedSuggestion {
         text: one.or_else(several).unwrap_or_else(|| answer.text.clone()),
+        also: Vec::new(),
         delay_ms: answer.delay_ms.saturating_add(answer.stream_ms),
         usage: answer.usage,
     }

@@ -48,6 +48,8 @@ pub struct RecordedTurn {
 pub struct RecordedSuggestion {
     /// The suggestion; several candidates are on lines of their own, best first.
     pub text: String,
+    /// The same in other words, if it is a single one.
+    pub also: Vec<String>,
     /// Milliseconds before the answer began.
     pub delay_ms: u64,
     /// What it cost, if that is known.
@@ -133,6 +135,8 @@ impl From<&str> for RecordedSuggestion {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SuggestionFields {
     text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    also: Vec<String>,
     #[serde(default)]
     delay_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,11 +145,11 @@ struct SuggestionFields {
 
 impl Serialize for RecordedSuggestion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { text, delay_ms, usage } = self.clone();
-        if delay_ms == 0 && usage.is_none() {
+        let Self { text, also, delay_ms, usage } = self.clone();
+        if also.is_empty() && delay_ms == 0 && usage.is_none() {
             return serializer.serialize_str(&text);
         }
-        SuggestionFields { text, delay_ms, usage }.serialize(serializer)
+        SuggestionFields { text, also, delay_ms, usage }.serialize(serializer)
     }
 }
 
@@ -164,9 +168,9 @@ impl<'de> Deserialize<'de> for RecordedSuggestion {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
-                let SuggestionFields { text, delay_ms, usage } =
+                let SuggestionFields { text, also, delay_ms, usage } =
                     SuggestionFields::deserialize(MapAccessDeserializer::new(fields))?;
-                Ok(RecordedSuggestion { text, delay_ms, usage })
+                Ok(RecordedSuggestion { text, also, delay_ms, usage })
             }
         }
         deserializer.deserialize_any(TextOrFields)
@@ -236,7 +240,7 @@ mod tests {
             ),
             (
                 r#"{"suggestions":["",{"text":"x","delay":1}]}"#,
-                "the recording is not valid at suggestions[1].delay: unknown field `delay`, expected one of `text`, `delayMs`, `usage` at line 1 column 38",
+                "the recording is not valid at suggestions[1].delay: unknown field `delay`, expected one of `text`, `also`, `delayMs`, `usage` at line 1 column 38",
             ),
             (
                 r#"{"suggestions":[null]}"#,

@@ -54,7 +54,10 @@ impl Replay {
         let answer = if suggestion.text.starts_with('{') {
             suggestion.text
         } else {
-            let guess = |text| json!({ "text": text });
+            let guess = |text| match &suggestion.also[..] {
+                [] => json!({ "text": text }),
+                also => json!({ "text": text, "also": also }),
+            };
             json!({ GUESSES: suggestion.text.lines().map(guess).collect::<Vec<_>>() }).to_string()
         };
         let mut events = vec![ModelEvent::Text(answer)];

@@ -78,7 +78,11 @@ impl Scrubber {
             suggestions: recording
                 .suggestions
                 .iter()
-                .map(|suggestion| RecordedSuggestion { text: owned(&suggestion.text), ..suggestion.clone() })
+                .map(|suggestion| RecordedSuggestion {
+                    text: owned(&suggestion.text),
+                    also: suggestion.also.iter().map(|wording| owned(wording)).collect(),
+                    ..suggestion.clone()
+                })
                 .collect(),
         }
     }

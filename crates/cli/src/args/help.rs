@@ -238,7 +238,8 @@ ignored. Each answer is
    \"effects\":[...],\"reads\":[...],\"writes\":[...]}
 With --shadow the decision of a command may be \"shadow\": it runs ahead in a view, and what it writes is staged. \
 A line that is no such call is a boundary with the reason invalid_input, so answer N is always that \
-of line N. Nothing is run or read; the workspace need not exist here.
+of line N. Nothing is run or read; the workspace need not exist here. The exit code is 0 whatever the verdict is.
+--mode changes the verdicts on edits alone.
 
 Examples:
   headstart gate --brief 'git log --oneline | head'

@@ -9,6 +9,7 @@ pub(crate) fn with_nearest(mut error: Error, root: &Command, words: &[String]) -
     let (found, suggested) = match error.kind() {
         ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
         ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        ErrorKind::InvalidValue => return with_near_value(error),
         _ => return error,
     };
     let Some(ContextValue::String(mistyped)) = error.get(found).cloned() else { return error };
@@ -28,6 +29,20 @@ pub(crate) fn with_nearest(mut error: Error, root: &Command, words: &[String]) -
             ContextValue::String(nearest.to_owned())
         };
         error.insert(suggested, value);
+    }
+    error
+}
+
+/// The error without a value that is only the least unlike of all, as clap suggests one.
+fn with_near_value(mut error: Error) -> Error {
+    let (Some(ContextValue::String(mistyped)), Some(ContextValue::Strings(known))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
+    else {
+        return error;
+    };
+    match nearest(mistyped, known).map(str::to_owned) {
+        Some(near) => drop(error.insert(ContextKind::SuggestedValue, ContextValue::String(near))),
+        None => drop(error.remove(ContextKind::SuggestedValue)),
     }
     error
 }

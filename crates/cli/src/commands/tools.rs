@@ -5,7 +5,7 @@ use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::tool_rows::{ToolRow, row};
+use crate::tool_rows::{lines, row};
 use crate::{output, setup, workspace};
 
 /// Lists the tools that the model of a chat is offered here, with the configuration's setting for each.
@@ -20,8 +20,8 @@ pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliErro
     if context.output.is_json() {
         rows.iter().try_for_each(output::print_json)?;
     } else {
-        let line = |row: &ToolRow| row.line(12) + "\n";
-        output::print(&rows.iter().map(line).collect::<Vec<_>>().concat())?;
+        let line = |line: &String| line.clone() + "\n";
+        output::print(&lines(&rows).iter().map(line).collect::<String>())?;
     }
     Ok(ExitStatus::Done)
 }

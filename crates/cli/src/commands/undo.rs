@@ -112,7 +112,7 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
     let turns = tree.kept_turns().map_err(|error| failed(&workspace, store, &error))?;
     let Some(kept) = turns.iter().rev().find(|kept| !kept.commits.is_empty()) else {
         return Err(CliError::Unavailable(format!(
-            "there is nothing to take back in {workspace}: nothing that headstart wrote there could be ({KEPT})"
+            "headstart wrote nothing in {workspace} that can be taken back ({KEPT})"
         )));
     };
     if !kept.is_whole {

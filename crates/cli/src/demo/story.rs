@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use headstart_forked_query::{
     EventStream, Message, Model, ModelError, ModelRequest, Part, Role, ToolOutcome,
 };
-use headstart_providers::{RecordedCall, RecordedTurn, Recording, Replay};
+use headstart_providers::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, Replay};
 use serde_json::json;
 
 /// The bundled recording as a model: it answers the recorded prompts, and replies to all others that it is a recording.
@@ -19,7 +19,7 @@ pub(crate) struct Story {
 
 /// One prompt and the recorded answers to it.
 struct RecordedPrompt {
-    prompt: String,
+    prompt: RecordedSuggestion,
     turns: Vec<RecordedTurn>,
     /// What takes the place of the last answer if the last call did not run.
     cut_short: String,
@@ -31,8 +31,7 @@ const LAST_WORDS: &str = "That was all of the recording: Ctrl-D leaves, and then
 impl Story {
     /// The first `parts` prompts of the recording, beginning with `first`, with its delays divided by `speed`.
     pub(super) fn new(recording: Recording, first: &str, parts: usize, speed: f64) -> Self {
-        let suggested = recording.suggestions.into_iter().map(|suggestion| suggestion.text);
-        let prompts = std::iter::once(first.to_owned()).chain(suggested);
+        let prompts = std::iter::once(RecordedSuggestion::from(first)).chain(recording.suggestions);
         let mut turns = recording.turns.into_iter();
         let mut scenes: Vec<_> = prompts
             .take(parts)
@@ -44,7 +43,7 @@ impl Story {
                 {
                     answers.push(turn);
                 }
-                let cut_short = format!("The last call did not run, so \"{prompt}\" ends here.");
+                let cut_short = format!("The last call did not run, so \"{}\" ends here.", prompt.text);
                 RecordedPrompt { prompt, turns: answers, cut_short }
             })
             .collect();
@@ -92,8 +91,8 @@ impl Model for Story {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         let mut recording = Recording::default();
         if request.response_schema.is_some() {
-            let next = self.next(&request.messages).map(|scene| scene.prompt.as_str());
-            recording.suggestions.push(next.unwrap_or_default().into());
+            let next = self.next(&request.messages).map(|scene| scene.prompt.clone());
+            recording.suggestions.push(next.unwrap_or_default());
         } else {
             recording.turns.push(self.answer(&request.messages));
         }
@@ -104,10 +103,12 @@ impl Model for Story {
 }
 
 impl RecordedPrompt {
-    /// Whether the message contains this prompt, in any case of letters and after any notes that are added before it.
+    /// Whether the message contains this prompt in one of its wordings, in any case of letters and after any notes that
+    /// are added before it.
     fn matches_message(&self, message: &Message) -> bool {
         let asked = texts(message).map(str::to_lowercase).last().unwrap_or_default();
-        asked.trim_end_matches(['.', ' ', '\n']).ends_with(&self.prompt)
+        let asked = asked.trim_end_matches(['.', ' ', '\n']);
+        std::iter::once(&self.prompt.text).chain(&self.prompt.also).any(|wording| asked.ends_with(wording))
     }
 
     /// Whether the conversation contains this scene completely.
@@ -123,7 +124,9 @@ const REFUSED: &str = "A call of this part did not run, so the recording cannot 
 fn off_the_path(next: Option<&RecordedPrompt>) -> String {
     let goes_on = next.map_or_else(
         || LAST_WORDS.to_owned(),
-        |next| format!("The next one is \"{}\": take it with Tab when it shows, or type it.", next.prompt),
+        |next| {
+            format!("The next one is \"{}\": take it with Tab when it shows, or type it.", next.prompt.text)
+        },
     );
     format!(
         "I am a recording, not a model: I have answers to a few prompts about this sample project, and to no others. \

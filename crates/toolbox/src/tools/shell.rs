@@ -38,7 +38,7 @@ impl Shell {
         let (command, directory) = parse_arguments(args, context).await?;
         let request = CommandRequest {
             command: ConditionalCommand::allowed(command, context.hardened),
-            directory,
+            directory: directory.clone(),
             environment: if context.consented { CommandEnvironment::User } else { CommandEnvironment::Clean },
             secrets: secrets(context),
             time_limit: context.limits.command_time,
@@ -60,7 +60,7 @@ impl Shell {
             Err(error) => not_run(error),
         }
         let done = done.map_err(|error| truncate_error(error, limit))?;
-        Ok(render_result(command, &done, Vec::new(), context))
+        Ok(render_result(command, &done, closed_reads(&done, &directory, context), context))
     }
 
     pub(crate) fn views(&self) -> ViewSupport {
@@ -230,6 +230,32 @@ fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
     remarks.extend(ran.refused.quota.iter().map(|quota| format!("it reached a limit: {quota}")));
     remarks.extend(ran.notes.iter().cloned());
     remarks
+}
+
+/// What a confined command was not let read, so that its exit code is not taken for what it found. `grep -r` ends with 2
+/// where a single file is closed to it.
+fn closed_reads(done: &CommandOutput, directory: &WorkspacePath, context: ToolContext<'_>) -> Vec<String> {
+    if context.consented || done.exit_code == Some(0) {
+        return Vec::new();
+    }
+    let closed = |line: &str| {
+        let before =
+            line.strip_suffix(" (os error 13)").unwrap_or(line).strip_suffix(": Permission denied")?;
+        let named = before.rsplit(": ").next()?.trim_matches(['\'', '"', '‘', '’']);
+        let absolute = named.starts_with('/').then(|| WorkspacePath::resolve(named, &context.gate.workspace));
+        let path = absolute.unwrap_or_else(|| directory.join(named)).ok()?;
+        context.gate.deny.closes(&path, false).then(|| path.to_string())
+    };
+    let mut names: Vec<_> = done.output.lines().filter_map(closed).collect();
+    names.dedup();
+    names.truncate(MAX_NAMED);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let names = names.join(", ");
+    vec![format!(
+        "closed to commands that run unasked, and not read: {names}; an exit code may come of that alone"
+    )]
 }
 
 /// The output as an item if the command did not end well, because then there is a status to list.

@@ -119,8 +119,8 @@ async fn work_that_is_given_up_is_played_again() {
     let mut talk = TestConversation::new();
     talk.ask(REQUEST, None).await;
     let before = talk.messages.clone();
-    for _ in 0..3 {
-        let (calls, _) = talk.ask("add tests for top", None).await;
+    for wording in ["add tests for top", "Write tests for top.", "test top"] {
+        let (calls, _) = talk.ask(wording, None).await;
         assert_eq!(calls, ["read_file", "grep", "write_file", "glob", "shell"]);
         talk.messages.clone_from(&before);
     }
