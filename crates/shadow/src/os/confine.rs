@@ -1,6 +1,6 @@
 //! Runs a command on the real files that the kernel restricts to reading.
 
-mod attributes;
+mod calls;
 mod readable;
 
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 use headstart_workspace_path::WorkspacePath;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 
-use self::attributes::keep_attributes;
+use self::calls::refuse_calls;
 use self::readable::Readable;
 use crate::confinement::{CONFINED, Confinement, told};
 use crate::folders::SYSTEM_FOLDERS;
@@ -118,8 +118,8 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&Path, &WorkspacePath) ->
     if status.ruleset == landlock::RulesetStatus::NotEnforced {
         return Err(io::Error::other("this kernel has no Landlock (Linux 5.13 and later have it)"));
     }
-    // Landlock has no rule for `chmod` and similar calls.
-    keep_attributes().map_err(|error| io::Error::other(error.to_string()))
+    // Landlock has no rule for `chmod`, `flock` and similar calls.
+    refuse_calls().map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// The folders of the system of which every confined command can read something.

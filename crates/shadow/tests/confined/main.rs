@@ -27,6 +27,7 @@ const TESTS: &[(&str, fn())] = &[
     ("what_only_reads_runs", what_only_reads_runs),
     ("what_writes_or_leaves_the_workspace_fails", what_writes_or_leaves_the_workspace_fails),
     ("no_attribute_is_changed", no_attribute_is_changed),
+    ("nobody_else_is_held_up", nobody_else_is_held_up),
     ("no_connection_is_opened", no_connection_is_opened),
     ("a_program_of_the_workspace_does_not_run", a_program_of_the_workspace_does_not_run),
     ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
@@ -191,6 +192,28 @@ fn no_attribute_is_changed() {
         let output = place.run(command);
         assert!(!output.status.success(), "{command}: {output:?}");
         assert_eq!(place.look(), before, "{command}");
+    }
+}
+
+/// A lock, a lease or a notice on a file, of the system's or the workspace's, would hold up programs that use it as well.
+fn nobody_else_is_held_up() {
+    let place = Place::new();
+    let (lease, notice) = (nix::libc::F_SETLEASE, nix::libc::F_NOTIFY);
+    let for_reading = nix::libc::F_RDLCK;
+    // `DN_ACCESS`, which the library lacks.
+    let on_access = 1;
+    for call in [
+        "open F, \"/usr/bin/env\"; flock F, 6".to_owned(),
+        "open F, \"a.txt\"; flock F, 5".to_owned(),
+        format!("open F, \"a.txt\"; fcntl F, {lease}, {for_reading}"),
+        format!("open F, \".\"; fcntl F, {notice}, {on_access}"),
+    ] {
+        let script = format!("{call} or exit 7");
+        let mut open = Command::new("perl");
+        open.args(["-e", &script]).current_dir(place.workspace());
+        assert!(open.status().unwrap().success(), "it works where nothing confines: {call}");
+        let output = place.run(&format!("perl -e '{script}'"));
+        assert_eq!(output.status.code(), Some(7), "{call}: {output:?}");
     }
 }
 
