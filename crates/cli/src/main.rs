@@ -128,7 +128,6 @@ mod setup;
 mod shell_words;
 mod store;
 mod system;
-mod terminal;
 mod tool_rows;
 #[cfg_attr(not(feature = "mcp"), path = "tool_servers/disabled.rs")]
 mod tool_servers;

@@ -11,7 +11,7 @@ use headstart_tool_gate::{Declaration, built_in};
 use super::show::{self, StyledLine};
 use crate::conversation::words::{call_title_of, counted, subject};
 use crate::output::shortened;
-use crate::terminal::{LiveKind, LiveRow, Style};
+use headstart_terminal::{LiveKind, LiveRow, Style};
 
 /// Calls that took less are shown without their time.
 const MIN_TOLD: Duration = Duration::from_secs(2);

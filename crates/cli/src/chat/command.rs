@@ -8,7 +8,7 @@ use crate::config::{background_name, parse_background, parse_mode};
 use crate::conversation::costs::WHEN_SUGGESTED;
 use crate::conversation::mode_name;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// The whole of a prompt that lists the keys.
 pub(super) const KEYS: &str = "?";

@@ -15,9 +15,9 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use tokio::task::JoinHandle;
 
 use super::{Chat, catalog, command};
-use crate::terminal::{Choice, Popup};
 use crate::tool_servers::{ListedPrompt, ListedResource};
 use crate::workspace::unignored;
+use headstart_terminal::{Choice, Popup};
 
 /// The most files whose names are known.
 const MAX_FILES: usize = 200_000;

@@ -8,7 +8,7 @@ use super::{Chat, Handover};
 use crate::conversation::costs::WHEN_SUGGESTED;
 use crate::conversation::mode_name;
 use crate::error::CliError;
-use crate::terminal::{Style, Theme, ThemeChoice};
+use headstart_terminal::{Style, Theme, ThemeChoice};
 
 /// About how many bytes make a token. Used for what no provider has counted.
 const BYTES_PER_TOKEN: u64 = 4;

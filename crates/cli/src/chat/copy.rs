@@ -9,7 +9,7 @@ use headstart_agent::{Item, View};
 use super::Chat;
 use super::command::CopySource;
 use crate::error::CliError;
-use crate::terminal::{Style, TerminalFeatures};
+use headstart_terminal::{Style, TerminalFeatures};
 
 /// The most bytes that every terminal accepts for the clipboard.
 const MAX_BYTES: usize = 74_000;

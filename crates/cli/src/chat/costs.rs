@@ -8,7 +8,7 @@ use super::Chat;
 use super::status::short_count;
 use crate::conversation::costs::{cost_words, statistics_line};
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 impl Chat {
     pub(super) fn say_costs(&mut self) -> Result<(), CliError> {

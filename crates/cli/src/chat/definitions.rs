@@ -4,7 +4,7 @@ use headstart_code_index::{ContentFields, Symbol};
 use headstart_overlay_fs::{ChangeKind, ChangeSet, WorkspacePath};
 
 use crate::output::shortened;
-use crate::terminal::ChangedLine;
+use headstart_terminal::ChangedLine;
 
 /// A larger file is not read for its definitions, because the chat waits for it. One of 100 KB takes 42 ms in a build
 /// without optimisations.

@@ -11,7 +11,7 @@ use super::screen_reader::ScreenReader;
 use super::show::StyledLine;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
-use crate::terminal::{
+use headstart_terminal::{
     ASKS_BACKGROUND, Consent, Diff, LineEditor, LiveRow, Markdown, Pager, Palette, Passage, Screen, Size,
     StatusLine, Style, TerminalGuard, Theme, View, render, sanitize,
 };

@@ -10,7 +10,7 @@ use super::Chat;
 use crate::error::CliError;
 use crate::system::find_bash;
 use crate::system::signals::{self, Signals};
-use crate::terminal::{Input, Style};
+use headstart_terminal::{Input, Style};
 
 /// The program that gets the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

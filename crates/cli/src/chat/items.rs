@@ -19,7 +19,7 @@ use crate::conversation::words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
-use crate::terminal::{Diff, DiffForm, LiveKind, LiveRow, Passage, Style};
+use headstart_terminal::{Diff, DiffForm, LiveKind, LiveRow, Passage, Style};
 
 /// The most lines that are shown of an edit when it is made.
 const MAX_DIFF_LINES: usize = 30;

@@ -57,12 +57,12 @@ use crate::exit::ExitStatus;
 use crate::output::one_line;
 use crate::parts::ConversationParts;
 use crate::system::signals::Signals;
-use crate::terminal::{
+pub(crate) use display::Display;
+use handover::Handover;
+use headstart_terminal::{
     Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveKind, LiveRow, Style, TerminalFeatures,
     ThemeChoice,
 };
-pub(crate) use display::Display;
-use handover::Handover;
 use items::DisplayProgress;
 pub(crate) use picker::{PickerOutcome, pick};
 use question::Question;

@@ -1,7 +1,7 @@
 use super::Chat;
 use super::retry_waits::RetryWaits;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 impl Chat {
     /// Shows which model answers, or changes it from now on.

@@ -7,7 +7,7 @@ use headstart_agent::{Phase, View};
 use super::Chat;
 use crate::config::ScreenConfig;
 use crate::error::CliError;
-use crate::terminal::{TerminalFeatures, sanitize};
+use headstart_terminal::{TerminalFeatures, sanitize};
 
 /// A user whose terminal has no focus is notified after a turn that took longer.
 const LONG: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use super::pager::{SideOutput, own_command_passages};
 use super::{Chat, calls};
 use crate::error::CliError;
 use crate::output::shortened;
-use crate::terminal::{LiveRow, Style};
+use headstart_terminal::{LiveRow, Style};
 
 /// How long a command may run.
 const TIME: Duration = Duration::from_secs(60 * 60);

@@ -9,7 +9,7 @@ use headstart_toolbox::ItemUri;
 use super::{Chat, calls, show};
 use crate::conversation::words;
 use crate::error::CliError;
-use crate::terminal::{Passage, Style};
+use headstart_terminal::{Passage, Style};
 
 impl Chat {
     /// Opens the whole conversation at its end.

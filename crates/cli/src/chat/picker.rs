@@ -12,7 +12,7 @@ use super::display::Display;
 use crate::error::CliError;
 use crate::output::{age, shortened};
 use crate::sessions::{Sessions, age_ms, title_of};
-use crate::terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
+use headstart_terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
 
 /// The columns of a row besides the title.
 const OTHER_COLUMNS: usize = 40;

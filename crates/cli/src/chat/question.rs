@@ -12,7 +12,7 @@ use super::{Chat, calls, show};
 use crate::conflicting_commits::{CommitOffer, ConflictingCommits};
 use crate::error::CliError;
 use crate::output::one_line;
-use crate::terminal::{Action, Consent, ConsentAnswer, LineEditor, Passage, Style};
+use headstart_terminal::{Action, Consent, ConsentAnswer, LineEditor, Passage, Style};
 
 /// Shown above the line in which a user writes why they decline.
 pub(super) const WHY_NOT: &str = "why not? Enter tells the model, Esc goes back to the question";

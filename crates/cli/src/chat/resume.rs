@@ -2,7 +2,7 @@ use headstart_agent::{Item, View};
 
 use super::Chat;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// How many turns of a resumed conversation are shown.
 const SHOWN_TURNS: usize = 2;

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// The requests that may have to wait for the provider while the user waits for them.
 pub(super) struct RetryWaits {

@@ -4,7 +4,7 @@
 use super::show::StyledLine;
 use crate::error::CliError;
 use crate::output::{print, printable};
-use crate::terminal::{Consent, Diff, LineEditor, LiveRow, SpokenAnswer};
+use headstart_terminal::{Consent, Diff, LineEditor, LiveRow, SpokenAnswer};
 
 /// The last announcement of each thing that a screen would show all the time.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// A login to a tool server that the user has started.
 pub(super) struct LoginTask {

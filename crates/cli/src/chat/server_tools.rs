@@ -7,8 +7,8 @@ use tokio::task::JoinHandle;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::terminal::Style;
 use crate::tool_rows::tool_lines;
+use headstart_terminal::Style;
 
 /// Waits until the tool servers have restarted. Never ends if they are not restarting.
 pub(super) async fn wait_for_restart(reloading: &mut Option<JoinHandle<()>>) {

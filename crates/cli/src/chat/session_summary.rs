@@ -8,7 +8,7 @@ use crate::conversation::costs::duration_words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{one_line, shortened};
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// What a chat has done for its user.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use headstart_tool_gate::{Declaration, Verdict};
 use headstart_toolbox::edited_file;
 
 use crate::output::{call_in_full, checked_line, said_of_command, shadow_outcome, shortened};
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// The most reasons that are shown of a question about a call.
 const MAX_REASONS: usize = 3;

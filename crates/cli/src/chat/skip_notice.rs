@@ -6,7 +6,7 @@ use headstart_budget::policy::SkipReason;
 use super::Chat;
 use crate::clock;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// Why nothing is suggested, in the row of the work ahead. Each reason is shown once, and later only if the user asks
 /// for it.

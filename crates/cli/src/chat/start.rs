@@ -3,7 +3,7 @@ use headstart_budget::policy::Mode;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 /// What a chat begins with.
 #[derive(Debug, Default)]

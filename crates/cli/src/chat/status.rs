@@ -17,7 +17,7 @@ use crate::conversation::costs::{cost_words, duration_words};
 use crate::conversation::mode_name;
 use crate::ledger::Ledger;
 use crate::rules;
-use crate::terminal::{StatusItem, StatusLine};
+use headstart_terminal::{StatusItem, StatusLine};
 
 /// From this share of the window on, in percent, the context is highlighted.
 const FULL: u64 = 85;

@@ -5,7 +5,7 @@ use headstart_agent::Phase;
 use super::Chat;
 use crate::conversation::{UndoResult, take_back_last_turn, take_back_matched};
 use crate::error::CliError;
-use crate::terminal::Style;
+use headstart_terminal::Style;
 
 impl Chat {
     /// Takes back everything that the last turn wrote, or nothing at all; where that may not be what the user expects,

@@ -16,7 +16,7 @@ use super::question::{Question, about_work, changes_nothing, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
 use crate::output::{call_title, conflict_line, not_kept_offer, one_line, shortened};
-use crate::terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
+use headstart_terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 /// The rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;

@@ -15,8 +15,8 @@ use crate::model_spec::ModelSpec;
 use crate::models::Models;
 use crate::output::{self, ColorMode};
 use crate::sessions::Sessions;
-use crate::terminal::{Input, Palette, TerminalFeatures, TerminalGuard, ThemeChoice};
 use crate::workspace;
+use headstart_terminal::{Input, Palette, TerminalFeatures, TerminalGuard, ThemeChoice};
 
 /// Starts a chat with a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {

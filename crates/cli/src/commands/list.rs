@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Output};
 use crate::store::{Record, Store};
-use crate::terminal::Size;
+use headstart_terminal::Size;
 
 /// One speculation, without its content.
 #[derive(Debug, Serialize)]

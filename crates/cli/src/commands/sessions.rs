@@ -10,8 +10,8 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::sessions::{Sessions, age_ms, title_of};
-use crate::terminal::sanitize;
 use crate::workspace;
+use headstart_terminal::sanitize;
 
 /// One conversation, without its messages.
 #[derive(Debug, Serialize)]

@@ -26,7 +26,7 @@ use super::tools::ToolsTable;
 use super::web::WebTable;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
-use crate::terminal::{DiffForm, Markdown, ThemeChoice};
+use headstart_terminal::{DiffForm, Markdown, ThemeChoice};
 
 /// The most deny rules of a file: to compile many thousands takes minutes, and each command would wait for it.
 const MAX_DENY_RULES: usize = 1_000;

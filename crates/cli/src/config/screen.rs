@@ -5,7 +5,7 @@ use toml::Spanned;
 use super::file::File;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::terminal::{DiffForm, Key, KeyMap, Markdown, ThemeChoice};
+use headstart_terminal::{DiffForm, Key, KeyMap, Markdown, ThemeChoice};
 
 /// How a chat looks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use headstart_providers::openai::OutputLimit;
 use headstart_providers::{KeyHeader, Priority, RetryPolicy, Timeouts};
 
 use super::*;
-use crate::terminal::{DiffForm, Markdown, Theme, ThemeChoice};
+use headstart_terminal::{DiffForm, Markdown, Theme, ThemeChoice};
 
 /// Loads with a user's file, a project's file and variables. Errors are returned without the paths of their folders.
 struct Case {

@@ -17,7 +17,7 @@ pub(crate) use self::text::{
 };
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::terminal::Size;
+use headstart_terminal::Size;
 
 /// The form of a command's output.
 #[derive(Debug, Clone, Copy)]

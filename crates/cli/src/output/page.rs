@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::ColorMode;
 use crate::context::Context;
-use crate::terminal::Size;
+use headstart_terminal::Size;
 
 /// The form of a page of figures.
 #[derive(Debug, Clone, Copy)]

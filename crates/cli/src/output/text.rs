@@ -6,7 +6,7 @@ use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, LeftOut, Sweep
 use headstart_speculation::{Event, Limit};
 use headstart_tool_gate::Declaration;
 
-use crate::terminal::sanitize;
+use headstart_terminal::sanitize;
 
 /// Whether text for people is colored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

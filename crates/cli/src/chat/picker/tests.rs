@@ -1,6 +1,6 @@
 use super::*;
 use crate::output::one_line;
-use crate::terminal::{Palette, Size, View, render};
+use headstart_terminal::{Palette, Size, View, render};
 
 fn row(place: usize, title: &str) -> SessionRow {
     SessionRow {
