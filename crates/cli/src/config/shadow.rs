@@ -309,7 +309,8 @@ fn folders(source: &Source, field: &str, folders: &[Spanned<PathBuf>]) -> Result
         if path.is_absolute() {
             return Ok(path);
         }
-        Err(source.refuse(source.line(&folder.span()), field, format!("{} is not absolute", path.display())))
+        let problem = format!("{:?} is not absolute", path.to_string_lossy());
+        Err(source.refuse(source.line(&folder.span()), field, problem))
     };
     folders.iter().map(absolute).collect()
 }

@@ -62,6 +62,14 @@ impl Source {
         })
     }
 
+    /// What is wrong with a table, without its text if it is a project's.
+    pub(super) fn problem(&self, error: &toml::de::Error) -> String {
+        match self.owner {
+            Owner::User => error.message().to_owned(),
+            Owner::Project => kind_of(error).to_owned(),
+        }
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -73,7 +81,27 @@ impl Source {
 
     /// The error about a field of this file.
     pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
+        let problem = problem.to_string();
+        let problem = if self.owner == Owner::Project { self.unquoted(&problem) } else { problem };
         CliError::Configuration { file: self.path.clone(), line, message: format!("{field}: {problem}") }
+    }
+
+    /// An error without what it quotes of this file: other text of this file, and what is only written in another way.
+    fn unquoted(&self, problem: &str) -> String {
+        let (mut told, mut rest) = (String::new(), problem);
+        while let Some((before, quoted)) = rest.split_once('"') {
+            let mut is_marked = false;
+            let end = quoted.find(|letter| {
+                let ends = letter == '"' && !is_marked;
+                is_marked = letter == '\\' && !is_marked;
+                ends
+            });
+            let (text, after) = end.map_or((quoted, ""), |end| (&quoted[..end], &quoted[end + 1..]));
+            let is_of_file = text.contains('\\') || self.text.contains(text);
+            told.extend([before, "\"", if is_of_file { "…" } else { text }, "\""]);
+            rest = after;
+        }
+        told + rest
     }
 
     /// Reads the value of a field with the given function.
@@ -87,9 +115,11 @@ impl Source {
         let line = self.line(&value.span());
         let parsed = parse(value.get_ref()).map_err(|error| {
             let problem = error.to_string();
-            let problem =
-                if self.owner == Owner::Project { without(value.get_ref(), &problem) } else { problem };
-            self.refuse(line, field, problem)
+            // Where it does not stand between quotes it could be a part of any word, so then nothing else is said.
+            let is_repeated = self.owner == Owner::Project
+                && !value.get_ref().is_empty()
+                && self.unquoted(&problem).contains(value.get_ref().as_str());
+            self.refuse(line, field, if is_repeated { "its value is not allowed" } else { &problem })
         })?;
         Ok(Some(Located { value: parsed, line }))
     }
@@ -140,16 +170,6 @@ fn dangling_link(path: &Path) -> Option<&Path> {
 
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
-}
-
-/// An error about a value that repeats neither it nor a part of it, as errors quote them.
-fn without(value: &str, problem: &str) -> String {
-    let problem = problem.replace(&format!("{value:?}"), "\"…\"");
-    let parts = problem.split('"').enumerate();
-    let parts = parts.map(|(place, part)| if place % 2 == 1 && value.contains(part) { "…" } else { part });
-    let problem = parts.collect::<Vec<_>>().join("\"");
-    // Said in another way, it could be a part of any word, so then nothing else is said.
-    if !value.is_empty() && problem.contains(value) { "its value is not allowed".to_owned() } else { problem }
 }
 
 /// What is wrong, without a word of the file.

@@ -179,7 +179,7 @@ fn server(
     #[cfg(feature = "mcp")]
     headstart_tool_servers::ServerName::new(name).map_err(|error| refuse("", error.to_string()))?;
     let settings: ServerTable =
-        table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
+        table.get_ref().clone().try_into().map_err(|error| refuse("", source.problem(&error)))?;
     let transport =
         transport(settings.command, settings.url).map_err(|(field, problem)| refuse(field, problem))?;
     if let (Transport::Url(url), true) = (&transport, settings.bearer.is_some())
@@ -343,7 +343,7 @@ fn http_tool(
         return Err(refuse("", "is the name of a tool that is built in; give it another".to_owned()));
     }
     let settings: HttpToolTable =
-        table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
+        table.get_ref().clone().try_into().map_err(|error| refuse("", source.problem(&error)))?;
     address(&settings.url).map_err(|problem| refuse("url", problem))?;
     let timeout = timeout(settings.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
     Ok(HttpToolSetting {

@@ -46,11 +46,12 @@ fn read(table: &ToolsTable, source: &Source) -> Result<ToolTable, CliError> {
         let field = format!("tools.{key}");
         if key == "rule" {
             let rules = value.get_ref().clone().try_into::<Vec<ToolRule>>();
-            read.rules = rules.map_err(|error| source.refuse(line, &field, error.message()))?;
+            read.rules = rules.map_err(|error| source.refuse(line, &field, source.problem(&error)))?;
             continue;
         }
-        let policy = value.get_ref().as_str().and_then(policy).ok_or_else(|| {
-            source.refuse(line, &field, format!("{} is none of automatic, ask and exclude", value.get_ref()))
+        let name = value.get_ref().as_str().unwrap_or_default();
+        let policy = policy(name).ok_or_else(|| {
+            source.refuse(line, &field, format!("{name:?} is none of automatic, ask and exclude"))
         })?;
         if key == "default" {
             read.default = Some(policy);

@@ -28,6 +28,15 @@ fn no_error_repeats_the_text_of_a_projects_file() {
         "[shadow]\ntier = 'k3y'",
         "[shadow]\nbuild = ['/k3y']",
         "[index]\nembedder = 'k3y'",
+        "[tools]\nshell = 'k3y'",
+        "[tools]\nrule = [{ k3y = 1 }]",
+        "[shadow]\nread = ['k3y']",
+        "[shadow]\ncpu_time = 'k3y\"k3y'",
+        "[mcp.x]\nk3y = 1",
+        "[mcp.x]\ncommand = ['a']\ntrust = 'k3y\\'",
+        "[mcp.x]\ncommand = ['a']\nenv = { A = 'env:k3y-' }",
+        "[mcp.x]\nurl = 'k3y'",
+        "[code-intel]\nwithout = ['k3y']",
     ] {
         let error = Case::new("", text).load().unwrap_err();
         assert!(

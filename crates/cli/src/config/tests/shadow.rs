@@ -137,7 +137,7 @@ fn a_mistake_in_what_is_said_of_views_is_named() {
         (
             "[shadow]\nshow = ['data']\n",
             "",
-            "user/headstart/config.toml:2: shadow.show: data is not absolute",
+            "user/headstart/config.toml:2: shadow.show: \"data\" is not absolute",
         ),
     ];
     for (user, project, error) in refused {
