@@ -107,7 +107,7 @@ impl ClosedPathCache {
             looked_at: 0,
             found: Vec::new(),
         };
-        search.folder(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
+        search.folders_from(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
         let ClosedPathScan { now: folders, mut found, .. } = search;
         if secrets == SecretAccess::Closed {
             found.extend(settings_of_nested_repositories(workspace, &folders)?);
@@ -186,18 +186,34 @@ struct ClosedPathScan<'a> {
 }
 
 impl ClosedPathScan<'_> {
-    fn folder(&mut self, path: WorkspacePath, for_secrets: bool) -> io::Result<()> {
-        if self.deny.is_empty() && !for_secrets {
-            return Ok(());
+    /// Looks at a folder and all below it. They wait in a list, because there may be more in one another than a thread
+    /// has stack for.
+    fn folders_from(&mut self, root: WorkspacePath, for_secrets: bool) -> io::Result<()> {
+        let mut waiting = vec![(root, for_secrets)];
+        while let Some((path, for_secrets)) = waiting.pop() {
+            if self.deny.is_empty() && !for_secrets {
+                continue;
+            }
+            let listed = self.folder(&path, for_secrets)?;
+            for below in &listed.folders {
+                let is_searched =
+                    !NOT_SEARCHED.iter().any(|known| below.file_name() == Some(known.as_bytes()));
+                waiting.push((below.clone(), for_secrets && is_searched));
+            }
+            self.now.insert(path, listed);
         }
-        let folder = path_in(self.workspace, &path)?;
+        Ok(())
+    }
+
+    fn folder(&mut self, path: &WorkspacePath, for_secrets: bool) -> io::Result<CachedFolder> {
+        let folder = path_in(self.workspace, path)?;
         // The stamp is taken before the folder is listed, so that names which appear meanwhile are seen at the next
         // search.
         let stamp = self.stamp(&folder);
-        let known = self.before.remove(&path).filter(|known| known.stamp.is_some() && known.stamp == stamp);
+        let known = self.before.remove(path).filter(|known| known.stamp.is_some() && known.stamp == stamp);
         let listed = match known {
             Some(known) => known,
-            None => self.list(&folder, &path, stamp, for_secrets)?,
+            None => self.list(&folder, path, stamp, for_secrets)?,
         };
         self.looked_at += listed.names;
         if MAX_NAMES < self.looked_at {
@@ -206,13 +222,7 @@ impl ClosedPathScan<'_> {
             return Err(io::Error::other(message));
         }
         self.found.extend(listed.closed.iter().cloned());
-        for below in &listed.folders {
-            let searched =
-                for_secrets && !NOT_SEARCHED.iter().any(|known| below.file_name() == Some(known.as_bytes()));
-            self.folder(below.clone(), searched)?;
-        }
-        self.now.insert(path, listed);
-        Ok(())
+        Ok(listed)
     }
 
     fn list(
@@ -338,6 +348,23 @@ mod tests {
         // Other rules close other paths.
         assert_eq!(look(&DenyRules::from_patterns(["busy"]).unwrap()), ["busy", "quiet/.env"]);
         assert_eq!(names_in("quiet"), 1);
+    }
+
+    /// As many folders in one another as a path can name, which any repository may bring.
+    #[test]
+    fn folders_in_one_another_take_no_stack() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().to_owned();
+        for above in ["", ".ssh"] {
+            let deepest = workspace.join(above).join("d/".repeat(1_900));
+            fs::create_dir_all(&deepest).unwrap();
+            fs::write(deepest.join(".env"), "").unwrap();
+        }
+        let looked = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
+            let looks = ClosedPathCache::default();
+            looks.closed(&workspace, &DenyRules::default(), SecretAccess::Closed).unwrap().paths.len()
+        });
+        assert_eq!(looked.unwrap().join().unwrap(), 2);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headstart_overlay_fs::WorkspacePath;
 
@@ -18,7 +18,7 @@ pub(super) fn with_other_names(
 ) -> io::Result<Vec<WorkspacePath>> {
     let mut search = Search { closed: HashSet::new(), left: most_names };
     for path in &closed {
-        search.note(&path_in(workspace, path)?)?;
+        search.note(path_in(workspace, path)?)?;
     }
     let mut all = closed;
     if search.closed.is_empty() {
@@ -52,15 +52,18 @@ struct Search {
 }
 
 impl Search {
-    fn note(&mut self, path: &Path) -> io::Result<()> {
-        let Ok(found) = path.symlink_metadata() else { return Ok(()) };
-        if found.is_file() && 1 < found.nlink() {
-            self.closed.insert((found.dev(), found.ino()));
-        }
-        if found.is_dir() {
-            for entry in fs::read_dir(path).into_iter().flatten() {
-                self.count()?;
-                self.note(&entry?.path())?;
+    fn note(&mut self, path: PathBuf) -> io::Result<()> {
+        let mut waiting = vec![path];
+        while let Some(path) = waiting.pop() {
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if found.is_file() && 1 < found.nlink() {
+                self.closed.insert((found.dev(), found.ino()));
+            }
+            if found.is_dir() {
+                for entry in fs::read_dir(&path).into_iter().flatten() {
+                    self.count()?;
+                    waiting.push(entry?.path());
+                }
             }
         }
         Ok(())

@@ -130,10 +130,7 @@ impl Reader<'_> {
         path: &WorkspacePath,
         inside: FolderContext,
     ) -> Result<(), ShadowError> {
-        if self.rules.quota.depth < path.names().count() as u64 {
-            let (limit, unit) = (self.rules.quota.depth, "names in a path");
-            return Err(TreeError::Quota { path: path.clone(), limit, unit }.into());
-        }
+        self.check_depth(path)?;
         let names = names(folder).map_err(|error| read_error(path, error))?;
         self.ignored.enter(path);
         for name in &names {
@@ -412,6 +409,7 @@ impl Reader<'_> {
         is_ignored: bool,
         is_gone: impl Fn(&[u8]) -> bool,
     ) -> Result<bool, ShadowError> {
+        self.check_depth(path)?;
         let mut keeps = false;
         self.ignored.enter(path);
         let names = self.below.names(path)?;
@@ -433,6 +431,15 @@ impl Reader<'_> {
             self.ignored.leave_to(path);
         }
         Ok(keeps)
+    }
+
+    /// Folders are read one within another, so there may not be more than a thread has stack for.
+    fn check_depth(&self, path: &WorkspacePath) -> Result<(), ShadowError> {
+        let limit = self.rules.quota.depth;
+        if path.names().count() as u64 <= limit {
+            return Ok(());
+        }
+        Err(TreeError::Quota { path: path.clone(), limit, unit: "names in a path" }.into())
     }
 
     fn change(

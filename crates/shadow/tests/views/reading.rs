@@ -192,4 +192,10 @@ fn what_is_too_much_is_an_error() {
         assert!(error.contains(unit), "{error}");
     }
     assert_eq!(place.read_back(&mut view).changes.changes.len(), 52);
+    // The same of folders that are gone: a repository may have more in one another than a thread has stack for.
+    let place = Place::with(&[(&format!("{}x", "d/".repeat(1_500)), "")]);
+    let mut view = place.view();
+    ok(&mut view, "rm -r d");
+    let error = view.read_back(&place.tree(), &ReadRules::new(quota)).unwrap_err().to_string();
+    assert!(error.contains("names in a path"), "{error}");
 }
