@@ -17,14 +17,15 @@ const MAX_FILES: usize = 64;
 /// whichever of its files it is, or a file that its settings name. A link to a folder elsewhere counts as well, because
 /// what lies there is not looked at.
 pub(crate) fn odd_file(workspace: &Path) -> Option<String> {
-    let is_repository = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
-    let root = workspace.ancestors().find(is_repository)?;
+    let has = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
+    let is_bare = |folder: &Path| ["HEAD", "objects", "refs"].iter().all(|name| has(folder, name));
+    let root = workspace.ancestors().find(|folder| has(folder, ".git") || is_bare(folder))?;
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let patterns = [".gitattributes", ".gitignore", ".mailmap"].map(|file| root.join(file));
     if let Some(odd) = patterns.iter().find(|file| never_ends(file)) {
         return Some(name(odd));
     }
-    let dot_git = root.join(".git");
+    let dot_git = if has(root, ".git") { root.join(".git") } else { root.to_owned() };
     if never_ends(&dot_git) {
         return Some(name(&dot_git));
     }
@@ -227,6 +228,19 @@ mod tests {
             fs::write(&settings, text).unwrap();
             assert!(odd_file(honest.path()).is_some(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_repository_without_a_work_tree_is_looked_at_as_well() {
+        let hostile = repository();
+        let bare = hostile.path().join("parts/bare.git");
+        fs::create_dir_all(&bare).unwrap();
+        for name in ["HEAD", "objects", "refs"] {
+            fs::rename(hostile.path().join(".git").join(name), bare.join(name)).unwrap();
+        }
+        assert_eq!(odd_file(&bare), None);
+        mkfifoat(CWD, bare.join("packed-refs"), Mode::RUSR).unwrap();
+        assert_eq!(odd_file(&bare).as_deref(), Some("packed-refs"));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::support::Session;
 use crate::support::hostile::{
-    GUESS, HONEST_GUESS, LOOSENING, SECRET, bounded, for_each_plant, for_each_repository_elsewhere, looks,
-    obedient_model, user,
+    GIT_LOOKS, GUESS, HONEST_GUESS, LOOSENING, SECRET, bounded, for_each_plant,
+    for_each_repository_elsewhere, looks, obedient_model, user,
 };
 use crate::support::server::Server;
 
@@ -61,7 +61,7 @@ fn whatever_lies_in_the_place_of_a_file_tells_no_secret_and_hangs_nothing() {
 fn a_repository_elsewhere_stays_closed() {
     for_each_repository_elsewhere(|way, session| {
         let mut calls = looks();
-        for command in ["git log", "git show HEAD", "git show HEAD:plan.txt", "git log -p --all"] {
+        for command in GIT_LOOKS {
             calls.push(("shell", json!({ "command": command })));
         }
         calls.push(("search_codebase", json!({ "query": "canary" })));

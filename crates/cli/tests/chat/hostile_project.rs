@@ -6,7 +6,10 @@ use serde_json::json;
 use crate::fixture::project;
 use crate::pty::Pty;
 #[cfg(unix)]
-use crate::support::hostile::{LOOSENING, SECRET, for_each_plant, looks, obedient_model, run_bounded};
+use crate::support::hostile::{
+    GIT_LOOKS, LOOSENING, SECRET, for_each_plant, for_each_repository_elsewhere, looks, obedient_model,
+    run_bounded,
+};
 use crate::support::server::{Server, says};
 
 const PROJECT_FILE: &str = "project/.headstart/config.toml";
@@ -158,5 +161,30 @@ fn whatever_lies_in_the_place_of_a_file_tells_no_secret_and_hangs_nothing() {
         }
         let sent: String = server.requests().into_iter().map(|request| request.body).collect();
         assert!(!sent.contains(SECRET), "{plant}: {sent}");
+    });
+}
+
+/// A `.git` of the project, or of a folder in it, that leads to a private repository or to files of its user.
+#[cfg(unix)]
+#[test]
+fn a_repository_elsewhere_stays_closed() {
+    for_each_repository_elsewhere(|way, session| {
+        let commands =
+            GIT_LOOKS.iter().chain(&["touch x; git log -p; git -C sub log -p; git status", "cat sub/.git"]);
+        let calls = commands.map(|command| ("shell", json!({ "command": command })));
+        let server = obedient_model(calls.collect());
+        session.write(USER_FILE, format!("model = 'openai:own'\nbase_url = '{}'\n", server.base_url));
+        for (arguments, input) in [
+            (&["chat", "--mode", "default"][..], "look around\n"),
+            (&["speculate", "--json", "--mode", "auto-edit", "look around"], ""),
+            (&["search", "the plan"], ""),
+            (&["doctor"], ""),
+        ] {
+            let outcome = run_bounded(session, arguments, input);
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            assert!(outcome.code.is_some() && !said.contains(SECRET), "{way}: {outcome}");
+        }
+        let sent: String = server.requests().into_iter().map(|request| request.body).collect();
+        assert!(!sent.is_empty() && !sent.contains(SECRET), "{way}: {sent}");
     });
 }

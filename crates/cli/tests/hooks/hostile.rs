@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::support::hostile::{
-    LOOSENING, SECRET, for_each_plant, for_each_repository_elsewhere, run_bounded, user,
+    GIT_LOOKS, LOOSENING, SECRET, for_each_plant, for_each_repository_elsewhere, run_bounded, user,
 };
 use super::support::{Outcome, Session};
 
@@ -101,9 +101,9 @@ fn whatever_lies_in_the_place_of_a_file_tells_no_secret_and_hangs_no_hook() {
 #[test]
 fn a_repository_elsewhere_is_not_shown() {
     for_each_repository_elsewhere(|way, session| {
-        let log = ["git log", "git show HEAD", "git log -p --all", "git show HEAD:plan.txt", "git status"];
         for turn in 0..PRODUCTS.len() {
-            let mut commands = [&log[..], &["ls"]].concat();
+            // One more than products divide, so that each gets every command.
+            let mut commands = [&GIT_LOOKS[..], &["ls", "ls -R sub", "cat sub/.git"]].concat();
             commands.rotate_left(turn);
             nothing_is_told(way, session, &commands);
         }

@@ -6,7 +6,7 @@ use super::call;
 use crate::client::Client;
 use crate::support::Session;
 use crate::support::hostile::{
-    LOOSENING, SECRET, bounded, for_each_plant, for_each_repository_elsewhere, user,
+    GIT_LOOKS, LOOSENING, SECRET, bounded, for_each_plant, for_each_repository_elsewhere, user,
 };
 
 /// Asks for all that a hostile repository has, and returns what the client was told, also on standard error.
@@ -55,8 +55,7 @@ fn whatever_lies_in_the_place_of_a_file_tells_no_secret_and_hangs_nothing() {
 #[test]
 fn a_repository_elsewhere_stays_closed() {
     for_each_repository_elsewhere(|way, session| {
-        let looks = ["git log", "git show HEAD", "git log -p --all", "git show HEAD:plan.txt"];
-        let told = ask_for_all(session, &looks);
+        let told = ask_for_all(session, &GIT_LOOKS);
         assert!(!told.contains(SECRET), "{way}: {told}");
     });
 }

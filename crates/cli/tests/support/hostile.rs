@@ -28,7 +28,7 @@ const PLANTS: [&str; 6] = [
 
 /// Files that are read of a project. Each group is put into one repository, because an error about one of them could
 /// hide what the others do.
-const PLACES: [&[&str]; 3] = [
+const PLACES: [&[&str]; 4] = [
     &[".headstart/config.toml"],
     &[
         "AGENTS.md",
@@ -53,6 +53,15 @@ const PLACES: [&[&str]; 3] = [
         ".git/info/exclude",
         ".git/objects/info/alternates",
         ".gitattributes",
+    ],
+    // Of repositories below the workspace, with a work tree and without one.
+    &[
+        "sub/.git",
+        "sub/.gitignore",
+        "bare/HEAD",
+        "bare/refs",
+        "bare/objects/info/alternates",
+        "bare/packed-refs",
     ],
 ];
 
@@ -103,12 +112,40 @@ pub(crate) fn for_each_plant(mut tried: impl FnMut(&str, &Session)) {
     }
 }
 
-/// Calls `tried` for each way in which a `.git` leads to a private repository of its user.
+/// Commands that ask git for what such a repository has.
+pub(crate) const GIT_LOOKS: [&str; 9] = [
+    "git log",
+    "git show HEAD",
+    "git log -p --all",
+    "git show HEAD:plan.txt",
+    "git status --short -uall",
+    "git config -l",
+    "git -C sub log -p",
+    "git -C sub status --short -uall",
+    "git -C sub config -l",
+];
+
+/// Calls `tried` for each way in which a `.git` leads to a private repository of its user, or to their files.
 pub(crate) fn for_each_repository_elsewhere(mut tried: impl FnMut(&str, &Session)) {
-    for way in ["gitdir", "link", "alternates", "commondir"] {
+    for way in [
+        "gitdir",
+        "link",
+        "alternates",
+        "commondir",
+        "worktree",
+        "include",
+        "reference",
+        "below",
+        "submodule",
+        "worktree below",
+        "without a work tree",
+    ] {
         let session = user();
         let private = session.home().join("private");
-        session.write("home/private/plan.txt", SECRET);
+        session
+            .write("home/private/plan.txt", SECRET)
+            .write("home/private/settings", format!("[user]\nname = {SECRET}\n"));
+        session.write(&format!("home/private/{SECRET}/x"), "").write("project/sub/x", "");
         for arguments in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", SECRET]] {
             session.git_at(&private, arguments);
         }
@@ -129,7 +166,29 @@ pub(crate) fn for_each_repository_elsewhere(mut tried: impl FnMut(&str, &Session
                 write(".git/objects/info/alternates", format!("{}\n", objects.display()));
                 write(".git/refs/heads/main", head);
             }
-            _ => write(".git/commondir", of_private.display().to_string()),
+            "commondir" => write(".git/commondir", of_private.display().to_string()),
+            "worktree" => write(".git/config", format!("[core]\nworktree = {}\n", private.display())),
+            "include" => write(".git/config", "[include]\npath = ~/private/settings\n".to_owned()),
+            "reference" => {
+                std::fs::remove_file(dot_git.join("HEAD")).unwrap();
+                symlink(private.join("plan.txt"), dot_git.join("HEAD")).unwrap();
+            }
+            "below" => write("sub/.git", format!("gitdir: {}\n", of_private.display())),
+            "submodule" => {
+                std::fs::create_dir_all(dot_git.join("modules")).unwrap();
+                symlink(&of_private, dot_git.join("modules/sub")).unwrap();
+                write("sub/.git", "gitdir: ../.git/modules/sub\n".to_owned());
+            }
+            "worktree below" => {
+                session.git_at(&session.workspace().join("sub"), &["init", "-q"]);
+                write("sub/.git/config", format!("[core]\nworktree = {}\n", private.display()));
+            }
+            _ => {
+                write("sub/HEAD", "ref: refs/heads/main\n".to_owned());
+                for part in ["objects", "refs"] {
+                    symlink(of_private.join(part), session.workspace().join("sub").join(part)).unwrap();
+                }
+            }
         }
         tried(way, &session);
     }
