@@ -53,24 +53,24 @@ fn tools_are_listed_with_what_is_said_of_them() {
     session.write(PROJECT, "[tools]\nshell = 'ask'\nwrite_file = 'exclude'\n");
     let outcome = session.run(&["tools"]);
     insta::assert_snapshot!(session.redact(&outcome.stdout), @r#"
-    read_file    automatic  [tools] of the user says read_file = "automatic"
-    grep         mode       nothing is said of it, so the mode decides
-    glob         mode       nothing is said of it, so the mode decides
-    ls           mode       nothing is said of it, so the mode decides
-    edit         mode       nothing is said of it, so the mode decides
-    write_file   exclude    [tools] of the project says write_file = "exclude"
-    shell        ask        [tools] of the project says shell = "ask"; a rule is about some of its calls
-    multi_edit   mode       nothing is said of it, so the mode decides
-    create_file  mode       nothing is said of it, so the mode decides
+    read_file         automatic  [tools] of the user says read_file = "automatic"
+    grep              mode       nothing is said of it, so the mode decides
+    glob              mode       nothing is said of it, so the mode decides
+    ls                mode       nothing is said of it, so the mode decides
+    edit              mode       nothing is said of it, so the mode decides
+    write_file        exclude    [tools] of the project says write_file = "exclude"
+    shell             ask        [tools] of the project says shell = "ask"; a rule is about some of its calls
+    multi_edit        mode       nothing is said of it, so the mode decides
+    create_file       mode       nothing is said of it, so the mode decides
     run_in_background mode       nothing is said of it, so the mode decides
-    command_output mode       nothing is said of it, so the mode decides
-    stop_command mode       nothing is said of it, so the mode decides
-    view_diff    mode       nothing is said of it, so the mode decides
-    create_rule  exclude    it is offered where [tools] of the user names it: create_rule = "ask"
-    fetch_url    mode       nothing is said of it, so the mode decides
-    codebase     mode       nothing is said of it, so the mode decides
-    repo_map     mode       nothing is said of it, so the mode decides
-    task         mode       nothing is said of it, so the mode decides
+    command_output    mode       nothing is said of it, so the mode decides
+    stop_command      mode       nothing is said of it, so the mode decides
+    view_diff         mode       nothing is said of it, so the mode decides
+    create_rule       exclude    it is offered where [tools] of the user names it: create_rule = "ask"
+    fetch_url         mode       nothing is said of it, so the mode decides
+    codebase          mode       nothing is said of it, so the mode decides
+    repo_map          mode       nothing is said of it, so the mode decides
+    task              mode       nothing is said of it, so the mode decides
     "#);
     let row = &session.run(&["tools", "--json"]).json()[6];
     assert_eq!((&row["tool"], &row["policy"]), (&json!("shell"), &json!("ask")));
