@@ -10,6 +10,7 @@ mod matching;
 mod questions;
 mod session_file;
 mod settings;
+mod staged;
 mod steps;
 mod suggestions;
 mod summary_ahead;
@@ -26,7 +27,7 @@ use headstart_budget::policy::Mode;
 use headstart_budget::{Metering, PendingWrites};
 use headstart_followup_state::{Config, Event as Followup, FollowupController};
 use headstart_overlay_fs::ContentHash;
-use headstart_speculation::{Ending, Engine, Event, Finished, Origin, Transcript, UndoReport};
+use headstart_speculation::{Ending, Engine, Event, Finished, Origin, Staged, Transcript, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
 use self::accept::PendingAccept;
@@ -36,6 +37,7 @@ use self::matching::PassedSuggestions;
 pub use self::matching::{Extension, MatchedWork};
 use self::questions::PendingQuestion;
 use self::session_file::SessionFileState;
+use self::staged::{StagedWork, StagedWrite};
 use self::suggestions::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
 pub(crate) use self::title::{TITLE_PROMPT, TITLE_TOKENS};
@@ -75,6 +77,10 @@ enum Activity {
     Accepting(Box<PendingAccept>),
     /// The user has taken work and is asked about it.
     AwaitingAnswer(Box<PendingAccept>),
+    /// What turns have staged is being written.
+    Writing(Box<StagedWrite>),
+    /// What turns have staged could not be written as it is, and the user is asked about it.
+    AwaitingChoices(Box<StagedWrite>),
 }
 
 /// The state of a conversation, and its rules; see the module.
@@ -103,6 +109,7 @@ pub(crate) struct Core {
     /// The work that was taken last because other words than its guess asked for it, until another prompt is sent.
     matched: Option<MatchedWork>,
     activity: Activity,
+    staged: StagedWork,
     pending_question: Option<PendingQuestion>,
     session_rules: SessionRules,
     queue: VecDeque<String>,
@@ -146,7 +153,7 @@ impl Core {
         runtime: Arc<dyn Runtime>,
         conversation: Conversation,
         session_rules: SessionRules,
-        is_kept: bool,
+        (is_kept, staged): (bool, Staged),
     ) -> Self {
         let mut core = Self {
             controller: FollowupController::new(Config::default()),
@@ -170,6 +177,7 @@ impl Core {
             withheld: Vec::new(),
             left_out: Vec::new(),
             activity: Activity::Idle,
+            staged: StagedWork::new(staged),
             pending_question: None,
             queue: VecDeque::new(),
             draft: None,
@@ -266,6 +274,7 @@ impl Core {
             Report::StepStarted { below, step } => self.step_started(&below, step),
             Report::UndoFound(undo_report) => self.undo_found(undo_report),
             Report::Accepted(accepted) => self.accepted(*accepted),
+            Report::StagedWritten(written) => self.staged_written(*written),
             Report::HabitsRead(habits) => self.options.metering.set_habits(habits),
             Report::Trouble(text) => self.log.push(Item::Trouble { text }),
             Report::Wake => self.followup(Followup::Wake),
@@ -333,7 +342,8 @@ impl Core {
     pub(crate) fn interrupt(&mut self) -> Result<(), ActionError> {
         self.is_open()?;
         match &self.activity {
-            Activity::Idle => return Err(ActionError::Stale),
+            // A write that has begun is completed.
+            Activity::Idle | Activity::Writing(_) => return Err(ActionError::Stale),
             Activity::Opening { .. } => {}
             Activity::Turn { .. } => {
                 self.pending_question = None;
@@ -344,7 +354,7 @@ impl Core {
                 return Ok(());
             }
             Activity::Accepting(taken) => self.effects.push_back(Effect::Abort(taken.speculation.clone())),
-            Activity::AwaitingAnswer(_) => {
+            Activity::AwaitingAnswer(_) | Activity::AwaitingChoices(_) => {
                 self.decline();
                 return Ok(());
             }
@@ -395,6 +405,12 @@ impl Core {
                 self.effects.push_back(Effect::StopTurn);
                 self.activity = activity;
             }
+            activity @ Activity::Writing(_) => self.activity = activity,
+            Activity::AwaitingChoices(write) => {
+                if let Some((prompt, transcript, ending)) = write.turn {
+                    self.end(prompt, transcript, ending);
+                }
+            }
             Activity::Compacting(_) => self.effects.push_back(Effect::DropSummary),
             Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) => {
                 self.drop_pending_accept(*taken, Outcome::Aborted);
@@ -438,6 +454,7 @@ impl Core {
             question: self.pending_question.as_ref().map(PendingQuestion::view),
             is_asking: self.query.is_some(),
             unsuggested: self.unsuggested.clone(),
+            unwritten: self.staged.asks(),
         }
     }
 
@@ -455,7 +472,8 @@ impl Core {
             Activity::Turn { .. } => Phase::Turn,
             Activity::Compacting(_) => Phase::Compacting,
             Activity::Accepting(_) => Phase::Accepting,
-            Activity::AwaitingAnswer(_) => Phase::Asking,
+            Activity::AwaitingAnswer(_) | Activity::AwaitingChoices(_) => Phase::Asking,
+            Activity::Writing(_) => Phase::Writing,
         }
     }
 

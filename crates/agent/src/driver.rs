@@ -1,5 +1,6 @@
 mod host;
 mod panic_guard;
+mod staged;
 mod store_queue;
 mod task;
 mod work_listener;
@@ -18,18 +19,19 @@ use futures::{FutureExt, StreamExt};
 use headstart_budget::policy::Habits;
 use headstart_followup_state::RequestId;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Guards, Message, Model, ModelError, Query, QueryAnswer, QueryError,
-    Role, Usage, forked_query, generate_candidates,
+    BackgroundModel, CacheSafeParams, Guards, Message, Model, Query, QueryAnswer, QueryError, Role,
+    forked_query, generate_candidates,
 };
 use headstart_speculation::{
     AcceptError, Acceptance, Attachments, CallStage, CallState, Consent, Ending, Engine, Event, Events,
-    Finished, PromptOrigin, Turn, UndoReport, UndoWatch,
+    Finished, PromptOrigin, Staged, Turn, UndoReport, UndoWatch,
 };
 
 use tracing::{debug, warn};
 
 use self::host::{ConsentQuery, StartingChange, StepQuery};
 pub(crate) use self::host::{HostQueries, connect_host};
+use self::staged::StagedTasks;
 use self::store_queue::StoreQueue;
 use self::task::{Task, TaskError};
 use self::work_listener::WorkListener;
@@ -49,6 +51,7 @@ pub struct Driver {
     ledger: Arc<dyn LedgerStore>,
     session: Option<Arc<dyn SessionStore>>,
     undone: Arc<UndoWatch>,
+    staged: StagedTasks,
     consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
     steps: mpsc::UnboundedReceiver<StepQuery>,
     starting_calls: mpsc::UnboundedReceiver<StartingChange>,
@@ -104,7 +107,7 @@ impl Driver {
         model: Arc<dyn Model>,
         runtime: Arc<dyn Runtime>,
         (ledger, session): (Arc<dyn LedgerStore>, Option<Arc<dyn SessionStore>>),
-        undone: Arc<UndoWatch>,
+        (undone, staged): (Arc<UndoWatch>, Staged),
         queries: HostQueries,
     ) -> Self {
         Self {
@@ -115,6 +118,7 @@ impl Driver {
             ledger,
             session,
             undone,
+            staged: StagedTasks::new(staged),
             consent_queries: queries.consent_queries,
             steps: queries.steps,
             starting_calls: queries.starting_calls,
@@ -165,6 +169,7 @@ impl Driver {
         self.turn.is_none()
             && self.accept.is_none()
             && self.accept_ended.is_none()
+            && self.staged.is_at_rest()
             && self.opening.is_none()
             && self.summary.is_none()
             && self.ledger_queue.is_at_rest()
@@ -178,7 +183,7 @@ impl Driver {
             Effect::Open { prompt } => self.opening = Some(self.open_prompt(prompt)),
             Effect::StartTurn { request, earlier, transcript, kept, limits } => {
                 let model = Arc::clone(&self.model);
-                let (turn, events) = self.engine.turn(model, *request, transcript, limits);
+                let (turn, events) = self.staged.turn(&self.engine, (model, *request), transcript, &limits);
                 let turn = Arc::new(turn.after(earlier));
                 let running = Arc::clone(&turn);
                 let task = self.spawn(async move { running.run().await });
@@ -233,7 +238,7 @@ impl Driver {
                 let engine = Engine { limits, ..self.engine.clone() };
                 // A slash command is never run ahead; that is no error.
                 if let Ok((speculation, driver, events)) =
-                    engine.start_with_note(id, &params, &preface, &prompt)
+                    engine.start_on(self.staged.layer(), id, &params, &preface, &prompt)
                 {
                     self.listeners.push(WorkListener::new(speculation.clone(), events));
                     self.shared.with(|core| core.report(Report::WorkStarted(speculation)));
@@ -244,12 +249,13 @@ impl Driver {
             Effect::Accept { work, answers } => {
                 let (kept, is_kept) = oneshot::channel();
                 self.held_changes.push(kept);
-                self.accept = Some(self.spawn(async move {
-                    // An error means that nobody keeps the conversation any more.
-                    let _ = is_kept.await;
-                    work.accept_with(&answers).await
-                }));
+                self.accept = Some(self.spawn(self.staged.accept(work, answers, is_kept)));
             }
+            Effect::WriteStaged { answers } => {
+                let write = self.staged.write(&self.engine, answers);
+                self.staged.writing(self.spawn(write));
+            }
+            Effect::KeepStaged => self.staged.keep(&self.engine.host),
             Effect::Abort(work) => {
                 work.abort();
                 self.listeners.retain(WorkListener::is_wanted);
@@ -288,6 +294,9 @@ impl Driver {
         }
         if let Poll::Ready(report) = self.poll_accept(context) {
             return Poll::Ready(Some(report));
+        }
+        if let Poll::Ready(report) = self.staged.poll(context) {
+            return Poll::Ready(report);
         }
         if let Poll::Ready(Some(StepQuery { step, answer })) = self.steps.poll_next_unpin(context) {
             let allowed = self.shared.with(|core| core.allow_step(&step));
@@ -457,7 +466,7 @@ impl Driver {
     /// Looks for what the user has undone in the workspace, and for what the model reads beside a prompt.
     fn open_prompt(&self, prompt: Option<(String, Box<CacheSafeParams>)>) -> BoxFuture<'static, Report> {
         let undone = Arc::clone(&self.undone);
-        let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
+        let (host, tree) = (Arc::clone(&self.engine.host), Arc::new(self.staged.layer().clone()) as _);
         let opening = async move {
             let attachments = match prompt {
                 Some((prompt, params)) => {
@@ -561,19 +570,6 @@ impl From<TaskError> for Ending {
             TaskError::Stopped => Self::Aborted,
             TaskError::Panicked(_) => Self::failed("internal", format!("the turn broke off: {error}")),
         }
-    }
-}
-
-/// A summary whose task broke counts as a failed query.
-impl From<TaskError> for QueryError {
-    fn from(error: TaskError) -> Self {
-        let error = ModelError::Other {
-            code: "internal".into(),
-            message: error.to_string(),
-            retry_after: None,
-            source: None,
-        };
-        Self { error, usage: Usage::NOTHING }
     }
 }
 

@@ -11,7 +11,7 @@ use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
-use headstart_speculation::{Engine, Host};
+use headstart_speculation::{Engine, Finished, Host, Staged};
 use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::conversation::Conversation;
@@ -41,13 +41,14 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
     let (host, runtime, queries) = connect_host(Arc::clone(&engine.host), runtime, session_rules.clone());
     let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
     let host = Arc::clone(&engine.host);
+    let staged = Staged::new(&options.id, Arc::clone(&undone) as _);
     let core = Core::new(
         options,
         engine.clone(),
         Arc::clone(&runtime),
         conversation,
         session_rules.clone(),
-        session.is_some(),
+        (session.is_some(), staged.clone()),
     );
     let shared = Arc::new(Shared {
         core: Mutex::new(core),
@@ -60,7 +61,15 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         view: Mutex::default(),
         session_rules,
     });
-    let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, (ledger, session), undone, queries);
+    let driver = Driver::new(
+        Arc::clone(&shared),
+        engine,
+        model,
+        runtime,
+        (ledger, session),
+        (undone, staged),
+        queries,
+    );
     let handle = AgentHandle { open: Arc::new(CloseOnDrop(Arc::clone(&shared))) };
     (handle, driver, Updates { shared, last_revision: None })
 }
@@ -433,6 +442,29 @@ impl AgentHandle {
     /// The prompt of the work that the user would take now.
     pub fn prompt_ahead(&self) -> Option<String> {
         self.read(|core| core.ahead().map(|work| work.speculation.prompt().to_owned()))
+    }
+
+    /// Writes what turns have staged ([`View::unwritten`]), with `keeps` also what can be kept of what a write leaves out.
+    /// Nothing is written if it is not what the view has shown.
+    pub fn write_staged(&self, keeps: bool) -> Result<(), ActionError> {
+        self.with(|core| core.write_staged(keeps))
+    }
+
+    /// Drops what turns have staged, together with what runs ahead on top of it; the model is told with the next
+    /// prompt.
+    pub fn drop_staged(&self) -> Result<(), ActionError> {
+        self.with(Core::drop_staged)
+    }
+
+    /// What turns have staged, as work that another process can accept.
+    pub fn unwritten(&self) -> Option<Finished> {
+        self.read(Core::unwritten)
+    }
+
+    /// Goes on with what an earlier process staged in this conversation and did not write. The error says why that
+    /// cannot be.
+    pub fn restore_staged(&self, kept: &Finished) -> Result<(), String> {
+        self.with(|core| core.restore_staged(kept))
     }
 
     /// Waits until nothing goes on and nothing is left to be written.

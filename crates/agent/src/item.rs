@@ -5,7 +5,7 @@ use headstart_budget::policy::SkipReason;
 use headstart_forked_query::{ModelError, ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, LeftOut, WorkspacePath};
-use headstart_speculation::{CallStage, CheckResult, Ending, Event, Origin};
+use headstart_speculation::{ApprovalRequest, CallStage, CheckResult, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
 use headstart_toolbox::{ContextItem, Toolbox, Wording};
 
@@ -135,6 +135,8 @@ pub struct JudgedCall {
     pub verdict: Verdict,
     /// What the call would change, if it is an edit about which the user is asked.
     pub changes: Option<ChangeSet>,
+    /// What turns have staged, if a yes writes that before the call runs.
+    pub staged: Option<Box<ApprovalRequest>>,
 }
 
 /// How a conversation was made shorter for its model.
@@ -186,6 +188,44 @@ pub struct AppliedWork {
     pub guess: Option<String>,
     /// How the work had ended. If it was not completed, a turn goes on from there.
     pub ending: Ending,
+    /// Where the work came from, and where it is now.
+    pub place: AppliedPlace,
+}
+
+/// Where work came from that was applied, and where it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AppliedPlace {
+    /// Work ahead that is in the workspace.
+    #[default]
+    Written,
+    /// Work ahead that is staged with what turns have staged, and is not in the workspace yet.
+    Staged,
+    /// What turns had staged; it is in the workspace.
+    WrittenTurns,
+}
+
+impl AppliedWork {
+    /// What turns had staged and is written now.
+    pub(crate) fn of_turns(
+        changes: Vec<ChangeSummary>,
+        git: Option<Box<GitChange>>,
+        merged: Vec<WorkspacePath>,
+        not_kept: Vec<LeftOut>,
+    ) -> Self {
+        Self {
+            id: String::new(),
+            changes,
+            merged,
+            git,
+            not_kept,
+            stale: Vec::new(),
+            undone: Vec::new(),
+            saved: None,
+            guess: None,
+            ending: Ending::Completed,
+            place: AppliedPlace::WrittenTurns,
+        }
+    }
 }
 
 /// Why work that the user took was not applied.

@@ -229,6 +229,7 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Turn => "turn",
         Phase::Compacting => "compacting",
         Phase::Accepting => "accepting",
+        Phase::Writing => "writing",
         Phase::Asking => "asking",
         Phase::Stopping => "stopping",
         Phase::Ended => "ended",
@@ -275,9 +276,11 @@ impl<'a> QuestionFields<'a> {
                 failures: asks.failures(),
                 pending_call: asks.pending_call(),
             },
-            Subject::Conflicts { conflicts, changes, tokens } => {
-                SubjectFields::Conflicts { conflicts, changes: changes.summary(), tokens: *tokens }
-            }
+            Subject::Conflicts { conflicts, changes, tokens } => SubjectFields::Conflicts {
+                conflicts,
+                changes: changes.summary(),
+                tokens: tokens.unwrap_or_default(),
+            },
             Subject::Commits { conflicts, .. } => SubjectFields::Commits { conflicts },
         };
         Self { id: question.id.to_string(), about }

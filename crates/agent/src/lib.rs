@@ -117,7 +117,9 @@ pub use core::{Extension, MatchedWork, Turn, UndoneBefore, WindowUse};
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;
-pub use item::{AppliedWork, CallItem, Compaction, Item, JudgedCall, NoSuggestion, NotAppliedReason};
+pub use item::{
+    AppliedPlace, AppliedWork, CallItem, Compaction, Item, JudgedCall, NoSuggestion, NotAppliedReason,
+};
 pub use log::ItemChange;
 pub use options::{AfterDecline, AgentOptions, Matching, ModelSettings, Ports};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};

@@ -124,6 +124,13 @@ impl Log {
                     }
                 });
             }
+            Event::Written { changes, git, merged, not_kept } => {
+                self.push(Item::Applied(Box::new(AppliedWork::of_turns(changes, git, merged, not_kept))));
+            }
+            Event::NotKept { problem } => {
+                let text = format!("what is not written yet is not kept beyond this program: {problem}");
+                self.push(Item::Trouble { text });
+            }
             Event::Checked(checked) => self.push(Item::Check(checked)),
             Event::ShadowRan { .. } => self.change_call(self.open_call, |item| item.view = Some(event)),
             _ => {}

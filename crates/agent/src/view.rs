@@ -36,6 +36,9 @@ pub struct View {
     pub is_asking: bool,
     /// The code of the reason why the last question for a suggestion gave none.
     pub unsuggested: Option<String>,
+    /// What turns have staged and nobody has written yet. Once nothing goes on, the user can write or drop it
+    /// ([`AgentHandle::write_staged`](crate::AgentHandle::write_staged)); any prompt leaves it for later.
+    pub unwritten: Option<Arc<ApprovalRequest>>,
 }
 
 /// What is going on.
@@ -53,8 +56,10 @@ pub enum Phase {
     Compacting,
     /// Work ahead that the user took is being finished and applied.
     Accepting,
-    /// Work ahead that the user took waits for their answer.
+    /// Work ahead that the user took, or what turns have staged, waits for their answer.
     Asking,
+    /// What turns have staged is being written.
+    Writing,
     /// The user interrupted, and what goes on is about to end.
     Stopping,
     /// The conversation is over.
@@ -136,8 +141,9 @@ pub enum Subject {
         conflicts: Vec<Conflict>,
         /// What the work would change.
         changes: ChangeSet,
-        /// What the work has cost in tokens, which is about what it costs to do it anew.
-        tokens: u64,
+        /// What the work has cost in tokens, which is about what it costs to do it anew; `None` if turns have staged it:
+        /// then it is not done anew, and a no leaves it staged.
+        tokens: Option<u64>,
     },
     /// Work with commits that the user took, and what changed in the repository meanwhile: [`UserAnswer::Settled`] if
     /// the front end has kept the commits elsewhere, [`UserAnswer::Anew`] or no.

@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,12 +8,15 @@ use headstart_agent::native::TokioHost;
 use headstart_context::ResolvedMentions;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
-use headstart_speculation::{AtBoundary, Attachments, Check, Consent, Freshness, Host, PromptOrigin};
+use headstart_speculation::{
+    AtBoundary, Attachments, Check, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
+};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::checks::Checks;
+use crate::conversation::UnwrittenRecord;
 use crate::mentions::Mentions;
 use crate::rules::Rules;
 use crate::views::changed_since;
@@ -31,6 +34,7 @@ pub(crate) struct NativeHost {
     checks: Option<Checks>,
     project_rules: Option<Arc<Rules>>,
     mentions: Mutex<Option<Arc<Mentions>>>,
+    staging: OnceLock<(Staging, Option<UnwrittenRecord>)>,
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -52,6 +56,7 @@ impl NativeHost {
             checks: None,
             project_rules: None,
             mentions: Mutex::default(),
+            staging: OnceLock::new(),
         }
     }
 
@@ -85,6 +90,16 @@ impl NativeHost {
     /// this host.
     pub(crate) fn set_mentions(&self, mentions: Mentions) {
         *self.mentions.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(mentions));
+    }
+
+    /// Sets whether turns are staged, and where what they stage is kept; the first call counts.
+    pub(crate) fn set_staging(&self, staging: Staging, record: Option<UnwrittenRecord>) {
+        let _ = self.staging.set((staging, record));
+    }
+
+    /// The id of the record of what is staged and not written.
+    pub(crate) fn unwritten_id(&self) -> Option<String> {
+        self.staging.get()?.1.as_ref()?.id()
     }
 
     /// What the user must be told about the project's rules.
@@ -181,6 +196,17 @@ impl Host for NativeHost {
             && let Ok(panic) = error.try_into_panic()
         {
             std::panic::resume_unwind(panic);
+        }
+    }
+
+    fn staging(&self) -> Staging {
+        self.staging.get().map(|(staging, _)| *staging).unwrap_or_default()
+    }
+
+    async fn keep_staged(&self, work: Option<&Finished>) -> Result<(), String> {
+        match self.staging.get() {
+            Some((_, Some(record))) => record.keep(work).map_err(|error| error.to_string()),
+            _ => Ok(()),
         }
     }
 

@@ -7,7 +7,7 @@ use headstart_overlay_fs::{
     Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
 };
 use headstart_providers::Recording;
-use headstart_speculation::{Engine, Host, Limits, task_tool};
+use headstart_speculation::{Engine, Host, Limits, Staging, task_tool};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{
     BackgroundRunner, CommandRunner, ProjectIndex, Toolbox, background_tools, codebase_tools, more_tools,
@@ -184,7 +184,9 @@ fn views(
     environment: &Environment,
     state: Option<&Path>,
 ) -> Option<Arc<Views>> {
-    let wanted = config.shadow.enabled && (config.speculation || config.intel.mode() != IntelMode::Off);
+    let is_needed =
+        config.speculation || config.staging != Staging::Off || config.intel.mode() != IntelMode::Off;
+    let wanted = config.shadow.enabled && is_needed;
     let views = wanted.then(|| Arc::new(any_views(config, workspace, environment, state)));
     views.filter(|views| views.support().has_views())
 }

@@ -125,6 +125,8 @@ impl AcceptAnswers {
 
 impl ApprovedWork {
     fn of(finished: &Finished) -> Self {
-        Self { id: finished.id.clone(), changes: finished.changes.clone(), git: finished.git.clone() }
+        // What was read meanwhile is not shown, so a yes is not about it.
+        let changes = ChangeSet { changes: finished.changes.changes.clone(), reads: Vec::new() };
+        Self { id: finished.id.clone(), changes, git: finished.git.clone() }
     }
 }

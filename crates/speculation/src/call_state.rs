@@ -203,8 +203,10 @@ impl CallStates {
                 Ok(Vec::new())
             }
             CallInput::ConsentAsked(id) => {
-                let index = self.find(&id, |call| call.stage == CallStage::Generated && !call.waiting)?;
-                self.calls[index].waiting = true;
+                // A call that began in a view may have to be asked about because of what it wanted there.
+                let may_wait = |call: &Call| matches!(call.stage, CallStage::Generated | CallStage::Calling);
+                let index = self.find(&id, |call| may_wait(call) && !call.waiting)?;
+                (self.calls[index].stage, self.calls[index].waiting) = (CallStage::Generated, true);
                 Ok(vec![self.report(index)])
             }
             CallInput::Declined(id) => self.transition(&id, CallStage::Canceled, |call| call.waiting),

@@ -3,15 +3,19 @@ use std::sync::{Arc, Mutex};
 use headstart_forked_query::{
     BackgroundModel, CONTENT, Message, Model, ModelRequest, TokenEstimate, ToolSchema,
 };
-use headstart_overlay_fs::{ChangeSet, Conflict, ContentHash, Overlay, Workspace, WorkspacePath};
-use headstart_tool_gate::Gate;
+use headstart_overlay_fs::{
+    ChangeSet, CommitOptions, Conflict, ContentHash, Overlay, Quota, StaleReads, Workspace, WorkspacePath,
+};
+use headstart_tool_gate::{AheadWrites, Gate, GateContext};
 use headstart_toolbox::Toolbox;
 use tracing::{Instrument, info, info_span, trace};
 
 use crate::accept::accept;
 use crate::clock::Clock;
 use crate::event::EventSender;
-use crate::executor::{CallTools, CommitFlag, ForegroundExecutor, SpeculativeExecutor};
+use crate::executor::{
+    CallExecutor, CallTools, CommitFlag, ForegroundExecutor, SpeculativeExecutor, StagedExecutor,
+};
 use crate::known_contents::KnownContents;
 use crate::lock::lock;
 use crate::shadow::ViewRunner;
@@ -19,7 +23,7 @@ use crate::transcript::call_ids;
 use crate::turn_loop::{Progress, TurnLoop, json};
 use crate::{
     AcceptAnswers, AcceptError, Acceptance, AtBoundary, Cost, Ending, Events, Finished, Freshness, Host,
-    Limits, Origin, Status, Transcript,
+    Limits, Origin, Staged, Staging, Status, Transcript,
 };
 
 /// Everything with which a speculation and a foreground turn run. Cheap to clone.
@@ -57,10 +61,20 @@ impl Engine {
         if stopped && self.host.at_boundary() == AtBoundary::Discard {
             return Ok(Acceptance::Discarded);
         }
+        let (context, options) = (self.host.gate_context(), self.host.commit_options());
+        self.accept_under(finished, answers, &context, (options, self.host.freshness())).await
+    }
+
+    /// Accepts under these rules.
+    async fn accept_under(
+        &self,
+        finished: &Finished,
+        answers: &AcceptAnswers,
+        context: &GateContext,
+        (options, freshness): (CommitOptions, Freshness),
+    ) -> Result<Acceptance, AcceptError> {
         let kept = answers.keeps().then(|| finished.with_kept());
         let finished = kept.as_ref().unwrap_or(finished);
-        let context = self.host.gate_context();
-        let options = self.host.commit_options();
         let changed = match finished.viewed_ms {
             Some(moment) if finished.has_results() => {
                 let changed = self.host.changed_since(moment).await;
@@ -68,10 +82,10 @@ impl Engine {
             }
             _ => Vec::new(),
         };
-        if !changed.is_empty() && self.host.freshness() == Freshness::Require {
+        if !changed.is_empty() && freshness == Freshness::Require {
             return Ok(Acceptance::Conflict(changed.into_iter().map(Conflict::stale_read).collect()));
         }
-        let accepted = accept(finished, answers, &*self.workspace, &self.gate, &context, options)
+        let accepted = accept(finished, answers, &*self.workspace, &self.gate, context, options)
             .instrument(info_span!("accept", id = finished.id))
             .await;
         let outcome = accepted.as_ref().map_or("error", Acceptance::name);
@@ -104,6 +118,64 @@ impl Engine {
         differ
     }
 
+    /// Whether turns of the user are staged here, under the rules in force now.
+    pub fn stages_turns(&self) -> bool {
+        match self.host.staging() {
+            Staging::Off => false,
+            Staging::On => true,
+            Staging::Auto => self.host.gate_context().views && self.toolbox.views().tier().is_some(),
+        }
+    }
+
+    /// Writes what turns have staged, under the rules in force now, with its journal, as work ahead is accepted. What
+    /// a turn only read, or its commands saw, may have changed since; that is no conflict, as in a turn that writes each
+    /// call.
+    pub async fn write_staged(
+        &self,
+        staged: &Staged,
+        answers: &AcceptAnswers,
+    ) -> Result<Acceptance, AcceptError> {
+        let Some(finished) = staged.finished() else { return Ok(Acceptance::Nothing) };
+        let context = GateContext { ahead_writes: AheadWrites::Ask, ..self.host.gate_context() };
+        let options = self.host.commit_options();
+        let options = CommitOptions {
+            stale_reads: StaleReads::Warn,
+            repeated: options.repeated || staged.is_restored(),
+            ..options
+        };
+        let acceptance = self.accept_under(&finished, answers, &context, (options, Freshness::Tell)).await?;
+        if matches!(acceptance, Acceptance::Accepted(_)) {
+            // Nothing is awaited between the commit and this, so that nobody can be cut in between.
+            staged.written();
+        }
+        Ok(acceptance)
+    }
+
+    /// A turn in the foreground over what was staged before: edits are staged, commands run in views, and the user is
+    /// asked in between only about a call that a view cannot give what it wants. What is staged is written before that
+    /// call. Everything else waits for [`write_staged`](Self::write_staged).
+    pub fn staged_turn(
+        &self,
+        model: Arc<dyn Model>,
+        request: ModelRequest,
+        transcript: Transcript,
+        limits: Limits,
+        staged: &Staged,
+    ) -> (Turn, Events) {
+        let (events, receiver) = self.turn_events();
+        let tools = CallTools { stages_turns: true, ..self.call_tools(&request, &events, &limits) };
+        let foreground = ForegroundExecutor {
+            base: Arc::new(staged.clone()) as _,
+            ..self.foreground_executor(Arc::new(tools), limits.staged)
+        };
+        let executor = StagedExecutor::new(self.clone(), foreground, staged.clone());
+        let turn = Turn {
+            staged: Some(staged.clone()),
+            ..self.turn_of((model, request, transcript), &limits, events, Box::new(executor))
+        };
+        (turn, receiver)
+    }
+
     /// A turn in the foreground: the user is asked about what the mode does not allow, and every call's changes are in
     /// the workspace before the next call. A file that was saved after the turn had read or written it is not replaced,
     /// and `write_file` replaces none of which the conversation does not show all that is in it now
@@ -118,18 +190,36 @@ impl Engine {
         transcript: Transcript,
         limits: Limits,
     ) -> (Turn, Events) {
-        let origin = self.host.reports_call_states().then_some(Origin::Turn);
-        let (events, receiver) = EventSender::channel(origin);
-        let executor = ForegroundExecutor {
-            tools: self.tools(&request, &events, &limits),
+        let (events, receiver) = self.turn_events();
+        let executor = self.foreground_executor(self.tools(&request, &events, &limits), limits.staged);
+        (self.turn_of((model, request, transcript), &limits, events, Box::new(executor)), receiver)
+    }
+
+    fn turn_events(&self) -> (EventSender, Events) {
+        EventSender::channel(self.host.reports_call_states().then_some(Origin::Turn))
+    }
+
+    fn foreground_executor(&self, tools: Arc<CallTools>, quota: Quota) -> ForegroundExecutor {
+        ForegroundExecutor {
+            tools,
             workspace: Arc::clone(&self.workspace),
-            quota: limits.staged,
+            base: Arc::clone(&self.workspace) as _,
+            quota,
             committing: CommitFlag::default(),
             known_contents: KnownContents::default(),
-        };
+        }
+    }
+
+    fn turn_of(
+        &self,
+        (model, request, transcript): (Arc<dyn Model>, ModelRequest, Transcript),
+        limits: &Limits,
+        events: EventSender,
+        executor: Box<dyn CallExecutor>,
+    ) -> Turn {
         let progress = Mutex::new(Progress::new(transcript));
         let (host, earlier) = (Arc::clone(&self.host), Vec::new());
-        (Turn { model, request, earlier, executor, host, limits, progress, events }, receiver)
+        Turn { model, request, earlier, executor, staged: None, host, limits: *limits, progress, events }
     }
 
     pub(crate) fn speculative_executor(
@@ -143,6 +233,7 @@ impl Engine {
             tools: self.tools(request, events, &self.limits),
             overlay: Arc::clone(overlay),
             view_runner: Arc::new(view_runner),
+            attended: false,
         }
     }
 
@@ -155,7 +246,11 @@ impl Engine {
 
     /// The tools for a run. A model that sees little at once is given less at once.
     fn tools(&self, request: &ModelRequest, events: &EventSender, limits: &Limits) -> Arc<CallTools> {
-        Arc::new(CallTools {
+        Arc::new(self.call_tools(request, events, limits))
+    }
+
+    fn call_tools(&self, request: &ModelRequest, events: &EventSender, limits: &Limits) -> CallTools {
+        CallTools {
             toolbox: self.toolbox.clone(),
             offered: request.tools.clone(),
             gate: Arc::clone(&self.gate),
@@ -163,7 +258,8 @@ impl Engine {
             limits: self.limits.tools.for_window(limits.window.map_or(u64::MAX, |window| window.tokens)),
             events: events.clone(),
             task: None,
-        })
+            stages_turns: false,
+        }
     }
 }
 
@@ -173,7 +269,8 @@ pub struct Turn {
     model: Arc<dyn Model>,
     request: ModelRequest,
     earlier: Vec<Message>,
-    executor: ForegroundExecutor,
+    executor: Box<dyn CallExecutor>,
+    staged: Option<Staged>,
     host: Arc<dyn Host>,
     limits: Limits,
     progress: Mutex<Progress>,
@@ -199,7 +296,7 @@ impl Turn {
             base: &self.request,
             earlier: &self.earlier,
             call_ids: call_ids(&self.request.messages),
-            executor: &self.executor,
+            executor: &*self.executor,
             host: &*self.host,
             limits: &self.limits,
             progress: &self.progress,
@@ -211,6 +308,10 @@ impl Turn {
         let begins = || json(&lock(&self.progress).transcript.messages);
         span.in_scope(|| trace!(target: CONTENT, messages = begins(), "what it begins with"));
         let ending = run.run_to_end().instrument(span).await;
+        if let Some(staged) = &self.staged {
+            staged.note_said(&self.transcript());
+            staged.keep(&*self.host, &self.events).await;
+        }
         self.events.close();
         ending
     }

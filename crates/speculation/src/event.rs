@@ -2,7 +2,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::channel::mpsc;
 use headstart_forked_query::{ToolCall, ToolResult};
-use headstart_overlay_fs::{LeftOut, WorkspacePath};
+use headstart_git_ahead::GitChange;
+use headstart_overlay_fs::{ChangeSummary, LeftOut, WorkspacePath};
 use headstart_toolbox::{ContextItem, PartialOutput, Tier};
 use serde::Serialize;
 
@@ -54,6 +55,25 @@ pub enum Event {
     },
     /// The project's own check ran over completed work. If it failed, the work may go on after this.
     Checked(CheckResult),
+    /// What turns had staged was written, because the next call runs on the machine and the user agreed to both.
+    Written {
+        /// The files.
+        changes: Vec<ChangeSummary>,
+        /// What was done to the git repository.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        git: Option<Box<GitChange>>,
+        /// Those of the files that also contain an edit of the user.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        merged: Vec<WorkspacePath>,
+        /// What was left out.
+        #[serde(rename = "notKept", skip_serializing_if = "Vec::is_empty")]
+        not_kept: Vec<LeftOut>,
+    },
+    /// What turns have staged could not be kept beyond the process.
+    NotKept {
+        /// Why, in words.
+        problem: String,
+    },
     /// The state of a call has changed. This is told only if the host asks for it
     /// ([`Host::reports_call_states`](crate::Host::reports_call_states)), and at the moment when it happens: for calls
     /// that run at the same time, that may be between other events.

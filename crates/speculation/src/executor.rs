@@ -1,5 +1,6 @@
 mod foreground;
 mod speculative;
+mod staged;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree};
 use headstart_tool_gate::{
-    Access, ApprovalMode, Behaviour, CallRef, DecidingPolicy, Decision, Declaration, Gate, GateContext,
-    Reason, Verdict, ours,
+    Access, AheadWrites, ApprovalMode, Behaviour, CallRef, DecidingPolicy, Decision, Declaration, Gate,
+    GateContext, Reason, Verdict, ours,
 };
 use headstart_toolbox::{
     KnownFile, PriorGitChanges, ToolContext, ToolError, ToolLimits, Toolbox, ViewCallOutput, ViewId,
@@ -22,12 +23,13 @@ use tracing::{Span, debug, debug_span, trace};
 
 pub(crate) use self::foreground::{CommitFlag, ForegroundExecutor};
 pub(crate) use self::speculative::SpeculativeExecutor;
+pub(crate) use self::staged::StagedExecutor;
 use crate::event::EventSender;
 use crate::task::TaskLog;
 use crate::transcript::CallResult;
 use crate::turn_loop::json;
 use crate::view_times::ViewTimes;
-use crate::{CallPreview, Ending, Host, Limit};
+use crate::{AcceptAnswers, CallPreview, Ending, Host, Limit};
 
 /// A running call. It may be polled on any thread.
 pub(crate) type CallFuture = BoxFuture<'static, Result<CallResult, StopReason>>;
@@ -78,6 +80,11 @@ pub(crate) trait CallExecutor: Send + Sync {
     /// the whole run.
     fn run(&self, call: &ToolCall, permit: CallPermit, known: KnownFile) -> CallFuture;
 
+    /// What becomes of a call that began in a view, which could not give what it wants. By default the run ends there.
+    async fn after_boundary(&self, _call: &ToolCall, verdict: Verdict) -> CallDecision {
+        CallDecision::Stop(verdict)
+    }
+
     /// The same executor for the calls of a sub-task: `log` is told of them, and the run's events are not.
     fn for_task(&self, log: &Arc<TaskLog>) -> Box<dyn CallExecutor>;
 
@@ -124,11 +131,23 @@ pub(crate) struct CallPermit {
     consented: bool,
     /// Whether the call belongs to a turn of the user.
     attended: bool,
-    /// Whether the call runs in a view.
-    in_view: bool,
+    place: CallPlace,
     hard_links: HardLinks,
     /// What the user was shown that the call changes, and agreed to.
     shown: Option<ChangeSet>,
+    /// Their yes to what turns have staged and what is written before the call.
+    writes_first: AcceptAnswers,
+}
+
+/// Where a call runs, and what becomes of its changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallPlace {
+    /// Over the run's overlay, in which its changes stay.
+    Overlay,
+    /// In a view; the overlay takes the changes.
+    View,
+    /// On the workspace, in which its changes are before the next call.
+    Workspace,
 }
 
 /// What becomes of the names (hard links) of a file that a call changes.
@@ -146,7 +165,8 @@ const ASKED_AGAIN: &str = "what it changes was saved while you were asked, so it
 impl CallPermit {
     /// The permit for what the user was shown, and for nothing else.
     pub(crate) fn to(self, shown: CallPreview) -> Self {
-        Self { shown: shown.changes, ..self }
+        let writes_first = shown.staged.map(|staged| staged.approve()).unwrap_or_default();
+        Self { shown: shown.changes, writes_first, ..self }
     }
 
     /// The permit with which the user is asked a second time.
@@ -180,7 +200,7 @@ impl CallPermit {
     /// Whether the call does nothing that another call could see, so that it may run beside others of its kind.
     pub(crate) fn only_reads(&self) -> bool {
         let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;
-        reads && self.verdict.writes.is_empty() && !self.consented && !self.in_view
+        reads && self.verdict.writes.is_empty() && !self.consented && self.place != CallPlace::View
     }
 
     /// Whether the call may run beside others that only read. One that starts or ends something beside the turns waits
@@ -209,6 +229,9 @@ pub(crate) struct CallTools {
     pub(crate) events: EventSender,
     /// Receives the calls, if they are those of a sub-task.
     pub(crate) task: Option<Arc<TaskLog>>,
+    /// Whether edits are staged in a mode that asks, whatever the rules say of work ahead: the user is asked when the
+    /// turn ends.
+    pub(crate) stages_turns: bool,
 }
 
 impl CallTools {
@@ -224,6 +247,7 @@ impl CallTools {
             limits: self.limits,
             events: EventSender::discarding(),
             task: Some(Arc::clone(log)),
+            stages_turns: self.stages_turns,
         })
     }
 
@@ -275,7 +299,10 @@ impl CallTools {
         call: &ToolCall,
         judge: fn(&Gate, CallRef<'_>, &GateContext) -> Verdict,
     ) -> (GateContext, Verdict) {
-        let context = self.host.gate_context();
+        let mut context = self.host.gate_context();
+        if self.stages_turns {
+            context.ahead_writes = AheadWrites::Ask;
+        }
         let mut verdict = judge(&self.gate, CallRef { name: &call.name, args: &call.args }, &context);
         let declared = context.declaration(&call.name).or_else(|| Declaration::of_ours(&call.name));
         let is_command = declared.is_some_and(Declaration::runs_commands);

@@ -41,6 +41,12 @@ impl FailedSoFar {
         }
     }
 
+    /// Notes the commands of other work that have failed.
+    pub(crate) fn add(&mut self, failed: &[FailedCommand]) {
+        self.0.retain(|known| failed.iter().all(|other| other.command != known.command));
+        self.0.extend_from_slice(failed);
+    }
+
     pub(crate) fn rows(&self) -> Vec<FailedCommand> {
         self.0.clone()
     }

@@ -7,7 +7,7 @@ use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
-use crate::{Attachments, Check, Limits};
+use crate::{ApprovalRequest, Attachments, Check, Finished, Limits};
 
 /// Whose prompt the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +116,17 @@ pub trait Host: Send + Sync {
     /// happens to the process then, it is known what may have been done. By default it does not wait.
     async fn before_call(&self, _call: &ToolCall) {}
 
+    /// Whether turns of the user are staged. By default they are not.
+    fn staging(&self) -> Staging {
+        Staging::default()
+    }
+
+    /// Keeps what turns have staged and nobody has written yet, in place of what was kept before, so that it outlives
+    /// the process; `None` once nothing is. By default it is not kept. The error says why it could not be.
+    async fn keep_staged(&self, _work: Option<&Finished>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Whether a call that the mode does not allow by itself may run.
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;
 
@@ -174,6 +185,21 @@ pub enum Freshness {
 pub struct CallPreview {
     /// What the call would change, if it is an edit that can be made now.
     pub changes: Option<ChangeSet>,
+    /// What turns have staged, if a yes writes it before the call runs.
+    pub staged: Option<ApprovalRequest>,
+}
+
+/// Whether turns of the user run over an overlay, so that one question at their end takes the place of one for each
+/// edit and most commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Staging {
+    /// No: each call is asked about where the mode does not decide, and its changes are written at once.
+    #[default]
+    Off,
+    /// Where commands can run in views.
+    Auto,
+    /// Yes. Without views each command that writes, or may read what is staged, has to be asked about.
+    On,
 }
 
 /// The user's answer.

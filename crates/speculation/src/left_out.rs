@@ -104,6 +104,12 @@ impl LeftOutSoFar {
         (!removed.is_empty()).then_some(Torn { removed, written })
     }
 
+    /// Notes what commands have left out in views that have ended.
+    pub(crate) fn note_gone(&mut self, rows: &[LeftOut]) {
+        let gone = |row: &LeftOut| LeftOut { obstacle: Some(KeepObstacle::Gone), ..row.clone() };
+        merge(&mut self.gone, &rows.iter().map(gone).collect::<Vec<_>>());
+    }
+
     /// Notes that the present view has ended.
     pub(crate) fn end_view(&mut self) {
         self.keepable.clear();

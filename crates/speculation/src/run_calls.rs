@@ -173,36 +173,25 @@ impl TurnLoop<'_> {
             return Some(Ending::Exhausted { limit: Limit::Repeated });
         };
         self.report_policy(call);
-        let decision = match decision {
-            CallDecision::Ask(permit) => self.ask_for_consent(call, permit).await,
-            decision => decision,
-        };
-        let outcome = match decision {
-            CallDecision::Run(permit) => {
-                self.report_call(|| CallInput::Begun(call.id.clone()));
-                let ran = if permit.is_task(call) {
-                    self.run_task(call).await
-                } else {
-                    let (ran, time) =
-                        self.timed(self.executor.run(call, permit, self.known_file(call))).await;
-                    let cost = &mut lock(self.progress).cost;
-                    cost.tool_ms += millis(time);
-                    cost.stopped_ms += if ran.is_err() { millis(time) } else { 0 };
-                    ran
-                };
-                lock(self.progress).cost.tool_calls += 1;
-                match ran {
-                    Ok(outcome) => outcome,
+        let mut decision = self.ask_if_needed(call, decision).await;
+        let outcome = loop {
+            match decision {
+                CallDecision::Run(permit) => match self.run_permitted(call, permit).await {
+                    Ok(outcome) => break outcome,
+                    Err(StopReason::Boundary(verdict)) => {
+                        let again = self.executor.after_boundary(call, *verdict).await;
+                        decision = self.ask_if_needed(call, again).await;
+                    }
                     Err(reason) => {
                         self.report_call(|| CallInput::Stopped(call.id.clone()));
                         return Some(reason.into());
                     }
+                },
+                CallDecision::Refuse(message) => break CallResult::failed(message),
+                CallDecision::Stop(verdict) | CallDecision::Ask(CallPermit { verdict, .. }) => {
+                    self.report_call(|| CallInput::Stopped(call.id.clone()));
+                    return Some(Ending::Boundary { verdict });
                 }
-            }
-            CallDecision::Refuse(message) => CallResult::failed(message),
-            CallDecision::Stop(verdict) | CallDecision::Ask(CallPermit { verdict, .. }) => {
-                self.report_call(|| CallInput::Stopped(call.id.clone()));
-                return Some(Ending::Boundary { verdict });
             }
         };
         // A call that was declined has ended already.
@@ -215,6 +204,28 @@ impl TurnLoop<'_> {
 }
 
 impl TurnLoop<'_> {
+    async fn ask_if_needed(&self, call: &ToolCall, decision: CallDecision) -> CallDecision {
+        match decision {
+            CallDecision::Ask(permit) => self.ask_for_consent(call, permit).await,
+            decision => decision,
+        }
+    }
+
+    async fn run_permitted(&self, call: &ToolCall, permit: CallPermit) -> Result<CallResult, StopReason> {
+        self.report_call(|| CallInput::Begun(call.id.clone()));
+        let ran = if permit.is_task(call) {
+            self.run_task(call).await
+        } else {
+            let (ran, time) = self.timed(self.executor.run(call, permit, self.known_file(call))).await;
+            let cost = &mut lock(self.progress).cost;
+            cost.tool_ms += millis(time);
+            cost.stopped_ms += if ran.is_err() { millis(time) } else { 0 };
+            ran
+        };
+        lock(self.progress).cost.tool_calls += 1;
+        ran
+    }
+
     /// Asks the user about a call, unless the call could not be done anyway. A yes is to what they were shown: if the
     /// call would change something else by now, because they saved a file meanwhile, they are shown that and asked again.
     async fn ask_for_consent(&self, call: &ToolCall, mut permit: CallPermit) -> CallDecision {

@@ -1,6 +1,6 @@
 //! Calls of work ahead that run in a view, and what happens to their changes there.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
@@ -39,7 +39,8 @@ pub(crate) struct ViewRunner {
     /// The steps below, the lowest first.
     below: Vec<Arc<BaseView>>,
     progress: SharedProgress,
-    events: EventSender,
+    /// Several turns may run in the same view, each with events of its own.
+    events: Mutex<EventSender>,
 }
 
 impl ViewRunner {
@@ -51,7 +52,12 @@ impl ViewRunner {
         progress: SharedProgress,
         events: EventSender,
     ) -> Self {
-        Self { view: ViewId::new(id), toolbox, below, progress, events }
+        Self { view: ViewId::new(id), toolbox, below, progress, events: Mutex::new(events) }
+    }
+
+    /// Tells the events of another run from now on.
+    pub(crate) fn set_events(&self, events: EventSender) {
+        *lock(&self.events) = events;
     }
 
     /// What isolates views here, if there are any.
@@ -275,7 +281,7 @@ impl ViewRunner {
         let tests = TestSummary::of(&ran.output.output).map(TestSummary::words);
         lock(&self.progress).failed.note(command, ran, tests.clone());
         let Some(view) = ran.tier.or_else(|| self.tier()) else { return };
-        self.events.send(Event::ShadowRan {
+        lock(&self.events).send(Event::ShadowRan {
             command: command.to_owned(),
             exit_code: ran.output.exit_code,
             millis: millis(ran.cost.time),
@@ -367,15 +373,13 @@ fn view_boundary(ran: &ViewOutput, torn: Option<&Torn>, call: &ToolCall) -> Opti
     }
     if ran.refused.may_explain(ran.output.exit_code) {
         let why = match &ran.refused {
-            refused if refused.privileges => "needs more rights, which work that runs ahead has not",
+            refused if refused.privileges => "needs more rights, which a view has not",
             refused if refused.tracing => {
-                "looks into a process as a debugger or a sanitizer does, which work that runs ahead may not"
+                "looks into a process as a debugger or a sanitizer does, which a view does not allow"
             }
-            refused if 0 < refused.network => "needs the network, which work that runs ahead has not",
-            refused if refused.signature => "needs your key to sign with, which work that runs ahead has not",
-            _ => {
-                "renames a folder as a whole, or from one file system to another, which work that runs ahead cannot"
-            }
+            refused if 0 < refused.network => "needs the network, which a view has not",
+            refused if refused.signature => "needs your key to sign with, which a view has not",
+            _ => "renames a folder as a whole, or from one file system to another, which a view cannot",
         };
         return stop(Reason::NeedsHost, why.to_owned());
     }
@@ -448,8 +452,7 @@ fn git_boundary(change: &GitChange, gate: &Gate, permit: &CallPermit) -> Option<
 
 /// A command that leaves more than may be staged waits for the user, who has no such limit.
 fn too_much(call: &ToolCall, what: &str) -> StopReason {
-    let why =
-        format!("{} leaves more than work that runs ahead may stage: {what}", first_line(command_of(call)));
+    let why = format!("{} leaves more than can be staged: {what}", first_line(command_of(call)));
     StopReason::Boundary(Box::new(Verdict::boundary(Reason::NeedsHost, why)))
 }
 

@@ -18,8 +18,8 @@ use crate::lock::lock;
 use crate::step_slot::StepSlot;
 use crate::turn_loop::{Progress, SharedProgress, millis};
 use crate::{
-    AcceptAnswers, AcceptError, Acceptance, Cost, Ending, Engine, Events, Finished, Origin, StartError,
-    Status, Transcript,
+    AcceptAnswers, AcceptError, Acceptance, Accepted, Cost, Ending, Engine, Events, Finished, Origin, Staged,
+    StartError, Status, Transcript,
 };
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
@@ -295,6 +295,42 @@ impl Speculation {
             self.abort();
         }
         Ok(acceptance)
+    }
+
+    /// Hands over the work as [`accept`](Self::accept) does, but to what turns have staged, on which it stands: it is
+    /// written together with that. Work that cannot be staged is [`Acceptance::Discarded`]. Steps above are given up.
+    pub async fn stage_on(&self, staged: &Staged) -> Result<Acceptance, AcceptError> {
+        if self.shared.accept_started.swap(true, Ordering::AcqRel) {
+            return Err(AcceptError::AlreadyAccepted { id: self.shared.id.clone() });
+        }
+        let guard = AcceptGuard { shared: &self.shared, armed: true };
+        let finished = self.finished().await;
+        if !finished.has_results() {
+            return Ok(Acceptance::Nothing);
+        }
+        if staged.adopt(&finished).is_err() {
+            self.abort();
+            return Ok(Acceptance::Discarded);
+        }
+        guard.disarm();
+        self.shared.above.abort();
+        let engine = &self.shared.engine;
+        // What cannot be kept is told by the next turn.
+        let _ = engine.host.keep_staged(staged.finished().as_ref()).await;
+        let next = self.shared.next.clone().now_or_never().and_then(Result::ok).flatten();
+        Ok(Acceptance::Accepted(Accepted {
+            changes: finished.changes.summary(),
+            git: finished.git.clone().map(Box::new),
+            not_kept: finished.not_kept.clone(),
+            merged: Vec::new(),
+            stale_reads: Vec::new(),
+            changed_since_view: Vec::new(),
+            conflict_resolutions: Vec::new(),
+            transcript: finished.transcript.clone(),
+            ending: finished.ending.clone(),
+            next: next.map(|next| next.best().as_str().to_owned()),
+            time_saved_ms: finished.cost.work_ms.saturating_sub(finished.cost.stopped_ms),
+        }))
     }
 
     pub(crate) fn set_events(&self, events: Events) {

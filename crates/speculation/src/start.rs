@@ -1,6 +1,6 @@
 use headstart_forked_query::CacheSafeParams;
 
-use crate::{Driver, Engine, Events, Speculation, StartError};
+use crate::{Driver, Engine, Events, Speculation, Staged, StartError};
 
 impl Engine {
     /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
@@ -28,5 +28,17 @@ impl Engine {
         prompt: &str,
     ) -> Result<(Speculation, Driver, Events), StartError> {
         Speculation::start(self, id.into(), params.clone(), (note, prompt), &[])
+    }
+    /// As [`start_with_note`](Self::start_with_note), on top of what turns have staged. Until that is written, the work
+    /// cannot be accepted, but it can be staged too ([`Speculation::stage_on`]).
+    pub fn start_on(
+        &self,
+        staged: &Staged,
+        id: impl Into<String>,
+        params: &CacheSafeParams,
+        note: &str,
+        prompt: &str,
+    ) -> Result<(Speculation, Driver, Events), StartError> {
+        Speculation::start(self, id.into(), params.clone(), (note, prompt), &staged.below())
     }
 }

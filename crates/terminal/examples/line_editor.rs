@@ -173,7 +173,7 @@ impl Demo {
         match text {
             "ask" => self.consent = Some(Consent::about_call("run this?", None, false, Instant::now())),
             "write" => self.consent = Some(Consent::about_changes("write this?", false, Instant::now())),
-            "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, Instant::now())),
+            "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, true, Instant::now())),
             "stale" => self.consent = Some(Consent::about_stale("a.txt:", Instant::now())),
             "commits" => self.consent = Some(Consent::about_commits("keep its commit?", Instant::now())),
             "stream" => self.answer = ANSWER.split_inclusive(' ').collect(),

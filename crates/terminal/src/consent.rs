@@ -118,12 +118,14 @@ impl Consent {
     }
 
     /// Asks about a file that the user has changed as well. `markers` says whether both texts can be kept in it.
-    pub fn about_conflict(question: &str, markers: bool, now: Instant) -> Self {
+    /// `runs_anew` says whether the prompt can run again instead.
+    pub fn about_conflict(question: &str, markers: bool, runs_anew: bool, now: Instant) -> Self {
         use ConsentAnswer::{Again, AllMine, AllTheirs, Both, Diff, Mine, Theirs};
-        let answers: &[ConsentAnswer] = if markers {
-            &[Mine, Theirs, Both, Again, Diff, AllMine, AllTheirs]
-        } else {
-            &[Mine, Theirs, Again, Diff, AllMine, AllTheirs]
+        let answers: &[ConsentAnswer] = match (markers, runs_anew) {
+            (true, true) => &[Mine, Theirs, Both, Again, Diff, AllMine, AllTheirs],
+            (true, false) => &[Mine, Theirs, Both, Diff, AllMine, AllTheirs],
+            (false, true) => &[Mine, Theirs, Again, Diff, AllMine, AllTheirs],
+            (false, false) => &[Mine, Theirs, Diff, AllMine, AllTheirs],
         };
         Self::with_answers(question, answers, now)
     }
@@ -284,8 +286,8 @@ mod tests {
                 &Event::Key(KeyEvent::new(KeyCode::Char(letter), modifiers)),
             )
         };
-        let text = || Consent::about_conflict("a:", true, shown_at);
-        let binary = || Consent::about_conflict("a:", false, shown_at);
+        let text = || Consent::about_conflict("a:", true, true, shown_at);
+        let binary = || Consent::about_conflict("a:", false, true, shown_at);
         for (letter, of_text, of_binary) in [
             ('m', Some(ConsentAnswer::Mine), Some(ConsentAnswer::Mine)),
             ('M', Some(ConsentAnswer::AllMine), Some(ConsentAnswer::AllMine)),

@@ -12,7 +12,7 @@ use headstart_speculation::{
 
 use super::matching::{MatchedWork, guess_of_other_words};
 use super::{Activity, Core, Effect};
-use crate::item::{AppliedWork, Item, JudgedCall, NotAppliedReason};
+use crate::item::{AppliedPlace, AppliedWork, Item, JudgedCall, NotAppliedReason};
 use crate::view::ActionError;
 use crate::work::WorkAhead;
 
@@ -163,7 +163,12 @@ impl Core {
             Ok(Acceptance::Withdrawn { call, verdict }) => {
                 self.end_unapplied(
                     accept,
-                    NotAppliedReason::Withdrawn(Box::new(JudgedCall { call, verdict, changes: None })),
+                    NotAppliedReason::Withdrawn(Box::new(JudgedCall {
+                        call,
+                        verdict,
+                        changes: None,
+                        staged: None,
+                    })),
                 );
             }
             Ok(Acceptance::Discarded) => self.end_unapplied(accept, NotAppliedReason::Discarded),
@@ -253,7 +258,9 @@ impl Core {
             saved: has_saved.then(|| Duration::from_millis(time_saved_ms)),
             guess,
             ending: ending.clone(),
+            place: if self.staged.is_dirty() { AppliedPlace::Staged } else { AppliedPlace::Written },
         })));
+        self.staged.refresh();
         if let Some(note) = note {
             self.conversation.add_note(&note);
         }

@@ -91,7 +91,11 @@ pub(crate) enum Effect {
         params: Box<CacheSafeParams>,
         limits: Limits,
     },
-    /// Accepts work: [`Report::Accepted`].
+    /// Writes what turns have staged: [`Report::StagedWritten`].
+    WriteStaged { answers: AcceptAnswers },
+    /// Has the host keep what turns have staged.
+    KeepStaged,
+    /// Accepts work, or stages it where turns have staged something: [`Report::Accepted`].
     Accept { work: Speculation, answers: AcceptAnswers },
     /// Gives up work and the steps above it.
     Abort(Speculation),
@@ -123,6 +127,8 @@ impl Effect {
             Self::AskTitle { .. } => "ask_title",
             Self::DropTitle => "drop_title",
             Self::StartWork { .. } => "start_work",
+            Self::WriteStaged { .. } => "write_staged",
+            Self::KeepStaged => "keep_staged",
             Self::Accept { .. } => "accept",
             Self::Abort(_) => "abort",
             Self::Keep(_) => "keep",
@@ -208,6 +214,7 @@ pub(crate) enum Report {
     },
     UndoFound(UndoReport),
     Accepted(Box<Result<Acceptance, String>>),
+    StagedWritten(Box<Result<Acceptance, String>>),
     HabitsRead(Habits),
     Trouble(String),
     Wake,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
 use headstart_overlay_fs::{Conflict, ConflictKind};
-use headstart_speculation::{ApprovalRequest, Consent, Transcript};
+use headstart_speculation::{ApprovalRequest, CallPreview, Consent, Transcript};
 use headstart_tool_gate::SessionRule;
 
 use super::accept::PendingAccept;
@@ -37,7 +37,8 @@ impl Core {
         if !matches!(self.activity, Activity::Turn { .. }) || self.interrupted || self.is_over {
             return self.effects.push_back(declines);
         }
-        let judged = JudgedCall { call, verdict, changes: prepared.changes };
+        let CallPreview { changes, staged, .. } = prepared;
+        let judged = JudgedCall { call, verdict, changes, staged: staged.map(Box::new) };
         if !self.options.attended {
             self.log.push(Item::Declined(Box::new(judged)));
             return self.effects.push_back(declines);
@@ -55,13 +56,17 @@ impl Core {
         let about = if conflicts.iter().any(is_about_git) {
             Subject::Commits { work: work.id().to_owned(), conflicts, git: work.git() }
         } else {
-            Subject::Conflicts { conflicts, changes: work.changes(), tokens: work.cost().spent_tokens() }
+            Subject::Conflicts {
+                conflicts,
+                changes: work.changes(),
+                tokens: Some(work.cost().spent_tokens()),
+            }
         };
         self.ask(None, about, None);
         self.activity = Activity::AwaitingAnswer(Box::new(accept));
     }
 
-    fn ask(&mut self, ask: Option<u64>, about: Subject, always: Option<SessionRule>) {
+    pub(super) fn ask(&mut self, ask: Option<u64>, about: Subject, always: Option<SessionRule>) {
         let id = QuestionId(self.next_number());
         self.pending_question = Some(PendingQuestion { id, about: Arc::new(about), ask, always });
     }
@@ -100,19 +105,33 @@ impl Core {
                 }
             }
             (Subject::Conflicts { .. }, UserAnswer::Choices(choices)) => {
-                if let Some(accept) = self.take_questioned_accept() {
+                if let Activity::AwaitingChoices(write) = &self.activity {
+                    let answers = write.answers.clone().with_choices(choices);
+                    self.write_again(answers);
+                } else if let Some(accept) = self.take_questioned_accept() {
                     let answers = accept.answers.clone().with_choices(choices);
                     self.accept(PendingAccept { answers, ..accept });
                 }
             }
-            (Subject::Conflicts { conflicts, .. } | Subject::Commits { conflicts, .. }, UserAnswer::Anew) => {
+            (Subject::Conflicts { conflicts, .. } | Subject::Commits { conflicts, .. }, UserAnswer::Anew)
+                if matches!(self.activity, Activity::AwaitingAnswer(_)) =>
+            {
                 if let Some(mut accept) = self.take_questioned_accept() {
                     self.close_pending_accept(&mut accept, Outcome::Conflict, 0);
                     self.end_unapplied(accept, NotAppliedReason::Conflict(conflicts.clone()));
                 }
             }
+            (Subject::Conflicts { .. } | Subject::Commits { .. }, UserAnswer::Anew)
+                if matches!(self.activity, Activity::AwaitingChoices(_)) =>
+            {
+                // The turn is over, so there is nothing to run anew.
+                self.end_write();
+            }
             (Subject::Commits { .. }, UserAnswer::Settled) => {
-                if let Some(accept) = self.take_questioned_accept() {
+                if matches!(self.activity, Activity::AwaitingChoices(_)) {
+                    self.end_write();
+                    self.forget_staged();
+                } else if let Some(accept) = self.take_questioned_accept() {
                     self.drop_pending_accept(accept, Outcome::Conflict);
                 }
             }
@@ -131,6 +150,10 @@ impl Core {
     /// Drops the work; its prompt is in the line again, before the prompts of the queue.
     pub(super) fn decline(&mut self) {
         let Some(pending_question) = self.pending_question.take() else { return };
+        if matches!(self.activity, Activity::AwaitingChoices(_)) {
+            // It stays staged.
+            return self.end_write();
+        }
         let Some(accept) = self.take_questioned_accept() else { return };
         let outcome = match &*pending_question.about {
             Subject::Changes(_) => Outcome::Ignored,
@@ -154,6 +177,6 @@ impl Core {
     }
 }
 
-fn is_about_git(conflict: &Conflict) -> bool {
+pub(super) fn is_about_git(conflict: &Conflict) -> bool {
     conflict.kind == ConflictKind::Ref
 }

@@ -61,7 +61,7 @@ pub struct UndoneBefore {
 }
 
 /// The first paths, and how many there are besides.
-fn list_paths(paths: &[WorkspacePath]) -> String {
+pub(super) fn list_paths(paths: &[WorkspacePath]) -> String {
     let named: Vec<_> = paths.iter().take(MOST_NAMED).map(ToString::to_string).collect();
     let more = match paths.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),

@@ -23,11 +23,19 @@ const TURN_ANSWERS: u32 = 200;
 
 /// What the model reads of a call that did not begin before its turn ended.
 const NOT_RUN: &str = "[not run: the turn ended before it]";
+/// What became of the changes of a call that was cut.
+const ALL_STAYS: &str = "what it did until then stays";
+const NOTHING_STAYS: &str = "nothing of what it did is kept";
 /// The most bytes of a character.
 const CHARACTER_BYTES: usize = 4;
 
 /// What the model reads of a call that ran when its turn ended. Of a command, only the end of a longer output is known.
-fn interrupted(call: &ToolCall, printed: Option<&str>, ran: Duration, ending: &Ending) -> ToolOutcome {
+fn interrupted(
+    call: &ToolCall,
+    printed: Option<&str>,
+    ran: Duration,
+    (ending, what): (&Ending, &str),
+) -> ToolOutcome {
     let who = if *ending == Ending::Aborted { "interrupted by the user" } else { "broken off" };
     let after = match ran.as_secs() {
         0 => "after less than 1 s".to_owned(),
@@ -35,12 +43,12 @@ fn interrupted(call: &ToolCall, printed: Option<&str>, ran: Duration, ending: &E
     };
     let Some(printed) = printed else {
         let nothing = if Declaration::is_shell(&call.name) { "; it had printed nothing" } else { "" };
-        return ToolOutcome::Error(format!("[{who} {after}{nothing}; what it did until then stays]"));
+        return ToolOutcome::Error(format!("[{who} {after}{nothing}; {what}]"));
     };
     let is_whole = printed.len() + CHARACTER_BYTES <= PARTIAL_OUTPUT_BYTES;
     let before = if is_whole { "" } else { "[… what it printed before is left out …]\n" };
     let printed = printed.trim_end();
-    ToolOutcome::Output(format!("{before}{printed}\n[{who} {after}; what it did until then stays]").into())
+    ToolOutcome::Output(format!("{before}{printed}\n[{who} {after}; {what}]").into())
 }
 
 impl Core {
@@ -166,7 +174,16 @@ impl Core {
             return;
         };
         self.answer_pending_calls(&mut transcript, &ending);
+        if self.writes_at_end() {
+            return self.write_then_end(prompt, transcript, ending);
+        }
+        self.conclude_turn(prompt, transcript, ending);
+    }
+
+    /// Ends a turn, and asks what may come next.
+    pub(super) fn conclude_turn(&mut self, prompt: String, transcript: Transcript, ending: Ending) {
         let asks = ending == Ending::Completed && self.queue.is_empty();
+        self.staged.refresh();
         self.end(prompt, transcript, ending);
         if asks && !self.is_over {
             self.ask_for_suggestion();
@@ -190,7 +207,8 @@ impl Core {
                 continue;
             };
             let printed = self.log.printed_by(&call.id);
-            let outcome = interrupted(&call, printed, ran, ending);
+            let what = if self.staged.has_cut(&call.id) { NOTHING_STAYS } else { ALL_STAYS };
+            let outcome = interrupted(&call, printed, ran, (ending, what));
             if matches!(outcome, ToolOutcome::Output(_)) {
                 self.log.interrupt_call(&call.id, outcome.clone());
             }

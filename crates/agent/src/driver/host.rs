@@ -7,7 +7,8 @@ use futures::future::{BoxFuture, pending};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
-    AtBoundary, Attachments, CallPreview, Check, Consent, Freshness, Host, PromptOrigin, Step, StepAbove,
+    AtBoundary, Attachments, CallPreview, Check, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
+    Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
 
@@ -158,6 +159,15 @@ impl Host for ConversationHost {
             // An error means that nobody keeps the conversation any more.
             let _ = is_kept.await;
         }
+    }
+
+    fn staging(&self) -> Staging {
+        self.host.staging()
+    }
+
+    async fn keep_staged(&self, work: Option<&Finished>) -> Result<(), String> {
+        let kept = self.panic_guard.catch(self.host.keep_staged(work)).await;
+        kept.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {

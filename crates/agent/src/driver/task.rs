@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::{AbortHandle, Aborted, BoxFuture, abortable};
+use headstart_forked_query::{ModelError, QueryError, Usage};
 
 /// Work beside the driver, which can be stopped.
 pub(super) struct Task<T> {
@@ -69,4 +70,17 @@ impl fmt::Display for TaskError {
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
     words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
+}
+
+/// A summary whose task broke counts as a failed query.
+impl From<TaskError> for QueryError {
+    fn from(error: TaskError) -> Self {
+        let error = ModelError::Other {
+            code: "internal".into(),
+            message: error.to_string(),
+            retry_after: None,
+            source: None,
+        };
+        Self { error, usage: Usage::NOTHING }
+    }
 }

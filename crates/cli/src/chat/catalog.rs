@@ -18,14 +18,16 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
 }
 
 /// All commands, in the order of the help.
-pub(super) const COMMANDS: [Entry; 23] = [
+pub(super) const COMMANDS: [Entry; 25] = [
     entry("help", "", "the commands and keys"),
-    entry("diff", "", "what the work ahead would change"),
+    entry("diff", "", "what is staged, or what the work ahead would change"),
     Entry {
         choices: &["off", "on"],
         ..entry("suggest", "[off|on]", "ask now for what could come next; off: no suggestions in this chat")
     },
     entry("undo", "", "take back what the last turn wrote, yours or ahead"),
+    entry("write", "", "write what your turns have staged (or y alone)"),
+    entry("drop", "", "drop what your turns have staged (or n alone)"),
     Entry {
         choices: &["plan", "chat", "default", "auto-edit", "yolo"],
         ..entry("mode", "[MODE]", "what may run: plan, chat (no tools), default, auto-edit, yolo")

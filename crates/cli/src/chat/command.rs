@@ -3,6 +3,7 @@ use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
 use headstart_tool_gate::ApprovalMode;
 
+use super::staged::StagedAnswer;
 use super::{Chat, catalog};
 use crate::config::{background_name, parse_background, parse_mode};
 use crate::conversation::costs::WHEN_SUGGESTED;
@@ -21,6 +22,10 @@ pub(super) enum SlashCommand {
     /// Compacts the conversation into a summary.
     Compact,
     Diff,
+    /// Writes what turns have staged.
+    Write,
+    /// Drops what turns have staged.
+    Drop,
     /// Sets the title of the conversation.
     Title(String),
     /// Changes the mode; without an argument, shows the current one.
@@ -116,6 +121,8 @@ pub(super) fn parse(line: &str) -> Option<Result<SlashCommand, String>> {
         ("clear", None) => Ok(SlashCommand::Clear),
         ("compact", None) => Ok(SlashCommand::Compact),
         ("diff", None) => Ok(SlashCommand::Diff),
+        ("write", None) => Ok(SlashCommand::Write),
+        ("drop", None) => Ok(SlashCommand::Drop),
         ("retry", None) => Ok(SlashCommand::Retry),
         ("tools", None) => Ok(SlashCommand::Tools),
         ("context", None) => Ok(SlashCommand::Context),
@@ -220,6 +227,8 @@ impl Chat {
                 Err(_) => self.display.say("there is nothing to sum up yet", Style::Dim),
             },
             SlashCommand::Diff => self.show_diff(),
+            SlashCommand::Write => self.on_answer_to_staged(StagedAnswer::Write),
+            SlashCommand::Drop => self.on_answer_to_staged(StagedAnswer::Drop),
             SlashCommand::Title(title) => {
                 self.agent.set_title(title);
                 self.display.say(&format!("this conversation is called {title} from now on"), Style::Dim)
@@ -350,6 +359,10 @@ impl Chat {
     }
 
     fn show_diff(&mut self) -> Result<(), CliError> {
+        let view = self.agent.view();
+        if let Some(asks) = view.unwritten.as_ref().filter(|asks| !asks.changes().is_empty()) {
+            return self.show_changes(asks.changes());
+        }
         let changes = self.agent.staged().unwrap_or_default();
         if changes.diff().is_empty() {
             return self.display.say("nothing is staged", Style::Dim);

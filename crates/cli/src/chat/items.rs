@@ -1,19 +1,20 @@
 //! Shows the items of a conversation as lines from top to bottom.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_agent::{
-    AppliedWork, CallItem, Draft, EditKind, Item, ItemChange, JudgedCall, Matching, NoSuggestion,
-    NotAppliedReason, Phase, Update, View,
+    AppliedPlace, AppliedWork, CallItem, Draft, EditKind, Item, ItemChange, JudgedCall, Matching,
+    NoSuggestion, NotAppliedReason, Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_speculation::{CallStage, Ending, Limit, Origin};
+use headstart_speculation::{ApprovalRequest, CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
 use super::generated::GeneratedFiles;
 use super::pager::{SideOutput, SideOutputs};
-use super::{Chat, calls, show};
+use super::{Chat, calls, show, staged};
 use crate::conversation::costs::duration_words;
 use crate::conversation::words;
 use crate::error::CliError;
@@ -44,6 +45,12 @@ pub(super) struct DisplayProgress {
     runs_ahead: bool,
     /// Whether the user has been told once that this work is lost when they type something else.
     drop_was_announced: bool,
+    /// What the user was shown last of what turns have staged.
+    pub(super) staged: Option<Arc<ApprovalRequest>>,
+    /// How much that is, in words.
+    pub(super) staged_counts: String,
+    /// Whether the user has been told once what becomes of it.
+    pub(super) staging_was_explained: bool,
 }
 
 impl DisplayProgress {
@@ -61,9 +68,9 @@ impl Chat {
         }
         if update.items.iter().any(|change| matches!(change, ItemChange::Cleared)) {
             self.display.end_answer()?;
-            let DisplayProgress { diff, runs_ahead, drop_was_announced, .. } = self.shown;
+            let before = std::mem::take(&mut self.shown);
             self.shown =
-                DisplayProgress { diff, runs_ahead, drop_was_announced, ..DisplayProgress::default() };
+                DisplayProgress { items: 0, answer: 0, begun: false, view: false, judged: None, ..before };
             self.running.clear();
             self.side_outputs = SideOutputs::default();
         }
@@ -83,7 +90,8 @@ impl Chat {
             self.on_draft(draft.clone())?;
         }
         self.note_skip_reason(&update.view);
-        self.on_question(update.view.question.as_ref())
+        self.on_question(update.view.question.as_ref())?;
+        self.show_staged(&update.view, "Not written yet")
     }
 
     /// Says once, when the user types another prompt, that the work for the suggestion is lost. Where their words may
@@ -175,6 +183,7 @@ impl Chat {
             }
             Item::Check(checked) => self.display.say_of_turn(&[show::check_line(checked)])?,
             Item::Applied(applied) => self.show_applied(applied)?,
+            Item::NotApplied { id, why, .. } if id.is_empty() => self.show_not_written(why)?,
             Item::NotApplied { why, anew, .. } => self.show_not_taken(why, *anew)?,
             Item::Declined(judged) => {
                 self.say_judged(judged)?;
@@ -381,6 +390,11 @@ impl Chat {
             None => self.display.say(&show::whole_call(&judged.call), Style::Strong)?,
         }
         self.display.say(&show::reasons(&judged.verdict), Style::Dim)?;
+        if let Some(staged) = &judged.staged {
+            let text = format!("a yes first writes what is staged: {}", staged::counts(staged));
+            self.display.say(&text, Style::Strong)?;
+            self.say_staged(staged)?;
+        }
         Ok(changes.is_some())
     }
 
@@ -393,7 +407,25 @@ impl Chat {
             let columns = self.display.columns()?;
             self.display.say(&super::tab::matched_row(guess, key.as_deref(), columns), Style::Added)?;
         }
-        if !changes.is_empty() || git.is_some() {
+        if applied.place == AppliedPlace::Staged {
+            // The question at the end of the turn shows all that is staged.
+            let counts = words::counts_with(changes, git.as_deref());
+            self.display.say(&format!("staged what ran ahead: {counts}"), Style::Dim)?;
+        } else if applied.place == AppliedPlace::WrittenTurns && std::mem::take(&mut self.shown.diff) {
+            // The question has shown it.
+            self.parts.warm_views();
+            self.written.clear();
+            let mut text = format!("written: {}", words::counts_with(changes, git.as_deref()));
+            if !merged.is_empty() {
+                let files = words::counted(merged.len(), "file");
+                text = format!("{text}, {files} with what you changed meanwhile");
+            }
+            self.display.say(&format!("{text} · /undo takes it back"), Style::Added)?;
+            return match crate::output::stale_line(stale.len()) {
+                Some(line) => self.display.say(&line, Style::Removed),
+                None => Ok(()),
+            };
+        } else if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             let written = self.written.take_all(changes).filter(|_| self.display.has_person());
             let diff = written.map(|written| self.diff(&written));
@@ -416,9 +448,14 @@ impl Chat {
         if let Some(line) = crate::output::stale_line(stale.len()) {
             self.display.say(&line, Style::Removed)?;
         }
+        if applied.place == AppliedPlace::WrittenTurns && self.display.has_person() {
+            self.display.say("written · /undo takes it back", Style::Dim)?;
+        }
         if let Some(saved) = saved {
             self.tally.ahead += *saved;
-            let is_written = (!changes.is_empty() || git.is_some()) && self.display.has_person();
+            let is_written = (!changes.is_empty() || git.is_some())
+                && applied.place == AppliedPlace::Written
+                && self.display.has_person();
             let back = if is_written { " · /undo takes it back" } else { "" };
             let time = match saved.as_secs() {
                 0 => "less than a second".to_owned(),
@@ -459,6 +496,20 @@ impl Chat {
         }
         let then = if anew { "; running it anew" } else { "" };
         self.display.say(&format!("nothing of the work ahead was applied{then}"), Style::Dim)
+    }
+
+    /// Shows why what turns have staged was not written.
+    fn show_not_written(&mut self, why: &NotAppliedReason) -> Result<(), CliError> {
+        let why = match why {
+            NotAppliedReason::Conflict(conflicts) => words::conflicts(conflicts),
+            NotAppliedReason::Withdrawn(judged) => {
+                format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail)
+            }
+            NotAppliedReason::Failed { error } => error.clone(),
+            _ => String::new(),
+        };
+        self.display.say(&format!("not written: {why}"), Style::Removed)?;
+        self.display.say("nothing was changed, and it stays staged", Style::Dim)
     }
 
     /// Shows what happened outside the turns, each notice once.

@@ -32,6 +32,7 @@ mod session_summary;
 mod show;
 mod skip_notice;
 mod spending;
+mod staged;
 mod start;
 mod status;
 mod tab;
@@ -168,6 +169,7 @@ impl Chat {
             suggestions: display.has_person(),
             questions: display.has_person(),
             events: display.is_json(),
+            staging: true,
         };
         let ledger = accounts.store.ledger().clone();
         let begun = Conversation::begin(parts, settings, accounts, storage, shown_to);
@@ -230,6 +232,7 @@ impl Chat {
     /// Runs the chat until the user leaves. Whatever ends it, nothing that it started is left running.
     pub(crate) async fn run(mut self, input: &mut Input) -> Result<ChatEnd, CliError> {
         let ended = self.run_event_loop(input).await.and_then(|()| self.say_session_summary());
+        let ended = ended.and(self.say_unwritten());
         // The terminal may be gone, and then no progress has to be ended.
         let _ = self.end_progress();
         // A process that never ends must not prevent the chat from ending.
@@ -270,6 +273,7 @@ impl Chat {
         }
         self.refresh_status();
         self.say_restored()?;
+        self.show_staged(&self.agent.view(), "Not written yet of this conversation")?;
         self.start_servers();
         self.open()?;
         while !self.is_over {
@@ -362,6 +366,7 @@ impl Chat {
                 match phase {
                     Phase::Accepting => self.joined.row(Instant::now()),
                     Phase::Asking => "asks before it writes",
+                    Phase::Writing => "writing",
                     Phase::Compacting => "summing up what was said (Ctrl-C interrupts)",
                     _ => "working (Ctrl-C interrupts)",
                 }
@@ -375,7 +380,9 @@ impl Chat {
         });
         let first = self.initial_prompt.as_ref().filter(|_| self.editor.text().is_empty());
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
-        self.editor.set_ghost(ghost.filter(|_| self.editor.text() != command::KEYS));
+        let is_answer =
+            self.editor.text() == command::KEYS || self.answer_to_staged(self.editor.text()).is_some();
+        self.editor.set_ghost(ghost.filter(|_| !is_answer));
         self.editor.set_queue(!view.queued.is_empty());
         self.editor.set_take_back(view.phase == Phase::Idle && self.agent.matched().is_some());
         let footer = self.status_line(view, columns);
@@ -391,6 +398,7 @@ impl Chat {
         let mut live = self.live_rows(view);
         live.extend(self.own_rows());
         live.extend(queued_rows(view));
+        live.extend(self.staged_row(view));
         self.display.draw(&self.editor, question, &live, status.as_deref(), &footer)
     }
 
@@ -506,8 +514,9 @@ impl Chat {
 
     fn on_edited(&mut self, edit: EditKind) {
         let edit = if self.editor.is_recalled() { EditKind::Recalled } else { edit };
-        // The list of keys is not for the model, so the suggestion stays.
-        if self.editor.text() != command::KEYS {
+        // The list of keys and an answer are not for the model, so the suggestion stays.
+        let text = self.editor.text();
+        if text != command::KEYS && self.answer_to_staged(text).is_none() {
             self.agent.edited(&self.editor.whole_text(), edit);
         }
         self.complete();
@@ -517,6 +526,10 @@ impl Chat {
         if let Some((line, tells_model)) = own_command::parse(text).filter(|_| self.display.has_person()) {
             self.agent.edited("", EditKind::Changed);
             return self.run_own(line, tells_model);
+        }
+        if let Some(answer) = self.answer_to_staged(text) {
+            self.agent.edited("", EditKind::Changed);
+            return self.on_answer_to_staged(answer);
         }
         // Two slashes begin a prompt that starts with a slash.
         let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));

@@ -60,7 +60,9 @@ impl Chat {
             Subject::Call(judged) => self.place_of(&judged.call.id),
             _ => None,
         };
-        let asks = format!("run this?{}", of_several(place));
+        let writes_first = matches!(&**about, Subject::Call(judged) if judged.staged.is_some());
+        let asks = if writes_first { "write what is staged, then run this?" } else { "run this?" };
+        let asks = format!("{asks}{}", of_several(place));
         let question = Question {
             id: *id,
             about: Arc::clone(about),
@@ -156,14 +158,15 @@ impl Chat {
         let about = Arc::clone(&question.about);
         match (&*about, answer) {
             (Subject::Call(judged), ConsentAnswer::Diff) => {
-                if let Some(changes) = &judged.changes {
+                let staged = judged.staged.as_ref().map(|staged| staged.changes());
+                if let Some(changes) = judged.changes.as_ref().or(staged) {
                     self.show_changes(changes)?;
                 }
                 let consent = about_call(&question.asks, question.always.clone(), &about);
                 self.question = Some(question.with_consent(consent));
                 Ok(())
             }
-            (Subject::Call(_), answer) => {
+            (Subject::Call(judged), answer) => {
                 let (reply, line) = match (answer, &question.always) {
                     (ConsentAnswer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
                     (ConsentAnswer::Always, Some(rule)) => (
@@ -183,6 +186,7 @@ impl Chat {
                     _ => (Reply::No, "  no".to_owned()),
                 };
                 self.display.say(&line, Style::Dim)?;
+                self.shown.diff |= judged.staged.is_some() && matches!(reply, Reply::Yes | Reply::Always);
                 if interrupts {
                     // Interrupting the turn ends its question too.
                     let _ = self.agent.interrupt();
@@ -257,13 +261,17 @@ impl Chat {
 
     /// Drops the work. Its prompt is put into the editor again, before a prompt that was to follow.
     pub(super) fn decline(&mut self, question: QuestionId) -> Result<(), CliError> {
-        self.display.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
+        let then = if self.has_staged() { "it stays staged" } else { "what ran ahead is dropped" };
+        self.display.say(&format!("  no: nothing was written, and {then}"), Style::Dim)?;
         self.reply(question, Reply::No);
         Ok(())
     }
 
     /// Runs the prompt of the work again.
     pub(super) fn rerun_prompt(&mut self, question: QuestionId) -> Result<(), CliError> {
+        if self.has_staged() {
+            return self.decline(question);
+        }
         self.display.say("  again", Style::Dim)?;
         self.reply(question, Reply::Anew);
         Ok(())
@@ -287,7 +295,8 @@ pub(super) fn changes_nothing(asks: &ApprovalRequest) -> bool {
 }
 
 fn about_call(asks: &str, always: Option<String>, about: &Subject) -> Consent {
-    let has_diff = matches!(about, Subject::Call(judged) if judged.changes.is_some());
+    let has_diff =
+        matches!(about, Subject::Call(judged) if judged.changes.is_some() || judged.staged.is_some());
     Consent::about_call(asks, always, has_diff, Instant::now())
 }
 

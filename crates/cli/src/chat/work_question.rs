@@ -77,10 +77,10 @@ impl Chat {
         &mut self,
         conflicts: &[Conflict],
         changes: &ChangeSet,
-        tokens: u64,
+        tokens: Option<u64>,
     ) -> Result<(), CliError> {
-        let title =
-            format!("Not written: {} changed since it ran ahead", words::counted(conflicts.len(), "file"));
+        let since = if tokens.is_some() { "it ran ahead" } else { "the turn changed them" };
+        let title = format!("Not written: {} changed since {since}", words::counted(conflicts.len(), "file"));
         self.display.say(&title, Style::Strong)?;
         for conflict in conflicts {
             self.display.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
@@ -89,9 +89,12 @@ impl Chat {
             self.display
                 .say(&format!("  {} without a conflict", words::counted(fits, "other file")), Style::Dim)?;
         }
+        let most = if 1 < conflicts.len() { "; M and T answer for all that is left" } else { "" };
+        let Some(tokens) = tokens else {
+            return self.display.say(&format!("Esc writes nothing, and it stays staged{most}"), Style::Dim);
+        };
         let price =
             if tokens < 1_000 { String::new() } else { format!(", for about {}k tokens", tokens / 1_000) };
-        let most = if 1 < conflicts.len() { "; M and T answer for all that is left" } else { "" };
         self.display.say(&format!("Esc writes nothing, a runs the prompt anew{price}{most}"), Style::Dim)
     }
 
@@ -104,8 +107,7 @@ impl Chat {
         if conflict.kind != ConflictKind::StaleRead {
             self.say_sides(&question, &conflict.path, SIDE_ROWS)?;
         }
-        let place = question.place();
-        self.question = Some(question.with_consent(consent_to(&conflict, place)));
+        self.question = Some(question.with_consent_to(&conflict));
         Ok(())
     }
 
@@ -124,8 +126,7 @@ impl Chat {
             ConsentAnswer::Again => return self.rerun_prompt(question.id),
             _ => {
                 self.show_sides(&question, &conflict.path)?;
-                let place = question.place();
-                self.question = Some(question.with_consent(consent_to(&conflict, place)));
+                self.question = Some(question.with_consent_to(&conflict));
                 return Ok(());
             }
         };
@@ -159,7 +160,12 @@ impl Chat {
         if let Some((_, offer)) = &commits {
             self.display.say(&format!("Kept beside yours: {}", offer.merge_advice()), Style::Dim)?;
         }
-        self.display.say("Esc writes nothing, a runs the prompt anew", Style::Dim)?;
+        let else_what = if self.has_staged() {
+            "Esc writes nothing, and it stays staged"
+        } else {
+            "Esc writes nothing, a runs the prompt anew"
+        };
+        self.display.say(else_what, Style::Dim)?;
         let consent = match &commits {
             Some((commits, offer)) => {
                 let question = format!("keep its {} as {}?", commits.counted(), offer.name);
@@ -259,16 +265,19 @@ impl Chat {
     }
 }
 
-fn consent_to(conflict: &Conflict, place: Option<(usize, usize)>) -> Consent {
-    let question = format!("{}{}:", one_line(&conflict.path.to_string()), of_several(place));
-    let (question, now) = (question, Instant::now());
-    match conflict.kind {
-        ConflictKind::StaleRead => Consent::about_stale(&question, now),
-        _ => Consent::about_conflict(&question, conflict.markers, now),
-    }
-}
-
 impl Question {
+    /// The question about one of the conflicts.
+    fn with_consent_to(self, conflict: &Conflict) -> Self {
+        let asks = format!("{}{}:", one_line(&conflict.path.to_string()), of_several(self.place()));
+        let runs_anew = !matches!(&*self.about, Subject::Conflicts { tokens: None, .. });
+        let now = Instant::now();
+        let consent = match conflict.kind {
+            ConflictKind::StaleRead => Consent::about_stale(&asks, now),
+            _ => Consent::about_conflict(&asks, conflict.markers, runs_anew, now),
+        };
+        self.with_consent(consent)
+    }
+
     /// The first of several conflicts that has no answer yet.
     fn next_conflict(&self) -> Option<&Conflict> {
         let Subject::Conflicts { conflicts, .. } = &*self.about else { return None };

@@ -8,7 +8,7 @@ use headstart_git_ahead::{GitChange, GitError};
 use headstart_overlay_fs::{ChangeSummary, Conflict, LeftOut, SystemError, TreeError, WorkspacePath};
 use headstart_providers::Recording;
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Freshness, Status};
-use headstart_tool_gate::{Reason, Verdict};
+use headstart_tool_gate::{AheadWrites, Reason, Verdict};
 use headstart_toolbox::Toolbox;
 use serde::Serialize;
 
@@ -170,7 +170,12 @@ async fn accept(
     let mode = args.mode.mode.or_else(|| record.mode_by_flag.then_some(record.mode));
     let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
     let fresh = if args.require_fresh { Freshness::Require } else { config.shadow.fresh };
-    let host = NativeHost::unattended(config.gate_context(workspace.clone())?)
+    let mut rules = config.gate_context(workspace.clone())?;
+    if record.conversation.is_some() {
+        // These are edits of the user's own turns.
+        rules.ahead_writes = AheadWrites::Ask;
+    }
+    let host = NativeHost::unattended(rules)
         .repeated(repeated)
         .at_boundary(config.at_boundary)
         .for_workspace(&workspace, fresh);

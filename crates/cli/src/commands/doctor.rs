@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use headstart_git_ahead::GitError;
 use headstart_overlay_fs::WorkspacePath;
+use headstart_speculation::Staging;
 use headstart_tool_gate::{ConditionalCommand, Gate, GateContext};
 use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, ViewSupport};
 use serde::Serialize;
@@ -259,9 +260,13 @@ async fn commands(workspace: &Path) -> DoctorCheck {
     }
 }
 
+/// What the user's own turns do where there are no views.
+const WITHOUT_VIEWS: &str =
+    "in default mode your turns ask about each edit and each command that does more than read";
+
 fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec<DoctorCheck> {
     if !config.shadow.enabled {
-        return vec![DoctorCheck::limited("views", "switched off by your configuration")];
+        return vec![DoctorCheck::limited("views", "switched off by your configuration").help(WITHOUT_VIEWS)];
     }
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let all = setup::any_views(config, workspace, &context.environment, state.as_deref());
@@ -274,10 +279,15 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
             )
         }
         ViewSupport::Views { tier } => {
-            DoctorCheck::ok("views", format!("{tier}; tests, builds and formatters run ahead"))
+            let turns = if config.staging == Staging::Off {
+                "your turns ask about each edit, as staging = \"off\" says"
+            } else {
+                "your turns ask once, when they end"
+            };
+            DoctorCheck::ok("views", format!("{tier}; tests, builds and formatters run ahead; {turns}"))
         }
         ViewSupport::None { why } => DoctorCheck::limited("views", why.clone())
-            .help("until then work ahead stops at a command that writes"),
+            .help(format!("until then work ahead stops at a command that writes; {WITHOUT_VIEWS}")),
     };
     let mut checks = vec![views];
     if config.intel.mode() == IntelMode::Off {

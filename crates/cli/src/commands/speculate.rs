@@ -98,6 +98,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let entries = entries_of(context, &config, Source::Command);
     note_left_out(&ledger, &entries, params.left_out(&models.background));
     let running = store.create(Draft {
+        conversation: None,
         workspace,
         mode: config.mode,
         mode_by_flag: args.mode.mode.is_some(),

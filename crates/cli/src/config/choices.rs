@@ -1,7 +1,7 @@
 //! Reads the fields whose value is one of a few names.
 
 use headstart_agent::{AfterDecline, Matching};
-use headstart_speculation::AtBoundary;
+use headstart_speculation::{AtBoundary, Staging};
 use headstart_tool_gate::{AheadWrites, ApprovalMode};
 
 /// What the Tab key does with a suggestion.
@@ -48,6 +48,16 @@ pub(super) fn parse_after_decline(name: &str) -> Result<AfterDecline, String> {
                 "{name:?} is none of continue (the model is told, and goes on) and stop (the turn ends)"
             ));
         }
+    })
+}
+
+/// Reads from its name whether turns are staged.
+pub(super) fn parse_staging(name: &str) -> Result<Staging, String> {
+    Ok(match name {
+        "auto" => Staging::Auto,
+        "on" => Staging::On,
+        "off" => Staging::Off,
+        _ => return Err(format!("{name:?} is none of auto (where views are), on and off")),
     })
 }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use headstart_agent::{AfterDecline, Matching};
 use headstart_budget::policy::Mode;
-use headstart_speculation::AtBoundary;
+use headstart_speculation::{AtBoundary, Staging};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
 use toml::Spanned;
@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::budget::{self, BudgetTable, LedgerDetail};
 use super::choices::{
     TabKey, parse_after_decline, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_match,
-    parse_mode, parse_tab,
+    parse_mode, parse_staging, parse_tab,
 };
 use super::counts::CountField;
 use super::index::IndexTable;
@@ -54,6 +54,7 @@ struct Fields {
     at_boundary: Option<Spanned<String>>,
     ahead_writes: Option<Spanned<String>>,
     after_decline: Option<Spanned<String>>,
+    staging: Option<Spanned<String>>,
     tab: Option<Spanned<String>>,
     r#match: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
@@ -196,6 +197,10 @@ impl File {
 
     pub(super) fn after_decline(&self) -> Result<Option<Located<AfterDecline>>, CliError> {
         self.source.parsed("after_decline", self.fields.after_decline.as_ref(), parse_after_decline)
+    }
+
+    pub(super) fn staging(&self) -> Result<Option<Located<Staging>>, CliError> {
+        self.source.parsed("staging", self.fields.staging.as_ref(), parse_staging)
     }
 
     pub(super) fn ahead_writes(&self) -> Result<Option<Located<AheadWrites>>, CliError> {

@@ -31,7 +31,7 @@ use headstart_agent::{AfterDecline, Matching};
 use headstart_budget::policy::Policy;
 use headstart_context::Window;
 use headstart_forked_query::ForkLimits;
-use headstart_speculation::{AtBoundary, Limits};
+use headstart_speculation::{AtBoundary, Limits, Staging};
 use headstart_tool_gate::{
     AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies, PolicyOrigin, ToolPolicies,
 };
@@ -113,6 +113,8 @@ pub(crate) struct Config {
     pub(crate) ahead_writes: AheadWrites,
     /// What happens to a turn whose user has declined a call.
     pub(crate) after_decline: AfterDecline,
+    /// Whether turns of the user are staged, and written after one question.
+    pub(crate) staging: Staging,
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
     pub(crate) matching: Matching,
@@ -195,6 +197,7 @@ impl Config {
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
         config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
+        config.staging = file.staging()?.map_or(config.staging, |choice| choice.value);
         config.after_decline = file.after_decline()?.map_or(config.after_decline, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
         config.matching = file.matching()?.map_or(config.matching, |choice| choice.value);
@@ -281,6 +284,7 @@ impl Default for Config {
             at_boundary: AtBoundary::default(),
             ahead_writes: AheadWrites::Ask,
             after_decline: AfterDecline::Continue,
+            staging: Staging::Auto,
             tab: TabKey::default(),
             matching: Matching::default(),
             screen: ScreenConfig::default(),

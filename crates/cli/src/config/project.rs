@@ -81,6 +81,10 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         let problem = "what becomes of a turn after your no is yours alone; set it in your own file";
         return Err(source.refuse(choice.line, "after_decline", problem));
     }
+    if let Some(choice) = file.staging()? {
+        let problem = "when your own turns are written is yours alone; set it in your own file";
+        return Err(source.refuse(choice.line, "staging", problem));
+    }
     if let Some(choice) = file.matching()? {
         let problem = "what typed words take is only set in your own file";
         return Err(source.refuse(choice.line, "match", problem));

@@ -7,12 +7,14 @@ pub(crate) mod costs;
 mod models;
 mod session_storage;
 mod undo;
+mod unwritten;
 pub(crate) mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use headstart_agent::{AgentHandle, AgentOptions, Ports, Updates, agent};
+use headstart_speculation::Staging;
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
@@ -28,6 +30,7 @@ pub(crate) use committed_edits::CommittedEdits;
 pub(crate) use models::{LocalModelFlag, ModelChoice};
 pub(crate) use session_storage::{SessionSelector, SessionStorage};
 pub(crate) use undo::{AskedUndo, UndoResult, take_back_last_turn, take_back_matched};
+pub(crate) use unwritten::UnwrittenRecord;
 pub(crate) use words::mode_name;
 
 /// A conversation that has begun.
@@ -50,6 +53,7 @@ pub(crate) struct Conversation {
 
 /// What the other side of the conversation can do.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub(crate) struct FrontEndCapabilities {
     /// Whether suggestions can be taken.
     pub(crate) suggestions: bool,
@@ -57,6 +61,8 @@ pub(crate) struct FrontEndCapabilities {
     pub(crate) questions: bool,
     /// Whether the events of turns are written down.
     pub(crate) events: bool,
+    /// Whether turns can be staged and written after one question.
+    pub(crate) staging: bool,
 }
 
 /// When tool servers start.
@@ -111,7 +117,7 @@ impl Conversation {
     ) -> Self {
         let written = Arc::<CommittedEdits>::default();
         parts.engine.workspace = committed_edits::RecordingWorkspace::over(&parts.engine.workspace, &written);
-        let Accounts { metering, store, runtime, trouble } = accounts;
+        let Accounts { metering, store, runtime, mut trouble } = accounts;
         let uses_local_model = runtime.uses_local_model();
         let SessionStorage { id, restore, store: session, .. } = storage;
         let is_kept = session.is_some();
@@ -140,7 +146,22 @@ impl Conversation {
             ledger: Arc::new(store),
             session,
         };
+        let staging = shown_to.staging.then_some(settings.staging).filter(|staging| {
+            // On another machine each command of a turn would wait for the files.
+            *staging != Staging::Auto || parts.views.local.is_some()
+        });
+        let unwritten = staging.filter(|staging| *staging != Staging::Off);
+        let unwritten = unwritten.and_then(|_| UnwrittenRecord::of(&parts, &settings, &id, is_continued));
+        let (record, kept) = unwritten.map_or((None, None), |(record, kept)| (Some(record), kept));
+        parts.host.set_staging(staging.unwrap_or_default(), record);
+        if shown_to.staging && !is_continued {
+            trouble.extend(unwritten::left_by_others(&parts));
+        }
         let (agent, driver, updates) = agent(options, works_with);
+        if let Some(Err(problem)) = kept.map(|kept| agent.restore_staged(&kept)) {
+            let what = "what was not written of this conversation cannot be shown here";
+            trouble = format!("{trouble}{what}: {problem}");
+        }
         if is_continued {
             undo::tell_undone_before(&agent, &parts);
         }

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headstart_budget::policy::{Mode, Policy};
+use headstart_speculation::Staging;
 use headstart_tool_gate::ApprovalMode;
 
 use super::REQUEST;
@@ -29,6 +30,8 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         // A recording does not use an index, and there is nothing to keep because the folder is deleted with the chat.
         index: IndexConfig { enabled: false, ..IndexConfig::default() },
         sessions: false,
+        // What is recorded was said of files that are written call by call.
+        staging: Staging::Off,
         // The user's tool servers have nothing to do with the sample project.
         external_tools: ExternalTools::default(),
         ..users

@@ -99,6 +99,24 @@ impl LockedSpeculation {
         Ok(())
     }
 
+    /// Keeps what turns have staged so far. Their objects of git are needed where they are, so they are copied.
+    pub(crate) fn keep_staged(&mut self, mut finished: Finished) -> Result<(), CliError> {
+        if let Some(objects) = finished.git.as_mut().and_then(|git| git.objects.as_mut()) {
+            let folder = self.store.folder_of(&self.record.id);
+            let (made, target) = (self.store.state_folder().join(&objects.pack), folder.join(OBJECTS));
+            if made != target {
+                fs::copy(&made, &target).map_err(CliError::io("create", &target))?;
+                files::sync_folder(&folder)?;
+            }
+            objects.pack = format!("{FOLDER}/{}/{OBJECTS}", self.record.id);
+        }
+        let mut record = self.record.clone();
+        record.state = SpeculationState::Finished;
+        record.prompt.clone_from(&finished.prompt);
+        record.finished = Some(finished);
+        self.write(record)
+    }
+
     /// Replaces the record.
     pub(super) fn write(&mut self, record: Record) -> Result<(), CliError> {
         files::replace(&self.store.folder_of(&record.id).join(RECORD), &record.to_bytes())?;

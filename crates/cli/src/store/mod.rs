@@ -58,6 +58,11 @@ impl Store {
         Ok(Self { folder: state.join(FOLDER) })
     }
 
+    /// The store in this state folder.
+    pub(crate) fn in_state_folder(state: &Path) -> Self {
+        Self { folder: state.join(FOLDER) }
+    }
+
     /// Creates a record. The returned value is the right to finish it.
     pub(crate) fn create(&self, draft: Draft) -> Result<RunningSpeculation, CliError> {
         create_private_folder(&self.folder)?;

@@ -21,6 +21,8 @@ pub(crate) struct Draft {
     /// The model that does the work, if it is another one. It has no cache of the conversation.
     pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
+    /// The conversation whose turns staged it, if it did not run ahead.
+    pub(crate) conversation: Option<String>,
 }
 
 /// One speculation, as it is stored on disk.
@@ -46,6 +48,9 @@ pub(crate) struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
+    /// The conversation whose turns staged it, if it did not run ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) conversation: Option<String>,
     /// Present unless the state is `RunningSpeculation`.
     pub(crate) finished: Option<Finished>,
 }
@@ -87,6 +92,7 @@ impl Record {
             model: draft.model,
             fast_model: draft.fast_model,
             prompt: draft.prompt,
+            conversation: draft.conversation,
             finished: None,
         }
     }

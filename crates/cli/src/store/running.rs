@@ -75,6 +75,12 @@ impl RunningSpeculation {
         Ok(self.locked.record().clone())
     }
 
+    /// As [`finish`](Self::finish), and no other process may change the record while the returned value lives.
+    pub(crate) fn finish_and_hold(mut self, finished: Finished) -> Result<LockedSpeculation, CliError> {
+        self.locked.keep_staged(finished)?;
+        Ok(self.locked)
+    }
+
     /// Removes the speculation completely.
     pub(crate) fn discard(self) -> Result<(), CliError> {
         self.locked.remove()

@@ -18,6 +18,7 @@ fn store() -> (tempfile::TempDir, Store) {
 
 fn draft() -> Draft {
     Draft {
+        conversation: None,
         workspace: "/w".into(),
         mode: ApprovalMode::Default,
         mode_by_flag: false,

@@ -125,7 +125,7 @@ fn what_a_view_did_not_give_is_said_before_the_question() {
     chat.wait_for("ahead ! waits for your yes: perl -M");
     chat.take();
     chat.wait_for("ahead it stopped there: perl -M");
-    chat.wait_for("network, which work that runs ahead has not");
+    chat.wait_for("network, which a view has not");
     chat.answer_to("run this?", "n");
     chat.wait_for("It was tried.");
     chat.leave();

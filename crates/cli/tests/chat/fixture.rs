@@ -225,6 +225,11 @@ impl Chat {
         self.assert_nothing_is_left();
     }
 
+    /// The project of a chat that has ended.
+    pub(crate) fn into_project(self) -> Project {
+        self.project
+    }
+
     /// Leaves, and has `look` check what the chat has left in the state folder.
     pub(crate) fn leave_keeping(mut self, look: impl FnOnce(&Session)) {
         self.send("\x04");

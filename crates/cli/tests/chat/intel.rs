@@ -48,7 +48,7 @@ fn looks(project: Project) -> Project {
     project.calls(0, "diagnostics", json!({ "paths": ["a.mock"] }))
 }
 
-/// Each edit of a turn is on disk before the next one, and the server's view follows.
+/// Each edit of a turn is staged before the next one, and the server's view follows.
 #[test]
 fn a_turn_tells_the_errors_that_each_of_its_edits_brought() {
     let project = looks(with_server(project(), ""));
@@ -59,6 +59,7 @@ fn a_turn_tells_the_errors_that_each_of_its_edits_brought() {
     let mut chat = project.chat_in("auto-edit", 100, 40);
     chat.send("begin\r");
     chat.wait_for("All is told.");
+    chat.wait_for("written · /undo takes it back");
     let screen = chat.contents();
     let told: Vec<&str> = screen.lines().map(str::trim).filter(|row| row.starts_with("mock: ")).collect();
     assert_eq!(

@@ -51,6 +51,7 @@ mod server_tools;
 mod sessions;
 mod sessions_shared;
 mod staged_approval;
+mod staged_turns;
 mod startup;
 mod status;
 mod stories;

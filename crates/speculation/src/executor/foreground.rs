@@ -13,12 +13,13 @@ use headstart_toolbox::KnownFile;
 use tracing::{Instrument, debug};
 
 use super::{
-    CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, HardLinks, StopReason, is_shell, span,
+    CallDecision, CallExecutor, CallFuture, CallPermit, CallPlace, CallTools, HardLinks, StopReason,
+    is_shell, span,
 };
 use crate::known_contents::KnownContents;
 use crate::task::TaskLog;
 use crate::transcript::CallResult;
-use crate::{CallPreview, Consent};
+use crate::{AcceptAnswers, CallPreview, Consent};
 
 /// Runs the calls of a foreground turn: the user is asked where the mode does not decide, and every call's changes are
 /// committed before the next call runs.
@@ -26,6 +27,8 @@ use crate::{CallPreview, Consent};
 pub(crate) struct ForegroundExecutor {
     pub(crate) tools: Arc<CallTools>,
     pub(crate) workspace: Arc<dyn Workspace>,
+    /// What calls read: the workspace, with what turns have staged.
+    pub(crate) base: Arc<dyn Tree>,
     pub(crate) quota: Quota,
     pub(crate) committing: CommitFlag,
     pub(crate) known_contents: KnownContents,
@@ -37,7 +40,7 @@ pub(crate) struct CommitFlag(Arc<AtomicBool>);
 
 impl CommitFlag {
     /// Notes that a commit is under way until the guard is dropped.
-    fn begin(&self) -> impl Drop + use<> {
+    pub(super) fn begin(&self) -> impl Drop + use<> {
         struct CommitGuard(Arc<AtomicBool>);
         impl Drop for CommitGuard {
             fn drop(&mut self) {
@@ -100,7 +103,7 @@ impl CallExecutor for ForegroundExecutor {
             Ok(_) => {
                 let changes = view.change_set();
                 let changes = (!changes.is_empty()).then_some(changes);
-                Ok(CallPreview { changes })
+                Ok(CallPreview { changes, ..CallPreview::default() })
             }
             // The error may reveal something of a closed file, so the model reads it only after a yes.
             Err(_) if !matches!(permit.verdict.reason, Reason::WriteToolNoAuto | Reason::HardLinks) => {
@@ -155,9 +158,10 @@ impl ForegroundExecutor {
             verdict,
             consented: true,
             attended: true,
-            in_view: false,
+            place: CallPlace::Workspace,
             hard_links: HardLinks::Kept,
             shown: None,
+            writes_first: AcceptAnswers::default(),
         };
         let verdict = &permit.verdict;
         if verdict.decision != Decision::Boundary {
@@ -190,7 +194,7 @@ impl ForegroundExecutor {
 
     /// An overlay for one call.
     fn overlay(&self, hard_links: HardLinks) -> Arc<Overlay> {
-        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
+        let base = Arc::clone(&self.base);
         Arc::new(match hard_links {
             HardLinks::Kept => Overlay::new(base, self.quota),
             HardLinks::Broken => Overlay::breaking_hard_links(base, self.quota),

@@ -11,8 +11,10 @@ use headstart_toolbox::KnownFile;
 use tracing::Instrument;
 
 use super::{
-    CallDecision, CallExecutor, CallFuture, CallPermit, CallTools, HardLinks, TaskSavepoint, is_shell, span,
+    CallDecision, CallExecutor, CallFuture, CallPermit, CallPlace, CallTools, HardLinks, TaskSavepoint,
+    is_shell, span,
 };
+use crate::AcceptAnswers;
 use crate::left_out::LeftOutPlace;
 use crate::shadow::{self, ViewRunner};
 use crate::task::TaskLog;
@@ -20,12 +22,14 @@ use crate::task::TaskLog;
 /// How the name of a server's tool begins.
 const OF_A_SERVER: &str = "mcp__";
 
-/// Runs the calls of a speculation: what the gate allows, over one overlay; nobody is asked.
+/// Runs what the gate allows, over one overlay; nobody is asked.
 #[derive(Clone)]
 pub(crate) struct SpeculativeExecutor {
     pub(crate) tools: Arc<CallTools>,
     pub(crate) overlay: Arc<Overlay>,
     pub(crate) view_runner: Arc<ViewRunner>,
+    /// Whether the calls are those of a turn of the user.
+    pub(crate) attended: bool,
 }
 
 #[async_trait]
@@ -95,14 +99,16 @@ impl CallExecutor for SpeculativeExecutor {
         let reads_git = is_shell(call) && !self.view_runner.git_so_far().is_empty();
         let in_view =
             verdict.decision == Decision::Shadow || staged_read.is_some() || left_out.is_some() || reads_git;
+        let place = if in_view { CallPlace::View } else { CallPlace::Overlay };
         let permit = CallPermit {
             context,
             verdict,
             consented: false,
-            attended: false,
-            in_view,
+            attended: self.attended,
+            place,
             hard_links: HardLinks::Kept,
             shown: None,
+            writes_first: AcceptAnswers::default(),
         };
         match self.tools.hard_links(call, &self.overlay, &permit).await {
             Some(why) => CallDecision::Stop(Verdict::boundary(Reason::HardLinks, why)),
@@ -123,7 +129,7 @@ impl CallExecutor for SpeculativeExecutor {
             }
             // Calls that only read stage nothing, and run at the same time as others.
             let staging = (!permit.only_reads()).then(|| StagingGuard::begin(&this.overlay));
-            let outcome = if permit.in_view {
+            let outcome = if permit.place == CallPlace::View {
                 this.view_runner.run(&call, &this.tools, &this.overlay, &permit).await
             } else {
                 this.tools.run(&call, &this.overlay, &permit, &known).await

@@ -15,6 +15,7 @@ mod limits;
 mod repeated;
 mod same_history;
 mod shadow;
+mod staged_turns;
 mod staging;
 mod states;
 mod steps;

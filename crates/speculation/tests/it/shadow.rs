@@ -425,7 +425,7 @@ fn a_command_that_leaves_more_than_may_be_staged_waits_for_the_user() {
     views.play("make", ScriptedRun::new("", 0).writing(path("b"), "b").writing(path("c"), "c"));
     let (_, finished) = fixture.speculate("do it");
     let (_, reason, words) = verdict(&finished);
-    assert!(reason == Reason::NeedsHost && words.contains("may stage: "), "{words}");
+    assert!(reason == Reason::NeedsHost && words.contains("can be staged: "), "{words}");
     assert_eq!(changed(&finished), ["a"]);
     assert_eq!(views.held(), []);
 }

@@ -119,7 +119,7 @@ fn status_and_consent() {
         picture(&consent.render(&view), columns)
     };
     let conflict = |columns, rows| {
-        let consent = Consent::about_conflict("src/lib.rs:", true, Instant::now());
+        let consent = Consent::about_conflict("src/lib.rs:", true, true, Instant::now());
         picture(&consent.render(&View { size: Size { columns, rows }, ..STYLED }), columns)
     };
     let pictures = [

@@ -1,0 +1,187 @@
+//! What turns have staged: one question above the prompt, which stays a prompt.
+
+use std::sync::Arc;
+
+use headstart_agent::{Phase, View};
+use headstart_overlay_fs::ChangeSet;
+use headstart_speculation::ApprovalRequest;
+
+use super::Chat;
+use super::question::changes_nothing;
+use crate::conversation::words;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{not_kept_offer, one_line};
+use headstart_terminal::{DiffForm, LiveKind, LiveRow, Style};
+
+/// How many files a question names, and of how many it shows the diff.
+const MOST_NAMED: usize = 12;
+/// The rows that the question itself and the prompt take.
+const ROWS_BESIDE_THE_DIFF: usize = 7;
+/// The least rows of a diff that are shown, however low the terminal is.
+const MIN_DIFF_ROWS: usize = 6;
+
+/// What the user says to the question, as a whole line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StagedAnswer {
+    Write,
+    Keep,
+    Diff,
+    Drop,
+}
+
+impl StagedAnswer {
+    /// The answer that a line is. Any other line is a prompt.
+    fn of(line: &str, asks: &ApprovalRequest) -> Option<Self> {
+        match line {
+            "y" if !changes_nothing(asks) => Some(Self::Write),
+            "k" if asks.can_keep() => Some(Self::Keep),
+            "d" if !changes_nothing(asks) => Some(Self::Diff),
+            "n" => Some(Self::Drop),
+            _ => None,
+        }
+    }
+}
+
+impl Chat {
+    /// What can be answered now.
+    fn asks_of_staged(&self, view: &View) -> Option<Arc<ApprovalRequest>> {
+        let is_open = view.phase == Phase::Idle && self.question.is_none();
+        view.unwritten.clone().filter(|_| is_open)
+    }
+
+    /// Whether turns have staged something: then a question about changes is about that, and not about work ahead.
+    pub(super) fn has_staged(&self) -> bool {
+        self.agent.view().unwritten.as_ref().is_some_and(|asks| !changes_nothing(asks))
+    }
+
+    /// Whether this line answers the question about what is staged.
+    pub(super) fn answer_to_staged(&self, line: &str) -> Option<StagedAnswer> {
+        StagedAnswer::of(line.trim(), &*self.asks_of_staged(&self.agent.view())?)
+    }
+
+    pub(super) fn on_answer_to_staged(&mut self, answer: StagedAnswer) -> Result<(), CliError> {
+        let view = self.agent.view();
+        let Some(asks) = self.asks_of_staged(&view) else {
+            let text = match view.phase {
+                Phase::Idle => "nothing is staged",
+                _ => "a turn is running; what it stages is asked about when it ends",
+            };
+            return self.display.say(text, Style::Dim);
+        };
+        match answer {
+            StagedAnswer::Write | StagedAnswer::Keep => {
+                // The question has shown what is written.
+                self.shown.diff = true;
+                let _ = self.agent.write_staged(answer == StagedAnswer::Keep);
+                Ok(())
+            }
+            StagedAnswer::Diff => self.show_changes(asks.changes()),
+            StagedAnswer::Drop => {
+                if self.agent.drop_staged().is_ok() {
+                    let counts = counts(&asks);
+                    let text = format!("dropped: {counts}; the model is told with your next prompt");
+                    self.display.say(&text, Style::Dim)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows what is staged once a turn has ended, each time that it is something else.
+    pub(super) fn show_staged(&mut self, view: &View, title: &str) -> Result<(), CliError> {
+        if view.phase != Phase::Idle || self.question.is_some() {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.shown.staged, view.unwritten.clone());
+        // Most often it is the very same, and comparing thousands of files would take time.
+        let is_shown = |asks: &Arc<ApprovalRequest>| {
+            before.as_ref().is_some_and(|before| Arc::ptr_eq(before, asks) || before == asks)
+        };
+        let Some(asks) = view.unwritten.clone().filter(|asks| !is_shown(asks)) else { return Ok(()) };
+        self.shown.staged_counts = counts(&asks);
+        if changes_nothing(&asks) || !self.display.has_person() {
+            return Ok(());
+        }
+        self.display.end_answer()?;
+        self.display.say(&format!("{title}: {}", counts(&asks)), Style::Strong)?;
+        self.say_staged(&asks)?;
+        if !std::mem::replace(&mut self.shown.staging_was_explained, true) {
+            let text = "nothing is written before you say y; a prompt goes on over what is staged";
+            self.display.say(text, Style::Dim)?;
+        }
+        match self.staged_row(view).filter(|_| !self.display.has_keys()) {
+            Some(row) => self.display.say(&row.text, Style::Plain),
+            None => Ok(()),
+        }
+    }
+
+    /// The files, hunks as far as they fit, and what did not end well.
+    pub(super) fn say_staged(&mut self, asks: &ApprovalRequest) -> Result<(), CliError> {
+        let summary = asks.changes().summary();
+        let (named, more) = summary.split_at(summary.len().min(MOST_NAMED));
+        if !named.is_empty() || asks.git().is_some() {
+            self.display.say(&words::changes(named, &[], asks.git()), Style::Plain)?;
+        }
+        if !more.is_empty() {
+            let text = format!("and {}: d shows all", words::counted(more.len(), "more file"));
+            self.display.say(&text, Style::Plain)?;
+        }
+        if self.settings.screen.diff != DiffForm::Names {
+            let beside = ROWS_BESIDE_THE_DIFF + named.len() + asks.failures().len();
+            let room = self.display.rows().saturating_sub(beside).max(MIN_DIFF_ROWS);
+            let is_one = summary.len() == 1;
+            let changes = asks.changes().changes.iter().take(MOST_NAMED).cloned().collect();
+            let diff = self.diff(&ChangeSet { changes, reads: Vec::new() });
+            self.display.say_diff(&if is_one { diff.unnamed() } else { diff }, room, ": d shows all")?;
+        }
+        for failure in asks.failures() {
+            self.display.say(&format!("failed: {}", one_line(failure)), Style::Removed)?;
+        }
+        if let Some(line) = not_kept_offer(asks.not_kept(), asks.can_keep().then_some("k keeps them")) {
+            self.display.say(&line, Style::Removed)?;
+        }
+        Ok(())
+    }
+
+    /// The row above the prompt.
+    pub(super) fn staged_row(&self, view: &View) -> Option<LiveRow> {
+        let asks = view.unwritten.as_ref()?;
+        let keys = if self.asks_of_staged(view).is_none() {
+            ""
+        } else if changes_nothing(asks) {
+            " · k keeps it"
+        } else if asks.can_keep() {
+            " · y writes, k with what is not kept, d shows, n drops"
+        } else {
+            " · y writes, d shows, n drops"
+        };
+        let text = match not_kept_offer(asks.not_kept(), None) {
+            Some(line) if changes_nothing(asks) => format!("{line}{keys}"),
+            _ => format!("staged: {}{keys}", self.shown.staged_counts),
+        };
+        Some(LiveRow::new(LiveKind::Queued, text, Style::Strong))
+    }
+
+    /// What is staged and would be lost to a user who does not know of it, when the chat ends.
+    pub(super) fn say_unwritten(&mut self) -> Result<(), CliError> {
+        let view = self.agent.view();
+        let Some(asks) = view.unwritten.as_ref().filter(|asks| !changes_nothing(asks)) else {
+            return Ok(());
+        };
+        let id = self.parts.host.unwritten_id();
+        let how = id.map_or_else(
+            || "it could not be kept".to_owned(),
+            |id| format!("headstart accept {id} writes it, headstart abort {id} drops it"),
+        );
+        if !self.display.has_person() && self.exit_status == ExitStatus::Done {
+            self.exit_status = ExitStatus::Boundary;
+        }
+        self.display.say(&format!("not written: {}; {how}", counts(asks)), Style::Removed)
+    }
+}
+
+/// How much is staged: `3 files +40 -12, 1 commit on main`.
+pub(super) fn counts(asks: &ApprovalRequest) -> String {
+    words::counts_with(&asks.changes().summary(), asks.git())
+}
