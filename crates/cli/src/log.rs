@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use headstart_forked_query::CONTENT;
+use headstart_machine::error::CliError;
+use headstart_machine::system::PrivateFile as _;
 use headstart_providers::Scrubber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::prelude::*;
-
-use crate::error::CliError;
-use crate::system::PrivateFile as _;
 
 /// What is logged, and where.
 #[derive(Debug, Default, clap::Args)]

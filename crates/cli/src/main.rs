@@ -11,21 +11,6 @@
 //!
 //! # Decisions that are not obvious
 //!
-//! - **Models reorder what words found, and no search waits long for them** (`code-index/src/search/fuse.rs`,
-//!   `src/index/{models,remote,vectors}.rs`). The order by words and the order by vectors are joined by rank; no model
-//!   is asked about a query that names a definition. Only the user's own file decides which servers are asked. English
-//!   words for a question in another language (`toolbox/src/codebase/english.rs`) come from the model of background
-//!   work, over a client of their own, so that no recording contains them. A call of work ahead says so
-//!   (`ToolContext::attended`), and then only models on this machine are asked. For that reason the gate need not stop
-//!   a search, which does not count as access to the network.
-//! - **The index is kept current by a thread of this program** (`src/index/upkeep`), for which a query never waits.
-//!   Only this thread writes; everything else reads snapshots. A commit names its paths to the thread before it counts
-//!   as done.
-//! - **Views belong to this program** (`src/views.rs`): `crates/shadow` implements `CommandRunner::run_in_view`. Each
-//!   command blocks a thread of the runtime, and dropping the future ends the view through its `KillHandle`. Before each
-//!   command the paths that rules close are removed from the view. They are found by a walk that also enters what git
-//!   ignores, because secrets are there. A folder whose change time is the same as at the last walk is not listed again
-//!   (`src/views/closed_paths.rs`), so a further command only costs one look at each folder, and not one at each name.
 //! - **An editor's session is a task that shows a conversation** (`src/hosts/acp`). It owns one conversation, handles
 //!   the conversation's updates and the client's requests one after the other, and answers a prompt when the
 //!   conversation is at rest, so that an answer never comes before the updates that belong to it. All decisions (what a
@@ -58,98 +43,32 @@
 //!   and that another path of the copy has, is taken from there. A log says what the copy contains. Edits are noted
 //!   before they are made, so that after a process died in the middle the files themselves are read. A view over an
 //!   older state of the copy is ended before its next command.
-//! - **What one view built is not used by another** (`src/views/view_folders.rs`, `warm_layers.rs`). A tool that
-//!   compares times would consider files current that were built from other contents, and a test would have a wrong
-//!   result. Only what was built from the workspace on disk, in a view without staged changes, lies below all views,
-//!   and each view gives files that changed on disk since then a later time.
-//! - **A command that does not use git costs nothing extra** (`src/views/repository.rs`). The state of the repository
-//!   at the start of a view is only read after a command wrote to git's folder, and only counts if the kernel's own
-//!   times show that nothing in the repository has changed since; otherwise the command is run once more. Once work has
-//!   commits, each later command of it must see them, so that even one that only reads runs in the view. Rules apply to
-//!   the paths of commits (`GitChange::paths`) as they do to files, because a view does not show files with secrets, so
-//!   that `git add -A` in it would remove them.
-//! - **A command in the background depends on a pipe** (`src/runner/background.rs`). This program starts itself to wait
-//!   for the command, in the command's process group, and kills that group when the pipe is closed. The command
-//!   therefore ends however headstart ended, which neither a signal handler nor a destructor could guarantee.
-//! - **A language server's view follows the disk** (`src/intel/server_views.rs`). The kernel does not define what an
-//!   overlay shows of a file that was replaced below it. Before each question the workspace is therefore compared with
-//!   its state at the last one, and what has changed is written into the view. An accept of changes that the server has
-//!   already seen as staged is nothing new to it (`code-intel/src/servers/server.rs`), so the next edit of a turn does
-//!   not wait until the server has read the same text again.
 //! - **The bundled recording chooses its answers by the conversation** (`src/demo/story.rs`) and not by their order. In
 //!   a chat work ahead is given up and requested again, and a user who tries the recording types prompts that were not
 //!   recorded.
 
-mod accounts;
 mod args;
 mod chat;
-mod checks;
-mod clock;
 mod commands;
-mod config;
-mod conflicting_commits;
-mod context;
-mod conversation;
-mod declarations;
 mod demo;
-mod environment;
-mod error;
 mod evaluate;
-mod exit;
-mod file_lock;
-mod git;
-mod habits;
-mod history;
-mod host;
 mod hosts;
-mod index;
-mod intel;
-mod ledger;
-mod lines;
 mod log;
-mod machine;
-mod mentions;
-mod model_detection;
-mod model_spec;
-mod models;
-mod output;
-mod parts;
-mod program;
-mod project_models;
-mod remote;
-mod repository;
-mod rules;
-mod runner;
-mod secrets;
 #[cfg_attr(windows, path = "serve/unsupported.rs")]
 mod serve;
-mod sessions;
-mod setup;
-mod shell_words;
-mod store;
-mod system;
-mod tool_rows;
-#[cfg_attr(not(feature = "mcp"), path = "tool_servers/disabled.rs")]
-mod tool_servers;
-mod undo;
-mod views;
-mod watch_share;
-#[cfg_attr(not(feature = "mcp"), path = "web/disabled.rs")]
-mod web;
-mod workspace;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
+use headstart_machine::context::Context;
+use headstart_machine::environment::Environment;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::Output;
 
 use crate::args::{Cli, Global, with_nearest};
-use crate::context::Context;
-use crate::environment::Environment;
-use crate::exit::ExitStatus;
 use crate::hosts::hooks::contract::contract;
-use crate::output::Output;
 
 fn main() -> ExitCode {
     // This must come before a thread is started, because a process with several threads cannot enter a namespace of its
@@ -157,14 +76,16 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    if let Some(code) = headstart_shadow::confined_entry(std::env::args_os(), runner::is_closed) {
+    if let Some(code) =
+        headstart_shadow::confined_entry(std::env::args_os(), headstart_machine::runner::is_closed)
+    {
         return code;
     }
     #[cfg(unix)]
     let mut arguments = std::env::args_os().skip(1);
     #[cfg(unix)]
-    if arguments.next().is_some_and(|first| first == system::WATCHDOG) {
-        return system::run_watchdog(arguments);
+    if arguments.next().is_some_and(|first| first == headstart_machine::system::WATCHDOG) {
+        return headstart_machine::system::run_watchdog(arguments);
     }
     let environment = Environment::of_process();
     let (command, global) = match Cli::try_parse() {
@@ -177,7 +98,7 @@ fn main() -> ExitCode {
         }
     };
     let output = Output::new(global.json, &environment);
-    let logged = global.log.begin(|| secrets::scrubber(&environment));
+    let logged = global.log.begin(|| headstart_machine::secrets::scrubber(&environment));
     let context = Context { output, environment, state_dir: global.state_dir };
     let status = match logged.and_then(|()| commands::run(command, &context)) {
         Ok(status) => status,
@@ -220,7 +141,7 @@ fn usage(error: &clap::Error) -> ExitStatus {
         let text = error.to_string();
         let first: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
         let message = first.join(" ");
-        output::print_error_line(message.strip_prefix("error: ").unwrap_or(&message));
+        headstart_machine::output::print_error_line(message.strip_prefix("error: ").unwrap_or(&message));
     }
     ExitStatus::Usage
 }

@@ -31,15 +31,15 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use crate::config::{Flags, ShadowConfig};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::program::program;
-use crate::store::Store;
-use crate::views::Views;
-use crate::{setup, workspace};
 use calls::ServedCall;
 use copy::WorkspaceCopy;
+use headstart_machine::config::{Flags, ShadowConfig};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::program::program;
+use headstart_machine::store::Store;
+use headstart_machine::views::Views;
+use headstart_machine::{setup, workspace};
 pub(crate) use stored::{all as all_copies, remove as remove_copy};
 
 /// The time limit for the first message.

@@ -52,12 +52,10 @@ pub enum Style {
     RemovedWord,
     /// Cyan.
     Accent,
-    #[cfg_attr(not(feature = "highlight"), expect(dead_code, reason = "no syntax is known"))]
     Code(CodePart),
 }
 
 /// A part of code that has its own style.
-#[cfg_attr(not(feature = "highlight"), expect(dead_code, reason = "no syntax is known"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodePart {
     Comment,

@@ -80,7 +80,7 @@
 //!   what was indexed (staged by any step, committed a moment ago, reported from the disk) is one list of paths, read
 //!   through a second overlay with the same content, so that a search adds nothing to the read set; statistics are
 //!   those of the merged view. What is not in the index yet is only slower to find, never missing.
-//! - **A view may be on another machine** (`src/exchange`, `cli/src/remote`, `cli/src/serve`). A request and its
+//! - **A view may be on another machine** (`src/exchange`, `machine/src/remote`, `cli/src/serve`). A request and its
 //!   answer are versioned messages, transported by a program that the user's own file names. The other side is
 //!   trusted as little as a command: its answer is made of what this machine has, or refused. The repository never
 //!   leaves this machine, so commands that need it run here; nothing else does if the other side cannot be reached.

@@ -27,7 +27,7 @@ pub(crate) const PURE_CRATES: [&str; 15] = [
 ];
 
 /// The folders of the crates below them, which use tasks, processes and sockets.
-const NATIVE_CRATES: [&str; 2] = ["tool-servers", "terminal"];
+const NATIVE_CRATES: [&str; 3] = ["tool-servers", "terminal", "machine"];
 
 /// The folders of the packages that connect the crates with an environment. Nothing depends on them.
 const HOSTS: [&str; 6] =

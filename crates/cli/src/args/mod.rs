@@ -11,16 +11,16 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use headstart_machine::config::{self, Flags};
+use headstart_machine::model_spec::ModelSpec;
 use headstart_tool_gate::ApprovalMode;
 
 #[cfg(feature = "acp")]
 pub(crate) use self::editors::{Acp, AcpProxy};
 pub(crate) use self::nearest::with_nearest;
 pub(crate) use self::shadow::{Shadow, ShadowDiagnostics, ShadowRun, ShadowWarm};
-use crate::config::{self, Flags};
 use crate::hosts::hooks::contract::CONTRACTS;
 use crate::log::Log;
-use crate::model_spec::ModelSpec;
 
 /// Predicts the next prompt of a coding agent's user, runs it while they read, hands the work over on Tab.
 #[derive(Debug, Parser)]

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use headstart_agent::CallItem;
 use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_machine::conversation::words::{call_title_of, counted, subject};
+use headstart_machine::output::shortened;
 use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{CallStage, task_title};
+use headstart_terminal::{LiveKind, LiveRow, Style};
 use headstart_tool_gate::{Declaration, built_in};
 
 use super::show::{self, StyledLine};
-use crate::conversation::words::{call_title_of, counted, subject};
-use crate::output::shortened;
-use headstart_terminal::{LiveKind, LiveRow, Style};
 
 /// Calls that took less are shown without their time.
 const MIN_TOLD: Duration = Duration::from_secs(2);

@@ -3,12 +3,11 @@
 
 use headstart_agent::{WorkAheadView, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
+use headstart_machine::conversation::words::{counted, counts};
+use headstart_machine::output::{call_title, limit_name, not_kept_line, one_line, shortened};
 use headstart_speculation::{CHANGES_REPOSITORY, CheckResult, Ending, Finished, Transcript};
 use headstart_tool_gate::{Declaration, Reason, Verdict};
 use unicode_width::UnicodeWidthStr;
-
-use crate::conversation::words::{counted, counts};
-use crate::output::{call_title, limit_name, not_kept_line, one_line, shortened};
 
 /// The most characters of a call, a command or an error that are shown.
 const MAX_CHARS: usize = 80;

@@ -1,15 +1,15 @@
 use headstart_agent::{ActionError, Item, Phase};
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
+use headstart_machine::config::{background_name, parse_background, parse_mode};
+use headstart_machine::conversation::costs::WHEN_SUGGESTED;
+use headstart_machine::conversation::mode_name;
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 use headstart_tool_gate::ApprovalMode;
 
 use super::staged::StagedAnswer;
 use super::{Chat, catalog};
-use crate::config::{background_name, parse_background, parse_mode};
-use crate::conversation::costs::WHEN_SUGGESTED;
-use crate::conversation::mode_name;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 /// The whole of a prompt that lists the keys.
 pub(super) const KEYS: &str = "?";

@@ -7,7 +7,10 @@ use headstart_context::{
     HostMention, MentionStart, ProjectRules, Rule, ToolMentionSource, mention_of_path, mention_of_resource,
     mention_start,
 };
+use headstart_machine::tool_servers::{ListedPrompt, ListedResource};
+use headstart_machine::workspace::unignored;
 use headstart_overlay_fs::{Tree, WorkspacePath};
+use headstart_terminal::{Choice, Popup};
 use headstart_tool_gate::GateContext;
 use nucleo_matcher::chars::normalize;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
@@ -15,9 +18,6 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use tokio::task::JoinHandle;
 
 use super::{Chat, catalog, command};
-use crate::tool_servers::{ListedPrompt, ListedResource};
-use crate::workspace::unignored;
-use headstart_terminal::{Choice, Popup};
 
 /// The most files whose names are known.
 const MAX_FILES: usize = 200_000;

@@ -2,13 +2,13 @@
 
 use headstart_agent::WindowUse;
 use headstart_budget::policy::Mode;
+use headstart_machine::conversation::costs::WHEN_SUGGESTED;
+use headstart_machine::conversation::mode_name;
+use headstart_machine::error::CliError;
+use headstart_terminal::{Style, Theme, ThemeChoice};
 
 use super::status::short_count;
 use super::{Chat, Handover};
-use crate::conversation::costs::WHEN_SUGGESTED;
-use crate::conversation::mode_name;
-use crate::error::CliError;
-use headstart_terminal::{Style, Theme, ThemeChoice};
 
 /// About how many bytes make a token. Used for what no provider has counted.
 const BYTES_PER_TOKEN: u64 = 4;

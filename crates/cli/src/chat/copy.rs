@@ -5,11 +5,11 @@ use std::io::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headstart_agent::{Item, View};
+use headstart_machine::error::CliError;
+use headstart_terminal::{Style, TerminalFeatures};
 
 use super::Chat;
 use super::command::CopySource;
-use crate::error::CliError;
-use headstart_terminal::{Style, TerminalFeatures};
 
 /// The most bytes that every terminal accepts for the clipboard.
 const MAX_BYTES: usize = 74_000;

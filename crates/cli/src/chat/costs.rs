@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use headstart_budget::ledger::{Costs, PurposeCost};
+use headstart_machine::conversation::costs::{cost_words, statistics_line};
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 
 use super::Chat;
 use super::status::short_count;
-use crate::conversation::costs::{cost_words, statistics_line};
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 impl Chat {
     pub(super) fn say_costs(&mut self) -> Result<(), CliError> {

@@ -1,9 +1,8 @@
 //! The definition in which an edit begins, for the header of its diff.
 
 use headstart_code_index::{ContentFields, Symbol};
+use headstart_machine::output::shortened;
 use headstart_overlay_fs::{ChangeKind, ChangeSet, WorkspacePath};
-
-use crate::output::shortened;
 use headstart_terminal::ChangedLine;
 
 /// A larger file is not read for its definitions, because the chat waits for it. One of 100 KB takes 42 ms in a build

@@ -3,18 +3,18 @@ use std::time::Instant;
 
 use crossterm::event::Event;
 use headstart_agent::{Compaction, TurnEvent};
+use headstart_machine::error::CliError;
+use headstart_machine::output::{Output, note, print, print_json};
 use headstart_speculation::Ending;
+use headstart_terminal::{
+    ASKS_BACKGROUND, Consent, Diff, LineEditor, LiveRow, Markdown, Pager, Palette, Passage, Screen, Size,
+    StatusLine, Style, TerminalGuard, Theme, View, render, sanitize,
+};
 use serde::Serialize;
 use serde_json::json;
 
 use super::screen_reader::ScreenReader;
 use super::show::StyledLine;
-use crate::error::CliError;
-use crate::output::{Output, note, print, print_json};
-use headstart_terminal::{
-    ASKS_BACKGROUND, Consent, Diff, LineEditor, LiveRow, Markdown, Pager, Palette, Passage, Screen, Size,
-    StatusLine, Style, TerminalGuard, Theme, View, render, sanitize,
-};
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, lines for a pipe, or lines for a screen
 /// reader.

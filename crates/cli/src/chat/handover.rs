@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use headstart_agent::EditKind;
+use headstart_machine::error::CliError;
+use headstart_machine::system::find_bash;
+use headstart_machine::system::signals::{self, Signals};
+use headstart_terminal::{Input, Style};
 
 use super::Chat;
-use crate::error::CliError;
-use crate::system::find_bash;
-use crate::system::signals::{self, Signals};
-use headstart_terminal::{Input, Style};
 
 /// The program that gets the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,19 +8,19 @@ use headstart_agent::{
     NoSuggestion, NotAppliedReason, Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
+use headstart_machine::conversation::costs::duration_words;
+use headstart_machine::conversation::words;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::one_line;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::{ApprovalRequest, CallStage, Ending, Limit, Origin};
+use headstart_terminal::{Diff, DiffForm, LiveKind, LiveRow, Passage, Style};
 use headstart_tool_gate::Reason;
 
 use super::generated::GeneratedFiles;
 use super::pager::{SideOutput, SideOutputs};
 use super::{Chat, calls, show, staged};
-use crate::conversation::costs::duration_words;
-use crate::conversation::words;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::one_line;
-use headstart_terminal::{Diff, DiffForm, LiveKind, LiveRow, Passage, Style};
 
 /// The most lines that are shown of an edit when it is made.
 const MAX_DIFF_LINES: usize = 30;
@@ -421,7 +421,7 @@ impl Chat {
                 text = format!("{text}, {files} with what you changed meanwhile");
             }
             self.display.say(&format!("{text} · /undo takes it back"), Style::Added)?;
-            return match crate::output::stale_line(stale.len()) {
+            return match headstart_machine::output::stale_line(stale.len()) {
                 Some(line) => self.display.say(&line, Style::Removed),
                 None => Ok(()),
             };
@@ -442,10 +442,10 @@ impl Chat {
                 self.say_written(if changes.len() == 1 { diff.unnamed() } else { diff })?;
             }
         }
-        if let Some(line) = crate::output::not_kept_line(not_kept) {
+        if let Some(line) = headstart_machine::output::not_kept_line(not_kept) {
             self.display.say(&line, Style::Removed)?;
         }
-        if let Some(line) = crate::output::stale_line(stale.len()) {
+        if let Some(line) = headstart_machine::output::stale_line(stale.len()) {
             self.display.say(&line, Style::Removed)?;
         }
         if applied.place == AppliedPlace::WrittenTurns && self.display.has_person() {

@@ -48,18 +48,18 @@ use futures::{FutureExt, StreamExt};
 use headstart_agent::{AgentHandle, Draft, EditKind, Item, Phase, Submission, Updates, View};
 use tokio::task::JoinHandle;
 
-use crate::config::Config as Settings;
-use crate::conversation::{
+pub(crate) use display::Display;
+use handover::Handover;
+use headstart_machine::config::Config as Settings;
+use headstart_machine::conversation::{
     Accounts, AskedUndo, CommittedEdits, Conversation, FrontEndCapabilities, LocalModelFlag, ModelChoice,
     SessionStorage, mode_name, words,
 };
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::one_line;
-use crate::parts::ConversationParts;
-use crate::system::signals::Signals;
-pub(crate) use display::Display;
-use handover::Handover;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::one_line;
+use headstart_machine::parts::ConversationParts;
+use headstart_machine::system::signals::Signals;
 use headstart_terminal::{
     Action, Ghost, GhostDirection, Input, InputEvent, LineEditor, LiveKind, LiveRow, Style, TerminalFeatures,
     ThemeChoice,

@@ -1,7 +1,8 @@
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
+
 use super::Chat;
 use super::retry_waits::RetryWaits;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 impl Chat {
     /// Shows which model answers, or changes it from now on.

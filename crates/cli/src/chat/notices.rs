@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use headstart_agent::{Phase, View};
+use headstart_machine::config::ScreenConfig;
+use headstart_machine::error::CliError;
+use headstart_terminal::{TerminalFeatures, sanitize};
 
 use super::Chat;
-use crate::config::ScreenConfig;
-use crate::error::CliError;
-use headstart_terminal::{TerminalFeatures, sanitize};
 
 /// A user whose terminal has no focus is notified after a turn that took longer.
 const LONG: Duration = Duration::from_secs(10);

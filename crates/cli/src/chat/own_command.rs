@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_forked_query::ToolCall;
+use headstart_machine::error::CliError;
+use headstart_machine::output::shortened;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_speculation::Host;
+use headstart_terminal::{LiveRow, Style};
 use headstart_toolbox::{PartialOutput, ToolContext, ToolLimits, ToolOutput};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::pager::{SideOutput, own_command_passages};
 use super::{Chat, calls};
-use crate::error::CliError;
-use crate::output::shortened;
-use headstart_terminal::{LiveRow, Style};
 
 /// How long a command may run.
 const TIME: Duration = Duration::from_secs(60 * 60);

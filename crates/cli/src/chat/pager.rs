@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use headstart_agent::{CallItem, Item, View};
 use headstart_forked_query::ToolOutcome;
+use headstart_machine::conversation::words;
+use headstart_machine::error::CliError;
+use headstart_terminal::{Passage, Style};
 use headstart_toolbox::ItemUri;
 
 use super::{Chat, calls, show};
-use crate::conversation::words;
-use crate::error::CliError;
-use headstart_terminal::{Passage, Style};
 
 impl Chat {
     /// Opens the whole conversation at its end.

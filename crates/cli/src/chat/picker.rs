@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 use headstart_agent::native::ListedSession;
 use headstart_agent::{Item, Session};
+use headstart_machine::error::CliError;
+use headstart_machine::output::{age, shortened};
+use headstart_machine::sessions::{Sessions, age_ms, title_of};
+use headstart_terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
 use headstart_toolbox::edited_file;
 
 use super::completion::best;
 use super::display::Display;
-use crate::error::CliError;
-use crate::output::{age, shortened};
-use crate::sessions::{Sessions, age_ms, title_of};
-use headstart_terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
 
 /// The columns of a row besides the title.
 const OTHER_COLUMNS: usize = 40;

@@ -5,14 +5,14 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use headstart_agent::{
     CallItem, Item, JudgedCall, Question as AgentQuestion, QuestionId, Subject, UserAnswer as Reply,
 };
+use headstart_machine::conflicting_commits::{CommitOffer, ConflictingCommits};
+use headstart_machine::error::CliError;
+use headstart_machine::output::one_line;
 use headstart_overlay_fs::Choice;
 use headstart_speculation::{ApprovalRequest, CallStage};
+use headstart_terminal::{Action, Consent, ConsentAnswer, LineEditor, Passage, Style};
 
 use super::{Chat, calls, show};
-use crate::conflicting_commits::{CommitOffer, ConflictingCommits};
-use crate::error::CliError;
-use crate::output::one_line;
-use headstart_terminal::{Action, Consent, ConsentAnswer, LineEditor, Passage, Style};
 
 /// Shown above the line in which a user writes why they decline.
 pub(super) const WHY_NOT: &str = "why not? Enter tells the model, Esc goes back to the question";

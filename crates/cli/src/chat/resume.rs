@@ -1,8 +1,8 @@
 use headstart_agent::{Item, View};
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 
 use super::Chat;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 /// How many turns of a resumed conversation are shown.
 const SHOWN_TURNS: usize = 2;

@@ -1,13 +1,13 @@
 use std::future::pending;
 use std::time::Duration;
 
+use headstart_machine::error::CliError;
 use headstart_providers::{PendingRetry, PendingRetrySender, WaitCause};
+use headstart_terminal::Style;
 use tokio::sync::watch::Receiver;
 use tokio::time::Instant;
 
 use super::Chat;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 /// The requests that may have to wait for the provider while the user waits for them.
 pub(super) struct RetryWaits {

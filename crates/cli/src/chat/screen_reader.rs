@@ -1,10 +1,11 @@
 //! A chat as lines for a screen reader or a slow connection. Nothing that was printed is drawn again, and each line
 //! begins with a word for who says it.
 
-use super::show::StyledLine;
-use crate::error::CliError;
-use crate::output::{print, printable};
+use headstart_machine::error::CliError;
+use headstart_machine::output::{print, printable};
 use headstart_terminal::{Consent, Diff, LineEditor, LiveRow, SpokenAnswer};
+
+use super::show::StyledLine;
 
 /// The last announcement of each thing that a screen would show all the time.
 #[derive(Default)]

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use headstart_agent::Phase;
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::Chat;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 /// A login to a tool server that the user has started.
 pub(super) struct LoginTask {

@@ -3,12 +3,12 @@ use std::time::{Duration, Instant};
 
 use headstart_agent::{EditKind, Phase};
 use headstart_context::escape_mentions;
+use headstart_machine::error::CliError;
+use headstart_machine::tool_rows::tool_lines;
+use headstart_terminal::Style;
 use tokio::task::JoinHandle;
 
 use super::Chat;
-use crate::error::CliError;
-use crate::tool_rows::tool_lines;
-use headstart_terminal::Style;
 
 /// Waits until the tool servers have restarted. Never ends if they are not restarting.
 pub(super) async fn wait_for_restart(reloading: &mut Option<JoinHandle<()>>) {

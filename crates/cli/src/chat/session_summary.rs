@@ -1,14 +1,14 @@
 use std::time::Duration;
 
 use headstart_agent::JudgedCall;
+use headstart_machine::conversation::costs::duration_words;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{one_line, shortened};
+use headstart_terminal::Style;
 use headstart_tool_gate::{CallRef, Reason, StandingConsent};
 
 use super::Chat;
-use crate::conversation::costs::duration_words;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{one_line, shortened};
-use headstart_terminal::Style;
 
 /// What a chat has done for its user.
 #[derive(Debug, Default)]

@@ -1,11 +1,10 @@
 use headstart_code_intel::edit_diagnostics_summary;
 use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_machine::output::{call_in_full, checked_line, said_of_command, shadow_outcome, shortened};
 use headstart_speculation::{CheckResult, Event};
+use headstart_terminal::Style;
 use headstart_tool_gate::{Declaration, Verdict};
 use headstart_toolbox::edited_file;
-
-use crate::output::{call_in_full, checked_line, said_of_command, shadow_outcome, shortened};
-use headstart_terminal::Style;
 
 /// The most reasons that are shown of a question about a call.
 const MAX_REASONS: usize = 3;

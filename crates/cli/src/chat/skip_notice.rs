@@ -2,11 +2,11 @@ use std::collections::BTreeSet;
 
 use headstart_agent::{Phase, View};
 use headstart_budget::policy::SkipReason;
+use headstart_machine::clock;
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 
 use super::Chat;
-use crate::clock;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 /// Why nothing is suggested, in the row of the work ahead. Each reason is shown once, and later only if the user asks
 /// for it.

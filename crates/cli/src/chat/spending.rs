@@ -1,10 +1,9 @@
 use headstart_budget::ledger::{Bill, Costs, Day, Entry};
 use headstart_forked_query::Money;
+use headstart_machine::clock;
+use headstart_machine::conversation::costs::cost_words;
+use headstart_machine::ledger::Ledger;
 use tokio::task::JoinHandle;
-
-use crate::clock;
-use crate::conversation::costs::cost_words;
-use crate::ledger::Ledger;
 
 /// What was spent today in all projects. The ledgers are read once; what the conversation itself spends is added.
 #[derive(Default)]

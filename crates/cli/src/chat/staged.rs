@@ -8,10 +8,10 @@ use headstart_speculation::ApprovalRequest;
 
 use super::Chat;
 use super::question::changes_nothing;
-use crate::conversation::words;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{not_kept_offer, one_line};
+use headstart_machine::conversation::words;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{not_kept_offer, one_line};
 use headstart_terminal::{DiffForm, LiveKind, LiveRow, Style};
 
 /// How many files a question names, and of how many it shows the diff.

@@ -1,9 +1,9 @@
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 
 use super::Chat;
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 /// What a chat begins with.
 #[derive(Debug, Default)]

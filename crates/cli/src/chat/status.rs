@@ -6,18 +6,18 @@ use headstart_agent::{Phase, View, WindowUse};
 use headstart_budget::Metering;
 use headstart_budget::ledger::Costs;
 use headstart_budget::policy::Mode;
+use headstart_machine::config::{StatusPart, TabKey, background_name};
+use headstart_machine::conversation::costs::{cost_words, duration_words};
+use headstart_machine::conversation::mode_name;
+use headstart_machine::ledger::Ledger;
+use headstart_machine::rules;
 use headstart_overlay_fs::Tree;
+use headstart_terminal::{StatusItem, StatusLine};
 use headstart_tool_gate::ApprovalMode;
 use tokio::task::JoinHandle;
 
 use super::Chat;
 use super::spending::SpendingToday;
-use crate::config::{StatusPart, TabKey, background_name};
-use crate::conversation::costs::{cost_words, duration_words};
-use crate::conversation::mode_name;
-use crate::ledger::Ledger;
-use crate::rules;
-use headstart_terminal::{StatusItem, StatusLine};
 
 /// From this share of the window on, in percent, the context is highlighted.
 const FULL: u64 = 85;

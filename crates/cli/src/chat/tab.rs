@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use headstart_agent::{EditKind, Phase};
+use headstart_machine::config::TabKey;
+use headstart_machine::output::{one_line, shortened};
 
 use super::Chat;
-use crate::config::TabKey;
-use crate::output::{one_line, shortened};
 
 /// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held down.
 const SECOND_TAB: Duration = Duration::from_millis(400);

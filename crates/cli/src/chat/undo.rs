@@ -1,11 +1,11 @@
 //! `/undo` restores what the last turn changed.
 
 use headstart_agent::Phase;
+use headstart_machine::conversation::{UndoResult, take_back_last_turn, take_back_matched};
+use headstart_machine::error::CliError;
+use headstart_terminal::Style;
 
 use super::Chat;
-use crate::conversation::{UndoResult, take_back_last_turn, take_back_matched};
-use crate::error::CliError;
-use headstart_terminal::Style;
 
 impl Chat {
     /// Takes back everything that the last turn wrote, or nothing at all; where that may not be what the user expects,

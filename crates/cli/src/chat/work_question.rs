@@ -5,18 +5,18 @@ use std::time::Instant;
 
 use headstart_agent::{Subject, UserAnswer as Reply};
 use headstart_git_ahead::GitChange;
+use headstart_machine::conversation::words;
+use headstart_machine::error::CliError;
+use headstart_machine::output::{call_title, conflict_line, not_kept_offer, one_line, shortened};
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeSet, Choice, Conflict, ConflictKind, Keep, WorkspacePath,
 };
 use headstart_speculation::ApprovalRequest;
+use headstart_terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 use super::Chat;
 use super::definitions::DefinitionFinder;
 use super::question::{Question, about_work, changes_nothing, of_several};
-use crate::conversation::words;
-use crate::error::CliError;
-use crate::output::{call_title, conflict_line, not_kept_offer, one_line, shortened};
-use headstart_terminal::{Consent, ConsentAnswer, Diff, DiffForm, Passage, Style};
 
 /// The rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;

@@ -2,18 +2,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headstart_budget::ledger::Outcome;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{self, Spinner};
+use headstart_machine::setup::{self, AcceptingProcess};
+use headstart_machine::store::{LockedSpeculation, Record, SpeculationId, SpeculationState, Store};
+use headstart_machine::{accounts, workspace};
 use headstart_overlay_fs::{OsTree, Workspace};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
 use crate::args::IdArgs;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{self, Spinner};
-use crate::setup::{self, AcceptingProcess};
-use crate::store::{LockedSpeculation, Record, SpeculationId, SpeculationState, Store};
-use crate::{accounts, workspace};
 
 /// A running speculation checks ten times a second whether it should stop, and dropping its request is quick.
 const PATIENCE: Duration = Duration::from_secs(3);

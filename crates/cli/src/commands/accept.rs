@@ -5,6 +5,17 @@ use std::sync::Arc;
 use headstart_budget::outcome_of_acceptance;
 use headstart_forked_query::{Message, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
+use headstart_machine::config::{self, Flags};
+use headstart_machine::conflicting_commits::{CommitOffer, ConflictingCommits};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::host::NativeHost;
+use headstart_machine::index;
+use headstart_machine::models::Models;
+use headstart_machine::setup::AcceptingProcess;
+use headstart_machine::store::{LockedSpeculation, Record, SpeculationState};
+use headstart_machine::{accounts, output, setup, workspace};
 use headstart_overlay_fs::{ChangeSummary, Conflict, LeftOut, SystemError, TreeError, WorkspacePath};
 use headstart_providers::Recording;
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Freshness, Status};
@@ -14,17 +25,6 @@ use serde::Serialize;
 
 use super::scope::{self, Purpose};
 use crate::args::Accept;
-use crate::config::{self, Flags};
-use crate::conflicting_commits::{CommitOffer, ConflictingCommits};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::host::NativeHost;
-use crate::index;
-use crate::models::Models;
-use crate::setup::AcceptingProcess;
-use crate::store::{LockedSpeculation, Record, SpeculationState};
-use crate::{accounts, output, setup, workspace};
 
 /// The result with `--json`.
 #[derive(Serialize)]

@@ -1,14 +1,15 @@
 use std::path::Path;
 
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::models::Models;
+use headstart_machine::workspace;
+
 use super::start;
 use crate::args;
-use crate::config::Flags;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
 use crate::hosts::acp;
-use crate::models::Models;
-use crate::workspace;
 
 /// Serves an editor or another client of the Agent Client Protocol.
 pub(crate) async fn run(args: args::Acp, context: &Context) -> Result<ExitStatus, CliError> {

@@ -1,7 +1,8 @@
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+
 use crate::args::AcpProxy;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
 use crate::hosts::proxy;
 
 /// Runs the proxy between an editor and an agent.

@@ -1,22 +1,23 @@
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
+use headstart_machine::config::{self, Config, Flags};
+use headstart_machine::context::Context;
+use headstart_machine::conversation::{ConversationSetup, ModelChoice, ServersStart, SessionSelector};
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::model_detection::{self, DetectedModels, Hint};
+use headstart_machine::model_spec::ModelSpec;
+use headstart_machine::models::Models;
+use headstart_machine::output::{self, ColorMode};
+use headstart_machine::sessions::Sessions;
+use headstart_machine::workspace;
+use headstart_terminal::{Input, Palette, TerminalFeatures, TerminalGuard, ThemeChoice};
+
 use super::choose::{ModelSelection, choose};
 use crate::args;
 use crate::chat::{Chat, ChatStart, Display, PickerOutcome, pick};
-use crate::config::{self, Config, Flags};
-use crate::context::Context;
-use crate::conversation::{ConversationSetup, ModelChoice, ServersStart, SessionSelector};
 use crate::demo::{self, DemoChat, NextCommand};
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::model_detection::{self, DetectedModels, Hint};
-use crate::model_spec::ModelSpec;
-use crate::models::Models;
-use crate::output::{self, ColorMode};
-use crate::sessions::Sessions;
-use crate::workspace;
-use headstart_terminal::{Input, Palette, TerminalFeatures, TerminalGuard, ThemeChoice};
 
 /// Starts a chat with a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {

@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use crate::config::{self, parse_base_url};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::model_detection::{DetectedModels, ModelOffer};
-use crate::model_spec::ModelSpec;
-use crate::output::{self, one_line};
+use headstart_machine::config::{self, parse_base_url};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::model_detection::{DetectedModels, ModelOffer};
+use headstart_machine::model_spec::ModelSpec;
+use headstart_machine::output::{self, one_line};
 
 /// In a terminal with fewer columns the reason for a model is printed below it.
 const WIDE: usize = 72;

@@ -1,10 +1,10 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output;
 
 use crate::args::Cli;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output;
 
 /// Prints the script that completes headstart's commands and flags in a shell.
 pub(crate) fn run(shell: Shell) -> Result<ExitStatus, CliError> {

@@ -1,12 +1,12 @@
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{self, ColorMode};
 use headstart_overlay_fs::{Change, ChangeSet, ChangeSummary};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
 use crate::args::Diff;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{self, ColorMode};
 
 /// One path with its part of the diff, with `--json`.
 #[derive(Debug, Serialize)]

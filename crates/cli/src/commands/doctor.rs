@@ -5,6 +5,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use headstart_git_ahead::GitError;
+use headstart_machine::config::{self, Config, Flags, IntelMode, PROJECT_FILE};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::git::Family;
+use headstart_machine::intel;
+use headstart_machine::machine::Machine;
+use headstart_machine::model_detection::{self, DetectedModels};
+use headstart_machine::models::Models;
+use headstart_machine::output::{self, ColorMode};
+use headstart_machine::runner::BashRunner;
+use headstart_machine::system::{Kernel, can_write};
+use headstart_machine::{git, setup, store, workspace};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::Staging;
 use headstart_tool_gate::{ConditionalCommand, Gate, GateContext};
@@ -13,20 +26,7 @@ use serde::Serialize;
 use tokio::net::TcpStream;
 
 use crate::args::WorkspaceArg;
-use crate::config::{self, Config, Flags, IntelMode, PROJECT_FILE};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::git::Family;
 use crate::hosts::node;
-use crate::intel;
-use crate::machine::Machine;
-use crate::model_detection::{self, DetectedModels};
-use crate::models::Models;
-use crate::output::{self, ColorMode};
-use crate::runner::BashRunner;
-use crate::system::{Kernel, can_write};
-use crate::{git, setup, store, workspace};
 
 /// The time limit for a connection to a server on this machine, which answers at once or never.
 const CONNECTS_WITHIN: Duration = Duration::from_millis(300);

@@ -8,19 +8,19 @@ use std::path::Path;
 use headstart_budget::policy::Tariff;
 use headstart_context::{SessionEnvironment, system_text};
 use headstart_forked_query::{BackgroundModel, ModelError, Money, Usage};
+use headstart_machine::config::{Config, Flags};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::models::Models;
+use headstart_machine::output::{self, PageLayout, Spinner};
+use headstart_machine::{secrets, setup, workspace};
 
 use crate::args::Evaluate;
-use crate::config::{Config, Flags};
-use crate::context::Context;
-use crate::error::CliError;
 use crate::evaluate::{
     EvaluatedPrompt, EvaluationQuery, EvaluationReport, RequestPrefix, SessionScan, ask, evenly_spaced,
     questions, scan,
 };
-use crate::exit::ExitStatus;
-use crate::models::Models;
-use crate::output::{self, PageLayout, Spinner};
-use crate::{secrets, setup, workspace};
 
 /// After so many consecutive failures the next question is not expected to succeed.
 const FAILURES: usize = 3;

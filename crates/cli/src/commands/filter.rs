@@ -1,12 +1,11 @@
 use std::io;
 
 use headstart_followup_state::FilterReason;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::lines;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::lines;
 
 /// The answer to one line of input.
 #[derive(Debug, Serialize)]

@@ -3,17 +3,17 @@ mod known;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::lines;
+use headstart_machine::output;
+use headstart_machine::workspace;
 use headstart_tool_gate::{CallRef, Gate as GateOf, GateContext, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::args::Gate;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::lines;
-use crate::output;
-use crate::workspace;
 
 /// The answer to one line of input.
 #[derive(Debug, Serialize)]

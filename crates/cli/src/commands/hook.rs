@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::printable;
+use headstart_machine::{output, workspace};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::args::Hook;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
 use crate::hosts::hooks::answer::HookAnswer;
 use crate::hosts::hooks::contract::{Contract, contract};
 use crate::hosts::hooks::judge::{self, AnswerFlags};
 use crate::hosts::hooks::message::HookCall;
 use crate::hosts::hooks::serve;
 use crate::hosts::hooks::settings::{self, Problem, SettingsScope};
-use crate::output::printable;
-use crate::{output, workspace};
 
 /// The answer to a command, with `--json`.
 #[derive(Serialize)]

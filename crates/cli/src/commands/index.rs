@@ -1,14 +1,14 @@
 //! `headstart index`: updates the index of a project; also shows, pauses, rebuilds or empties it.
 
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::index::{Index, PAUSED};
+use headstart_machine::{output, workspace};
 use serde::Serialize;
 
 use super::search::open;
 use crate::args::{IndexAction, IndexArgs};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::index::{Index, PAUSED};
-use crate::{output, workspace};
 
 /// The one line of output with `--json`.
 #[derive(Serialize)]

@@ -1,12 +1,11 @@
 use std::fmt::Write as _;
 
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::{output, workspace};
 use serde::Serialize;
-
-use crate::config::Flags;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::{output, workspace};
 
 /// The line for each action with `--json`.
 #[derive(Serialize)]

@@ -1,17 +1,17 @@
 use std::fmt::Write;
 
+use headstart_machine::clock;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{self, Output};
+use headstart_machine::store::{Record, Store};
+use headstart_terminal::Size;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::scope;
 use crate::args::Scope;
-use crate::clock;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{self, Output};
-use crate::store::{Record, Store};
-use headstart_terminal::Size;
 
 /// One speculation, without its content.
 #[derive(Debug, Serialize)]

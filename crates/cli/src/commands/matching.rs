@@ -1,12 +1,11 @@
 use std::io;
 
 use headstart_followup_state::{GuessKind, Match, Meaning};
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::lines;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::lines;
 
 /// The answer to one line of input.
 #[derive(Debug, Default, Serialize)]

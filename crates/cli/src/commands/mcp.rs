@@ -1,9 +1,10 @@
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::workspace;
+
 use crate::args;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
 use crate::hosts::mcp;
-use crate::workspace;
 
 /// Serves another agent as a tool server.
 pub(crate) async fn run(args: args::Mcp, context: &Context) -> Result<ExitStatus, CliError> {

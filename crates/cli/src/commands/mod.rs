@@ -42,13 +42,13 @@ use std::future::Future;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::Parser;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
 
 #[cfg(feature = "acp")]
 use crate::args::ModeArg;
 use crate::args::{Cli, Command};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
 
 /// Runs a command to its end. Without a command, begins a chat with the configured model, or tells the user where to
 /// begin.

@@ -3,6 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::runner::{AttachedOutput, BashRunner};
+use headstart_machine::shell_words::shell_line;
+use headstart_machine::system::{signal_of, signals};
+use headstart_machine::{output, workspace};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::NOT_CONFINED;
 use headstart_tool_gate::{ConditionalCommand, Decision, Gate};
@@ -10,14 +18,6 @@ use headstart_toolbox::{CommandEnvironment, CommandRequest, SecretAccess};
 use serde_json::{Map, Value, json};
 
 use crate::args::Run;
-use crate::config::Flags;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::runner::{AttachedOutput, BashRunner};
-use crate::shell_words::shell_line;
-use crate::system::{signal_of, signals};
-use crate::{output, workspace};
 
 /// The most bytes of each stream that `--json` tells, from its beginning.
 const MOST_TOLD: usize = 64 * 1024;

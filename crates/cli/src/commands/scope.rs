@@ -1,9 +1,10 @@
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::output;
+use headstart_machine::store::{SpeculationId, Store};
+use headstart_machine::workspace;
+
 use crate::args::{IdArgs, Scope};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::output;
-use crate::store::{SpeculationId, Store};
-use crate::workspace;
 
 /// What a speculation is searched for.
 #[derive(Clone, Copy)]

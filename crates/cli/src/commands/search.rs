@@ -7,16 +7,16 @@ use headstart_code_index::{
     Budget, Hit, ModelLocation, NEAREST, Query, Snapshot as _, View, Weights, is_for_judges,
     names_definition, needs_translation, search,
 };
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::index::{Index, IndexModels};
+use headstart_machine::{output, workspace};
 use headstart_overlay_fs::WorkspacePath;
 use serde::Serialize;
 
 use crate::args::Search;
-use crate::config::Flags;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::index::{Index, IndexModels};
-use crate::{output, workspace};
 
 /// How long a search updates the index before it answers from what the index contains.
 const PATIENCE: Duration = Duration::from_secs(2);

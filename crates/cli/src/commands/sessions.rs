@@ -2,16 +2,16 @@ use std::fmt::Write;
 
 use headstart_agent::native::ListedSession;
 use headstart_agent::{Item, Session};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output;
+use headstart_machine::sessions::{Sessions, age_ms, title_of};
+use headstart_machine::workspace;
+use headstart_terminal::sanitize;
 use serde::Serialize;
 
 use crate::args::{SessionArgs, Sessions as Arguments, SessionsAction, WorkspaceArg};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output;
-use crate::sessions::{Sessions, age_ms, title_of};
-use crate::workspace;
-use headstart_terminal::sanitize;
 
 /// One conversation, without its messages.
 #[derive(Debug, Serialize)]

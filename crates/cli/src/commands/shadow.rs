@@ -10,6 +10,19 @@ use std::path::Path;
 use std::time::Instant;
 
 use headstart_git_ahead::GitChange;
+use headstart_machine::config::{Config, Flags};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::intel::LanguageServer;
+use headstart_machine::remote::{Remote, names_git};
+use headstart_machine::setup::{self, AcceptingProcess};
+use headstart_machine::shell_words::shell_line;
+use headstart_machine::store::Store;
+use headstart_machine::views::{
+    BuildOutput, OfflineListener, OpenedView, RepositoryRead, Views, commits_output,
+};
+use headstart_machine::{intel, output, workspace};
 use headstart_overlay_fs::{
     ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, LeftOut, OsTree, Torn, Workspace as _,
     WorkspacePath,
@@ -24,17 +37,7 @@ use serde::Serialize;
 use super::scope::{self, Purpose};
 use super::show::GitSummary;
 use crate::args::{IdArgs, Scope, Shadow, ShadowRun, WorkspaceArg};
-use crate::config::{Config, Flags};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::intel::LanguageServer;
-use crate::remote::{Remote, names_git};
-use crate::setup::{self, AcceptingProcess};
-use crate::shell_words::shell_line;
-use crate::store::Store;
-use crate::views::{BuildOutput, OfflineListener, OpenedView, RepositoryRead, Views, commits_output};
-use crate::{intel, output, serve, workspace};
+use crate::serve;
 use output_sink::OutputSink;
 
 /// The exit code if there is no view, which is the one of other programs that start a command.

@@ -1,5 +1,11 @@
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome};
 use headstart_git_ahead::{GitChange, RefChange};
+use headstart_machine::clock;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{self, ColorMode};
+use headstart_machine::store::Record;
 use headstart_overlay_fs::{ChangeSummary, LeftOut};
 use headstart_speculation::{Cost, Ending, FailedCommand, Finished};
 use headstart_tool_gate::ApprovalMode;
@@ -7,12 +13,6 @@ use serde::Serialize;
 
 use super::scope::{self, Purpose};
 use crate::args::IdArgs;
-use crate::clock;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{self, ColorMode};
-use crate::store::Record;
 
 /// The most lines of a long text that are shown; `--json` prints all.
 const LINES: usize = 12;

@@ -5,6 +5,22 @@ use futures::StreamExt;
 use headstart_budget::ledger::{Outcome, Source};
 use headstart_budget::outcome;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_machine::accounts::{entries_of, ledger_of, note_left_out};
+use headstart_machine::checks::Checks;
+use headstart_machine::clock;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::host::NativeHost;
+use headstart_machine::intel::Intel;
+use headstart_machine::mentions::Mentions;
+use headstart_machine::models::Models;
+use headstart_machine::output::{self, Spinner};
+use headstart_machine::rules::Rules;
+use headstart_machine::setup::AcceptingProcess;
+use headstart_machine::store::{Draft, Record, RunningSpeculation};
+use headstart_machine::system::signals::{self, Signals};
+use headstart_machine::{history, setup, workspace};
 use headstart_overlay_fs::{ChangeSummary, Tree};
 use headstart_speculation::{
     CheckResult, Cost, Ending, Event, FailedCommand, Finished, Limits, Speculation, Status,
@@ -12,23 +28,7 @@ use headstart_speculation::{
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
-use crate::accounts::{entries_of, ledger_of, note_left_out};
 use crate::args::Speculate;
-use crate::checks::Checks;
-use crate::clock;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::host::NativeHost;
-use crate::intel::Intel;
-use crate::mentions::Mentions;
-use crate::models::Models;
-use crate::output::{self, Spinner};
-use crate::rules::Rules;
-use crate::setup::AcceptingProcess;
-use crate::store::{Draft, Record, RunningSpeculation};
-use crate::system::signals::{self, Signals};
-use crate::{history, setup, workspace};
 
 /// The last line with `--json`.
 #[derive(Serialize)]

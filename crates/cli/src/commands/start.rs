@@ -1,12 +1,12 @@
 use std::path::Path;
 
-use crate::config::Flags;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::model_detection::{self, DetectedModels, Hint};
-use crate::output::{self, ColorMode};
-use crate::workspace;
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::model_detection::{self, DetectedModels, Hint};
+use headstart_machine::output::{self, ColorMode};
+use headstart_machine::workspace;
 
 /// The most rows of the page in a terminal of 80 columns.
 const ROWS: usize = 10;

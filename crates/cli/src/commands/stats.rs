@@ -5,18 +5,18 @@ mod page;
 use headstart_budget::ledger::{Day, Entry, Figures, Kind, LedgerContents, Outcome, Statistics};
 use headstart_budget::policy::{Band, Experience, Guess, Habits, Mode, Policy, SkipReason};
 use headstart_forked_query::Money;
+use headstart_machine::config::{Config, Flags, background_name};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::habits::HabitsFile;
+use headstart_machine::ledger::Ledger;
+use headstart_machine::machine::Machine;
+use headstart_machine::{clock, output, workspace};
 use serde::Serialize;
 
 use crate::args::Stats;
-use crate::config::{Config, Flags, background_name};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::habits::HabitsFile;
 use crate::hosts::hooks::record::{AnswerRecord, SavedQuestions};
-use crate::ledger::Ledger;
-use crate::machine::Machine;
-use crate::{clock, output, workspace};
 
 /// The lines with `--json`, in this order.
 #[derive(Serialize)]

@@ -8,22 +8,22 @@ use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_candidates,
 };
+use headstart_machine::accounts::{entries_of, ledger_of, note_left_out};
+use headstart_machine::clock;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::ledger::Ledger;
+use headstart_machine::models::Models;
+use headstart_machine::output::{self, Spinner};
+use headstart_machine::rules::Rules;
+use headstart_machine::store::SpeculationId;
+use headstart_machine::{history, setup, workspace};
 use headstart_overlay_fs::{OsTree, Tree};
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
-use crate::accounts::{entries_of, ledger_of, note_left_out};
 use crate::args::Suggest;
-use crate::clock;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::ledger::Ledger;
-use crate::models::Models;
-use crate::output::{self, Spinner};
-use crate::rules::Rules;
-use crate::store::SpeculationId;
-use crate::{history, setup, workspace};
 
 /// The result of the query.
 #[derive(Serialize)]

@@ -2,19 +2,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use headstart_machine::clock;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{self, Spinner};
+use headstart_machine::setup::{self, AcceptingProcess};
+use headstart_machine::store::{SpeculationState, Store, SweepPolicy, SweepResult};
+use headstart_machine::views::all_stored;
+use headstart_machine::workspace;
 use headstart_overlay_fs::{ContentHash, OsTree, SweepOutcome};
 use serde::Serialize;
 
 use crate::args::Sweep;
-use crate::clock;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{self, Spinner};
-use crate::setup::{self, AcceptingProcess};
-use crate::store::{SpeculationState, Store, SweepPolicy, SweepResult};
-use crate::views::all_stored;
-use crate::workspace;
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
+use headstart_machine::config::{Config, Flags};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::{self, one_line};
+use headstart_machine::tool_servers::{ApprovalState, ApprovalSubject, Approvals, ServerTools};
+use headstart_machine::workspace;
 use headstart_tool_gate::PolicyOrigin;
 use headstart_toolbox::Tool;
 use serde::Serialize;
 
 use crate::args::{ToolServerArgs, ToolServers as Arguments, ToolServersAction, WorkspaceArg};
-use crate::config::{Config, Flags};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::{self, one_line};
-use crate::tool_servers::{ApprovalState, ApprovalSubject, Approvals, ServerTools};
-use crate::workspace;
 
 /// A server, or a tool behind an address, from a configuration file.
 #[derive(Debug, Serialize)]

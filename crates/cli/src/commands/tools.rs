@@ -1,12 +1,13 @@
 use std::path::Path;
 
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::tool_rows::{lines, row};
+use headstart_machine::{output, setup, workspace};
+
 use crate::args::Tools;
-use crate::config::Flags;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::tool_rows::{lines, row};
-use crate::{output, setup, workspace};
 
 /// Lists the tools that the model of a chat is offered here, with the configuration's setting for each.
 pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliError> {

@@ -2,6 +2,13 @@ use std::path::Path;
 
 use headstart_budget::ledger::Outcome;
 use headstart_git_ahead::GitChange;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::setup::{self, AcceptingProcess};
+use headstart_machine::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
+use headstart_machine::undo::{self, KEPT, NOT_WHOLE, Undo};
+use headstart_machine::{accounts, output, workspace};
 use headstart_overlay_fs::{
     ChangeKind, ChangeSet, Conflict, ContentHash, SeveralUndone, UndoOutcome, WorkspacePath,
 };
@@ -9,13 +16,6 @@ use serde::Serialize;
 
 use super::scope::{self, Purpose};
 use crate::args::{self, IdArgs, Scope};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::setup::{self, AcceptingProcess};
-use crate::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
-use crate::undo::{self, KEPT, NOT_WHOLE, Undo};
-use crate::{accounts, output, workspace};
 
 /// The result with `--json`.
 #[derive(Serialize)]

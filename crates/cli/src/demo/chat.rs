@@ -2,6 +2,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headstart_budget::policy::{Mode, Policy};
+use headstart_machine::config::{Config, ExternalTools, IndexConfig};
+use headstart_machine::error::CliError;
+use headstart_machine::models::Models;
+use headstart_machine::workspace;
 use headstart_speculation::Staging;
 use headstart_tool_gate::ApprovalMode;
 
@@ -9,10 +13,6 @@ use super::REQUEST;
 use super::sample::{SampleProject, recording};
 use super::story::Story;
 use crate::chat::ChatStart;
-use crate::config::{Config, ExternalTools, IndexConfig};
-use crate::error::CliError;
-use crate::models::Models;
-use crate::workspace;
 
 /// The user's configuration for a chat with a recording. No other model is asked, and work ahead is always on, because
 /// it costs nothing here and is what the user wants to see. Edits need no consent unless the user has chosen a mode,

@@ -17,11 +17,11 @@ use tokio::task::JoinHandle;
 
 pub(crate) use self::chat::{DemoChat, config_of_chat};
 pub(crate) use self::next::{NextCommand, next_steps};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output::Output;
-use crate::system::signals::Signals;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::Output;
+use headstart_machine::system::signals::Signals;
 use printer::{ProgressPrinter, millis};
 use session::{DemoSession, baseline};
 
@@ -61,7 +61,7 @@ pub(crate) async fn run(context: &Context, speed: f64) -> Result<ExitStatus, Cli
         let _ = without.await;
     }
     if ended.is_ok() && !context.output.is_json() {
-        crate::output::print(&next_steps(NextCommand::Demo, context).await)?;
+        headstart_machine::output::print(&next_steps(NextCommand::Demo, context).await)?;
     }
     ended
 }

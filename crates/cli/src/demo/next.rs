@@ -1,5 +1,5 @@
-use crate::context::Context;
-use crate::model_detection::{self, DetectedModels, Hint};
+use headstart_machine::context::Context;
+use headstart_machine::model_detection::{self, DetectedModels, Hint};
 
 /// What the user has already seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

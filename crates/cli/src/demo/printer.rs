@@ -1,12 +1,11 @@
 use std::time::{Duration, Instant};
 
 use headstart_forked_query::ToolOutcome;
+use headstart_machine::error::CliError;
+use headstart_machine::output::{ColorMode, Output, call_title, print, print_json, shadow_line};
 use headstart_speculation::Event;
 use serde::Serialize;
 use textwrap::{Options, WordSplitter};
-
-use crate::error::CliError;
-use crate::output::{ColorMode, Output, call_title, print, print_json, shadow_line};
 
 /// The least columns with which each line shows the time.
 const WITH_TIME: usize = 60;

@@ -4,9 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use headstart_machine::error::CliError;
 use headstart_providers::Recording;
-
-use crate::error::CliError;
 
 /// The bundled files of the sample project. Its tests need only bash and the base system, because the demo has to show
 /// the same on a machine that has nothing else.
@@ -36,7 +35,8 @@ impl SampleProject {
         let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir().map_err(failed)?;
         // Only Unix is asked, because on Windows no commit runs ahead and any git will do.
         if cfg!(unix) {
-            crate::git::find(folder.path()).map_err(|error| CliError::Unavailable(error.to_string()))?;
+            headstart_machine::git::find(folder.path())
+                .map_err(|error| CliError::Unavailable(error.to_string()))?;
         }
         let sample = Self { folder };
         sample.fill().map_err(failed)?;

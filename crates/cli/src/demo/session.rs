@@ -4,6 +4,10 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt, StreamExt};
 use headstart_agent::Conversation;
 use headstart_forked_query::{Guards, generate_suggestion};
+use headstart_machine::error::CliError;
+use headstart_machine::host::ConsentRequest;
+use headstart_machine::output::call_title;
+use headstart_machine::parts::ConversationParts;
 use headstart_speculation::{
     Acceptance, Accepted, Consent, Ending, Engine, Event, Events, Finished, Speculation, Transcript, Turn,
 };
@@ -12,10 +16,6 @@ use tokio::sync::mpsc;
 use super::printer::{ProgressPrinter, millis};
 use super::sample::{SampleProject, recording};
 use super::{REQUEST, RunTiming};
-use crate::error::CliError;
-use crate::host::ConsentRequest;
-use crate::output::call_title;
-use crate::parts::ConversationParts;
 
 /// The sample project, a conversation about it, and a simulated user.
 pub(super) struct DemoSession {
@@ -30,7 +30,7 @@ pub(super) struct DemoSession {
 impl DemoSession {
     pub(super) async fn create(speed: f64) -> Result<Self, CliError> {
         let sample = SampleProject::create()?;
-        let parts = crate::setup::demo_parts(&sample.root(), recording(), speed).await?;
+        let parts = headstart_machine::setup::demo_parts(&sample.root(), recording(), speed).await?;
         let (conversation, consent_requests) = (conversation(&parts), parts.host.consent_requests());
         Ok(Self { sample, parts, conversation, consent_requests, speed, number: 0 })
     }
@@ -194,7 +194,7 @@ impl DemoSession {
 /// Runs the same prompts in the foreground on a separate project, to measure how long a user waits without speculation.
 pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
     let sample = SampleProject::create()?;
-    let parts = crate::setup::demo_parts(&sample.root(), recording(), speed).await?;
+    let parts = headstart_machine::setup::demo_parts(&sample.root(), recording(), speed).await?;
     let (mut conversation, mut asks) = (conversation(&parts), parts.host.consent_requests());
     let agree = tokio::spawn(async move {
         while let Some(ask) = asks.recv().await {

@@ -1,6 +1,7 @@
+use headstart_machine::error::CliError;
+
 use super::RunTiming;
 use super::printer::ProgressPrinter;
-use crate::error::CliError;
 
 /// The least columns of a table with all columns.
 const WIDE: usize = 79;

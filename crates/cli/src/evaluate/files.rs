@@ -3,11 +3,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headstart_forked_query::Message;
+use headstart_machine::error::CliError;
 use serde_json::Value;
 
 use super::formats::{JsonLine, Product};
 use super::recorded_conversation::RecordedConversation;
-use crate::error::CliError;
 
 /// The most bytes of a file. A longer one is not a conversation that a model could be asked about.
 const MAX_LENGTH: u64 = 512 * 1024 * 1024;

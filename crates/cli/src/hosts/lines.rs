@@ -3,10 +3,9 @@
 use std::io;
 use std::mem;
 
+use headstart_machine::lines::MAX_LINE;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-
-use crate::lines::MAX_LINE;
 
 /// Reads lines. A future of [`next`](Self::next) may be dropped at any time: what it has read is kept here.
 pub(in crate::hosts) struct LineReader<R> {

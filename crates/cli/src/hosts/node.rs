@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use headstart_machine::system::find_program;
 use semver::{Version, VersionReq};
 use serde_json::Value;
-
-use crate::system::find_program;
 
 /// The time limit for the question for the version, which is answered at once or never.
 const SAYS_WITHIN: Duration = Duration::from_secs(5);

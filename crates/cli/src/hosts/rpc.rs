@@ -1,10 +1,10 @@
 //! What the protocols that are made of JSON-RPC 2.0 messages, one per line, have in common. Nothing here does IO.
 
+use headstart_machine::lines::not_json;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::lines::request_id;
-use crate::lines::not_json;
 
 /// The code for a line that is not JSON.
 pub(in crate::hosts) const PARSE_ERROR: i32 = -32700;

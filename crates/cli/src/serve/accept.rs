@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use headstart_git_ahead::GitChange;
+use headstart_machine::setup::{self, AcceptingProcess};
 use headstart_overlay_fs::{
     ChangeSet, CommitOptions, CommitOutcome, TreeError, UndoOutcome, Workspace as _, WorkspacePath,
 };
@@ -13,7 +14,6 @@ use tokio::runtime::Handle;
 
 use super::calls::{CallFailure, ServedCall};
 use super::{ServeSession, lock};
-use crate::setup::{self, AcceptingProcess};
 
 /// The last accept of a connection.
 pub(super) struct LastAccept {

@@ -7,6 +7,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headstart_machine::clock;
+use headstart_machine::file_lock::FileLock;
+use headstart_machine::workspace::state_name;
 use headstart_overlay_fs::{Content, ContentHash, WorkspacePath, file_times};
 use headstart_shadow::remove_folder;
 use headstart_toolbox::exchange::{ClientHello, Manifest, ManifestEntry, TreeEdit};
@@ -14,9 +17,6 @@ use headstart_toolbox::exchange::{ClientHello, Manifest, ManifestEntry, TreeEdit
 use super::disk::{CopyFolder, write_new};
 use super::log::EditLog;
 use super::stored::{self, COPIES, CopyInfo, INFO, read_info};
-use crate::clock;
-use crate::file_lock::FileLock;
-use crate::workspace::state_name;
 
 const TREE: &str = "tree";
 const INCOMING: &str = "incoming";
@@ -44,7 +44,7 @@ impl WorkspaceCopy {
     /// longest ago are removed.
     pub(super) fn open(state: &Path, hello: &ClientHello, most: u64) -> io::Result<Self> {
         let copies = state.join(COPIES);
-        crate::store::create_private_folder(&copies).map_err(io::Error::other)?;
+        headstart_machine::store::create_private_folder(&copies).map_err(io::Error::other)?;
         // The name ends in a hash, so that no client can name the copy of another one, or a folder elsewhere.
         let key = format!("{}\0{}", hello.client, hello.workspace);
         let hash = ContentHash::of(key.as_bytes());

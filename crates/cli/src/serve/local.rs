@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use headstart_machine::views::changed_since;
 use headstart_overlay_fs::{OsTree, Overlay, Tree, TreeError};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::exchange::{
@@ -12,7 +13,6 @@ use headstart_toolbox::{SecretAccess, ToolError, ViewId, ViewRequest};
 
 use super::ServeSession;
 use super::calls::{CallFailure, ServedCall};
-use crate::views::changed_since;
 
 impl ServedCall {
     /// Runs a command and answers with what it changed, whose base is what is on this disk and below it.

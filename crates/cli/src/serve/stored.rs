@@ -6,10 +6,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use headstart_machine::file_lock::FileLock;
 use headstart_shadow::remove_folder;
 use serde::{Deserialize, Serialize};
-
-use crate::file_lock::FileLock;
 
 pub(super) const COPIES: &str = "copies";
 pub(super) const INFO: &str = "about.json";

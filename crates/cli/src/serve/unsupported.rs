@@ -6,8 +6,8 @@ use std::path::Path;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::context::Context;
-use crate::error::CliError;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
 pub(crate) use stored::{all as all_copies, remove as remove_copy};
 
 #[expect(clippy::unused_async, reason = "elsewhere it answers until the client has disconnected")]

@@ -205,7 +205,7 @@ fn the_command_takes_back_a_turn_as_a_whole_too_and_says_when_there_is_none() {
     assert_eq!((project.read("a.txt"), project.read("b.txt")), (None, None));
     let none = project.session.run(&["undo"]);
     assert_eq!(none.code, Some(1), "{none}");
-    assert!(none.stderr.contains("there is nothing to take back in "), "{none}");
+    assert!(none.stderr.contains("headstart wrote nothing in "), "{none}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn without_an_id_the_last_accept_is_taken_back() {
     assert_eq!(session.only_row()["status"], "completed");
     let outcome = session.run(&["undo"]);
     assert_eq!(outcome.code, Some(1), "{outcome}");
-    assert!(outcome.stderr.contains("there is nothing to take back in"), "{outcome}");
+    assert!(outcome.stderr.contains("headstart wrote nothing in"), "{outcome}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-use super::*;
-use crate::output::one_line;
+use headstart_machine::output::one_line;
 use headstart_terminal::{Palette, Size, View, render};
+
+use super::*;
 
 fn row(place: usize, title: &str) -> SessionRow {
     SessionRow {

@@ -2,14 +2,14 @@ use headstart_budget::ledger::Kind;
 use headstart_budget::policy::Tariff;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{Money, Usage};
+use headstart_machine::error::CliError;
+use headstart_machine::output::print_json;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{EvaluationPlan, PlanCost};
-use crate::error::CliError;
 use crate::evaluate::{EvaluationReport, EvaluationTotals, Match, Product, SessionScan};
-use crate::output::print_json;
 
 /// The lines with `--json`, in this order.
 #[derive(Serialize)]

@@ -3,12 +3,12 @@ use std::fmt::Write as _;
 use headstart_budget::ledger::Kind;
 use headstart_budget::policy::Tariff;
 use headstart_forked_query::{Money, Usage};
+use headstart_machine::conversation::costs::duration_words;
+use headstart_machine::conversation::words::counted;
+use headstart_machine::output::{PageLayout, grouped, one_line, percent, shortened, table};
 
 use super::{EvaluationPlan, PlanCost};
-use crate::conversation::costs::duration_words;
-use crate::conversation::words::counted;
 use crate::evaluate::{EvaluationReport, EvaluationTotals, Match, SessionScan};
-use crate::output::{PageLayout, grouped, one_line, percent, shortened, table};
 
 /// The most unreadable files, and the most damaged lines, that are named.
 const NAMED: usize = 5;

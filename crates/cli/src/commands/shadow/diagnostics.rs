@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_code_intel::{Delta, Severity, Snapshot};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::{intel, output};
 use headstart_overlay_fs::ChangeSet;
 use headstart_toolbox::ViewSupport;
 use serde::Serialize;
 
 use super::{open, staged_by};
 use crate::args::ShadowDiagnostics;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::{intel, output};
 
 /// The time limit for an answer, because the server may have to be started first.
 const QUESTION: Duration = Duration::from_secs(120);

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use headstart_machine::config::Config;
+use headstart_machine::error::CliError;
+use headstart_machine::output;
+use headstart_machine::remote::Remote;
 use headstart_overlay_fs::{ChangeSet, OsTree, TreeError};
 use headstart_shadow::{End, ReadBack, Refused};
 use headstart_toolbox::{PriorGitChanges, SecretAccess, ToolError, ViewId, ViewOutput, ViewRequest};
@@ -11,10 +15,6 @@ use serde::Serialize;
 use super::CommandResult;
 use super::stored::size;
 use crate::args::ShadowRun;
-use crate::config::Config;
-use crate::error::CliError;
-use crate::output;
-use crate::remote::Remote;
 
 /// The most bytes of a command's output that are returned.
 const MAX_OUTPUT: usize = 8 << 20;

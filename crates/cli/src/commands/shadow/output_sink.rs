@@ -1,8 +1,7 @@
 use std::io::{self, Write as _};
 
+use headstart_machine::error::CliError;
 use headstart_shadow::Stream;
-
-use crate::error::CliError;
 
 /// The output of a command, which is passed on directly, or kept for the JSON.
 pub(super) struct OutputSink {

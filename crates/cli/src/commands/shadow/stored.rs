@@ -1,17 +1,17 @@
 //! `shadow list` and `shadow clean`: the views of all processes, and what is stored for later views.
 
+use headstart_machine::clock;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output;
+use headstart_machine::views::{all_stored, processes};
+use headstart_machine::workspace;
 use headstart_shadow::Tier;
 use serde::Serialize;
 
 use crate::args::WorkspaceArg;
-use crate::clock;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output;
 use crate::serve::{all_copies, remove_copy};
-use crate::views::{all_stored, processes};
-use crate::workspace;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]

@@ -1,5 +1,11 @@
 //! `shadow warm`: builds in advance the layers with which all views of a workspace begin.
 
+use headstart_machine::config::Config;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output;
+use headstart_machine::remote::Remote;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::{Command, End};
 use headstart_toolbox::ViewSupport;
@@ -9,12 +15,6 @@ use super::other_machine::line_of;
 use super::stored::size;
 use super::{NO_VIEW, OutputSink, configured, remote, views};
 use crate::args::ShadowWarm;
-use crate::config::Config;
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output;
-use crate::remote::Remote;
 
 const NOTHING: &str = "nothing says what to run: write `headstart shadow warm -- cargo check`, \
                        or `[shadow]` with `warm = [\"cargo check\"]` in your configuration";

@@ -3,12 +3,12 @@ use std::fmt::Write;
 use headstart_budget::ledger::{Bill, Figures};
 use headstart_budget::policy::Mode;
 use headstart_forked_query::Money;
+use headstart_machine::config::background_name;
+use headstart_machine::conversation::costs::WHEN_SUGGESTED;
+use headstart_machine::output::{self, PageLayout, grouped, percent, seconds, table};
 use unicode_width::UnicodeWidthStr;
 
 use super::{StatisticsReport, is_free, outcomes, whole};
-use crate::config::background_name;
-use crate::conversation::costs::WHEN_SUGGESTED;
-use crate::output::{self, PageLayout, grouped, percent, seconds, table};
 
 /// The number of days in the chart.
 const DAYS: usize = 14;

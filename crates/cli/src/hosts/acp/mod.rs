@@ -29,6 +29,11 @@ use agent_client_protocol_schema::v1::{
     SessionListCapabilities, SessionResumeCapabilities, SetSessionModeRequest,
 };
 use futures::future::join_all;
+use headstart_machine::config::Flags;
+use headstart_machine::context::Context;
+use headstart_machine::conversation::{SessionSelector, words};
+use headstart_machine::error::CliError;
+use headstart_machine::system::signals::Signals;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -36,13 +41,8 @@ use tokio::sync::oneshot;
 use self::client::Client;
 use self::rpc::Message;
 use self::session::{OpeningAnswer, SessionHandle, SessionRequest};
-use crate::config::Flags;
-use crate::context::Context;
-use crate::conversation::{SessionSelector, words};
-use crate::error::CliError;
 use crate::hosts::lines::{self, InputLine, LineReader};
 use crate::hosts::rpc::{PARSE_ERROR, RejectedLine};
-use crate::system::signals::Signals;
 
 /// The name that clients use for a login by terminal; it is older than the protocol's own word.
 const TERMINAL_AUTH: &str = "terminal-auth";
@@ -265,10 +265,10 @@ impl AcpServer {
 
     /// There is no account to log in to. What a user needs is a model, and its key in the environment.
     fn authenticate(&self) -> Result<(), Error> {
-        let here = crate::workspace::resolve(None).map_err(|error| opening::refused(&error))?;
+        let here = headstart_machine::workspace::resolve(None).map_err(|error| opening::refused(&error))?;
         let config = self.context.config(&self.flags, Path::new(&here));
         let config = config.map_err(|error| opening::refused(&error))?;
-        crate::models::Models::open(&config, &self.context.environment, None)
+        headstart_machine::models::Models::open(&config, &self.context.environment, None)
             .map(drop)
             .map_err(|error| opening::refused(&error))
     }

@@ -5,11 +5,10 @@ use agent_client_protocol_schema::v1::{
     UnstructuredCommandInput,
 };
 use headstart_agent::View;
+use headstart_machine::conversation::words::counted;
+use headstart_machine::output::one_line;
 use headstart_speculation::Ending;
 use serde_json::{Value, json};
-
-use crate::conversation::words::counted;
-use crate::output::one_line;
 
 /// The suggestions, and the state of the work for the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::{Error, McpServer};
 use headstart_budget::policy::Mode;
+use headstart_machine::config::{Config, Flags};
+use headstart_machine::context::Context;
+use headstart_machine::conversation::{
+    Conversation, ConversationSetup, FrontEndCapabilities, ModelChoice, ServersStart, SessionSelector,
+};
+use headstart_machine::error::CliError;
+use headstart_machine::models::Models;
+use headstart_machine::workspace;
 
 use super::client::Client;
 use super::options::SessionOptions;
 use super::session::{AcpSession, SessionHandle};
 use super::{rpc, servers};
-use crate::config::{Config, Flags};
-use crate::context::Context;
-use crate::conversation::{
-    Conversation, ConversationSetup, FrontEndCapabilities, ModelChoice, ServersStart, SessionSelector,
-};
-use crate::error::CliError;
-use crate::models::Models;
-use crate::workspace;
 
 /// A new session that no task serves yet, and its id.
 pub(super) struct OpenedSession {

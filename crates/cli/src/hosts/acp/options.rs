@@ -4,9 +4,8 @@ use agent_client_protocol_schema::v1::{
     SessionConfigBoolean, SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory,
     SessionConfigSelect, SessionConfigSelectOption, SessionMode, SessionModeState,
 };
+use headstart_machine::conversation::mode_name;
 use headstart_tool_gate::ApprovalMode;
-
-use crate::conversation::mode_name;
 
 /// The ids of the settings in the protocol.
 pub(super) const MODE: &str = "mode";

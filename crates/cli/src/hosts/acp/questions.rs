@@ -8,13 +8,13 @@ use agent_client_protocol_schema::v1::{
     ToolKind,
 };
 use headstart_agent::{Item, Question, QuestionId, Subject, UserAnswer, View};
+use headstart_machine::conflicting_commits::ConflictingCommits;
+use headstart_machine::conversation::words::{self, counted, counts_with};
+use headstart_machine::output::{call_title, not_kept_offer, one_line};
+use headstart_machine::parts::ConversationParts;
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
 
 use super::updates;
-use crate::conflicting_commits::ConflictingCommits;
-use crate::conversation::words::{self, counted, counts_with};
-use crate::output::{call_title, not_kept_offer, one_line};
-use crate::parts::ConversationParts;
 
 const YES: &str = "allow";
 const ALWAYS: &str = "always";

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{Error, McpServer};
+use headstart_machine::config::{Config, EnvValue, OAuthSetting, ServerSetting, Transport, TrustSetting};
 use headstart_tool_gate::PolicyOrigin;
 
 use super::rpc;
-use crate::config::{Config, EnvValue, OAuthSetting, ServerSetting, Transport, TrustSetting};
 
 /// The time limit for the start of a server, and for each answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -21,7 +21,10 @@ pub(super) fn add(servers: &[McpServer], config: &mut Config) -> Result<(), Erro
         }
         let setting = setting(server, &field)?;
         if config.external_tools.servers.iter().any(|known| known.name == setting.name) {
-            crate::output::note(&format!("tool server {}: that of your configuration is used", setting.name));
+            headstart_machine::output::note(&format!(
+                "tool server {}: that of your configuration is used",
+                setting.name
+            ));
         } else {
             config.external_tools.servers.push(setting);
         }

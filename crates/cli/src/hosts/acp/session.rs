@@ -15,6 +15,14 @@ use agent_client_protocol_schema::v1::{
 use futures::StreamExt;
 use headstart_agent::{Item, ItemChange, Phase, QuestionId, Update, UserAnswer, View};
 use headstart_budget::policy::Mode;
+use headstart_machine::conversation::costs::{statistics_line, tokens};
+use headstart_machine::conversation::words;
+use headstart_machine::conversation::{
+    AskedUndo, Conversation, ModelChoice, UndoResult, take_back_last_turn,
+};
+use headstart_machine::models::Models;
+use headstart_machine::output::{one_line, shortened};
+use headstart_machine::tool_rows::tool_lines;
 use headstart_speculation::{Ending, Limit};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -26,12 +34,6 @@ use super::offer::{self, Offer, SessionCommand, Unsuggested};
 use super::options::{self, SessionOptions};
 use super::questions::{ClientQuestion, QuestionReply};
 use super::{rpc, updates};
-use crate::conversation::costs::{statistics_line, tokens};
-use crate::conversation::words;
-use crate::conversation::{AskedUndo, Conversation, ModelChoice, UndoResult, take_back_last_turn};
-use crate::models::Models;
-use crate::output::{one_line, shortened};
-use crate::tool_rows::tool_lines;
 
 /// The time limit for stopping. Normally everything stops much sooner.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -198,7 +200,7 @@ impl AcpSession {
         }
         for ended in [self.choice.close().await, self.models.close().await] {
             if let Err(error) = ended {
-                crate::output::note(&format!("headstart: {error}"));
+                headstart_machine::output::note(&format!("headstart: {error}"));
             }
         }
         drop(closed);

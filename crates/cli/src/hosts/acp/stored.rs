@@ -5,11 +5,11 @@ use std::path::Path;
 use headstart_budget::ledger::Day;
 
 use agent_client_protocol_schema::v1::{Error, ListSessionsResponse, SessionInfo};
+use headstart_machine::conversation::conversation_id;
+use headstart_machine::sessions::{Sessions, title_of};
 
 use super::opening::{folder, refused};
 use super::rpc;
-use crate::conversation::conversation_id;
-use crate::sessions::{Sessions, title_of};
 
 /// The sessions of a folder, or those of all known folders. The one that was written last comes first.
 pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsResponse, Error> {

@@ -8,14 +8,13 @@ use agent_client_protocol_schema::v1::{
 };
 use headstart_agent::{AppliedWork, CallItem};
 use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
+use headstart_machine::conversation::words::{call_title_of, counts_with};
+use headstart_machine::output::{one_line, printable, said_of_command};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
 use headstart_tool_gate::{Behaviour, Declaration};
 use headstart_toolbox::{ItemUri, edited_file};
 use serde_json::Value;
-
-use crate::conversation::words::{call_title_of, counts_with};
-use crate::output::{one_line, printable, said_of_command};
 
 /// Text of the model, in the answer with this key in the conversation.
 pub(super) fn answer(key: usize, text: &str) -> SessionUpdate {
@@ -158,7 +157,11 @@ pub(super) fn applied(
     let places = summary.iter().map(|row| ToolCallLocation::new(workspace.join(row.path.to_string())));
     let mut shown = written.map(|written| diffs(written, workspace)).unwrap_or_default();
     if shown.is_empty() && !summary.is_empty() {
-        shown.push(content(&crate::conversation::words::changes(summary, &[], applied.git.as_deref())));
+        shown.push(content(&headstart_machine::conversation::words::changes(
+            summary,
+            &[],
+            applied.git.as_deref(),
+        )));
     }
     ToolCall::new(id, title)
         .kind(ToolKind::Edit)

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use headstart_machine::config::PROJECT_FILE;
+use headstart_machine::environment::Environment;
 use headstart_tool_gate::ElsewhereVerdict;
 
 use super::contract::Contract;
 use super::message::HookCall;
-use crate::config::PROJECT_FILE;
-use crate::environment::Environment;
 
 /// Variables, or the beginnings of their names, by which a shell or any program runs someone's code when it starts.
 const RUN_AT_START: [&str; 5] = ["BASH_ENV", "ENV", "LD_*", "DYLD_*", "SHELLOPTS"];

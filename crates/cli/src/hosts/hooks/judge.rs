@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use headstart_budget::policy::Mode;
+use headstart_machine::config::{Flags, LedgerDetail};
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::runner::BashRunner;
+use headstart_machine::shell_words::shell_line;
 use headstart_tool_gate::{ConditionalCommand, Decision, ElsewhereVerdict, Gate};
 
 use super::answer::{CommandForm, HookAnswer, decide};
 use super::contract::Contract;
 use super::message::HookCall;
 use super::{execution_context, on_disk};
-use crate::config::{Flags, LedgerDetail};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::runner::BashRunner;
-use crate::shell_words::shell_line;
 
 /// The flags of a hook.
 #[derive(Debug, Clone, Copy, Default)]

@@ -27,14 +27,15 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Instant;
 
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::{clock, output};
+
 use self::answer::render;
 use self::contract::Contract;
 use self::judge::AnswerFlags;
 use self::message::{MAX_BYTES, NoAnswer};
 use self::record::{AnswerLine, AnswerRecord};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::{clock, output};
 
 /// Answers the message on standard input. Any failure becomes a line on standard error and no answer, so that the
 /// product behaves as it would without the hook.

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
+use headstart_machine::git::is_endless;
+use headstart_machine::system::{FileNumbers as _, path_in, read_plain};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{CommandRead, DenyRules, Extent, ReadNames, git_config_holds_token};
-
-use crate::git::is_endless;
-use crate::system::{FileNumbers as _, path_in, read_plain};
 
 /// The most names that are looked at for one command, which takes well below a second.
 const MAX_NAMES: usize = 100_000;

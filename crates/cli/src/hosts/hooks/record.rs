@@ -10,12 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headstart_budget::ledger::Day;
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::{ledger, store};
 use headstart_tool_gate::{Decision, Reason};
 use serde::{Deserialize, Serialize};
-
-use crate::context::Context;
-use crate::error::CliError;
-use crate::{ledger, store};
 
 /// The size in bytes from which on the file is renamed to the old one; some 40,000 answers.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;

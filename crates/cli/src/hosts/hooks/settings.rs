@@ -5,16 +5,16 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use headstart_machine::environment::Environment;
+use headstart_machine::error::CliError;
+use headstart_machine::shell_words::shell_line;
+use headstart_machine::system::{program_at, with_permissions};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{
     CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode, CstStringLit,
 };
 
 use super::contract::{Contract, EntryForm, SettingsFile};
-use crate::environment::Environment;
-use crate::error::CliError;
-use crate::shell_words::shell_line;
-use crate::system::{program_at, with_permissions};
 
 /// Which settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

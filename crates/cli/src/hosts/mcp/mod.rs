@@ -10,6 +10,9 @@ mod transport;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headstart_machine::error::CliError;
+use headstart_machine::system::signals::Signals;
+use headstart_machine::workspace;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
@@ -22,9 +25,6 @@ use url::Url;
 use self::process::{ProcessGroups, ProcessResult};
 use self::tools::{Invocation, OutputForm};
 use self::transport::StdioTransport;
-use crate::error::CliError;
-use crate::system::signals::Signals;
-use crate::workspace;
 
 /// How often the client is told that a call still runs.
 const BEAT: Duration = Duration::from_secs(1);

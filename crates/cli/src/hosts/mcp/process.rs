@@ -7,11 +7,10 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use headstart_machine::runner::read_beginning;
+use headstart_machine::system::{Group, Lifeline, input_pipe, own_program, variables};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
-
-use crate::runner::read_beginning;
-use crate::system::{Group, Lifeline, input_pipe, own_program, variables};
 
 /// The most bytes that are kept of each output stream of a process.
 const MAX_BYTES: usize = 16 * 1024 * 1024;

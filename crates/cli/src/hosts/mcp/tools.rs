@@ -5,13 +5,13 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headstart_machine::config;
 use headstart_tool_gate::Decision;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::config;
 use crate::hosts::rpc;
 
 /// The longest time limit that a call may ask for, in seconds.

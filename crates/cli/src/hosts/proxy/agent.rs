@@ -5,6 +5,8 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use headstart_machine::output;
+use headstart_machine::system::{code_of, end_process, signal_of};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
@@ -12,8 +14,6 @@ use tokio::task::JoinHandle;
 
 use super::streams::{LineWriter, lines};
 use crate::hosts::node;
-use crate::output;
-use crate::system::{code_of, end_process, signal_of};
 
 /// How many of the last lines of the agent's standard error are kept for the message about its end, and the most bytes
 /// of each.

@@ -20,6 +20,11 @@ mod streams;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headstart_machine::context::Context;
+use headstart_machine::error::CliError;
+use headstart_machine::exit::ExitStatus;
+use headstart_machine::output;
+use headstart_machine::system::signals::Signals;
 use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, OsTree, Workspace as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -33,11 +38,6 @@ use self::relay::{Effect, Proxy};
 use self::second_agent::{SecondAgent, SecondEvent};
 use self::state::{StateFile, StateWriter};
 use self::streams::{LineWriter, lines};
-use crate::context::Context;
-use crate::error::CliError;
-use crate::exit::ExitStatus;
-use crate::output;
-use crate::system::signals::Signals;
 
 /// How often the proxy checks whether the time of work ahead is up.
 const TICK: Duration = Duration::from_secs(1);

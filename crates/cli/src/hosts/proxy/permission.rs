@@ -1,10 +1,9 @@
 //! Answers a question of the second agent: whether a call may run without the user. Nothing here does IO.
 
+use headstart_machine::shell_words::shell_line;
 use headstart_tool_gate::{Access, CallRef, Decision, EffectKind, Gate, GateContext, Reason, Verdict};
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value, json};
-
-use crate::shell_words::shell_line;
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,11 @@ use headstart_agent::{LedgerStore as _, Runtime as _};
 use headstart_budget::PendingWrites;
 use headstart_budget::policy::{Mode, Tariff};
 use headstart_forked_query::Prices;
+use headstart_machine::config::{Config, Flags};
+use headstart_machine::context::Context;
+use headstart_machine::conversation::{AccountFiles, Accounts, conversation_id};
+use headstart_machine::setup::{self, AcceptingProcess};
+use headstart_machine::{clock, output};
 use headstart_overlay_fs::{ContentHash, OsTree, Process};
 use headstart_tool_gate::{AheadWrites, DenyRule, DenyRules, GateContext};
 use tokio::task::JoinHandle;
@@ -19,12 +24,7 @@ use super::relay::{Host, Project};
 use super::second_agent::{self, SecondPlan};
 use super::stand_in::StandIn;
 use super::state::FOLDER;
-use crate::config::{Config, Flags};
-use crate::context::Context;
-use crate::conversation::{AccountFiles, Accounts, conversation_id};
 use crate::hosts::hooks::execution_context;
-use crate::setup::{self, AcceptingProcess};
-use crate::{clock, output};
 
 /// All folders that one proxy works in.
 pub(super) struct Projects {

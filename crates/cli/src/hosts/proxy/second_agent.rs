@@ -8,6 +8,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use headstart_machine::environment::Environment;
+use headstart_machine::views::{AgentNeeds, BuildOutput, OpenedView, RepositoryRead, Views};
 use headstart_overlay_fs::{ChangeSet, OsTree};
 use headstart_shadow::{Command, End, KillHandle, Network, NotStagedReason, ShadowError, Streams, View};
 use headstart_tool_gate::DenyRules;
@@ -18,9 +20,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::profiles::{AgentProfile, AskMethod};
 use super::relay::FrozenView;
 use super::stand_in::{PendingCommand, StandIn};
-use crate::environment::Environment;
 use crate::hosts::hooks::execution_context;
-use crate::views::{AgentNeeds, BuildOutput, OpenedView, RepositoryRead, Views};
 
 /// How long an agent has time to write its conversation to disk after its input was closed.
 const END_TIMEOUT: Duration = Duration::from_secs(5);

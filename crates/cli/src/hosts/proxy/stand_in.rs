@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use headstart_machine::system::{PrivateFile as _, make_executable, open_plain};
 use headstart_overlay_fs::Process;
-
-use crate::system::{PrivateFile as _, make_executable, open_plain};
 
 /// The beginning of the names of stand-in folders; the id of their process follows.
 const PREFIX: &str = "stand-in-";

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
+use headstart_machine::{output, store};
 use headstart_overlay_fs::{ContentHash, Process};
 use serde::{Deserialize, Serialize};
 
 use super::message::SessionNames;
-use crate::{output, store};
 
 /// The folder in the state folder for the proxy's files.
 pub(super) const FOLDER: &str = "acp-proxy";

@@ -7,12 +7,12 @@ use agent_client_protocol_schema::v1::{
     ToolCallUpdateFields, ToolKind,
 };
 use headstart_agent::{CallItem, Item, NotAppliedReason};
+use headstart_machine::conversation::words;
+use headstart_machine::output::{checked_line, merged_line, not_kept_line, stale_line};
 use headstart_speculation::{CallStage, Origin};
 
 use super::AcpSession;
-use crate::conversation::words;
 use crate::hosts::acp::updates;
-use crate::output::{checked_line, merged_line, not_kept_line, stale_line};
 
 impl AcpSession {
     pub(super) async fn on_item(&mut self, key: usize, item: &Item, is_new: bool) {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::NoticeSeverity;
+use headstart_machine::tool_servers::ServerTools;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::AcpSession;
-use crate::tool_servers::ServerTools;
 
 /// How long the first prompt waits for servers that start slowly.
 const LATE: Duration = Duration::from_secs(5);

@@ -287,8 +287,10 @@ impl Proxy {
         let paths = ahead.changes.summary();
         let places: Vec<Value> =
             paths.iter().map(|change| json!({ "path": folder.join(change.path.to_string()) })).collect();
-        let title =
-            format!("Take what ran ahead: {}", crate::conversation::words::counted(paths.len(), "file"));
+        let title = format!(
+            "Take what ran ahead: {}",
+            headstart_machine::conversation::words::counted(paths.len(), "file")
+        );
         let call = json!({
             "toolCallId": format!("{id}-changes"), "title": title, "kind": "edit", "status": "pending",
             "locations": places, "content": diffs(&ahead.changes, folder),

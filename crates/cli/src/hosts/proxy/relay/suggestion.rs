@@ -5,11 +5,11 @@ use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Guess;
 use headstart_followup_state::{Suggestion, filter};
 use headstart_forked_query::SuppressionReason;
+use headstart_machine::conversation::words;
 use serde_json::{Value, json};
 
 use super::second_agent::{Goal, WorkAhead};
 use super::{Effect, OfferedSuggestion, Proxy, Suggestions};
-use crate::conversation::words;
 use crate::hosts::acp::offer::{Offer, Unsuggested};
 use crate::hosts::proxy::message;
 

@@ -1,4 +1,0 @@
-/// The name and version of this program, for people.
-pub(crate) fn program() -> String {
-    format!("headstart {}", env!("CARGO_PKG_VERSION"))
-}

@@ -1,0 +1,141 @@
+//! The user's git, and the repository of a workspace.
+
+mod family;
+mod fresh_index;
+mod odd_file;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use headstart_git_ahead::{Git, GitError, Repository, no_programs};
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::{clean_environment, git_config_holds_token};
+
+pub use self::family::Family;
+pub use self::fresh_index::fresh_index;
+pub use self::odd_file::{is_endless, odd_file};
+use crate::system::{find_program, is_inside, read_plain, variables};
+
+/// How long git may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The repository that takes part in accepts; `None` if there is none, or no suitable git. Without it, accepting work
+/// that ran git commands is an error that says so.
+pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
+    let state = state?;
+    if !workspace.join(".git").is_dir() || odd_file(workspace).is_some() {
+        return None;
+    }
+    Some(Repository::new(find(workspace).ok()?, workspace, state))
+}
+
+/// The settings of a workspace's repository, or of one of its submodules and linked worktrees, that hold a password or a
+/// token, or cannot be read.
+pub(crate) fn settings_with_token(workspace: &Path) -> Option<String> {
+    let file = settings_with_tokens(&workspace.join(".git")).into_iter().next()?;
+    Some(file.strip_prefix(workspace).unwrap_or(&file).display().to_string())
+}
+
+/// All such files in a repository's own folder.
+pub(crate) fn settings_with_tokens(dot_git: &Path) -> Vec<PathBuf> {
+    const PARTS: [&str; 2] = ["modules", "worktrees"];
+    let mut found = Vec::new();
+    let mut folders = vec![dot_git.to_owned()];
+    while let Some(folder) = folders.pop() {
+        found.extend(
+            ["config", "config.worktree"]
+                .map(|name| folder.join(name))
+                .into_iter()
+                .filter(|file| holds_token(file)),
+        );
+        // The name of a submodule may have slashes, so its folder may lie deeper; its own parts lie below it.
+        let is_repository = folder.join("HEAD").symlink_metadata().is_ok();
+        let below = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        if is_repository {
+            folders.extend(PARTS.iter().flat_map(|part| below(&folder.join(part))));
+        } else {
+            folders.extend(below(&folder));
+        }
+    }
+    found
+}
+
+/// Whether a configuration of git holds a password or a token, or cannot be read.
+pub(crate) fn holds_token(file: &Path) -> bool {
+    const MAX_BYTES: u64 = 1 << 20;
+    file.symlink_metadata().is_ok()
+        && read_plain(file, MAX_BYTES).map_or(true, |content| git_config_holds_token(&content))
+}
+
+/// Whether git tracks one of these paths of a workspace; also where git cannot tell.
+pub(crate) fn tracks_one(workspace: &Path, paths: &[WorkspacePath]) -> bool {
+    let names = paths.iter().map(|path| path.as_str().map(|name| format!(":(literal){name}")));
+    let Some(names) = names.collect::<Option<Vec<_>>>() else { return true };
+    names.chunks(1_000).any(|names| {
+        let arguments = ["ls-files", "-z", "--"].into_iter().chain(names.iter().map(String::as_str));
+        output(workspace, &arguments.collect::<Vec<_>>()).is_none_or(|tracked| !tracked.is_empty())
+    })
+}
+
+/// The user's git. A git that the workspace contains is not used.
+pub fn find(workspace: &Path) -> Result<Git, GitError> {
+    Git::find(&std::env::join_paths(folders(workspace)).unwrap_or_default())
+}
+
+/// The program of git for commands that only read.
+pub(crate) fn program(workspace: &Path) -> Option<PathBuf> {
+    // The system looks for it in the search path that the command gets.
+    if cfg!(unix) { Some("git".into()) } else { find_program("git", folders(workspace)) }
+}
+
+/// The output of git in a workspace; `None` if it fails or takes too long. Git gets nothing of the user's environment except the home folder, and runs no program that a
+/// repository names.
+pub(crate) fn output(workspace: &Path, arguments: &[&str]) -> Option<String> {
+    output_with(workspace, arguments, &[])
+}
+
+fn output_with(workspace: &Path, arguments: &[&str], more: &[(&str, &OsStr)]) -> Option<String> {
+    // Git would wait for a pipe, and this process may end before it.
+    if odd_file(workspace).is_some() {
+        return None;
+    }
+    let all: Vec<_> = variables().collect();
+    let of = |name: &str| all.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let home = of("HOME").and_then(|home| home.to_str()).unwrap_or("/");
+    let mut command = Command::new(program(workspace)?);
+    command.env_clear().envs(clean_environment(home)).envs(no_programs()).envs(more.iter().copied());
+    // Without this variable no program of Windows starts.
+    command.envs(of("SYSTEMROOT").map(|root| ("SYSTEMROOT", root)));
+    command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut pipe = child.stdout.take()?;
+    let reading = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let end = Instant::now() + PATIENCE;
+    while !reading.is_finished() {
+        if end < Instant::now() {
+            let _ = child.kill();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let done = child.wait().ok()?.success();
+    let bytes = reading.join().ok()?.ok()?;
+    done.then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The folders of the search path that the workspace does not contain.
+fn folders(workspace: &Path) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter(|folder| !is_inside(folder, workspace)).collect()
+}
