@@ -61,27 +61,32 @@ impl NativeHost {
     }
 
     /// For an accept that an earlier process may have made, if it died before it could record that.
+    #[must_use]
     pub fn repeated(self, repeated: bool) -> Self {
         Self { commit_options: CommitOptions { repeated, ..self.commit_options }, ..self }
     }
 
     /// Sets what an accept does with work that stopped at a boundary.
+    #[must_use]
     pub fn at_boundary(self, at_boundary: AtBoundary) -> Self {
         Self { at_boundary, ..self }
     }
 
     /// Sets the folder in which to search for edits since a command ran in a view, and what such edits mean for an
     /// accept.
+    #[must_use]
     pub fn for_workspace(self, workspace: &str, freshness: Freshness) -> Self {
         Self { workspace: Some(workspace.into()), freshness, ..self }
     }
 
     /// Sets the checks for completed work.
+    #[must_use]
     pub fn checking(self, checks: Checks) -> Self {
         Self { checks: Some(checks), ..self }
     }
 
     /// Sets the project's rules, which are added to prompts.
+    #[must_use]
     pub fn with_project_rules(self, project_rules: Option<Arc<Rules>>) -> Self {
         Self { project_rules, ..self }
     }

@@ -71,7 +71,7 @@ impl Ledger {
         append(&self.file, lines).map_err(CliError::io("write", &self.file))
     }
 
-    /// Like [`append`](Self::append), for a command that has already done its work: an error is only reported as a
+    /// Like `append`, for a command that has already done its work: an error is only reported as a
     /// remark.
     pub fn note(&self, entries: &[Entry]) {
         if let Err(error) = self.append(entries) {

@@ -326,7 +326,7 @@ impl ServerTools {
         Some(StoredLogin::of(config).ok()??.issuer)
     }
 
-    /// Waits until a server has something for [`notices`](Self::notices).
+    /// Waits until a server has something for `notices`.
     pub async fn changed(&self) {
         self.running().changed().await;
     }

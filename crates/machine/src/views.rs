@@ -173,6 +173,7 @@ impl Views {
     }
 
     /// These views for a user's agent, which needs more than a command does.
+    #[must_use]
     pub fn for_agent(mut self, needs: AgentNeeds) -> Self {
         let AgentNeeds { tools, shared, copied, emptied, show, network, address_space } = needs;
         self.options.tools.extend(tools);
@@ -186,6 +187,7 @@ impl Views {
     }
 
     /// These views with the machine's network, for a command that its user allowed to use it.
+    #[must_use]
     pub fn on_network(mut self) -> Self {
         environment::online(&mut self.environment);
         self.options.network = Network::Machine;
@@ -194,6 +196,7 @@ impl Views {
 
     /// These views with the workspace shown at another path, because it is a copy.
     #[cfg(unix)]
+    #[must_use]
     pub fn shown_at(mut self, path: PathBuf) -> Self {
         self.options.shown_at = Some(path);
         self

@@ -151,11 +151,13 @@ impl Diff {
     }
 
     /// The diff without the names of the files, for places where these are shown above it.
+    #[must_use]
     pub fn unnamed(self) -> Self {
         Self { is_unnamed: true, ..self }
     }
 
     /// The diff with those files folded that a program generated according to the project.
+    #[must_use]
     pub fn with_generated(mut self, mut is_generated: impl FnMut(&str) -> bool) -> Self {
         for file in &mut self.files {
             file.is_generated = is_generated(&file.path);
@@ -174,6 +176,7 @@ impl Diff {
     }
 
     /// The diff in the form that the user has chosen.
+    #[must_use]
     pub fn shown_as(mut self, form: DiffForm) -> Self {
         if form == DiffForm::Words {
             for hunk in self.files.iter_mut().flat_map(|file| &mut file.hunks) {

@@ -130,11 +130,13 @@ impl LineEditor {
     }
 
     /// The editor with these keys.
+    #[must_use]
     pub fn with_keys(self, keys: KeyMap) -> Self {
         Self { keys, ..self }
     }
 
     /// The editor with the modes of vi.
+    #[must_use]
     pub fn with_vi(self) -> Self {
         Self { vi: Vi::Insert, ..self }
     }

@@ -54,13 +54,11 @@ impl TerminalGuard {
     }
 
     /// Restores the terminal for a while.
-    #[expect(clippy::unused_self, reason = "whoever holds the terminal may give it back")]
     pub fn restore(&mut self) {
         restore();
     }
 
     /// Shows the alternate screen. The screen with the lines stays unchanged behind it.
-    #[expect(clippy::unused_self, reason = "whoever holds the terminal may change its screen")]
     pub fn leave_lines(&mut self) -> io::Result<()> {
         ALTERNATE.store(true, Ordering::SeqCst);
         let mut out = io::stdout().lock();
@@ -69,7 +67,6 @@ impl TerminalGuard {
     }
 
     /// Shows the screen with the lines again.
-    #[expect(clippy::unused_self, reason = "whoever holds the terminal may change its screen")]
     pub fn go_back_to_lines(&mut self) -> io::Result<()> {
         ALTERNATE.store(false, Ordering::SeqCst);
         let mut out = io::stdout().lock();
@@ -78,7 +75,6 @@ impl TerminalGuard {
     }
 
     /// Takes the terminal over again.
-    #[expect(clippy::unused_self, reason = "whoever held the terminal may have it again")]
     pub fn take(&mut self) -> io::Result<()> {
         ACTIVE.store(true, Ordering::SeqCst);
         terminal::enable_raw_mode()?;

@@ -1,7 +1,7 @@
 //! A line editor with ghost text, for `headstart chat`.
 //!
 //! [`LineEditor`] is sans-IO: it takes crossterm's events and returns what they mean as an [`Action`]. [`render`] is a
-//! pure function from the editor to a [frame](frame::Frame). [`Screen`] draws frames in place on a terminal, while
+//! pure function from the editor to a frame. [`Screen`] draws frames in place on a terminal, while
 //! other output scrolls by above them, with models' answers as rendered [`Markdown`]. [`Input`] gives the events of a
 //! terminal, or the lines of a pipe. [`TerminalGuard`] changes the terminal's mode and restores it.
 //!

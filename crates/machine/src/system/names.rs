@@ -12,7 +12,6 @@ pub fn path_in(root: &Path, path: &WorkspacePath) -> io::Result<PathBuf> {
 
 /// A path of bytes, as a program of the same system wrote them.
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "on Windows not all bytes are a path")]
 pub fn path_of_bytes(bytes: &[u8]) -> io::Result<PathBuf> {
     Ok(PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes)))
 }

@@ -107,7 +107,6 @@ pub fn read_plain(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Lets a file be run as a program, by this user alone.
-
 pub fn make_executable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700));

@@ -130,7 +130,7 @@ pub(super) fn stayed_offline(output: &[u8]) -> bool {
     STAYED_OFFLINE.iter().any(|message| output.contains(message))
 }
 
-/// Hears in the output of a command, piece by piece, that a program [stayed offline](stayed_offline).
+/// Hears in the output of a command, piece by piece, that a program stayed offline.
 #[derive(Default)]
 pub struct OfflineListener {
     /// The end of what was printed so far, because a message may come in two pieces.

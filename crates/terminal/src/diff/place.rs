@@ -15,6 +15,7 @@ pub enum ChangedLine {
 impl Diff {
     /// The diff with the definition in which each edited file begins to differ, in words such as `fn add`. `find`
     /// returns it from the path and the changed lines that are not blank.
+    #[must_use]
     pub fn with_definitions(mut self, mut find: impl FnMut(&str, &[ChangedLine]) -> Option<String>) -> Self {
         // A file that is created or deleted differs everywhere.
         for file in self.files.iter_mut().filter(|file| !matches!(file.verb, "create" | "delete")) {
