@@ -111,7 +111,7 @@ fn take_back(
     }
     let is_told = agent.note_turn_undone(turn, paths, &git_changes(&undone));
     let summary = format!(
-        "what \"{prompt}\" wrote is taken back{}; what its commands did{} is not",
+        "what \"{prompt}\" wrote is taken back{}; what commands did outside of views{} is not",
         if is_told { ", and the model is told with your next prompt" } else { "" },
         if others.is_empty() { "" } else { " besides" }
     );
