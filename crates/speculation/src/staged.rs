@@ -235,7 +235,9 @@ impl Layer {
         let mut transcript = Transcript::new(&prompt);
         let answer = if answer.is_empty() { "(the turn did not end)".to_owned() } else { answer };
         transcript.answer(vec![Part::Text { text: answer }]);
-        let (changes, staged) = (self.overlay.change_set(), self.overlay.usage());
+        let (mut changes, staged) = (self.overlay.change_set(), self.overlay.usage());
+        // A turn reads what its user agrees to (a closed file, say), and what changes after it was read is no conflict.
+        changes.reads.clear();
         let progress = lock(&self.progress);
         Finished {
             id: self.id.clone(),

@@ -117,6 +117,10 @@ impl Core {
         let restored = self.staged.staged.restore(kept, &self.engine.toolbox, &self.engine.limits);
         restored.map_err(|error| error.to_string())?;
         self.staged.refresh();
+        // A write belongs to the last turn, so that an undo of that finds it.
+        if let Some(turn) = self.turns.back() {
+            self.conversation.workspace().begin_turn(turn.id);
+        }
         self.effects.push_back(Effect::KeepStaged);
         Ok(())
     }

@@ -32,7 +32,8 @@ signal; a shell says 130, 143 or 129.
 Approval modes (--mode):
   plan       reads run, nothing is written
   chat       the model has no tools and answers in words
-  default    reads run, every write asks; a speculation stages it
+  default    reads run, writes are staged, and asked about once at the end of a turn;
+             without views each asks when it comes
   auto-edit  edits of files run too
   yolo       your own turns ask nothing; a speculation treats it as auto-edit
 

@@ -169,6 +169,11 @@ impl Chat {
         let Some(asks) = view.unwritten.as_ref().filter(|asks| !changes_nothing(asks)) else {
             return Ok(());
         };
+        if view.phase == Phase::Writing {
+            let text =
+                "the chat ended while this was being written; headstart chat --continue says what is not";
+            return self.display.say(&format!("{}: {text}", counts(asks)), Style::Removed);
+        }
         let id = self.parts.host.unwritten_id();
         let how = id.map_or_else(
             || "it could not be kept".to_owned(),

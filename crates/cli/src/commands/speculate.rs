@@ -221,6 +221,8 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
             format!(
                 "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
             )
+        } else if finished.git.is_some() {
+            format!("headstart accept {id} applies it; abort {id} leaves nothing")
         } else if finished.has_results() {
             format!("no file was changed; headstart show {id} shows what was done; abort {id} leaves nothing")
         } else {

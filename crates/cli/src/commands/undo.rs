@@ -3,15 +3,14 @@ use std::path::Path;
 use headstart_budget::ledger::Outcome;
 use headstart_git_ahead::GitChange;
 use headstart_machine::context::Context;
+use headstart_machine::conversation::is_as_left;
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
 use headstart_machine::setup::{self, AcceptingProcess};
 use headstart_machine::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
 use headstart_machine::undo::{self, KEPT, NOT_WHOLE, Undo};
 use headstart_machine::{accounts, output, workspace};
-use headstart_overlay_fs::{
-    ChangeKind, ChangeSet, Conflict, ContentHash, SeveralUndone, UndoOutcome, WorkspacePath,
-};
+use headstart_overlay_fs::{Conflict, ContentHash, SeveralUndone, UndoOutcome, WorkspacePath};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -85,24 +84,14 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
         _ if finished.changes.is_empty() && beside.is_none() => {
             Err(wrong("changed nothing, so there is nothing to undo"))
         }
-        _ if beside.is_none() && is_as_left(&workspace, &finished.changes) => Err(wrong(&format!(
-            "is not kept any more, so nothing was changed; in {workspace}, \
+        _ if beside.is_none() && is_as_left(Path::new(&workspace), &finished.changes) => {
+            Err(wrong(&format!(
+                "is not kept any more, so nothing was changed; in {workspace}, \
              `headstart diff {id} --patch | git apply --reverse` takes the changes back"
-        ))),
+            )))
+        }
         _ => Err(wrong("is not kept any more, so nothing was changed")),
     }
-}
-
-/// Whether every file is as these changes leave it, so that a patch of them applies.
-fn is_as_left(workspace: &str, changes: &ChangeSet) -> bool {
-    changes.changes.iter().all(|change| {
-        let at = Path::new(workspace).join(change.path.to_string());
-        match &change.kind {
-            ChangeKind::Write { content, .. } => std::fs::read(at).is_ok_and(|now| now == content[..]),
-            ChangeKind::Delete => !at.exists(),
-            _ => false,
-        }
-    })
 }
 
 /// Takes back what was written last in a workspace: a turn of a chat as a whole, or a single accept.

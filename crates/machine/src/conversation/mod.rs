@@ -29,7 +29,7 @@ pub use committed_edits::CommittedEdits;
 pub use models::{LocalModelFlag, ModelChoice};
 pub use session_storage::{SessionSelector, SessionStorage};
 pub use undo::{AskedUndo, UndoResult, take_back_last_turn, take_back_matched};
-pub use unwritten::UnwrittenRecord;
+pub use unwritten::{UnwrittenRecord, is_as_left};
 pub use words::mode_name;
 
 /// A conversation that has begun.
@@ -153,7 +153,8 @@ impl Conversation {
         let unwritten = unwritten.and_then(|_| UnwrittenRecord::of(&parts, &settings, &id, is_continued));
         let (record, kept) = unwritten.map_or((None, None), |(record, kept)| (Some(record), kept));
         parts.host.set_staging(staging.unwrap_or_default(), record);
-        if shown_to.staging && !is_continued {
+        // With staging off even this conversation cannot show what it has left.
+        if shown_to.staging && (!is_continued || staging == Some(Staging::Off)) {
             trouble.extend(unwritten::left_by_others(&parts));
         }
         let (agent, driver, updates) = agent(options, works_with);

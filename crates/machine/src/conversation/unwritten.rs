@@ -1,7 +1,12 @@
 //! The record of what a conversation has staged and not written, so that it outlives the process.
 
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use headstart_git_ahead::GitChange;
+use headstart_overlay_fs::{ChangeKind, ChangeSet};
 use headstart_speculation::Finished;
 
 use super::words::counts_with;
@@ -18,6 +23,8 @@ pub struct UnwrittenRecord {
     store: Store,
     draft: Draft,
     current: Mutex<Option<LockedSpeculation>>,
+    /// Whether the record lacks what was staged last, because there was no room for it.
+    is_behind: AtomicBool,
 }
 
 impl UnwrittenRecord {
@@ -42,11 +49,27 @@ impl UnwrittenRecord {
         };
         let left = is_continued.then(|| left_by(&store, conversation)).flatten();
         let kept = left.as_ref().and_then(|locked| locked.record().finished.clone());
-        Some((Self { store, draft, current: Mutex::new(left) }, kept))
+        let (left, kept) = match (left, kept) {
+            // The process died after the write, and before the record was removed.
+            (Some(locked), Some(finished)) if is_written(parts, &finished) => {
+                // What stays is offered once more, and a second write of the same changes nothing.
+                let _ = locked.remove();
+                (None, None)
+            }
+            left_and_kept => left_and_kept,
+        };
+        let current = Mutex::new(left);
+        Some((Self { store, draft, current, is_behind: AtomicBool::new(false) }, kept))
     }
 
     /// Keeps this in place of what was kept before.
     pub fn keep(&self, work: Option<&Finished>) -> Result<(), CliError> {
+        let kept = self.replace(work);
+        self.is_behind.store(kept.is_err(), Ordering::Relaxed);
+        kept
+    }
+
+    fn replace(&self, work: Option<&Finished>) -> Result<(), CliError> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match (work, current.as_mut()) {
             (Some(work), Some(locked)) => locked.keep_staged(work.clone()),
@@ -59,8 +82,11 @@ impl UnwrittenRecord {
         }
     }
 
-    /// The id of the record, if there is something in it.
+    /// The id of the record, if all that is staged is in it.
     pub fn id(&self) -> Option<String> {
+        if self.is_behind.load(Ordering::Relaxed) {
+            return None;
+        }
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.as_ref().map(|locked| locked.record().id.to_string())
     }
@@ -75,7 +101,7 @@ pub(super) fn left_by_others(parts: &ConversationParts) -> Option<String> {
         let record = store.read(id).ok()?;
         let is_left = record.state == SpeculationState::Finished && record.workspace == workspace;
         let conversation = record.conversation.as_ref().filter(|_| is_left && store.lock(id).is_ok())?;
-        let finished = record.finished.as_ref()?;
+        let finished = record.finished.as_ref().filter(|finished| !is_written(parts, finished))?;
         let counts = counts_with(&finished.changes.summary(), finished.git.as_ref());
         Some(format!(
             "an earlier conversation has not written {counts}: headstart chat --resume {conversation} shows it, headstart accept {id} writes it, headstart abort {id} drops it"
@@ -83,6 +109,26 @@ pub(super) fn left_by_others(parts: &ConversationParts) -> Option<String> {
     });
     let left: Vec<_> = left.take(MOST_LEFT).collect();
     (!left.is_empty()).then(|| left.join("\n"))
+}
+
+/// Whether a commit in this workspace was of just this, and the files are as it left them.
+fn is_written(parts: &ConversationParts, finished: &Finished) -> bool {
+    let beside = finished.git.as_ref().map(GitChange::beside);
+    let digest = finished.changes.digest_with(beside.as_deref());
+    let turns = parts.tree.kept_turns().unwrap_or_default();
+    turns.iter().any(|turn| turn.commits.contains(&digest)) && is_as_left(&parts.workspace, &finished.changes)
+}
+
+/// Whether every file is as these changes leave it.
+pub fn is_as_left(workspace: &Path, changes: &ChangeSet) -> bool {
+    changes.changes.iter().all(|change| {
+        let at = workspace.join(change.path.to_string());
+        match &change.kind {
+            ChangeKind::Write { content, .. } => fs::read(at).is_ok_and(|now| now == content[..]),
+            ChangeKind::Delete => !at.exists(),
+            _ => false,
+        }
+    })
 }
 
 /// What an earlier process has left of this conversation; `None` as well if another process has it open.

@@ -99,22 +99,35 @@ impl LockedSpeculation {
         Ok(())
     }
 
-    /// Keeps what turns have staged so far. Their objects of git are needed where they are, so they are copied.
+    /// Keeps what turns have staged so far. Their objects of git are needed where they are, so they are copied, each time
+    /// under another name: until the record is replaced, the old one needs the old copy.
     pub(crate) fn keep_staged(&mut self, mut finished: Finished) -> Result<(), CliError> {
-        if let Some(objects) = finished.git.as_mut().and_then(|git| git.objects.as_mut()) {
-            let folder = self.store.folder_of(&self.record.id);
-            let (made, target) = (self.store.state_folder().join(&objects.pack), folder.join(OBJECTS));
-            if made != target {
-                fs::copy(&made, &target).map_err(CliError::io("create", &target))?;
-                files::sync_folder(&folder)?;
-            }
-            objects.pack = format!("{FOLDER}/{}/{OBJECTS}", self.record.id);
+        let folder = self.store.folder_of(&self.record.id);
+        let before = self.record.finished.as_ref().and_then(pack_of).map(ToOwned::to_owned);
+        if let Some(objects) = finished.git.as_mut().and_then(|git| git.objects.as_mut())
+            && before.as_ref() != Some(&objects.pack)
+        {
+            let made = self.store.state_folder().join(&objects.pack);
+            let copy = tempfile::Builder::new().suffix(OBJECTS).tempfile_in(&folder);
+            let copy = copy.and_then(|copy| copy.keep().map_err(|error| error.error));
+            let (_, target) = copy.map_err(CliError::io("create", &folder))?;
+            let copied = fs::copy(&made, &target).and_then(|_| File::open(&target)?.sync_all());
+            copied.map_err(CliError::io("create", &target))?;
+            files::sync_folder(&folder)?;
+            let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            objects.pack = format!("{FOLDER}/{}/{name}", self.record.id);
         }
         let mut record = self.record.clone();
         record.state = SpeculationState::Finished;
         record.prompt.clone_from(&finished.prompt);
+        let now = pack_of(&finished).map(ToOwned::to_owned);
         record.finished = Some(finished);
-        self.write(record)
+        self.write(record)?;
+        if let Some(old) = before.filter(|old| Some(old) != now.as_ref()) {
+            // What stays goes with the folder.
+            let _ = fs::remove_file(self.store.state_folder().join(old));
+        }
+        Ok(())
     }
 
     /// Replaces the record.
@@ -130,6 +143,11 @@ impl LockedSpeculation {
         let Self { store, record, lock } = self;
         remove_folder(&store, &record.id, lock)
     }
+}
+
+/// Where the objects of git are that work made, below the state folder.
+fn pack_of(finished: &Finished) -> Option<&String> {
+    finished.git.as_ref()?.objects.as_ref().map(|objects| &objects.pack)
 }
 
 /// Like [`LockedSpeculation::remove`], for a speculation whose record cannot be read.

@@ -151,6 +151,8 @@ impl Model {
                 None => &[Generating, Generated],
                 Some(Generating) => &[Generating, Generated, Canceled],
                 Some(Generated) => &[Generated, Calling, Done, Errored, Canceled, Boundary],
+                // What it wanted in a view may have to be asked about.
+                Some(Calling) if state.waiting => &[Generated],
                 Some(Calling) => &[Done, Errored, Canceled, Boundary],
                 Some(_) => &[],
             };

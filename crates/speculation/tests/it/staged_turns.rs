@@ -205,6 +205,27 @@ fn a_file_that_was_only_read_may_change() {
 }
 
 #[test]
+fn what_the_user_agreed_to_read_or_refused_to_have_written_stops_no_write() {
+    for (call, consent) in [
+        (read(".env"), Consent::Run),
+        (write(".env", "KEY=2\n"), Consent::DeclineBecause("no".into())),
+        (write(".env", "KEY=2\n"), Consent::Run),
+    ] {
+        let answers = [calls([edit(), call]), calls([write("b.txt", "b\n")]), says("Done.")];
+        let turns = turns(ApprovalMode::Default, answers);
+        turns.fixture.fixture.tree.write(&path(".env"), "KEY=1\n");
+        turns.consents([consent]);
+        let (_, transcript, _) = turns.run("do it");
+        assert!(!outcomes(&transcript)[1].contains("not on disk yet"), "{transcript:?}");
+        accepted(turns.write_as_shown());
+        assert_eq!(turns.content("b.txt").as_deref(), Some("b\n"));
+        assert!(turns.content("src/lib.rs").unwrap().contains('2'));
+        // Not even a yes has a file written over whose content the conversation does not show.
+        assert_eq!(turns.content(".env").as_deref(), Some("KEY=1\n"));
+    }
+}
+
+#[test]
 fn a_mode_without_questions_writes_without_an_answer() {
     let turns = turns(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
     turns.run("do it");
