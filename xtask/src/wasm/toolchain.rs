@@ -92,7 +92,7 @@ impl Toolchain {
 
     /// Builds the binary `headstart`.
     pub(super) fn build_binary(&self) -> Result<(), WasmError> {
-        self.build_with_tests(&["--bin", "headstart", "--test", "terminal"])
+        self.build_with_tests(&["--bin", "headstart", "--test", "pseudo_terminal"])
     }
 
     /// Builds programs of this workspace together with one of the tests, so that dependencies have the features that
