@@ -44,7 +44,8 @@ pub trait Prepared {
         Ok(())
     }
 
-    /// Makes the change. After [`Finish::Refused`] nothing of it is left.
+    /// Makes the change. After [`Finish::Refused`] and [`Finish::Failed`] nothing of it is left. After an error it is not
+    /// known how far it got.
     fn commit(self: Box<Self>) -> Result<Finish, TreeError>;
 }
 
@@ -73,4 +74,6 @@ pub enum Finish {
     Done,
     /// Somebody changed what it relies on, so it cannot be made, and nothing of it is.
     Refused(Vec<Conflict>),
+    /// The system did not let it be made, and nothing of it is.
+    Failed(TreeError),
 }

@@ -488,6 +488,8 @@ impl Chat {
                 Some(format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail))
             }
             NotAppliedReason::Discarded => Some("it stopped at a call that needs your consent".to_owned()),
+            // The end of the turn has said the reason, and how much was done.
+            NotAppliedReason::Failed { .. } => return Ok(()),
             // The end of the turn has said the reason.
             _ => None,
         };
@@ -499,8 +501,8 @@ impl Chat {
     }
 
     /// Shows why what turns have staged was not written.
-    fn show_not_written(&mut self, why: &NotAppliedReason) -> Result<(), CliError> {
-        let why = match why {
+    fn show_not_written(&mut self, reason: &NotAppliedReason) -> Result<(), CliError> {
+        let why = match reason {
             NotAppliedReason::Conflict(conflicts) => words::conflicts(conflicts),
             NotAppliedReason::Withdrawn(judged) => {
                 format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail)
@@ -509,7 +511,10 @@ impl Chat {
             _ => String::new(),
         };
         self.display.say(&format!("not written: {why}"), Style::Removed)?;
-        self.display.say("nothing was changed, and it stays staged", Style::Dim)
+        // An error says itself how much was done.
+        let is_known = !matches!(reason, NotAppliedReason::Failed { .. });
+        let stays = if is_known { "nothing was changed, and it stays staged" } else { "it stays staged" };
+        self.display.say(stays, Style::Dim)
     }
 
     /// Shows what happened outside the turns, each notice once.

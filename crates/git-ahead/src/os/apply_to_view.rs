@@ -6,11 +6,12 @@ use std::path::Path;
 use cap_std::fs::Dir;
 
 use super::folder::{self, Kind, ReadBudget};
+use super::index::NewIndex;
 use super::program::RepositoryPaths;
 use super::read::Reader;
 use super::refs::Transaction;
 use super::snapshot::{FileClass, LONGEST, Snapshot, class};
-use super::{index, objects, private};
+use super::{objects, private};
 use crate::{GitChange, GitError, Head, RefChange};
 use headstart_overlay_fs::Direction;
 
@@ -46,7 +47,9 @@ impl Reader {
             private::write(&folder::open(&at.folder)?, "HEAD", format!("ref: {to}\n").as_bytes())?;
         }
         if !change.index.is_empty() {
-            index::apply(&self.git, &at, &change.index, Direction::Apply, DRAFT)?;
+            if let Some(new) = NewIndex::write(&self.git, &at, &change.index, Direction::Apply, DRAFT)? {
+                new.put(&self.git, &folder::open(&at.folder)?)?;
+            }
         }
         write_back(&copy, &at, &view)
     }

@@ -1,12 +1,14 @@
 //! Git's index, path by path.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
 
 use cap_std::fs::Dir;
 use headstart_overlay_fs::{ContentHash, Direction, Process};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
+use tempfile::TempDir;
 
 use super::folder;
 use super::private::Layout;
@@ -56,31 +58,49 @@ pub(super) fn difference(old: &Entries, new: &Entries) -> Option<Vec<IndexEntry>
     Some(found)
 }
 
-/// Stages in the user's index what the work staged, for paths that are as they were before; what the user staged
-/// meanwhile stays as it is. The caller must have the index's lock. `draft` is a name in the folder that nobody else
-/// uses; the change is one rename from it.
-pub(super) fn apply(
-    git: &Git,
-    at: &RepositoryPaths,
-    index: &Index,
-    direction: Direction,
-    draft: &str,
-) -> Result<(), GitError> {
-    let folder = folder::open(&at.folder)?;
-    let home = private_folder()?;
-    let own = without_filters(at, &folder, home.path())?;
-    let own = own.with_index(at.folder.join(draft));
-    if !write_draft(git, &own, &folder, index, direction, draft)? {
-        return remove_if_there(&folder, draft);
-    }
-    // This notes which files are as they were written, so that git need not read them later. That some differ is not a
-    // failure, and without the note nothing is lost.
-    let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
-    let _ = git.try_ask(&own, "update-index", &options, b"");
-    folder.rename(draft, &folder, "index").map_err(folder::io_error("index"))
+/// The user's index with what the work staged in it, ready to take its place: what has been written already cannot fail
+/// for want of room.
+#[derive(Debug)]
+pub(super) struct NewIndex {
+    own: RepositoryPaths,
+    draft: String,
+    /// The folder of the repository `own`, which goes with this value.
+    _home: TempDir,
 }
 
-fn private_folder() -> Result<tempfile::TempDir, GitError> {
+impl NewIndex {
+    /// Stages what the work staged, for paths that are as they were before; what the user staged meanwhile stays as it
+    /// is. The caller must have the index's lock. `draft` is a name in the folder that nobody else uses. `None` if there
+    /// is nothing to change.
+    pub(super) fn write(
+        git: &Git,
+        at: &RepositoryPaths,
+        index: &Index,
+        direction: Direction,
+        draft: &str,
+    ) -> Result<Option<Self>, GitError> {
+        let folder = folder::open(&at.folder)?;
+        let home = private_folder()?;
+        let own = without_filters(at, &folder, home.path())?;
+        let own = own.with_index(at.folder.join(draft));
+        if !write_draft(git, &own, &folder, index, direction, draft)? {
+            remove_if_there(&folder, draft)?;
+            return Ok(None);
+        }
+        Ok(Some(Self { own, draft: draft.to_owned(), _home: home }))
+    }
+
+    /// Makes it the user's index, by one rename.
+    pub(super) fn put(self, git: &Git, folder: &Dir) -> Result<(), GitError> {
+        // This notes which files are as they were written, so that git need not read them later. That some differ is not a
+        // failure, and without the note nothing is lost.
+        let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
+        let _ = git.try_ask(&self.own, "update-index", &options, b"");
+        folder.rename(&self.draft, folder, "index").map_err(folder::io_error("index"))
+    }
+}
+
+fn private_folder() -> Result<TempDir, GitError> {
     let io = |source| GitError::Io { path: std::env::temp_dir().display().to_string(), source };
     tempfile::Builder::new().prefix("git-").tempdir().map_err(io)
 }
@@ -185,13 +205,14 @@ const LOCK: &str = "index.lock";
 const DRAFT: &str = "index.headstart-";
 
 /// Makes a file that says which process made it, under a name of its own.
-pub(super) fn make_draft(path: &Path, folder: &Dir) -> Result<String, GitError> {
+pub(super) fn make_draft(path: &Path) -> Result<String, GitError> {
     let failed = folder::io_error("index");
-    let made = tempfile::Builder::new().prefix(DRAFT).tempfile_in(path).map_err(&failed)?;
+    let mut made = tempfile::Builder::new().prefix(DRAFT).tempfile_in(path).map_err(&failed)?;
     let name = made.path().file_name().and_then(|name| name.to_str()).unwrap_or(DRAFT).to_owned();
-    made.keep().map_err(|error| failed(error.error))?;
     let owner = serde_json::to_vec(&Process::current()).expect("works because no map in it has odd keys");
-    folder.write(&name, owner).map_err(failed)?;
+    // What cannot be written goes again.
+    made.write_all(&owner).map_err(&failed)?;
+    made.keep().map_err(|error| failed(error.error))?;
     Ok(name)
 }
 

@@ -6,13 +6,14 @@ use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared
 use tracing::debug;
 
 use super::head::{Standing, Switch};
+use super::index::{self, NewIndex};
 use super::locks::{self, Lock};
 use super::program::{Git, RepositoryPaths};
 use super::read::both;
 use super::refs::{self, Transaction, Value};
 use super::settle::{self, JournalNote};
 use super::steps::reach;
-use super::{folder, head, index, objects};
+use super::{folder, head, objects};
 use crate::{GitChange, GitError, Head, ObjectName, RefChange};
 
 /// How often to try for the lock of the index if another git has it: one second in total.
@@ -40,6 +41,7 @@ struct PreparedChange {
     direction: Direction,
     transaction: Option<Transaction>,
     of_index: Vec<Lock>,
+    new_index: Option<NewIndex>,
 }
 
 impl Repository {
@@ -92,8 +94,9 @@ impl Repository {
         let (locks, of_index, draft) = (Vec::new(), Vec::new(), String::new());
         let note = JournalNote { change, process: None, locks, draft };
         let text = String::new();
+        let (transaction, new_index) = (None, None);
         let mut ready =
-            PreparedChange { git, at, folder, note, text, direction, transaction: None, of_index };
+            PreparedChange { git, at, folder, note, text, direction, transaction, of_index, new_index };
         ready.draft_lock().map_err(error)?;
         ready.prepare()?;
         ready.check_head()?;
@@ -152,7 +155,7 @@ impl PreparedChange {
         }
         reach("draft")?;
         index::remove_old_drafts(&self.folder)?;
-        self.note.draft = index::make_draft(&self.at.folder, &self.folder)?;
+        self.note.draft = index::make_draft(&self.at.folder)?;
         let draft = locks::found(&self.folder, self.note.draft.clone())?;
         self.of_index.extend(draft.map(|draft| draft.renamed("index.lock")));
         Ok(())
@@ -225,6 +228,31 @@ impl PreparedChange {
 }
 
 impl PreparedChange {
+    /// Writes the index that will be put in place, before anything is changed: on a full disk this fails.
+    fn write_index(&mut self) -> Result<(), GitError> {
+        reach("new index")?;
+        let index = &self.note.change.index;
+        self.new_index = NewIndex::write(&self.git, &self.at, index, self.direction, &self.note.draft)?;
+        Ok(())
+    }
+
+    /// Moves the refs, and `HEAD` if the work switched it; `false` if the user checked out something else.
+    fn move_refs(&mut self) -> Result<bool, GitError> {
+        reach("refs")?;
+        self.transaction.take().map_or(Ok(()), Transaction::commit)?;
+        self.switch()
+    }
+
+    /// Moves back what was moved, because the rest could not be: a log of a ref cannot grow on a full disk. If that
+    /// cannot be done either, it is left to the next run.
+    fn take_back(&self, error: GitError) -> Result<Finish, TreeError> {
+        reach("take back")?;
+        match settle::take_back(&self.git, &self.at, &self.note, self.direction) {
+            Ok(()) => Ok(Finish::Failed(error.into())),
+            Err(_) => Err(error.into()),
+        }
+    }
+
     /// Has `HEAD` name the branch to which the work switched, if it did; `false` if the user checked out something else.
     fn switch(&self) -> Result<bool, GitError> {
         let change = &self.note.change;
@@ -245,7 +273,7 @@ impl Prepared for PreparedChange {
         reach("lock index").map_err(error)?;
         for _ in 0..ATTEMPTS {
             if index::try_lock(&self.folder, &self.note.draft).map_err(error)? {
-                return Ok(());
+                return self.write_index().map_err(error);
             }
             // Another git has the lock, for some milliseconds as a rule.
             locks::pause();
@@ -254,17 +282,18 @@ impl Prepared for PreparedChange {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Finish, TreeError> {
-        reach("refs")?;
-        let moved = self.transaction.take().map_or(Ok(()), Transaction::commit);
-        if moved.is_err() || !self.switch()? {
-            // Git itself was ended, possibly halfway, or the user checked out something else; so what is there decides.
-            let finish = settle::finish(&self.git, &self.at, &self.note, self.direction)?;
-            self.of_index.clear();
-            return Ok(finish);
-        }
+        // From here on the lock of the index is kept where it is not known how far this got: the next run needs it.
         let lock = std::mem::take(&mut self.of_index);
+        match self.move_refs() {
+            Ok(true) => {}
+            // Git itself was ended, possibly halfway, or the user checked out something else; so what is there decides.
+            Ok(false) | Err(_) => {
+                let finish = settle::finish(&self.git, &self.at, &self.note, self.direction);
+                return finish.or_else(|error| self.take_back(error));
+            }
+        }
         if !lock.is_empty() {
-            settle::write_index(&self.git, &self.at, &self.note, self.direction, &self.folder, &lock)?;
+            settle::put_index(&self.git, &self.note, self.new_index.take(), &self.folder, &lock)?;
         }
         Ok(Finish::Done)
     }

@@ -4,13 +4,14 @@ use cap_std::fs::Dir;
 use headstart_overlay_fs::{Direction, Finish, Process};
 use serde::{Deserialize, Serialize};
 
+use super::folder;
 use super::head::{self, Standing, Switch};
+use super::index::NewIndex;
 use super::locks::{self, Lock};
 use super::program::{Git, RepositoryPaths};
 use super::refs::{self, Transaction};
 use super::steps::reach;
-use super::{folder, index};
-use crate::{GitChange, GitError, RefChange};
+use crate::{GitChange, GitError, ObjectName, RefChange};
 
 /// How often to look for a git process whose caller has died; it ends within milliseconds.
 const LOOKS: u32 = 1_000;
@@ -65,6 +66,7 @@ pub(super) fn finish(
     note: &JournalNote,
     direction: Direction,
 ) -> Result<Finish, GitError> {
+    reach("finish")?;
     wait_for_end(note)?;
     let folder = folder::open(&at.folder)?;
     // The index stays locked until it is written.
@@ -78,21 +80,12 @@ pub(super) fn finish(
     let places = 0..changes.len();
     let elsewhere = places.clone().filter(|place| !is_done(place) && !is_to_do(place));
     let mut elsewhere: Vec<_> = elsewhere.map(|place| refs::conflict(changes[place].name.as_str())).collect();
-    let switch = Switch::of(&note.change, direction);
-    let standing = switch.map(|switch| switch.standing(git, at)).transpose()?;
+    let standing = standing(git, at, note, direction)?;
     if standing == Some(Standing::Elsewhere) {
         elsewhere.push(refs::conflict("HEAD"));
     }
     if !elsewhere.is_empty() {
-        if standing == Some(Standing::Done) {
-            carry_out(git, at, note, other(direction), &folder)?;
-        }
-        let done: Vec<&RefChange> = places.filter(is_done).map(|place| &changes[place]).collect();
-        if !done.is_empty() {
-            Transaction::prepare(git, at, &done, other(direction))?.commit()?;
-        }
-        locks::remove(&folder, &of_index)?;
-        remove_draft(&folder, note)?;
+        take_back(git, at, note, direction)?;
         return Ok(Finish::Refused(elsewhere));
     }
     let left: Vec<&RefChange> = places.filter(|place| !is_done(place)).map(|place| &changes[place]).collect();
@@ -103,9 +96,49 @@ pub(super) fn finish(
         carry_out(git, at, note, direction, &folder)?;
     }
     if note.has_index() && !of_index.is_empty() {
-        write_index(git, at, note, direction, &folder, &of_index)?;
+        let is_held = of_index.iter().all(|lock| lock.is_there(&folder));
+        let index = &note.change.index;
+        let new = if is_held { NewIndex::write(git, at, index, direction, &note.draft)? } else { None };
+        put_index(git, note, new, &folder, &of_index)?;
     }
     Ok(Finish::Done)
+}
+
+/// Moves back what was moved, because the rest cannot be or must not. Another value of a ref is somebody's, and stays.
+/// The index must not have been put in place.
+pub(super) fn take_back(
+    git: &Git,
+    at: &RepositoryPaths,
+    note: &JournalNote,
+    direction: Direction,
+) -> Result<(), GitError> {
+    let folder = folder::open(&at.folder)?;
+    let (of_index, of_refs): (Vec<Lock>, Vec<Lock>) = note.locks.iter().cloned().partition(Lock::is_of_index);
+    locks::remove(&folder, &of_refs)?;
+    head::discard(&folder)?;
+    if standing(git, at, note, direction)? == Some(Standing::Done) {
+        carry_out(git, at, note, other(direction), &folder)?;
+    }
+    let changes = &note.change.refs;
+    let now = refs::current(git, at, changes)?;
+    let is_done =
+        |(change, now): &(&RefChange, Option<ObjectName>)| *now == *refs::sides(change, direction).1;
+    let done: Vec<&RefChange> = changes.iter().zip(now).filter(is_done).map(|(change, _)| change).collect();
+    if !done.is_empty() {
+        Transaction::prepare(git, at, &done, other(direction))?.commit()?;
+    }
+    locks::remove(&folder, &of_index)?;
+    remove_draft(&folder, note)
+}
+
+/// Where `HEAD` is, if the work switched it.
+fn standing(
+    git: &Git,
+    at: &RepositoryPaths,
+    note: &JournalNote,
+    direction: Direction,
+) -> Result<Option<Standing>, GitError> {
+    Switch::of(&note.change, direction).map(|switch| switch.standing(git, at)).transpose()
 }
 
 /// Has `HEAD` name the branch to which the work switched.
@@ -125,19 +158,18 @@ fn carry_out(
     Err(GitError::Git { command: "switch".to_owned(), message, source: None })
 }
 
-/// Writes the index, whose lock this process has, and releases the lock.
-pub(super) fn write_index(
+/// Puts the new index in the place of the old one if its lock is still this process's, and releases the lock.
+pub(super) fn put_index(
     git: &Git,
-    at: &RepositoryPaths,
     note: &JournalNote,
-    direction: Direction,
+    new: Option<NewIndex>,
     folder: &Dir,
     lock: &[Lock],
 ) -> Result<(), GitError> {
     let is_held = lock.iter().all(|lock| lock.is_there(folder));
-    if is_held {
+    if let Some(new) = new.filter(|_| is_held) {
         reach("index")?;
-        index::apply(git, at, &note.change.index, direction, &note.draft)?;
+        new.put(git, folder)?;
     }
     reach("unlock")?;
     locks::remove(folder, lock)?;

@@ -11,6 +11,7 @@
 mod accepts;
 mod around;
 mod attacks;
+mod full;
 mod killed;
 mod kinds;
 mod laid;

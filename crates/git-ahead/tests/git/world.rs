@@ -44,23 +44,39 @@ impl World {
 
     pub(crate) fn with(init: &[&str]) -> Self {
         let world = Self::empty(init);
-        world.write("a.txt", "one\n");
-        world.write("src/b.txt", "two\n");
-        world.git(&["add", "."]);
-        world.git(&["commit", "-q", "-m", "first"]);
+        world.commit_first();
         world
     }
 
     /// A repository without a commit.
     pub(crate) fn empty(init: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["user", "state"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
-        }
-        fs::set_permissions(folder.path().join("state"), fs::Permissions::from_mode(0o700)).unwrap();
         let world = Self { path: folder.path().canonicalize().unwrap(), _folder: Some(folder) };
-        world.git(init);
+        world.make(init);
         world
+    }
+
+    /// As [`new`](Self::new), in a folder that the caller deletes.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let world = Self::at(folder);
+        world.make(&["init", "-q", "-b", "main"]);
+        world.commit_first();
+        world
+    }
+
+    fn make(&self, init: &[&str]) {
+        for name in ["user", "state"] {
+            fs::create_dir(self.path.join(name)).unwrap();
+        }
+        fs::set_permissions(self.state(), fs::Permissions::from_mode(0o700)).unwrap();
+        self.git(init);
+    }
+
+    fn commit_first(&self) {
+        self.write("a.txt", "one\n");
+        self.write("src/b.txt", "two\n");
+        self.git(&["add", "."]);
+        self.git(&["commit", "-q", "-m", "first"]);
     }
 
     /// The world of another process, whose folder is not deleted.

@@ -17,7 +17,7 @@ use std::io;
 use async_trait::async_trait;
 
 use self::apply::{Applied, Kept, not_put_back};
-use self::commit_failure::{CommitFailure, at_root, not_taken_back};
+use self::commit_failure::{CommitFailure, at_root, not_followed, not_taken_back};
 use self::lock::CommitLock;
 use self::observed_tree::{ObservedTree, StatByPath};
 use self::plan::Planner;
@@ -171,6 +171,7 @@ impl OsTree {
                 Ok(CommitOutcome::Committed(committed))
             }
             Ok(Finish::Refused(conflicts)) => Ok(CommitOutcome::Conflict(conflicts)),
+            Ok(Finish::Failed(error)) => Err(error),
             Err(CommitFailure::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(CommitFailure::Error(error)) => Err(error),
         }
@@ -278,18 +279,19 @@ impl OsTree {
             });
         }
         if let Some(other) = other {
-            // After an error it is not known how far the participant got, so the next run asks it again.
-            if let Finish::Refused(conflicts) = other.commit().map_err(CommitFailure::Error)? {
+            // After an error the next run asks it again.
+            let finish = other.commit().map_err(|error| not_followed(&error))?;
+            if finish != Finish::Done {
                 return match applied.roll_back(&journal.steps, self.is_full()) {
                     Ok(kept) if kept.is_empty() => {
                         let _ = staging.remove(self.is_full());
-                        Ok(Finish::Refused(conflicts))
+                        Ok(finish)
                     }
                     Ok(kept) => {
                         let _ = staging.go(Phase::Completing, Phase::Kept, self.is_full());
                         Err(CommitFailure::Error(not_put_back(&staging, &kept)))
                     }
-                    Err(error) => Err(not_taken_back(CommitFailure::of(conflicts), &error)),
+                    Err(error) => Err(not_taken_back(CommitFailure::of_finish(finish), &error)),
                 };
             }
             staging
@@ -377,6 +379,15 @@ impl CommitFailure {
         let first = conflicts.into_iter().next();
         let first = first.unwrap_or_else(|| Conflict::new(WorkspacePath::root(), ConflictKind::Ref));
         Self::Conflict(Box::new(first))
+    }
+
+    /// Why a participant did not follow.
+    pub(super) fn of_finish(finish: Finish) -> Self {
+        match finish {
+            Finish::Failed(error) => Self::Error(error),
+            Finish::Refused(conflicts) => Self::of(conflicts),
+            Finish::Done => Self::of(Vec::new()),
+        }
     }
 
     pub(super) fn into_error(self) -> TreeError {

@@ -66,6 +66,15 @@ pub(in crate::os) fn not_taken_back(failure: CommitFailure, error: &io::Error) -
     CommitFailure::Error(TreeError::failed(WorkspacePath::root(), message))
 }
 
+/// The files are in place, and it is not known how far the participant got: the journal stays in force.
+pub(in crate::os) fn not_followed(error: &TreeError) -> CommitFailure {
+    let message = format!(
+        "the files are in place, but what belongs to them could not follow ({error}): the next accept, undo or sweep \
+         ends it"
+    );
+    CommitFailure::Error(TreeError::failed(WorkspacePath::root(), message))
+}
+
 pub(in crate::os) fn at_root(error: &io::Error) -> TreeError {
     tree_error(&WorkspacePath::root(), error)
 }

@@ -4,7 +4,7 @@ use std::io;
 use crate::os::OsTree;
 use crate::os::commit::apply::{Applied, difference, is_folder, not_put_back};
 use crate::os::commit::commit_failure::CommitFailure;
-use crate::os::commit::commit_failure::{at_root, not_taken_back};
+use crate::os::commit::commit_failure::{at_root, not_followed, not_taken_back};
 use crate::os::commit::folders::Folders;
 use crate::os::commit::lock::CommitLock;
 use crate::os::commit::stage;
@@ -103,6 +103,7 @@ impl OsTree {
         match self.take_commit_back(&staging, changes, &journal, other) {
             Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths: self.taken_back(&journal.steps) }),
             Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
+            Ok(Finish::Failed(error)) => Err(error),
             Err(CommitFailure::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(CommitFailure::Error(error)) => Err(error),
         }
@@ -204,10 +205,12 @@ impl OsTree {
             staging.end(Phase::Undoing, next, self.is_full()).map_err(CommitFailure::at_root)
         });
         let Err(failure) = outcome else {
-            if let Some(other) = other
-                && let Finish::Refused(conflicts) = self.other_back(staging, other)?
-            {
-                return self.keep_commit(staging, &mut applied, &journal, conflicts);
+            let finish = match other {
+                Some(other) => self.other_back(staging, other)?,
+                None => Finish::Done,
+            };
+            if finish != Finish::Done {
+                return self.keep_commit(staging, &mut applied, &journal, finish);
             }
             // The undo is done, so what cannot be removed now is left to a sweep.
             let _ = staging.remove_content();
@@ -229,31 +232,31 @@ impl OsTree {
     /// Has the participant follow, now that the files are as before the commit. After an error it is not known how
     /// far it got, so the next run asks it again.
     fn other_back(&self, staging: &Staging, other: Box<dyn Prepared>) -> Result<Finish, CommitFailure> {
-        let finish = other.commit().map_err(CommitFailure::Error)?;
+        let finish = other.commit().map_err(|error| not_followed(&error))?;
         if finish == Finish::Done {
             staging.end(Phase::Returning, Phase::Undone, self.is_full()).map_err(CommitFailure::at_root)?;
         }
         Ok(finish)
     }
 
-    /// Puts the files in place again, because the participant refused to go back.
+    /// Puts the files in place again, because the participant did not go back.
     fn keep_commit(
         &self,
         staging: &Staging,
         applied: &mut Applied<'_>,
         journal: &Journal,
-        conflicts: Vec<Conflict>,
+        finish: Finish,
     ) -> Result<Finish, CommitFailure> {
         match applied.roll_back(&journal.steps, self.is_full()) {
             Ok(kept) if kept.is_empty() => {
                 let _ = staging.leave(Phase::Returning, self.is_full());
-                Ok(Finish::Refused(conflicts))
+                Ok(finish)
             }
             Ok(kept) => {
                 let _ = staging.go(Phase::Returning, Phase::Kept, self.is_full());
                 Err(CommitFailure::Error(not_put_back(staging, &kept)))
             }
-            Err(error) => Err(not_taken_back(CommitFailure::of(conflicts), &error)),
+            Err(error) => Err(not_taken_back(CommitFailure::of_finish(finish), &error)),
         }
     }
 

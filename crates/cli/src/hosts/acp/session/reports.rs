@@ -105,8 +105,8 @@ impl AcpSession {
         }
     }
 
-    async fn on_not_taken(&mut self, why: &NotAppliedReason, anew: bool) {
-        let why = match why {
+    async fn on_not_taken(&mut self, reason: &NotAppliedReason, anew: bool) {
+        let why = match reason {
             NotAppliedReason::Conflict(conflicts) => words::conflicts(conflicts),
             NotAppliedReason::Withdrawn(judged) => {
                 format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail)
@@ -117,7 +117,11 @@ impl AcpSession {
         };
         self.close_question_of_work(ToolCallStatus::Failed).await;
         let then = if anew { "; it runs anew" } else { "" };
-        let text = format!("{why}\nnothing of the work ahead was applied{then}");
+        // An error says itself how much was done.
+        let text = match reason {
+            NotAppliedReason::Failed { .. } => why,
+            _ => format!("{why}\nnothing of the work ahead was applied{then}"),
+        };
         self.notice(NoticeSeverity::Warning, text.trim_start()).await;
     }
 
